@@ -1,0 +1,1 @@
+export { type HttpServer, type ListenOptions, listen } from './listen.js'

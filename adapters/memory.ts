@@ -1,0 +1,124 @@
+import type { NewPet, Pet } from '../src/model.js'
+import type { PetFilter, PetSnapshot, PetStorage } from '../src/ports.js'
+import { PET_STATUSES, type PetStatus } from '../src/specification.js'
+
+export { createRateLimitTable as memoryRateLimits } from '../src/rate-limit-table.js'
+
+/** Pets in this process, for as long as it lives. */
+export function memoryStorage(): PetStorage {
+  let index = createPetIndex()
+
+  return {
+    async insert(pet) {
+      return index.add(index.nextId, pet)
+    },
+    async find(id) {
+      return index.find(id)
+    },
+    async list(filter) {
+      return index.list(filter)
+    },
+    async dump() {
+      return index.dump()
+    },
+    async restore(snapshot) {
+      index = createPetIndex(snapshot)
+    },
+  }
+}
+
+/** Pets in ascending id, all of them and those of each status. No pet is ever changed or removed. */
+export interface PetIndex {
+  /** Above every id that was ever given. */
+  readonly nextId: number
+  /** Adds a pet. @throws RangeError when the id is below `nextId` */
+  add(id: number, pet: NewPet): Pet
+  find(id: number): Pet | undefined
+  /** A frozen array of frozen pets; a first page is the same array for as long as it is the same page. */
+  list(filter: PetFilter): readonly Pet[]
+  dump(): PetSnapshot
+}
+
+/** @throws RangeError when an id stands twice, or is not below `nextId` */
+export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }): PetIndex {
+  const all = createShelf()
+  const byStatus = new Map(PET_STATUSES.map(status => [status, createShelf()]))
+  let nextId = 1
+  for (const pet of snapshot.pets.toSorted((a, b) => a.id - b.id)) add(pet.id, pet)
+  if (!(snapshot.nextId >= nextId)) {
+    throw new RangeError(`Expected \`nextId\` to be above ${nextId - 1}, got ${snapshot.nextId}`)
+  }
+  nextId = snapshot.nextId
+
+  return {
+    get nextId() {
+      return nextId
+    },
+    add,
+    find(id) {
+      const pet = all.pets[positionAfter(all.pets, id - 1)]
+      return pet?.id === id ? pet : undefined
+    },
+    list({ limit, status, after }) {
+      return (status === undefined ? all : shelfOf(status)).page(limit, after)
+    },
+    dump: () => ({ pets: all.pets.slice(), nextId }),
+  }
+
+  function add(id: number, { name, categoryId, status }: NewPet): Pet {
+    if (!(id >= nextId))
+      throw new RangeError(
+        `Expected each id once and in ascending order, got ${id} after ${nextId - 1}`,
+      )
+    const pet: Pet = Object.freeze(
+      status === undefined ? { id, name, categoryId } : { id, name, categoryId, status },
+    )
+    all.pets.push(pet)
+    if (status !== undefined) shelfOf(status).pets.push(pet)
+    nextId = id + 1
+    return pet
+  }
+
+  function shelfOf(status: PetStatus): Shelf {
+    return byStatus.get(status) as Shelf
+  }
+}
+
+interface Shelf {
+  readonly pets: Pet[]
+  page(limit: number, after: number | undefined): readonly Pet[]
+}
+
+function createShelf(): Shelf {
+  const pets: Pet[] = []
+  const firstPages: (readonly Pet[])[] = []
+
+  return {
+    pets,
+    page(limit, after = 0) {
+      if (after > 0) {
+        const start = positionAfter(pets, after)
+        return Object.freeze(pets.slice(start, start + limit))
+      }
+      const kept = firstPages[limit]
+      if (kept?.length === Math.min(limit, pets.length)) return kept
+      const page = Object.freeze(pets.slice(0, limit))
+      firstPages[limit] = page
+      return page
+    },
+  }
+}
+
+/** Where the first pet with an id above `id` stands. Ids mostly have no gaps, so the first guess mostly hits. */
+function positionAfter(pets: readonly Pet[], id: number): number {
+  const guess = Math.min(id, pets.length)
+  if ((pets[guess - 1]?.id ?? 0) <= id && (pets[guess]?.id ?? Infinity) > id) return guess
+  let low = 0
+  let high = guess
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((pets[middle] as Pet).id <= id) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,43 @@
+import type { ApiRequest } from './api.js'
+import { invalidRequest, payloadTooLarge, unsupportedMediaType } from './errors.js'
+import { parseJson } from './json.js'
+import { decodeUtf8, utf8Length } from './utf8.js'
+
+/**
+ * The JSON value of a request body.
+ *
+ * @throws ApiError `payload_too_large`, `unsupported_media_type`, `invalid_request`, in this order
+ */
+export async function readBody(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
+  const { headers, body = '' } = request
+  const received = typeof body === 'string' ? utf8Length(body) : body.length
+  const announced = Number(headers['content-length'] ?? 0)
+  if (received > maxBodyBytes || announced > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
+  if (!isJson(headers['content-type'] ?? '')) {
+    throw unsupportedMediaType('The Content-Type must be application/json.')
+  }
+  if ((headers['content-encoding'] || 'identity').toLowerCase() !== 'identity') {
+    throw unsupportedMediaType('The Content-Encoding must be identity; send the body as it is.')
+  }
+  const text = textOf(body)
+  if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
+  try {
+    return await parseJson(text)
+  } catch {
+    throw invalidRequest('The body is not valid JSON.')
+  }
+}
+
+function isJson(contentType: string): boolean {
+  const [mediaType = ''] = contentType.split(';')
+  return /^\s*(application\/json)?\s*$/i.test(mediaType)
+}
+
+function textOf(body: Uint8Array | string): string {
+  if (typeof body === 'string') return body.startsWith('\ufeff') ? body.slice(1) : body
+  try {
+    return decodeUtf8(body)
+  } catch {
+    throw invalidRequest('The body is not valid UTF-8.')
+  }
+}

@@ -1,0 +1,131 @@
+import type { Decision } from './rate-limit.js'
+
+/** Every `code` an Error body can have, with the status it comes with. */
+export const ERROR_STATUS = {
+  invalid_request: 400,
+  unauthorized: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  gone: 410,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limit_exceeded: 429,
+  api_key_banned: 429,
+  internal_error: 500,
+  storage_unavailable: 503,
+} as const
+export type ErrorCode = keyof typeof ERROR_STATUS
+
+/** The limit that applies, as the three headers tell it (spec §8). `reset` is in Unix seconds. */
+export interface RateLimit {
+  readonly limit: number
+  readonly remaining: number
+  readonly reset: number
+}
+
+export interface ApiErrorOptions extends ErrorOptions {
+  /** @default ERROR_STATUS[code] */
+  readonly status?: number | undefined
+  /** Headers that go with the answer, such as `Allow`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly rateLimit?: RateLimit | undefined
+  /** Seconds to wait; on 429 only. */
+  readonly retryAfter?: number | undefined
+}
+
+/** A failure the protocol has an answer for. `code` is for machines, `message` for people (spec §7). */
+export class ApiError extends Error {
+  override readonly name: string = 'ApiError'
+  readonly code: ErrorCode
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly rateLimit: RateLimit | undefined
+  readonly retryAfter: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.status = options.status ?? ERROR_STATUS[code]
+    this.headers = options.headers ?? {}
+    this.rateLimit = options.rateLimit
+    this.retryAfter = options.retryAfter
+  }
+}
+
+export function invalidRequest(message: string): ApiError {
+  return new ApiError('invalid_request', message)
+}
+
+/** RFC 6750 §3.1: a request without any credential gets no error attribute. */
+export function unauthorized(credentialGiven: boolean): ApiError {
+  const challenge = 'Bearer realm="animal-adoption-store"'
+  return credentialGiven
+    ? new ApiError('unauthorized', 'The API key is not valid.', {
+        headers: { 'WWW-Authenticate': `${challenge}, error="invalid_token"` },
+      })
+    : new ApiError('unauthorized', 'Send an API key: Authorization: Bearer <API_KEY>.', {
+        headers: { 'WWW-Authenticate': challenge },
+      })
+}
+
+export function notFound(message: string): ApiError {
+  return new ApiError('not_found', message)
+}
+
+export function methodNotAllowed(method: string, allowed: string): ApiError {
+  return new ApiError('method_not_allowed', `${method} is not allowed here; use ${allowed}.`, {
+    headers: { Allow: allowed },
+  })
+}
+
+export function gone(since: number): ApiError {
+  return new ApiError(
+    'gone',
+    `GET /pets/{petId} was removed on ${day(since)}; use GET /pets with a status filter.`,
+  )
+}
+
+export function payloadTooLarge(maxBodyBytes: number): ApiError {
+  return new ApiError('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`)
+}
+
+export function unsupportedMediaType(message: string): ApiError {
+  return new ApiError('unsupported_media_type', message)
+}
+
+/** RFC 6585 §4: a 429 is not to be cached. */
+export function rateLimited(decision: Decision): ApiError {
+  const { code = 'rate_limit_exceeded', limit, window, reset, retryAfter } = decision
+  const until = new Date(reset * 1000).toISOString().replace('.000Z', 'Z')
+  const message =
+    code === 'api_key_banned'
+      ? `The API key is banned until ${until}: too many requests after a 429.`
+      : `The limit of ${limit} requests per ${window} is used up until ${until}.`
+  return new ApiError(code, message, {
+    headers: { 'Retry-After': String(retryAfter), 'Cache-Control': 'no-store' },
+    rateLimit: rateLimitOf(decision),
+    retryAfter,
+  })
+}
+
+export function storageUnavailable(cause: unknown): ApiError {
+  return new ApiError('storage_unavailable', 'The storage cannot answer now; try again later.', {
+    cause,
+  })
+}
+
+export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {
+  return { limit, remaining, reset }
+}
+
+/** Whatever was thrown, as an answer; the text of an unknown error stays inside. */
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  return new ApiError('internal_error', 'The service failed; the fault is not in the request.', {
+    cause: thrown,
+  })
+}
+
+function day(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 10)
+}

@@ -1,0 +1,93 @@
+import type { ApiKeys, KnownKey } from './api-keys.js'
+import { rateLimited, rateLimitOf, unauthorized } from './errors.js'
+import type { Emit } from './events.js'
+import type { Policy } from './plans.js'
+import type { Clock, RateLimitStore } from './ports.js'
+import type { Decision } from './rate-limit.js'
+import { createRateLimitTable } from './rate-limit-table.js'
+
+export interface MeterOptions {
+  readonly apiKeys: ApiKeys
+  /** Undefined: nothing is counted. */
+  readonly rateLimits: RateLimitStore | undefined
+  readonly anonymous: Policy
+  readonly clock: Clock
+  readonly emit: Emit
+}
+
+/** Someone asking to be let in, and what became of it; that is noted also when the gate throws. */
+export interface Visit {
+  /** The API key as sent; undefined when none was. */
+  readonly token: string | undefined
+  /** The caller's address; requests of this process itself have none. */
+  readonly client: string | undefined
+  key?: KnownKey
+  decision?: Decision
+}
+
+/** The one gate in front of every operation that is not the host's own. */
+export interface Meter {
+  /**
+   * Takes one unit of the key's budget. Without a valid key the address is counted, so a stranger can neither
+   * use up nor ban a key (spec §8).
+   *
+   * @throws ApiError `rate_limit_exceeded`, `api_key_banned`
+   */
+  count(visit: Visit): Promise<void>
+  /** Refuses a visit without a valid key (spec §5). @throws ApiError `unauthorized` */
+  authenticate(visit: Visit): void
+}
+
+export function createMeter(options: MeterOptions): Meter {
+  const { apiKeys, rateLimits, anonymous, clock, emit } = options
+  let insurance: RateLimitStore | undefined
+
+  return {
+    async count(visit) {
+      const key = visit.token === undefined ? undefined : apiKeys.find(visit.token)
+      if (key) visit.key = key
+      if (!rateLimits) return
+      const partition = key ? key.id : `addr:${visit.client ?? 'local'}`
+      const outcome = consume(rateLimits, partition, key ? key.policy : anonymous)
+      const decision = 'then' in outcome ? await outcome : outcome
+      visit.decision = decision
+      if (decision.code === undefined) return
+      announce(partition, decision)
+      throw rateLimited(decision)
+    },
+    authenticate({ key, token }) {
+      if (!key) throw unauthorized(token !== undefined)
+    },
+  }
+
+  function consume(
+    limits: RateLimitStore,
+    partition: string,
+    policy: Policy,
+  ): Decision | Promise<Decision> {
+    const now = clock()
+    try {
+      const outcome = limits.consume(partition, policy, now)
+      return 'then' in outcome ? outcome.then(undefined, insured) : outcome
+    } catch (error) {
+      return insured(error)
+    }
+
+    /** A store that fails leaves neither 500 nor an unlimited door: this process counts by itself meanwhile. */
+    function insured(error: unknown): Decision | Promise<Decision> {
+      if (!Number.isFinite(now)) throw error
+      emit('ratelimit.degraded', { error })
+      insurance ??= createRateLimitTable()
+      return insurance.consume(partition, policy, now)
+    }
+  }
+
+  function announce(partition: string, decision: Decision): void {
+    if (decision.code === 'rate_limit_exceeded') {
+      emit('limit.exceeded', { partition, rateLimit: rateLimitOf(decision) })
+    }
+    if (decision.bannedUntil !== undefined) {
+      emit('key.banned', { keyId: partition, bannedUntil: decision.bannedUntil })
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import { PET_STATUSES } from './specification.js'
+
+/** A number whenever it is a safe integer, a bigint beyond: digits are never rounded. */
+export type Int64 = number | bigint
+
+const INT64_RULE = 'must be an integer from -9223372036854775808 to 9223372036854775807'
+
+/** Any int64, given as a safe integer or as a bigint; the result is its one `Int64` form. */
+export const int64Schema = z
+  .custom<Int64>(isInt64, INT64_RULE)
+  .transform(shortestForm)
+  .meta({ type: 'integer', format: 'int64' })
+
+export const petStatusSchema = z.enum(PET_STATUSES, `must be one of ${PET_STATUSES.join(', ')}`)
+
+/** The body of `createPet` (spec §2). Fields it does not name are dropped. */
+export const newPetSchema = z.object(
+  {
+    name: z.string('must be a string'),
+    categoryId: int64Schema,
+    status: petStatusSchema.optional(),
+  },
+  'must be a JSON object',
+)
+export type NewPet = Readonly<z.infer<typeof newPetSchema>>
+
+/** An animal as it is stored and answered (spec §2). The service gives ids that are safe integers. */
+export const petSchema = newPetSchema.extend({
+  id: z
+    .int('must be a positive integer')
+    .min(1, 'must be a positive integer')
+    .meta({ format: 'int64' }),
+  status: petStatusSchema.exactOptional(),
+})
+export type Pet = Readonly<z.infer<typeof petSchema>>
+
+/** Every pet and the next id to give: all that a storage holds. */
+export const petSnapshotSchema = z.object({
+  pets: z.array(petSchema),
+  nextId: z.int().min(1),
+})
+
+/** The first rules broken, one per field: "`name` is required; `status` must be one of …". */
+export function describeIssues(error: z.ZodError): string {
+  return error.issues.map(describeIssue).join('; ')
+}
+
+function describeIssue({ path, message, input }: z.core.$ZodIssue): string {
+  const field = path.map(String).join('.')
+  if (field === '') return `The body ${message}`
+  return input === undefined ? `\`${field}\` is required` : `\`${field}\` ${message}`
+}
+
+function isInt64(value: unknown): boolean {
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value
+  return Number.isSafeInteger(value)
+}
+
+function shortestForm(value: Int64): Int64 {
+  if (typeof value === 'number') return value === 0 ? 0 : value
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value
+}

@@ -1,0 +1,70 @@
+import { ApiError, gone, invalidRequest, notFound, storageUnavailable } from './errors.js'
+import type { Int64, NewPet, Pet } from './model.js'
+import { onDemand } from './on-demand.js'
+import type { Clock, PetStorage } from './ports.js'
+import { checkListPetsQuery, type ListPetsQuery } from './query.js'
+import type { PetStatus } from './specification.js'
+
+/** The operations of the specification (spec §4), the same for a store in this process and for a remote one. */
+export interface Pets {
+  /** @throws ApiError `invalid_request`, `storage_unavailable` */
+  createPet(pet: NewPet): Promise<Pet>
+  /** In ascending id. @throws ApiError `invalid_request`, `storage_unavailable` */
+  listPets(query?: ListPetsQuery): Promise<readonly Pet[]>
+  /**
+   * @throws ApiError `not_found`, `storage_unavailable`, and `gone` from the removal date on
+   * @deprecated by the specification, to be removed on 5 December 2030: use `listPets` with a status
+   */
+  getPet(id: Int64): Promise<Pet>
+}
+
+export interface PetsOptions {
+  readonly storage: PetStorage
+  readonly clock: Clock
+  readonly defaultStatus: PetStatus | null
+  readonly sunset: number | null
+  readonly pagination: boolean
+  readonly onCreated: (pet: Pet) => void
+}
+
+const model = onDemand(() => import('./model.js'))
+
+/** The operations over a storage: parse, call the port, return. */
+export function createPets(options: PetsOptions): Pets {
+  const { storage, clock, defaultStatus, sunset, pagination, onCreated } = options
+
+  return {
+    async createPet(input) {
+      const { newPetSchema, describeIssues } = await model()
+      const parsed = newPetSchema.safeParse(input, { reportInput: true })
+      if (!parsed.success) throw invalidRequest(describeIssues(parsed.error))
+      const { name, categoryId, status = defaultStatus } = parsed.data
+      const pet = await stored(() =>
+        storage.insert(status === null ? { name, categoryId } : { name, categoryId, status }),
+      )
+      onCreated(pet)
+      return pet
+    },
+    async listPets(query = {}) {
+      const filter = checkListPetsQuery(pagination ? query : { ...query, after: undefined })
+      return await stored(() => storage.list(filter))
+    },
+    async getPet(id) {
+      if (sunset !== null && clock() >= sunset) throw gone(sunset)
+      const key = typeof id === 'bigint' ? Number(id) : id
+      const isId = Number.isSafeInteger(key) && key > 0
+      const pet = isId ? await stored(() => storage.find(key)) : undefined
+      if (!pet) throw notFound('There is no pet with this id.')
+      return pet
+    },
+  }
+}
+
+/** A storage that fails is 503: nothing was acknowledged, and the next request may succeed. */
+async function stored<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    throw error instanceof ApiError ? error : storageUnavailable(error)
+  }
+}

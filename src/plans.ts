@@ -1,0 +1,40 @@
+import { checkOptions, isCount, optional, type Rule } from './options.js'
+
+/** What a partition may use. All three are integers of at least 1. */
+export interface Policy {
+  readonly perMinute: number
+  readonly perDay: number
+  /**
+   * Rejections in one calendar minute before the next one starts a ban.
+   * @default Math.max(10, Math.floor(perMinute / 2))
+   */
+  readonly banAfter?: number
+}
+
+/** The plans of the specification (spec §8). Enterprise is custom: each key brings its own limits. */
+export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const
+export type Plan = (typeof PLAN_NAMES)[number]
+
+export type PlanTable = Readonly<Record<Exclude<Plan, 'enterprise'> | 'anonymous', Policy>>
+
+/** Requests without a valid key share the numbers of Free, per address, and are never banned. */
+export const PLANS: PlanTable = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+  anonymous: { perMinute: 60, perDay: 1_000, banAfter: Number.POSITIVE_INFINITY },
+}
+
+/** Checks numbers given by a host. `banAfter` may also be Infinity, which means never. */
+export function checkPolicy(field: string, policy: Policy | undefined): Policy {
+  return checkOptions({ ...(policy as Policy) }, POLICY_RULES, `${field}.`)
+}
+
+const POLICY_RULES: Record<keyof Policy, Rule> = {
+  perMinute: isCount,
+  perDay: isCount,
+  banAfter: optional([
+    isCount[0],
+    value => value === Number.POSITIVE_INFINITY || isCount[1](value),
+  ]),
+}

@@ -1,0 +1,184 @@
+import type { ApiHandler, ApiRequest, ApiResponse } from './api.js'
+import { bearerToken } from './api-keys.js'
+import { readBody } from './body.js'
+import { type ApiError, methodNotAllowed, notFound, toApiError } from './errors.js'
+import { petToJson } from './json.js'
+import type { Meter, Visit } from './metering.js'
+import type { NewPet, Pet } from './model.js'
+import type { Pets } from './pets.js'
+import type { Clock } from './ports.js'
+import { type ListPetsQuery, parseListPetsQuery } from './query.js'
+import { type HeaderOptions, type Headers, responseHeaders } from './response-headers.js'
+import { type Operation, PAGE_SIZE } from './specification.js'
+import { utf8Length } from './utf8.js'
+
+export interface ProtocolOptions extends HeaderOptions {
+  readonly pets: Pets
+  readonly meter: Meter
+  readonly clock: Clock
+  readonly maxBodyBytes: number
+}
+
+/** A request on its way: what is found out about it is kept, also for the answer to a failure. */
+interface Exchange extends Visit {
+  readonly request: ApiRequest
+  readonly operation: Operation | undefined
+}
+
+/** JSON text with its length in UTF-8 bytes. */
+interface Content {
+  readonly text: string
+  readonly bytes: number
+}
+
+interface Answer {
+  readonly status: number
+  readonly content?: Content
+  readonly headers?: Headers | undefined
+}
+
+/**
+ * The whole protocol as one function from a request to a response: preflight, then 401, then 429, then 404 and
+ * 405, then the body (413, 415, 400), then the operation. Every failure on the way is thrown, and caught once.
+ */
+export function createProtocol(options: ProtocolOptions): ApiHandler {
+  const { pets, meter, clock, basePath, cors, pagination, maxBodyBytes } = options
+  const collection = `${basePath}/pets`
+  const headers = responseHeaders(options)
+
+  return {
+    basePath,
+    maxBodyBytes,
+    async handle(request) {
+      const path = decodeUnreserved(request.path)
+      const route =
+        isBelow(basePath, path) || request.refusal ? routeOf(request.method, path) : undefined
+      const exchange: Exchange = {
+        request,
+        operation: route?.operation,
+        token: bearerToken(request.headers['authorization']),
+        client: request.client,
+      }
+      try {
+        return respond(exchange, await answer(exchange, route))
+      } catch (thrown) {
+        return respond(exchange, failure(toApiError(thrown)))
+      }
+    },
+  }
+
+  async function answer(exchange: Exchange, route: Route | undefined): Promise<Answer> {
+    const { request } = exchange
+    if (!route) throw notFound(`The API is served below ${basePath}.`)
+    if (cors && isPreflight(request)) return { status: 204, headers: headers.preflight }
+    await meter.count(exchange)
+    if (request.refusal) throw request.refusal
+    meter.authenticate(exchange)
+    if (route.failure) throw route.failure
+    if (route.operation === 'listPets') return listPets(request)
+    if (route.operation === 'createPet') return createPet(request)
+    return getPet(route.petId)
+  }
+
+  async function listPets(request: ApiRequest): Promise<Answer> {
+    const query = parseListPetsQuery(request.query, pagination)
+    const page = await pets.listPets(query)
+    const next = pagination ? await nextPage(query, page) : undefined
+    return { status: 200, content: pageContent(page), headers: next && headers.next(next) }
+  }
+
+  async function nextPage(query: ListPetsQuery, page: readonly Pet[]) {
+    const { limit = PAGE_SIZE.default, status } = query
+    const after = page[limit - 1]?.id
+    if (after === undefined) return undefined
+    const [more] = await pets.listPets({ limit: 1, status, after })
+    return more && { limit, status, after }
+  }
+
+  async function createPet(request: ApiRequest): Promise<Answer> {
+    // `pets` checks what the body really is.
+    const pet = await pets.createPet((await readBody(request, maxBodyBytes)) as NewPet)
+    return { status: 201, content: measured(petToJson(pet)) }
+  }
+
+  async function getPet(petId: number): Promise<Answer> {
+    return { status: 200, content: measured(petToJson(await pets.getPet(petId))) }
+  }
+
+  function respond(exchange: Exchange, { status, content, headers: own }: Answer): ApiResponse {
+    const { request, operation, decision, key } = exchange
+    return {
+      status,
+      headers: headers.of({ now: clock(), bytes: content?.bytes, decision, operation, own }),
+      body: content === undefined || request.method === 'HEAD' ? '' : content.text,
+      about: { operation, key: key && { id: key.id, plan: key.plan } },
+    }
+  }
+
+  function routeOf(method: string, path: string): Route {
+    const read = method === 'GET' || method === 'HEAD'
+    if (path === collection) {
+      if (read) return { operation: 'listPets' }
+      if (method === 'POST') return { operation: 'createPet' }
+      return { failure: methodNotAllowed(method, 'GET, HEAD, POST') }
+    }
+    const petId = path.startsWith(`${collection}/`) ? path.slice(collection.length + 1) : ''
+    if (petId === '' || petId.includes('/'))
+      return { failure: notFound('There is no such resource.') }
+    if (!read) return { failure: methodNotAllowed(method, 'GET, HEAD') }
+    // A name that cannot be an id goes the way of an id that no pet has.
+    return {
+      operation: 'getPet',
+      petId: /^[1-9]\d{0,15}$/.test(petId) ? Number(petId) : Number.NaN,
+    }
+  }
+}
+
+type Route =
+  | { readonly operation: 'listPets'; readonly failure?: never }
+  | { readonly operation: 'createPet'; readonly failure?: never }
+  | { readonly operation: 'getPet'; readonly petId: number; readonly failure?: never }
+  | { readonly operation?: never; readonly failure: ApiError }
+
+function failure({ code, message, status, headers }: ApiError): Answer {
+  return { status, content: measured(JSON.stringify({ code, message, status })), headers }
+}
+
+/** Texts of pages that cannot change any more: a storage may give the same frozen page again and again. */
+const pageContents = new WeakMap<readonly Pet[], Content>()
+
+function pageContent(page: readonly Pet[]): Content {
+  const kept = pageContents.get(page)
+  if (kept) return kept
+  const content = measured(`[${page.map(petToJson).join(',')}]`)
+  if (Object.isFrozen(page)) pageContents.set(page, content)
+  return content
+}
+
+function measured(text: string): Content {
+  return { text, bytes: utf8Length(text) }
+}
+
+function isBelow(basePath: string, path: string): boolean {
+  return (
+    path.startsWith(basePath) && (path.length === basePath.length || path[basePath.length] === '/')
+  )
+}
+
+/** Fetch standard, "CORS-preflight request". */
+function isPreflight({ method, headers }: ApiRequest): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers['origin'] !== undefined &&
+    headers['access-control-request-method'] !== undefined
+  )
+}
+
+/** RFC 3986 §6.2.2.2: a character that needs no percent-encoding means the same with it. */
+function decodeUnreserved(path: string): string {
+  if (!path.includes('%')) return path
+  return path.replace(/%[0-9A-Fa-f]{2}/g, encoded => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
+    return /[\w.~-]/.test(character) ? character : encoded
+  })
+}

@@ -1,0 +1,61 @@
+import type { RateLimitStore } from './ports.js'
+import { DAY, decide, type Usage } from './rate-limit.js'
+
+/** Addresses counted one by one; those beyond share one budget, so that strangers cannot fill the memory. */
+const ADDRESSES = 10_000
+const ADDRESS = 'addr:'
+const SHARED_ADDRESS = 'addr:overflow'
+
+/**
+ * Usage counted in this process, for as long as it lives. Entries of a past UTC day are dropped when a new one
+ * begins, unless they remember a ban; there is no timer.
+ */
+export function createRateLimitTable(): RateLimitStore {
+  const table = new Map<string, Usage>()
+  let addresses = 0
+  let today = Number.NEGATIVE_INFINITY
+
+  return {
+    consume(partition, policy, now) {
+      const day = Math.floor(now / DAY)
+      if (day > today) startDay(day)
+      const known = table.get(partition)
+      const name = known === undefined ? place(partition) : partition
+      const { decision, usage } = decide(known ?? table.get(name), policy, now)
+      if (known === undefined && name === partition && partition.startsWith(ADDRESS)) addresses++
+      table.set(name, usage)
+      return decision
+    },
+    inspect: partition => table.get(partition),
+    reset(partition) {
+      if (partition === undefined) table.clear()
+      else table.delete(partition)
+      countAddresses()
+    },
+    dump: () => [...table],
+    restore(snapshot) {
+      table.clear()
+      for (const [partition, usage] of snapshot) table.set(partition, usage)
+      countAddresses()
+    },
+  }
+
+  function place(partition: string): string {
+    return addresses >= ADDRESSES && partition.startsWith(ADDRESS) ? SHARED_ADDRESS : partition
+  }
+
+  function startDay(day: number): void {
+    today = day
+    const start = day * DAY
+    for (const [partition, usage] of table) {
+      // A ban is remembered for a day after its end, so its entry outlives the counts.
+      if (Math.max(usage.lastSeen, usage.bannedUntil + DAY) < start) table.delete(partition)
+    }
+    countAddresses()
+  }
+
+  function countAddresses(): void {
+    addresses = 0
+    for (const partition of table.keys()) if (partition.startsWith(ADDRESS)) addresses++
+  }
+}

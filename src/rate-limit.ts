@@ -1,0 +1,144 @@
+import type { Policy } from './plans.js'
+
+/** What is known of one partition: counts of its current windows and its bans. Times in ms. */
+export interface Usage {
+  readonly lastSeen: number
+  readonly minuteCount: number
+  /** Answers `rate_limit_exceeded` in the minute of `lastSeen`. */
+  readonly rejections: number
+  readonly dayCount: number
+  /** When the last ban ends or ended; 0 when there was none. */
+  readonly bannedUntil: number
+  /** How many bans have followed each other; it doubles the length of the next. */
+  readonly banLevel: number
+}
+
+/** The answer to one request for a unit: the window it reports, and whether the request is admitted. */
+export interface Decision {
+  /** Why the request is rejected; absent when it is admitted. */
+  readonly code?: 'rate_limit_exceeded' | 'api_key_banned'
+  readonly limit: number
+  /** Units left in the reported window after this request, never negative. */
+  readonly remaining: number
+  /** Unix seconds at which the limit resets, or the ban ends if that is later. */
+  readonly reset: number
+  /** Whole seconds until `reset`, at least 1; on a rejection only. */
+  readonly retryAfter?: number
+  /** The window reported. */
+  readonly window: 'minute' | 'day'
+  /** The numbers it was decided by. */
+  readonly policy: Policy
+  /** When the ban ends, in ms; only on the one rejection that begins it. */
+  readonly bannedUntil?: number
+}
+
+const SECOND = 1000
+export const MINUTE = 60 * SECOND
+export const DAY = 24 * 60 * MINUTE
+/** The first ban; each next one is twice as long, up to the longest. */
+const FIRST_BAN = 5 * MINUTE
+const LONGEST_BAN = 60 * MINUTE
+/** After a day without a ban the next one is a first ban again. */
+const BAN_MEMORY = DAY
+/** A clock that steps back no further than this is held; further, it is followed. */
+const CLOCK_SKEW = MINUTE
+
+const UNSEEN: Usage = {
+  lastSeen: Number.NEGATIVE_INFINITY,
+  minuteCount: 0,
+  rejections: 0,
+  dayCount: 0,
+  bannedUntil: 0,
+  banLevel: 0,
+}
+
+/**
+ * Decides one request: fixed windows of a UTC minute and a UTC day, both checked, then both counted. A rejection
+ * counts in neither; too many in a minute start a ban (spec §8 "Behaviour on exceeding"; README, "Rate limits").
+ *
+ * @param usage what the last decision for this partition returned, or undefined for the first
+ * @param now ms since the epoch, fractions allowed
+ * @throws RangeError when `now` is not finite
+ */
+export function decide(
+  usage: Usage = UNSEEN,
+  policy: Policy,
+  now: number,
+): { readonly decision: Decision; readonly usage: Usage } {
+  if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
+  const told = Math.floor(now)
+  const steppedBack = usage.lastSeen - told
+  const at = steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeen : told
+
+  const sameMinute = windowOf(usage.lastSeen, MINUTE) === windowOf(at, MINUTE)
+  const sameDay = windowOf(usage.lastSeen, DAY) === windowOf(at, DAY)
+  const minuteCount = sameMinute ? usage.minuteCount : 0
+  const rejections = sameMinute ? usage.rejections : 0
+  const dayCount = sameDay ? usage.dayCount : 0
+  const minuteLeft = Math.max(0, policy.perMinute - minuteCount)
+  const dayLeft = Math.max(0, policy.perDay - dayCount)
+  const minuteEnd = (windowOf(at, MINUTE) + 1) * MINUTE
+  const dayEnd = (windowOf(at, DAY) + 1) * DAY
+  // No ban is that long: the clock was set back since, and the ban would never end.
+  const impossible = usage.bannedUntil > at + LONGEST_BAN + SECOND
+  const bannedUntil = impossible ? 0 : usage.bannedUntil
+
+  const reject = (
+    code: 'rate_limit_exceeded' | 'api_key_banned',
+    next: Usage,
+    until: number,
+    began: { bannedUntil?: number } = {},
+  ) => {
+    const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : 0
+    const reset = Math.max(windowEnd, until)
+    const decision: Decision = {
+      code,
+      limit: dayLeft === 0 ? policy.perDay : policy.perMinute,
+      remaining: 0,
+      reset: reset / SECOND,
+      // Counted from the clock as told, even while it is held: the caller's wait is real time.
+      retryAfter: Math.ceil((reset - told) / SECOND),
+      window: dayLeft === 0 ? 'day' : 'minute',
+      policy,
+      ...began,
+    }
+    return { decision, usage: next }
+  }
+
+  if (at < bannedUntil) return reject('api_key_banned', usage, bannedUntil)
+
+  const counts = { lastSeen: at, minuteCount, dayCount, bannedUntil, banLevel: usage.banLevel }
+  if (minuteLeft === 0 || dayLeft === 0) {
+    if (rejections < banAfter(policy)) {
+      return reject('rate_limit_exceeded', { ...counts, rejections: rejections + 1 }, 0)
+    }
+    const remembered = bannedUntil > 0 && at - bannedUntil < BAN_MEMORY
+    const banLevel = remembered ? usage.banLevel + 1 : 1
+    const length = Math.min(FIRST_BAN * 2 ** (banLevel - 1), LONGEST_BAN)
+    const until = Math.ceil((at + length) / SECOND) * SECOND
+    const banned = { ...counts, rejections: 0, bannedUntil: until, banLevel }
+    return reject('api_key_banned', banned, until, { bannedUntil: until })
+  }
+
+  // The window with the fewest units left is the limit that applies; on a tie the day, which ends no earlier.
+  const dayApplies = dayLeft <= minuteLeft
+  const decision: Decision = {
+    limit: dayApplies ? policy.perDay : policy.perMinute,
+    remaining: (dayApplies ? dayLeft : minuteLeft) - 1,
+    reset: (dayApplies ? dayEnd : minuteEnd) / SECOND,
+    window: dayApplies ? 'day' : 'minute',
+    policy,
+  }
+  return {
+    decision,
+    usage: { ...counts, minuteCount: minuteCount + 1, rejections, dayCount: dayCount + 1 },
+  }
+}
+
+function windowOf(instant: number, length: number): number {
+  return Math.floor(instant / length)
+}
+
+function banAfter({ perMinute, banAfter }: Policy): number {
+  return banAfter ?? Math.max(10, Math.floor(perMinute / 2))
+}

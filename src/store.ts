@@ -1,0 +1,156 @@
+import type { ApiHandler } from './api.js'
+import { type ApiKey, type ApiKeys, createApiKeys } from './api-keys.js'
+import { type RateLimit, rateLimitOf } from './errors.js'
+import { createEvents, type StoreEmitter } from './events.js'
+import { createMeter, type Visit } from './metering.js'
+import {
+  checkOptions,
+  hasMethods,
+  isBoolean,
+  isFunction,
+  isInstant,
+  isObject,
+  isOneOf,
+  isSize,
+  orNull,
+  type Rule,
+} from './options.js'
+import { createPets, type Pets } from './pets.js'
+import { checkPolicy, PLANS, type PlanTable } from './plans.js'
+import type { Clock, PetStorage, RateLimitStore } from './ports.js'
+import { createProtocol } from './protocol.js'
+import { createRateLimitTable } from './rate-limit-table.js'
+import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './specification.js'
+
+export interface StoreOptions {
+  readonly storage: PetStorage
+  /** The valid API keys and who they belong to. */
+  readonly apiKeys: Readonly<Record<string, ApiKey>>
+  /** @default Date.now */
+  readonly clock?: Clock
+  /** Off: nothing is counted, and no answer has a rate limit header. @default true */
+  readonly rateLimit?: boolean
+  /** Where usage is counted. @default in this process, for as long as it lives */
+  readonly rateLimits?: RateLimitStore
+  /** Other numbers for some plans. @default PLANS, those of the specification */
+  readonly plans?: Partial<PlanTable>
+  /** @default '/v1' */
+  readonly basePath?: string
+  /** The status of an animal created without one; null stores none. @default 'available' */
+  readonly defaultStatus?: PetStatus | null
+  /** When `GET /pets/{petId}` is removed, in ms; null keeps it. @default SUNSET, 5 December 2030 */
+  readonly sunset?: number | null
+  /** Since when it is deprecated, in ms; sent as `Deprecation` (RFC 9745). @default null, not sent */
+  readonly deprecatedAt?: number | null
+  /** `after=<id>` and `Link: …; rel="next"` on lists. @default false */
+  readonly pagination?: boolean
+  /** Preflights and CORS headers for every origin. @default false */
+  readonly cors?: boolean
+  /** Also send `RateLimit` and `RateLimit-Policy` as in that draft. @default null */
+  readonly standardHeaders?: 'draft-10' | null
+  /** Larger bodies get 413. @default 1_048_576 */
+  readonly maxBodyBytes?: number
+}
+
+/** Direct calls are the trusted host's: no key, no limits. */
+export interface Store extends Pets, ApiHandler {
+  /** The same operations as the holder of a key: they throw ApiError 401 and 429 as well. */
+  forKey(apiKey: string): MeteredPets
+  /** The valid keys; they can be added and revoked while the store runs. */
+  readonly apiKeys: ApiKeys
+  readonly events: StoreEmitter
+}
+
+export interface MeteredPets extends Pets {
+  /** What the last call was told; undefined before the first. */
+  readonly rateLimit: RateLimit | undefined
+}
+
+/**
+ * The store: pets over a storage, for a host, for the holders of keys, and as the whole protocol.
+ *
+ * @throws OptionError naming an option that is not right, and its value
+ */
+export function createStore(options: StoreOptions): Store {
+  const checked = check(options)
+  const { clock } = checked
+  const plans = checkPlans(checked.plans)
+  const { events, emit } = createEvents()
+  const apiKeys = createApiKeys(checked.apiKeys, plans)
+  const rateLimits = checked.rateLimit ? checked.rateLimits : undefined
+  const meter = createMeter({ apiKeys, rateLimits, anonymous: plans.anonymous, clock, emit })
+  const pets = createPets({ ...checked, onCreated: pet => emit('pet.created', { pet }) })
+  const protocol = createProtocol({ ...checked, pets, meter })
+
+  return {
+    ...pets,
+    ...protocol,
+    apiKeys,
+    events,
+    forKey(apiKey) {
+      let last: Visit | undefined
+      const admitted = async <T>(operation: () => Promise<T>): Promise<T> => {
+        last = { token: apiKey, client: undefined }
+        await meter.count(last)
+        meter.authenticate(last)
+        return operation()
+      }
+      return {
+        createPet: pet => admitted(() => pets.createPet(pet)),
+        listPets: query => admitted(() => pets.listPets(query)),
+        getPet: id => admitted(() => pets.getPet(id)),
+        get rateLimit() {
+          return last?.decision && rateLimitOf(last.decision)
+        },
+      }
+    },
+  }
+}
+
+const DEFAULTS = {
+  clock: Date.now,
+  rateLimit: true,
+  plans: {},
+  basePath: BASE_PATH,
+  defaultStatus: 'available',
+  sunset: SUNSET,
+  deprecatedAt: null,
+  pagination: false,
+  cors: false,
+  standardHeaders: null,
+  maxBodyBytes: 1_048_576,
+} as const
+
+const RULES: Record<keyof StoreOptions, Rule> = {
+  storage: hasMethods('insert', 'find', 'list', 'dump', 'restore'),
+  apiKeys: isObject,
+  clock: isFunction,
+  rateLimit: isBoolean,
+  rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),
+  plans: isObject,
+  basePath: ["'' or segments such as '/v1'", path => /^(\/[\w.~-]+)*$/.test(String(path))],
+  defaultStatus: orNull(isOneOf(PET_STATUSES)),
+  sunset: orNull(isInstant),
+  deprecatedAt: orNull(isInstant),
+  pagination: isBoolean,
+  cors: isBoolean,
+  standardHeaders: isOneOf(['draft-10', null]),
+  maxBodyBytes: isSize,
+}
+
+function check(given: StoreOptions) {
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const options = { ...DEFAULTS, rateLimits: createRateLimitTable(), ...(set as typeof given) }
+  return checkOptions(options, RULES)
+}
+
+function checkPlans(given: Partial<PlanTable>): PlanTable {
+  const plans = { ...PLANS, ...given }
+  checkOptions(
+    plans,
+    { free: isObject, pro: isObject, business: isObject, anonymous: isObject },
+    'plans.',
+  )
+  for (const [name, policy] of Object.entries(plans)) checkPolicy(`plans.${name}`, policy)
+  return plans
+}
