@@ -1,7 +1,10 @@
 import type { ApiHandler, ApiResponse } from '../src/api.js'
 
 export interface FetchHandlerOptions {
-  /** The caller's address, for counting requests without a valid key. @default none: all share one budget */
+  /**
+   * The caller's address, for counting requests without a valid key. @default none: all share one
+   * budget
+   */
   readonly client?: string
 }
 

@@ -27,14 +27,19 @@ export function memoryStorage(): PetStorage {
   }
 }
 
-/** Pets in ascending id, all of them and those of each status. No pet is ever changed or removed. */
+/**
+ * Pets in ascending id, all of them and those of each status. No pet is ever changed or removed.
+ */
 export interface PetIndex {
   /** Above every id that was ever given. */
   readonly nextId: number
   /** Adds a pet. @throws RangeError when the id is below `nextId` */
   add(id: number, pet: NewPet): Pet
   find(id: number): Pet | undefined
-  /** A frozen array of frozen pets; a first page is the same array for as long as it is the same page. */
+  /**
+   * A frozen array of frozen pets; a first page is the same array for as long as it is the same
+   * page.
+   */
   list(filter: PetFilter): readonly Pet[]
   dump(): PetSnapshot
 }
@@ -109,7 +114,10 @@ function createShelf(): Shelf {
   }
 }
 
-/** Where the first pet with an id above `id` stands. Ids mostly have no gaps, so the first guess mostly hits. */
+/**
+ * Where the first pet with an id above `id` stands. Ids mostly have no gaps, so the first guess
+ * mostly hits.
+ */
 function positionAfter(pets: readonly Pet[], id: number): number {
   const guess = Math.min(id, pets.length)
   if ((pets[guess - 1]?.id ?? 0) <= id && (pets[guess]?.id ?? Infinity) > id) return guess

@@ -17,10 +17,16 @@ export interface KnownKey {
   readonly policy: Policy
 }
 
-/** The keys that are valid now. Keys are compared whole, as data: `__proto__` is a key like any other. */
+/**
+ * The keys that are valid now. Keys are compared whole, as data: `__proto__` is a key like any
+ * other.
+ */
 export interface ApiKeys {
   find(key: string): KnownKey | undefined
-  /** Makes a key valid from the next request on. Throws when its record is not right or its id is taken. */
+  /**
+   * Makes a key valid from the next request on. Throws when its record is not right or its id is
+   * taken.
+   */
   add(key: string, record: ApiKey): void
   /** Revokes a key; false when there was none. */
   remove(key: string): boolean
@@ -57,8 +63,8 @@ export function createApiKeys(
 }
 
 /**
- * The token of `Authorization: Bearer <API_KEY>` (spec §5, RFC 6750 §2.1). The scheme may be in any case
- * (RFC 9110 §11.1); undefined when the header is missing, empty or of another scheme.
+ * The token of `Authorization: Bearer <API_KEY>` (spec §5, RFC 6750 §2.1). The scheme may be in any
+ * case (RFC 9110 §11.1); undefined when the header is missing, empty or of another scheme.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return authorization && /^bearer +(.*[^ ]) *$/i.exec(authorization)?.[1]

@@ -16,7 +16,9 @@ export interface ApiRequest {
   readonly body?: Uint8Array | string | undefined
   /** The caller's address, for counting requests without a valid key. */
   readonly client?: string | undefined
-  /** Why a door could or would not read the request: counted like any other, and answered with this. */
+  /**
+   * Why a door could or would not read the request: counted like any other, and answered with this.
+   */
   readonly refusal?: ApiError | undefined
 }
 

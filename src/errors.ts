@@ -33,7 +33,9 @@ export interface ApiErrorOptions extends ErrorOptions {
   readonly retryAfter?: number | undefined
 }
 
-/** A failure the protocol has an answer for. `code` is for machines, `message` for people (spec §7). */
+/**
+ * A failure the protocol has an answer for. `code` is for machines, `message` for people (spec §7).
+ */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
   readonly code: ErrorCode

@@ -17,7 +17,10 @@ export type StoreEmitter = Pick<Emitter<StoreEvents>, 'on' | 'off'>
 
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
-/** An emitter whose listeners cannot hurt: one that throws changes no response and starves no other listener. */
+/**
+ * An emitter whose listeners cannot hurt: one that throws changes no response and starves no other
+ * listener.
+ */
 export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
   const { all, on, off } = mitt<StoreEvents>()
   return {

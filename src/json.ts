@@ -3,12 +3,15 @@ import { onDemand } from './on-demand.js'
 
 const losslessJson = onDemand(() => import('lossless-json'))
 
-/** Sixteen digits or an exponent: only then can `JSON.parse` round. A match inside a string costs time, not truth. */
+/**
+ * Sixteen digits or an exponent: only then can `JSON.parse` round. A match inside a string costs
+ * time, not truth.
+ */
 const MAY_ROUND = /\d[\d.]{15}|\d[eE]/
 
 /**
- * `JSON.parse` that rounds no integer: a safe integer is a number, one beyond is a bigint, and so are the
- * integers written `1.0` or `9.2e18`. The last of two equal names wins.
+ * `JSON.parse` that rounds no integer: a safe integer is a number, one beyond is a bigint, and so
+ * are the integers written `1.0` or `9.2e18`. The last of two equal names wins.
  *
  * @throws SyntaxError when the text is not JSON, or nests too deep for a number it holds to be read exactly
  */
@@ -26,7 +29,10 @@ export async function parseJson(text: string): Promise<unknown> {
   }
 }
 
-/** `JSON.stringify` that writes a bigint as its digits. For plain data: objects, arrays, strings, numbers. */
+/**
+ * `JSON.stringify` that writes a bigint as its digits. For plain data: objects, arrays, strings,
+ * numbers.
+ */
 export function toJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (Array.isArray(value)) return `[${value.map(item => toJson(item ?? null)).join(',')}]`
@@ -41,7 +47,10 @@ export function petToJson({ id, name, categoryId, status }: Pet): string {
   return status === undefined ? `${start}}` : `${start},"status":"${status}"}`
 }
 
-/** The number a JSON text means. Fractions stay fractions, and what is too long for an int64 becomes Infinity. */
+/**
+ * The number a JSON text means. Fractions stay fractions, and what is too long for an int64 becomes
+ * Infinity.
+ */
 function exactNumber(text: string): number | bigint {
   const near = Number(text)
   const exponentAt = text.search(/[eE]/)

@@ -28,8 +28,8 @@ export interface Visit {
 /** The one gate in front of every operation that is not the host's own. */
 export interface Meter {
   /**
-   * Takes one unit of the key's budget. Without a valid key the address is counted, so a stranger can neither
-   * use up nor ban a key (spec §8).
+   * Takes one unit of the key's budget. Without a valid key the address is counted, so a stranger
+   * can neither use up nor ban a key (spec §8).
    *
    * @throws ApiError `rate_limit_exceeded`, `api_key_banned`
    */
@@ -73,7 +73,10 @@ export function createMeter(options: MeterOptions): Meter {
       return insured(error)
     }
 
-    /** A store that fails leaves neither 500 nor an unlimited door: this process counts by itself meanwhile. */
+    /**
+     * A store that fails leaves neither 500 nor an unlimited door: this process counts by itself
+     * meanwhile.
+     */
     function insured(error: unknown): Decision | Promise<Decision> {
       if (!Number.isFinite(now)) throw error
       emit('ratelimit.degraded', { error })

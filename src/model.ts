@@ -25,7 +25,9 @@ export const newPetSchema = z.object(
 )
 export type NewPet = Readonly<z.infer<typeof newPetSchema>>
 
-/** An animal as it is stored and answered (spec §2). The service gives ids that are safe integers. */
+/**
+ * An animal as it is stored and answered (spec §2). The service gives ids that are safe integers.
+ */
 export const petSchema = newPetSchema.extend({
   id: z
     .int('must be a positive integer')

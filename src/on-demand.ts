@@ -1,6 +1,7 @@
 /**
- * Loads a module at its first use and keeps it: what a process never needs, it never reads. The parsers are most of
- * the import time of this package, and a process that only lists pets needs none of them.
+ * Loads a module at its first use and keeps it: what a process never needs, it never reads. The
+ * parsers are most of the import time of this package, and a process that only lists pets needs
+ * none of them.
  */
 export function onDemand<T>(load: () => Promise<T>): () => T | Promise<T> {
   let loaded: T | undefined

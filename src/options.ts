@@ -42,7 +42,8 @@ export function optional([rule, holds]: Rule): Rule {
 }
 
 /**
- * Checks every option by its rule, and that there is no other, so that a typing error is not a silent default.
+ * Checks every option by its rule, and that there is no other, so that a typing error is not a
+ * silent default.
  *
  * @param within stands before the names in messages, such as `plans.`
  * @throws OptionError naming the option, the rule and the value

@@ -5,7 +5,10 @@ import type { Clock, PetStorage } from './ports.js'
 import { checkListPetsQuery, type ListPetsQuery } from './query.js'
 import type { PetStatus } from './specification.js'
 
-/** The operations of the specification (spec §4), the same for a store in this process and for a remote one. */
+/**
+ * The operations of the specification (spec §4), the same for a store in this process and for a
+ * remote one.
+ */
 export interface Pets {
   /** @throws ApiError `invalid_request`, `storage_unavailable` */
   createPet(pet: NewPet): Promise<Pet>

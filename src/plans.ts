@@ -11,7 +11,9 @@ export interface Policy {
   readonly banAfter?: number
 }
 
-/** The plans of the specification (spec §8). Enterprise is custom: each key brings its own limits. */
+/**
+ * The plans of the specification (spec §8). Enterprise is custom: each key brings its own limits.
+ */
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const
 export type Plan = (typeof PLAN_NAMES)[number]
 

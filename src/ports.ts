@@ -20,11 +20,14 @@ export interface PetSnapshot {
 }
 
 /**
- * Where pets live. Every method is atomic; a rejected insert leaves no trace; what comes back is frozen, or a
- * copy that nobody else holds. `test/storage-suite.ts` is this contract as tests.
+ * Where pets live. Every method is atomic; a rejected insert leaves no trace; what comes back is
+ * frozen, or a copy that nobody else holds. `test/storage-suite.ts` is this contract as tests.
  */
 export interface PetStorage {
-  /** Gives the next id (positive, ascending, never given before) and resolves when the pet is durable. */
+  /**
+   * Gives the next id (positive, ascending, never given before) and resolves when the pet is
+   * durable.
+   */
   insert(pet: NewPet): Promise<Pet>
   find(id: number): Promise<Pet | undefined>
   /** Pets in ascending id. */
@@ -34,7 +37,10 @@ export interface PetStorage {
   restore(snapshot: PetSnapshot): Promise<void>
 }
 
-/** Where usage is counted. One atomic operation, never get and set, so that no two requests share a unit. */
+/**
+ * Where usage is counted. One atomic operation, never get and set, so that no two requests share a
+ * unit.
+ */
 export interface RateLimitStore {
   /** Asks for one unit of the partition's budget: `decide` of rate-limit.ts on its usage. */
   consume(partition: string, policy: Policy, now: number): Decision | Promise<Decision>

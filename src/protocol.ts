@@ -38,8 +38,9 @@ interface Answer {
 }
 
 /**
- * The whole protocol as one function from a request to a response: preflight, then 401, then 429, then 404 and
- * 405, then the body (413, 415, 400), then the operation. Every failure on the way is thrown, and caught once.
+ * The whole protocol as one function from a request to a response: preflight, then 401, then 429,
+ * then 404 and 405, then the body (413, 415, 400), then the operation. Every failure on the way is
+ * thrown, and caught once.
  */
 export function createProtocol(options: ProtocolOptions): ApiHandler {
   const { pets, meter, clock, basePath, cors, pagination, maxBodyBytes } = options
@@ -144,7 +145,10 @@ function failure({ code, message, status, headers }: ApiError): Answer {
   return { status, content: measured(JSON.stringify({ code, message, status })), headers }
 }
 
-/** Texts of pages that cannot change any more: a storage may give the same frozen page again and again. */
+/**
+ * Texts of pages that cannot change any more: a storage may give the same frozen page again and
+ * again.
+ */
 const pageContents = new WeakMap<readonly Pet[], Content>()
 
 function pageContent(page: readonly Pet[]): Content {

@@ -15,8 +15,8 @@ export interface ListPetsQuery {
 }
 
 /**
- * The query of the URL as `listPets` takes it. `limit` and `after` are digits and nothing else, each known name
- * stands once, unknown names are ignored (README, `list.limit`, `query.unknown`).
+ * The query of the URL as `listPets` takes it. `limit` and `after` are digits and nothing else,
+ * each known name stands once, unknown names are ignored (README, `list.limit`, `query.unknown`).
  *
  * @throws ApiError `invalid_request`
  */

@@ -1,14 +1,17 @@
 import type { RateLimitStore } from './ports.js'
 import { DAY, decide, type Usage } from './rate-limit.js'
 
-/** Addresses counted one by one; those beyond share one budget, so that strangers cannot fill the memory. */
+/**
+ * Addresses counted one by one; those beyond share one budget, so that strangers cannot fill the
+ * memory.
+ */
 const ADDRESSES = 10_000
 const ADDRESS = 'addr:'
 const SHARED_ADDRESS = 'addr:overflow'
 
 /**
- * Usage counted in this process, for as long as it lives. Entries of a past UTC day are dropped when a new one
- * begins, unless they remember a ban; there is no timer.
+ * Usage counted in this process, for as long as it lives. Entries of a past UTC day are dropped
+ * when a new one begins, unless they remember a ban; there is no timer.
  */
 export function createRateLimitTable(): RateLimitStore {
   const table = new Map<string, Usage>()

@@ -13,7 +13,9 @@ export interface Usage {
   readonly banLevel: number
 }
 
-/** The answer to one request for a unit: the window it reports, and whether the request is admitted. */
+/**
+ * The answer to one request for a unit: the window it reports, and whether the request is admitted.
+ */
 export interface Decision {
   /** Why the request is rejected; absent when it is admitted. */
   readonly code?: 'rate_limit_exceeded' | 'api_key_banned'
@@ -53,8 +55,9 @@ const UNSEEN: Usage = {
 }
 
 /**
- * Decides one request: fixed windows of a UTC minute and a UTC day, both checked, then both counted. A rejection
- * counts in neither; too many in a minute start a ban (spec §8 "Behaviour on exceeding"; README, "Rate limits").
+ * Decides one request: fixed windows of a UTC minute and a UTC day, both checked, then both
+ * counted. A rejection counts in neither; too many in a minute start a ban (spec §8 "Behaviour on
+ * exceeding"; README, "Rate limits").
  *
  * @param usage what the last decision for this partition returned, or undefined for the first
  * @param now ms since the epoch, fractions allowed
@@ -120,7 +123,8 @@ export function decide(
     return reject('api_key_banned', banned, until, { bannedUntil: until })
   }
 
-  // The window with the fewest units left is the limit that applies; on a tie the day, which ends no earlier.
+  // The window with the fewest units left is the limit that applies; on a tie the day, which ends
+  // no earlier.
   const dayApplies = dayLeft <= minuteLeft
   const decision: Decision = {
     limit: dayApplies ? policy.perDay : policy.perMinute,

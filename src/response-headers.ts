@@ -87,7 +87,10 @@ function deprecationHeaders({ basePath, sunset, deprecatedAt }: HeaderOptions): 
   }
 }
 
-/** draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, and what is left of the reported one. */
+/**
+ * draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, and what is left of the
+ * reported one.
+ */
 function draftHeaders({ window, remaining, reset, policy }: Decision, now: number): Headers {
   const seconds = Math.max(0, Math.ceil(reset - now / 1000))
   return {

@@ -40,7 +40,9 @@ export interface StoreOptions {
   readonly defaultStatus?: PetStatus | null
   /** When `GET /pets/{petId}` is removed, in ms; null keeps it. @default SUNSET, 5 December 2030 */
   readonly sunset?: number | null
-  /** Since when it is deprecated, in ms; sent as `Deprecation` (RFC 9745). @default null, not sent */
+  /**
+   * Since when it is deprecated, in ms; sent as `Deprecation` (RFC 9745). @default null, not sent
+   */
   readonly deprecatedAt?: number | null
   /** `after=<id>` and `Link: …; rel="next"` on lists. @default false */
   readonly pagination?: boolean

@@ -1,4 +1,7 @@
-/** Part of every JavaScript runtime, though not of the language: the one thing the core asks of its surroundings. */
+/**
+ * Part of every JavaScript runtime, though not of the language: the one thing the core asks of its
+ * surroundings.
+ */
 declare class TextDecoder {
   constructor(label: 'utf-8', options: { fatal: true })
   decode(bytes: Uint8Array): string
@@ -6,12 +9,18 @@ declare class TextDecoder {
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** The text of strict UTF-8, without a leading byte order mark (RFC 8259 §8.1). @throws TypeError otherwise */
+/**
+ * The text of strict UTF-8, without a leading byte order mark (RFC 8259 §8.1). @throws TypeError
+ * otherwise
+ */
 export function decodeUtf8(bytes: Uint8Array): string {
   return strict.decode(bytes)
 }
 
-/** How many bytes the text has in UTF-8. A lone surrogate counts as the three bytes of its replacement. */
+/**
+ * How many bytes the text has in UTF-8. A lone surrogate counts as the three bytes of its
+ * replacement.
+ */
 export function utf8Length(text: string): number {
   let bytes = text.length
   for (let at = 0; at < text.length; at++) {

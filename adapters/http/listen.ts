@@ -10,7 +10,10 @@ export interface ListenOptions {
   readonly port?: number
   /** @default '127.0.0.1', which no other machine can reach */
   readonly host?: string
-  /** How many proxies in front are to be believed about the address, by `X-Forwarded-For`. @default 0 */
+  /**
+   * How many proxies in front are to be believed about the address, by `X-Forwarded-For`. @default
+   * 0
+   */
   readonly proxyHops?: number
   /** Until when the headers have to be there, in ms. @default 10_000 */
   readonly headersTimeout?: number
@@ -26,7 +29,10 @@ export interface HttpServer extends AsyncDisposable {
   /** The same without the path. */
   readonly origin: string
   readonly port: number
-  /** Takes no new connection, finishes the requests in flight, closes every socket. Can be called again. */
+  /**
+   * Takes no new connection, finishes the requests in flight, closes every socket. Can be called
+   * again.
+   */
   close(): Promise<void>
 }
 

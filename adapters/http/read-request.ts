@@ -32,7 +32,10 @@ export function readRequest(
   return readAtMost(message, maxBodyBytes + 1).then(body => ({ ...request, body }))
 }
 
-/** The first chunks of the body, up to the one that reaches `limit` bytes; Node discards the rest unread. */
+/**
+ * The first chunks of the body, up to the one that reaches `limit` bytes; Node discards the rest
+ * unread.
+ */
 function readAtMost(message: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

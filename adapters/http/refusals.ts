@@ -1,6 +1,8 @@
 import { ApiError, invalidRequest } from '../../src/errors.js'
 
-/** What Node's parser gave up on, as the protocol tells it; undefined when there is nobody to tell. */
+/**
+ * What Node's parser gave up on, as the protocol tells it; undefined when there is nobody to tell.
+ */
 export function refusalOf({ code }: NodeJS.ErrnoException): ApiError | undefined {
   if (code === 'ECONNRESET' || code === 'EPIPE') return undefined
   if (code === 'HPE_HEADER_OVERFLOW') {
