@@ -71,15 +71,17 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 function check(record: ApiKey, plans: PlanTable): KnownKey {
+  checkOptions({ record }, { record: isObject }, 'apiKeys[…] ')
+  // The key itself is a secret, so a message names its record by the id.
+  const field = typeof record.id === 'string' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
   const { id, plan, limits } = checkOptions(
     { limits: undefined, ...record },
     KEY_RULES,
-    'apiKeys[…].',
+    `${field}.`,
   )
-  const field = `apiKeys['${id}'].limits`
-  if (plan === 'enterprise') return { id, plan, policy: checkPolicy(field, limits) }
+  if (plan === 'enterprise') return { id, plan, policy: checkPolicy(`${field}.limits`, limits) }
   if (limits === undefined) return { id, plan, policy: plans[plan] }
-  throw new OptionError(`Expected \`${field}\` only on the plan enterprise, got it on ${plan}`)
+  throw new OptionError(`Expected \`${field}.limits\` only on enterprise, got it on ${plan}`)
 }
 
 const KEY_RULES = {

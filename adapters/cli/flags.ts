@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util'
+import { UsageError } from './usage-error.js'
+
+interface Flag {
+  readonly short?: string
+  /** What it takes, as the help names it; a flag without one is on or off. */
+  readonly value?: string
+  readonly help: string
+}
+
+/** The options of the command line: what they take, and what the help says of them. */
+const FLAGS = {
+  port: { short: 'p', value: 'n', help: 'port to listen on, 0 picks a free one (4280)' },
+  host: { value: 'host', help: 'address to bind (127.0.0.1)' },
+  store: { value: 'store', help: 'memory: or a JSON file, created if missing (memory:)' },
+  seed: { value: 'file.json', help: 'animals for an empty store: an array of NewPet' },
+  empty: { help: 'no demo animals' },
+  keys: {
+    value: 'file.json',
+    help: '{"<key>": {"id": "ci", "plan": "pro"}} instead of the demo keys',
+  },
+  'no-rate-limit': { help: 'no limits and no rate limit headers' },
+  'no-cors': { help: 'no CORS headers' },
+  pagination: { help: '?after=<id> and Link: rel="next" on lists' },
+  delay: { value: 'ms', help: 'wait before every answer' },
+  'staging-port': { value: 'n', help: 'a second, separate store on this port' },
+  log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
+  quiet: { short: 'q', help: 'no banner and no request log' },
+  json: { help: 'print one line of JSON on stdout when ready' },
+  help: { short: 'h', help: 'print this' },
+  version: { short: 'v', help: 'print the version' },
+} as const satisfies Record<string, Flag>
+
+type Name = keyof typeof FLAGS
+type Taking = {
+  [name in Name]: (typeof FLAGS)[name] extends { value: string } ? name : never
+}[Name]
+
+export type Flags = { readonly [name in Name]?: name extends Taking ? string : boolean }
+
+export const COMMANDS = ['serve'] as const
+export type Command = (typeof COMMANDS)[number]
+
+/** @throws UsageError naming what was typed and what would be right */
+export function parseCommandLine(words: readonly string[]): { command: Command; flags: Flags } {
+  const { tokens } = parseArgs({ args: [...words], options: OPTIONS, strict: false, tokens: true })
+  const flags: Record<string, string | boolean> = {}
+  let command: Command | undefined
+  for (const token of tokens) {
+    if (token.kind === 'option') {
+      const { name, rawName, value } = token
+      const flag = KNOWN.get(name)
+      if (!flag) throw new UsageError(`Unknown option ${rawName}; see --help`)
+      if (name in flags) throw new UsageError(`${rawName} is given twice; give it once`)
+      if (flag.value && (value === undefined || value === '')) {
+        throw new UsageError(`${rawName} needs a value: ${rawName} <${flag.value}>`)
+      }
+      if (!flag.value && value !== undefined) throw new UsageError(`${rawName} takes no value`)
+      flags[name] = value ?? true
+    } else if (token.kind === 'positional') {
+      const word = token.value as Command
+      if (command || !COMMANDS.includes(word)) {
+        throw new UsageError(`Unknown command '${word}'; commands are ${COMMANDS.join(', ')}`)
+      }
+      command = word
+    }
+  }
+  return { command: command ?? 'serve', flags }
+}
+
+/** The number of a flag; undefined when it is not given. @throws UsageError */
+export function wholeNumber(flags: Flags, name: Taking, maximum: number): number | undefined {
+  const given = flags[name]
+  if (given === undefined) return undefined
+  if (/^\d+$/.test(given) && Number(given) <= maximum) return Number(given)
+  throw new UsageError(`--${name} takes a whole number from 0 to ${maximum}, got '${given}'`)
+}
+
+export function helpText(): string {
+  const rows = [...KNOWN].map(([name, flag]) => {
+    const short = flag.short ? `-${flag.short}, ` : '    '
+    return `  ${`${short}--${name}${flag.value ? ` <${flag.value}>` : ''}`.padEnd(28)} ${flag.help}`
+  })
+  return `Usage: animal-adoption-store [serve] [options]
+
+Serves the Animal Adoption Store API on this machine.
+
+${rows.join('\n')}
+`
+}
+
+const KNOWN = new Map<string, Flag>(Object.entries(FLAGS))
+
+const OPTIONS = Object.fromEntries(
+  [...KNOWN].map(([name, { short, value }]) => [
+    name,
+    { type: value ? 'string' : 'boolean', ...(short && { short }) } as const,
+  ]),
+)

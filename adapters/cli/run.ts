@@ -1,0 +1,43 @@
+import { constants } from 'node:os'
+import { OptionError } from '../../src/options.js'
+import { helpText, parseCommandLine } from './flags.js'
+import { serve } from './serve.js'
+import { UsageError } from './usage-error.js'
+import { version } from './version.js'
+
+/**
+ * The command line. Exit codes: 0 ok, 1 a failure while running, 2 something typed, or a file it names, is
+ * not right. A failure is one line on stderr.
+ */
+export async function run(words: readonly string[]): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
+  try {
+    const { flags } = parseCommandLine(words)
+    if (flags.help) process.stdout.write(helpText())
+    else if (flags.version) process.stdout.write(`${version()}\n`)
+    else stopOnSignal(await serve(flags))
+  } catch (error) {
+    fail(error)
+  }
+}
+
+function stopOnSignal(stop: () => Promise<void>): void {
+  let stopping = false
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(128 + constants.signals[signal])
+      stopping = true
+      stop().then(() => process.exit(0), fail)
+    })
+  }
+}
+
+function fail(error: unknown): void {
+  const [line] = (error instanceof Error ? error.message : String(error)).split('\n')
+  process.stderr.write(`animal-adoption-store: ${line}\n`)
+  process.exitCode = error instanceof UsageError || error instanceof OptionError ? 2 : 1
+}
+
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}

@@ -1,0 +1,168 @@
+import type { ApiHandler } from '../../src/api.js'
+import type { ApiKey } from '../../src/api-keys.js'
+import { PLANS, type Plan, type Policy } from '../../src/plans.js'
+import type { PetStorage } from '../../src/ports.js'
+import { createStore } from '../../src/store.js'
+import { type HttpServer, listen } from '../http/index.js'
+import { memoryStorage } from '../memory.js'
+import { banner, type Ready } from './banner.js'
+import { DEMO_KEYS, demoAnimals } from './demo.js'
+import { readKeys, readSeed } from './files.js'
+import { type Flags, wholeNumber } from './flags.js'
+import { withHealth } from './health.js'
+import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
+import { UsageError } from './usage-error.js'
+import { version } from './version.js'
+
+const LONGEST_DELAY = 600_000
+
+/**
+ * Starts what the flags ask for, says so on stdout, and gives the way to stop it.
+ *
+ * @throws UsageError for what was typed, and whatever a socket or a storage throws
+ */
+export async function serve(flags: Flags): Promise<() => Promise<void>> {
+  const stops: (() => Promise<void>)[] = []
+  const stop = async () => {
+    for (const one of stops.splice(0).reverse()) await one()
+  }
+  try {
+    await start(flags, stops)
+    return stop
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void> {
+  const port = wholeNumber(flags, 'port', 65_535) ?? 4280
+  const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
+  const delay = wholeNumber(flags, 'delay', LONGEST_DELAY) ?? 0
+  const log = logFormat(flags)
+  const host = hostOf(flags)
+  const store = flags.store ?? 'memory:'
+  const apiKeys = flags.keys === undefined ? DEMO_KEYS : await readKeys(flags.keys)
+
+  const production = await open(store, port)
+  // Staging is for trying things out: its animals are its own, and gone when it stops.
+  const staging = stagingPort === undefined ? undefined : await open('memory:', stagingPort)
+
+  const ready: Ready = {
+    baseUrl: production.server.url,
+    origin: production.server.origin,
+    apiKeys: flags.keys === undefined ? firstKeys(DEMO_KEYS) : {},
+    store,
+    animals: production.animals,
+    control: null,
+    pid: process.pid,
+    ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
+  }
+  if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
+  else if (!flags.quiet) {
+    const animalsFrom = production.from
+    const told = { version: version(), animalsFrom, policies: POLICIES, keysFrom: flags.keys }
+    process.stdout.write(banner(ready, told))
+  }
+
+  async function open(name: string, port: number): Promise<Opened> {
+    const storage = await openStorage(name, stops)
+    const { animals, from } = await seedIfEmpty(storage, flags)
+    const api = createStore({
+      storage,
+      apiKeys,
+      rateLimit: !flags['no-rate-limit'],
+      cors: !flags['no-cors'],
+      pagination: flags.pagination ?? false,
+    })
+    const logged = withRequestLog(withDelay(api, delay), log, Date.now, writeLogLine)
+    const server = await listenOn(withHealth(logged, version()), host, port)
+    stops.push(server.close)
+    return { server, animals, from }
+  }
+}
+
+interface Opened {
+  readonly server: HttpServer
+  readonly animals: number
+  /** Where they come from, in words. */
+  readonly from: string
+}
+
+const POLICIES: Readonly<Record<Plan, Policy>> = {
+  ...PLANS,
+  enterprise: DEMO_KEYS['demo-enterprise'].limits,
+}
+
+function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan, string>> {
+  return Object.fromEntries(Object.entries(keys).map(([key, { plan }]) => [plan, key]))
+}
+
+/** The demo keys are known to everyone: with them nothing but this machine may reach the server. */
+function hostOf({ host = '127.0.0.1', keys }: Flags): string {
+  if (keys !== undefined || /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) return host
+  throw new UsageError(
+    `--host ${host} would show the demo keys to others; add --keys <file.json>, or use 127.0.0.1`,
+  )
+}
+
+function logFormat({ log = 'pretty', quiet }: Flags): LogFormat {
+  const format = LOG_FORMATS.find(known => known === log)
+  if (!format) throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${log}'`)
+  return quiet ? 'silent' : format
+}
+
+async function openStorage(name: string, stops: (() => Promise<void>)[]): Promise<PetStorage> {
+  if (name === 'memory:') return memoryStorage()
+  if (!name.endsWith('.json')) {
+    throw new UsageError(`--store takes memory: or a file that ends with .json, got '${name}'`)
+  }
+  const { jsonFileStorage } = await import('../json-file/index.js')
+  const storage = await jsonFileStorage(name)
+  stops.push(storage.close)
+  return storage
+}
+
+async function seedIfEmpty(
+  storage: PetStorage,
+  flags: Flags,
+): Promise<{ animals: number; from: string }> {
+  const seed = flags.seed === undefined ? undefined : await readSeed(flags.seed)
+  const { pets, nextId } = await storage.dump()
+  if (pets.length > 0 || nextId > 1) return { animals: pets.length, from: 'as stored' }
+  if (flags.empty && !seed) return { animals: 0, from: 'as asked for' }
+  const animals = seed ?? demoAnimals()
+  await storage.restore(animals)
+  return { animals: animals.pets.length, from: seed ? `from ${flags.seed}` : 'invented for a demo' }
+}
+
+async function listenOn(handler: ApiHandler, host: string, port: number): Promise<HttpServer> {
+  try {
+    return await listen(handler, { host, port })
+  } catch (error) {
+    const fix = LISTEN_FIXES.get((error as NodeJS.ErrnoException).code ?? '')
+    throw fix ? new Error(fix(host, port)) : error
+  }
+}
+
+const LISTEN_FIXES = new Map<string, (host: string, port: number) => string>([
+  ['EADDRINUSE', (_, port) => `port ${port} is taken; use --port 0 to pick a free one`],
+  ['EACCES', (_, port) => `port ${port} is not allowed here; use --port 0 to pick a free one`],
+  ['EADDRNOTAVAIL', host => `${host} is no address of this machine; use --host 127.0.0.1`],
+  ['ENOTFOUND', host => `${host} is no known host; use --host 127.0.0.1`],
+])
+
+function withDelay(handler: ApiHandler, ms: number): ApiHandler {
+  if (ms === 0) return handler
+  return {
+    ...handler,
+    async handle(request) {
+      await new Promise(resolve => setTimeout(resolve, ms))
+      return handler.handle(request)
+    },
+  }
+}
+
+function writeLogLine(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
