@@ -20,14 +20,18 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
   return { pets, nextId: pets.length + 1 }
 }
 
-/** The keys of `--keys`; what is in a record is checked by the store. */
+/** The keys of `--keys`. */
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
-  const keys = await readJson('--keys', path)
-  const isRecord = typeof keys === 'object' && keys !== null && !Array.isArray(keys)
-  if (isRecord && Object.keys(keys).length > 0) return keys as Record<string, ApiKey>
-  throw new UsageError(
-    `--keys ${path} must be an object like {"<key>": {"id": "ci", "plan": "pro"}}`,
-  )
+  const keys = (await readJson('--keys', path)) as Record<string, ApiKey>
+  if (Array.isArray(keys) || Object.keys(keys ?? {}).length === 0) {
+    throw new UsageError(`--keys ${path} must be like {"<key>": {"id": "ci", "plan": "pro"}}`)
+  }
+  try {
+    createApiKeys(keys)
+  } catch (error) {
+    throw new UsageError(`--keys ${path}: ${(error as Error).message}`)
+  }
+  return keys
 }
 
 async function readJson(flag: string, path: string): Promise<unknown> {
