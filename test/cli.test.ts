@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../adapters/cli/main.js', import.meta.url))
+const FREE = { authorization: 'Bearer demo-free' }
+const ADA = {
+  method: 'POST',
+  headers: { ...FREE, 'content-type': 'application/json' },
+  body: '{"name":"Ada","categoryId":1}',
+}
+
+test('cli - the ready line of --json has what scripts need', async t => {
+  const server = await started(t, '--json')
+  const { baseUrl, origin, apiKeys, store, animals, control, pid } = JSON.parse(server.ready)
+  assert.match(baseUrl, /^http:\/\/127\.0\.0\.1:\d+\/v1$/)
+  assert.equal(origin, baseUrl.slice(0, -3))
+  assert.deepEqual(apiKeys, {
+    free: 'demo-free',
+    pro: 'demo-pro',
+    business: 'demo-business',
+    enterprise: 'demo-enterprise',
+  })
+  assert.deepEqual({ store, animals, control }, { store: 'memory:', animals: 41, control: null })
+  assert.equal(pid, server.child.pid)
+})
+
+test('cli - the banner fits a screen, and what it says to paste works', async t => {
+  const server = await started(t)
+  const banner = server.ready
+  assert.ok(banner.split('\n').length < 24, banner)
+  const [, url = '', header = ''] = /curl -i '(.*)' -H '(.*)'/.exec(banner) ?? []
+  const [name = '', value = ''] = header.split(': ')
+  const answer = await fetch(url, { headers: { [name]: value } })
+  assert.equal(answer.status, 200)
+  assert.equal(((await answer.json()) as unknown[]).length, 3)
+  for (const limit of ['limit', 'remaining', 'reset']) {
+    assert.match(answer.headers.get(`x-ratelimit-${limit}`) ?? '', /^\d+$/)
+  }
+  const refused = await fetch(url)
+  assert.equal(refused.status, 401)
+  assert.match(refused.headers.get('x-ratelimit-limit') ?? '', /^60$/)
+})
+
+test('cli - every demo key is of its plan', async t => {
+  const { baseUrl, apiKeys } = await ready(t)
+  const limits: string[] = []
+  for (const key of Object.values(apiKeys)) {
+    const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+    limits.push(answer.headers.get('x-ratelimit-limit') ?? '')
+  }
+  assert.deepEqual(limits, ['60', '300', '1000', '5000'])
+})
+
+test('cli - environments: staging has its own animals and counters', async t => {
+  const { baseUrl, staging } = await ready(t, '--staging-port', '0')
+  assert.notEqual(staging.baseUrl, baseUrl)
+  assert.equal((await fetch(`${staging.baseUrl}/pets`, ADA)).status, 201)
+  assert.equal((await fetch(`${staging.baseUrl}/pets/42`, { headers: FREE })).status, 200)
+  const production = await fetch(`${baseUrl}/pets/42`, { headers: FREE })
+  assert.equal(production.status, 404)
+  assert.equal(production.headers.get('x-ratelimit-remaining'), '59')
+})
+
+test('cli - --seed, --empty, --no-rate-limit, --no-cors and --pagination do what they say', async t => {
+  const seed = await file(t, '[{"name":"Ada","categoryId":9223372036854775807}]')
+  const seeded = await ready(t, '--seed', seed, '--no-rate-limit', '--no-cors')
+  assert.equal(seeded.animals, 1)
+  const answer = await fetch(`${seeded.baseUrl}/pets`, { headers: FREE })
+  assert.equal(
+    await answer.text(),
+    '[{"id":1,"name":"Ada","categoryId":9223372036854775807,"status":"available"}]',
+  )
+  assert.equal(answer.headers.get('x-ratelimit-limit'), null)
+  assert.equal(answer.headers.get('access-control-allow-origin'), null)
+
+  const paged = await ready(t, '--pagination')
+  const page = await fetch(`${paged.baseUrl}/pets?limit=2`, { headers: FREE })
+  assert.equal(page.headers.get('link'), '</v1/pets?limit=2&after=2>; rel="next"')
+  assert.equal(page.headers.get('access-control-allow-origin'), '*')
+  assert.equal((await ready(t, '--empty')).animals, 0)
+})
+
+test('cli - keys of one own replace the demo keys, and are told to nobody', async t => {
+  const keys = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
+  const server = await started(t, '--json', '--keys', keys, '--log', 'json')
+  const { baseUrl, apiKeys } = JSON.parse(server.ready)
+  assert.deepEqual(apiKeys, {})
+  const own = await fetch(`${baseUrl}/pets?s3cret`, { headers: { authorization: 'Bearer s3cret' } })
+  assert.equal(own.headers.get('x-ratelimit-limit'), '300')
+  assert.equal((await fetch(`${baseUrl}/pets`, { headers: FREE })).status, 401)
+  const { output, log } = await stopped(server)
+  const lines = log
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  const told = lines.map(({ method, path, status, plan }) => [method, path, status, plan])
+  assert.deepEqual(told, [
+    ['GET', '/v1/pets', 200, 'pro'],
+    ['GET', '/v1/pets', 401, null],
+  ])
+  assert.ok(lines.every(({ time, ms }) => Date.parse(time) > 0 && ms >= 0))
+  assert.doesNotMatch(output + log, /s3cret/)
+})
+
+test('cli - a file keeps the animals from one run to the next, and the seed comes once', async t => {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'pets.json')
+  const first = await started(t, '--json', '--store', path)
+  await fetch(`${JSON.parse(first.ready).baseUrl}/pets`, ADA)
+  const second = await failed('--store', path)
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, new RegExp(`^animal-adoption-store: .*${first.child.pid}`))
+  await stopped(first)
+  const { animals, store } = await ready(t, '--store', path)
+  assert.deepEqual({ animals, store }, { animals: 42, store: path })
+})
+
+test('cli - a signal finishes what is in flight and exits with 0', async t => {
+  const server = await started(t, '--json', '--delay', '300')
+  const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
+  await arrived(JSON.parse(server.ready).origin)
+  assert.equal((await stopped(server, 'SIGINT')).code, 0)
+  assert.equal((await answer).status, 200)
+})
+
+test('cli - a second signal exits at once', async t => {
+  const server = await started(t, '--json', '--delay', '600000')
+  const { baseUrl, origin } = JSON.parse(server.ready)
+  const cutOff = assert.rejects(fetch(`${baseUrl}/pets`, { headers: FREE }))
+  await arrived(origin)
+  server.child.kill('SIGTERM')
+  await assert.rejects(async () => {
+    // The socket is taken no more as soon as the first signal has come through.
+    for (;;) await fetch(`${origin}/healthz`)
+  })
+  assert.equal((await stopped(server)).code, 143)
+  await cutOff
+})
+
+test('cli - a failure is one line that says the fix, with its exit code', async t => {
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  t.after(() => busy.close())
+  const taken = String((busy.address() as AddressInfo).port)
+  const notJson = await file(t, 'nope')
+  const badSeed = await file(t, '[{"name":"Ada","categoryId":1},{"name":"Bo","categoryId":1.5}]')
+  const badKeys = await file(t, '{"k":{"id":"ci","plan":"gold"}}')
+  const cases: [words: string[], code: number, line: RegExp][] = [
+    [['-p', taken], 1, /port \d+ is taken; use --port 0/],
+    [['--port', '65536'], 2, /--port takes a whole number from 0 to 65535, got '65536'/],
+    [['--port', '0x1'], 2, /--port takes a whole number/],
+    [['--port'], 2, /--port needs a value: --port <n>/],
+    [['-p', '1', '-p', '2'], 2, /-p is given twice/],
+    [['--prot', '1'], 2, /Unknown option --prot; see --help/],
+    [['--json=1'], 2, /--json takes no value/],
+    [['bark'], 2, /Unknown command 'bark'/],
+    [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
+    [['--store', 'pets.txt'], 2, /--store takes memory: or a file that ends with \.json/],
+    [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json cannot be read: ENOENT/],
+    [['--seed', notJson], 2, /--seed .* is not valid JSON/],
+    [['--seed', badSeed], 2, /--seed .*: animal 2: `categoryId` must be an integer/],
+    [['--keys', notJson], 2, /--keys .* is not valid JSON/],
+    [['--keys', badKeys], 2, /--keys .*`apiKeys\['ci'\]\.plan` .* got 'gold'/],
+    [['--host', '0.0.0.0'], 2, /--host 0\.0\.0\.0 would show the demo keys/],
+    [['--store', '/nowhere/pets.json'], 1, /\/nowhere/],
+  ]
+  for (const [words, expected, line] of cases) {
+    const port = /^(-p|--port)$/.test(words[0] ?? '') ? [] : ['-p', '0']
+    const { code, stdout, stderr } = await failed(...port, ...words)
+    assert.equal(code, expected, `${words}: ${stderr}`)
+    assert.match(stderr, line)
+    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.equal(stdout, '')
+  }
+})
+
+test('cli - an old Node is told so in one line', async () => {
+  const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.0' })`
+  const script = `${old}; await import(${JSON.stringify(MAIN)})`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script])
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  assert.equal(code, 1)
+  assert.match(stderr, /^animal-adoption-store needs Node 20 or newer, this is 18\.20\.0; .*\n$/)
+})
+
+test('cli - --help and --version answer and exit with 0', async () => {
+  const help = await failed('--help')
+  assert.equal(help.code, 0)
+  assert.match(help.stdout, /^Usage: animal-adoption-store/)
+  assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
+  assert.match((await failed('-v')).stdout, /^\d+\.\d+\.\d+\n$/)
+})
+
+test('cli - /healthz needs no key and costs nothing', async t => {
+  const { origin } = await ready(t)
+  const answer = await fetch(`${origin}/healthz`)
+  assert.equal(answer.status, 200)
+  assert.equal(((await answer.json()) as { status: string }).status, 'ok')
+  assert.equal(answer.headers.get('x-ratelimit-limit'), null)
+})
+
+interface Server {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>
+  /** What it printed when it was ready. */
+  readonly ready: string
+  readonly output: Promise<string>
+  readonly log: Promise<string>
+}
+
+/** A server on a free port, ended with the test. */
+async function started(t: TestContext, ...words: string[]): Promise<Server> {
+  const child = spawn(process.execPath, [MAIN, '--port', '0', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const log = text(child.stderr)
+  let printed = ''
+  const output = new Promise<string>(resolve => child.stdout.on('end', () => resolve(printed)))
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', chunk => {
+      printed += chunk
+      if (printed.endsWith('Ctrl+C\n') || printed.endsWith('}\n')) resolve()
+    })
+    child.on('exit', async code => reject(new Error(`exit ${code}: ${await log}`)))
+  })
+  return { child, ready: printed, output, log }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+async function ready(t: TestContext, ...words: string[]): Promise<any> {
+  return JSON.parse((await started(t, '--json', '-q', ...words)).ready)
+}
+
+async function stopped({ child, output, log }: Server, signal: NodeJS.Signals = 'SIGTERM') {
+  const exit = once(child, 'exit')
+  child.kill(signal)
+  const [code] = await exit
+  return { code, output: await output, log: await log }
+}
+
+async function failed(...words: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const streams = Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await once(child, 'exit')
+  const [stdout, stderr] = await streams
+  return { code, stdout, stderr }
+}
+
+/** A round trip behind a request: when it is back, the request before it has been read. */
+async function arrived(origin: string): Promise<void> {
+  await fetch(`${origin}/healthz`)
+}
+
+async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function file(t: TestContext, content: string): Promise<string> {
+  const path = join(await temporaryFolder(t), 'file.json')
+  await writeFile(path, content)
+  return path
+}
