@@ -1,0 +1,22 @@
+// Compiled, not run: the published types as a NodeNext user meets them, with library checks on.
+import { ApiError, createStore, type Pet, type Pets, type StoreEvents } from 'animal-adoption-store'
+import { createClient } from 'animal-adoption-store/client'
+import { toFetchHandler } from 'animal-adoption-store/fetch'
+import { listen } from 'animal-adoption-store/http'
+import { jsonFileStorage } from 'animal-adoption-store/json-file'
+import { memoryStorage } from 'animal-adoption-store/memory'
+import { createTestDouble } from 'animal-adoption-store/test-double'
+
+const store = createStore({
+  storage: memoryStorage(),
+  apiKeys: { secret: { id: 'me', plan: 'pro' } },
+})
+const inProcess: Pets = store
+const remote: Pets = createClient({ baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'secret' })
+const pet: Pet = await inProcess.createPet({ name: 'Ada', categoryId: 2n ** 62n, status: 'sold' })
+const categoryId: number | bigint = pet.categoryId
+store.events.on('key.banned', (event: StoreEvents['key.banned']) => event.bannedUntil.toFixed())
+const server = await listen(store, { port: 0 })
+const answer: Response = await toFetchHandler(store)(new Request(server.url))
+await using double = createTestDouble()
+export const seen = [remote, categoryId, answer, jsonFileStorage, double, ApiError]
