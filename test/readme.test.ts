@@ -39,7 +39,7 @@ for (const { line, how, code } of codeBlocks(readFileSync(join(ROOT, 'README.md'
   else if (how === 'js test') test(title, () => runModule(line, code, '--test'))
   else if (how === 'sh server') test(title, t => runBesideServer(t, code))
   else if (how === 'sh' && SETUP.includes(code.trim())) test(title, () => assertScript(code))
-  else if (how === 'sh') test(title, t => runShell(t, code))
+  else if (how === 'sh') test(title, async t => void (await runShell(t, code)))
   else throw new Error(`There is no way to run a block marked '${how}', at line ${line}`)
 }
 
