@@ -1,0 +1,100 @@
+import { memoryStorage } from '../adapters/memory.js'
+import { createStore, PLANS, type Plan } from '../src/index.js'
+import { decide, type Usage } from '../src/rate-limit.js'
+import { createRateLimitTable } from '../src/rate-limit-table.js'
+import { DOORS, type Reply } from './doors.js'
+import { type Consumer, rateLimitSuite, type Told } from './rate-limit-suite.js'
+import { policyOf } from './rate-limit-vectors.js'
+
+rateLimitSuite('decide', pureConsumer)
+rateLimitSuite('table', tableConsumer)
+for (const name of Object.keys(DOORS)) rateLimitSuite(name, () => doorConsumer(name))
+
+function pureConsumer(): Consumer {
+  const usages = new Map<string, Usage>()
+  return {
+    consume(partition, policy, now) {
+      const { decision, usage } = decide(usages.get(partition), policyOf(policy), now)
+      usages.set(partition, usage)
+      return told(decision)
+    },
+    restart() {
+      for (const [partition, usage] of usages) {
+        usages.set(partition, JSON.parse(JSON.stringify(usage)) as Usage)
+      }
+    },
+  }
+}
+
+function tableConsumer(): Consumer {
+  let table = createRateLimitTable()
+  return {
+    consume: async (partition, policy, now) =>
+      told(await table.consume(partition, policyOf(policy), now)),
+    async restart() {
+      const snapshot = JSON.stringify(await table.dump())
+      table = createRateLimitTable()
+      await table.restore(JSON.parse(snapshot))
+    },
+  }
+}
+
+/** A server whose keys are the partitions; an address of a vector is the address of the client. */
+async function doorConsumer(name: string): Promise<Consumer> {
+  let now = 0
+  let table = createRateLimitTable()
+  const open = () =>
+    createStore({ storage: memoryStorage(), apiKeys: {}, clock: () => now, rateLimits: table })
+  let store = open()
+  let door = await DOORS[name]?.(store)
+  const plans = new Map<string, string>()
+
+  return {
+    async consume(partition, policy, instant) {
+      now = instant
+      const address = partition.startsWith('addr:') ? partition.slice('addr:'.length) : undefined
+      if (address === undefined && plans.get(partition) !== policy) give(partition, policy)
+      const call = { path: '/v1/pets', key: address === undefined ? partition : undefined }
+      const reply = await door?.send(address === undefined ? call : { ...call, client: address })
+      return toldBy(reply as Reply, address === undefined ? 200 : 401)
+    },
+    async restart() {
+      const snapshot = await table.dump()
+      await door?.close()
+      table = createRateLimitTable()
+      await table.restore(snapshot)
+      store = open()
+      plans.clear()
+      door = await DOORS[name]?.(store)
+    },
+    close: async () => door?.close(),
+  }
+
+  function give(key: string, policy: string): void {
+    store.apiKeys.remove(key)
+    const isPlan = Object.hasOwn(PLANS, policy)
+    store.apiKeys.add(key, {
+      id: key,
+      plan: isPlan ? (policy as Plan) : 'enterprise',
+      ...(isPlan ? {} : { limits: policyOf(policy) }),
+    })
+    plans.set(key, policy)
+  }
+}
+
+function toldBy({ status, headers, body }: Reply, admitted: number): Told {
+  const retryAfter = headers['retry-after']
+  const code = status === 429 ? (JSON.parse(body) as { code: Told['code'] }).code : undefined
+  if (status !== 429 && status !== admitted) throw new Error(`${status} ${body}`)
+  return told({
+    ...(code && { code }),
+    limit: Number(headers['x-ratelimit-limit']),
+    remaining: Number(headers['x-ratelimit-remaining']),
+    reset: Number(headers['x-ratelimit-reset']),
+    ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }),
+  })
+}
+
+function told({ code, limit, remaining, reset, retryAfter }: Told) {
+  return { code, limit, remaining, reset, retryAfter } as Told
+}
