@@ -68,7 +68,11 @@ export function createMeter(options: MeterOptions): Meter {
     const now = clock()
     try {
       const outcome = limits.consume(partition, policy, now)
-      return 'then' in outcome ? outcome.then(undefined, insured) : outcome
+      if (!('then' in outcome)) return outcome
+      // Resolved first, as a thenable may be odd; destructured, as a store may answer nothing.
+      return Promise.resolve(outcome)
+        .then(({ ...decision }) => decision)
+        .catch(insured)
     } catch (error) {
       return insured(error)
     }

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
+import { createStore, type RateLimitStore, type Store, type StoreOptions } from '../src/index.js'
+import { DOORS, type Reply } from './doors.js'
+import { T0 } from './rate-limit-vectors.js'
+
+test('limits.apply - a rate limit store that fails leaves neither 500 nor an unlimited door', async () => {
+  const broken: Record<string, () => unknown> = {
+    throws() {
+      throw new Error('down')
+    },
+    rejects: () => Promise.reject(new Error('down')),
+    'answers nothing': () => undefined,
+    'resolves nothing': async () => undefined,
+    'is a thenable whose then returns nothing': () => ({
+      // biome-ignore lint/suspicious/noThenProperty: the odd thenable is the point
+      then(_done: unknown, failed: (error: Error) => void) {
+        failed(new Error('down'))
+      },
+    }),
+    'is a thenable whose then throws': () => ({
+      // biome-ignore lint/suspicious/noThenProperty: the odd thenable is the point
+      then() {
+        throw new Error('down')
+      },
+    }),
+  }
+  for (const [how, consume] of Object.entries(broken)) {
+    const rateLimits = { ...memoryRateLimits(), consume } as unknown as RateLimitStore
+    const store = open({ rateLimits })
+    const errors: unknown[] = []
+    store.events.on('ratelimit.degraded', ({ error }) => errors.push(error))
+    const statuses = await statusesOf(store, 61)
+    assert.deepEqual(statuses, [...Array(60).fill(200), 429], how)
+    assert.equal(errors.length, 61, how)
+    assert.ok(errors[0] instanceof Error, how)
+  }
+})
+
+test('limits.apply - a rate limit store that recovers is asked again', async () => {
+  const table = memoryRateLimits()
+  let down = true
+  const rateLimits: RateLimitStore = {
+    ...table,
+    consume(...request) {
+      if (down) throw new Error('down')
+      return table.consume(...request)
+    },
+  }
+  const store = open({ rateLimits })
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
+  down = false
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '58')
+})
+
+test('limits.apply - a clock that tells no time is a fault of the host, answered 500', async () => {
+  const store = open({ clock: () => Number.NaN })
+  const { status, headers, body } = await list(store)
+  assert.equal(status, 500)
+  assert.equal((JSON.parse(body) as { code: string }).code, 'internal_error')
+  assert.equal(headers['date'], undefined)
+})
+
+test('limits.apply - off, nothing is counted and no answer tells a limit', async () => {
+  const store = open({ rateLimit: false, standardHeaders: 'draft-10' })
+  for (let n = 0; n < 200; n++) await list(store)
+  const { status, headers } = await list(store)
+  assert.equal(status, 200)
+  assert.deepEqual(Object.keys(headers), ['content-length', 'content-type', 'date'])
+  assert.equal((await list(store, 'wrong')).status, 401)
+  const metered = store.forKey('demo')
+  await metered.listPets()
+  assert.equal(metered.rateLimit, undefined)
+})
+
+test('standardHeaders - draft-10 tells both windows, and what is left of the reported one', async () => {
+  let now = T0 + 500
+  const store = open({
+    apiKeys: {
+      demo: { id: 'demo', plan: 'enterprise', limits: { perMinute: 2, perDay: 3, banAfter: 1 } },
+    },
+    clock: () => now,
+    standardHeaders: 'draft-10',
+  })
+  const policy = '"minute";q=2;w=60, "day";q=3;w=86400'
+  const told = async () => {
+    const { headers } = await list(store)
+    assert.equal(headers['ratelimit-policy'], policy)
+    return [headers['ratelimit'], headers['retry-after']]
+  }
+  assert.deepEqual(await told(), ['"minute";r=1;t=60', undefined])
+  assert.deepEqual(await told(), ['"minute";r=0;t=60', undefined])
+  assert.deepEqual(await told(), ['"minute";r=0;t=60', '60'])
+  assert.deepEqual(await told(), ['"minute";r=0;t=301', '301'], 'the ban ends later')
+  now = T0 + 301_000
+  assert.deepEqual(await told(), ['"day";r=0;t=86099', undefined])
+  now = T0 + 360_000
+  assert.deepEqual(await told(), ['"day";r=0;t=86040', '86040'])
+})
+
+test('limits.keys - two keys have two budgets, and a reset lifts a ban', async () => {
+  const rateLimits = memoryRateLimits()
+  const store = open({ rateLimits })
+  store.apiKeys.add('second', { id: 'second', plan: 'pro' })
+  assert.equal((await statusesOf(store, 91)).at(-1), 429)
+  assert.equal((await list(store, 'second')).headers['x-ratelimit-remaining'], '299')
+  await rateLimits.reset('demo')
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
+})
+
+test('limits.anonymous - a stranger cannot use up or ban a key, nor an address be banned', async () => {
+  const store = open()
+  const strangers = [...Array(500)].map(() => list(store, 'wrong'))
+  const last = (await Promise.all(strangers)).at(-1) as Reply
+  assert.equal((JSON.parse(last.body) as { code: string }).code, 'rate_limit_exceeded')
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
+})
+
+function open(options: Partial<StoreOptions> = {}): Store {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'free' } },
+    clock: () => T0,
+    ...options,
+  })
+}
+
+async function list(store: Store, key = 'demo'): Promise<Reply> {
+  const door = await DOORS['handle']?.(store)
+  return (await door?.send({ path: '/v1/pets', key })) as Reply
+}
+
+async function statusesOf(store: Store, count: number): Promise<number[]> {
+  const statuses: number[] = []
+  for (let n = 0; n < count; n++) statuses.push((await list(store)).status)
+  return statuses
+}
