@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { PLANS } from '../src/plans.js'
+import type { RateLimitStore } from '../src/ports.js'
+import { type Decision, decide, type Usage } from '../src/rate-limit.js'
+import { createRateLimitTable } from '../src/rate-limit-table.js'
+import { T0 } from './rate-limit-vectors.js'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+const FREE = PLANS.free
+const SEED = 20_301_205
+
+test('limiter - a clock that is not finite is refused and counts nothing', () => {
+  const table = createRateLimitTable()
+  for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    assert.throws(() => decide(undefined, FREE, now), RangeError)
+    assert.throws(() => table.consume('key', FREE, now), RangeError)
+  }
+  assert.deepEqual(table.dump(), [])
+})
+
+test('limiter - limit-1, limit and limit+1 requests', () => {
+  for (const [count, remaining, code] of [
+    [59, 1, undefined],
+    [60, 0, undefined],
+    [61, 0, 'rate_limit_exceeded'],
+  ] as const) {
+    const table = createRateLimitTable()
+    const told = consume(table, 'key', T0, count)
+    assert.deepEqual([told.remaining, told.code], [remaining, code])
+  }
+})
+
+test('limiter - two requests in one tick share no unit', async () => {
+  const table = createRateLimitTable()
+  consume(table, 'key', T0, 59)
+  const both = await Promise.all([table.consume('key', FREE, T0), table.consume('key', FREE, T0)])
+  assert.deepEqual(
+    both.map(({ code }) => code),
+    [undefined, 'rate_limit_exceeded'],
+  )
+})
+
+const policies = fc.record({
+  perMinute: fc.integer({ min: 1, max: 8 }),
+  perDay: fc.integer({ min: 1, max: 40 }),
+  banAfter: fc.integer({ min: 1, max: 4 }),
+})
+const steps = fc.array(fc.integer({ min: 0, max: 20 * MINUTE }), { maxLength: 80 })
+
+test('limiter - who waits for Retry-After is admitted', () => {
+  fc.assert(
+    fc.property(policies, steps, (policy, waits) => {
+      let usage: Usage | undefined
+      let now = T0 + 23 * 60 * MINUTE
+      for (const wait of waits) {
+        // Mostly in bursts, so that limits and bans are met.
+        now += wait % 3 === 0 ? wait : wait % 1_000
+        const first = decide(usage, policy, now)
+        usage = first.usage
+        const { retryAfter, reset } = first.decision
+        if (retryAfter === undefined) continue
+        assert.ok(retryAfter >= 1 && Number.isInteger(retryAfter))
+        assert.equal(Math.ceil(reset - now / 1000), retryAfter)
+        assert.equal(decide(usage, policy, now + retryAfter * 1000).decision.code, undefined)
+      }
+    }),
+    { seed: SEED, numRuns: 300 },
+  )
+})
+
+test('limiter - no UTC day and no minute admits more than its limit', () => {
+  fc.assert(
+    fc.property(policies, steps, (policy, waits) => {
+      const admitted = new Map<string, number>()
+      let usage: Usage | undefined
+      let now = T0
+      for (const wait of waits) {
+        now += wait % 2 === 0 ? wait * 20 : wait % 500
+        const step = decide(usage, policy, now)
+        usage = step.usage
+        if (step.decision.code) continue
+        for (const window of [`day ${Math.floor(now / DAY)}`, `min ${Math.floor(now / MINUTE)}`]) {
+          admitted.set(window, (admitted.get(window) ?? 0) + 1)
+        }
+      }
+      for (const [window, count] of admitted) {
+        assert.ok(count <= (window.startsWith('day') ? policy.perDay : policy.perMinute))
+      }
+    }),
+    { seed: SEED, numRuns: 300 },
+  )
+})
+
+test('table - the 10,001st address and all after it share one budget', () => {
+  const table = createRateLimitTable()
+  for (let n = 0; n < 10_000; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
+  assert.equal(consume(table, 'addr:a', T0).remaining, 59)
+  assert.equal(consume(table, 'addr:b', T0).remaining, 58)
+  for (let n = 0; n < 20_000; n++) table.consume(`addr:late ${n}`, PLANS.anonymous, T0)
+  assert.equal((table.dump() as unknown[]).length, 10_001)
+  assert.equal(consume(table, 'addr:c', T0).code, 'rate_limit_exceeded')
+  assert.equal(consume(table, 'addr:7', T0).remaining, 58, 'a counted address keeps its budget')
+  assert.equal(consume(table, 'key', T0).remaining, 59, 'a key is never among the addresses')
+})
+
+test('table - a new UTC day drops what is stale and remembers bans', () => {
+  const table = createRateLimitTable()
+  table.consume('quiet', FREE, T0)
+  table.consume('addr:192.0.2.1', PLANS.anonymous, T0)
+  consume(table, 'banned', T0, 91)
+  assert.deepEqual(partitions(table), ['quiet', 'addr:192.0.2.1', 'banned'])
+  table.consume('new', FREE, T0 + DAY)
+  assert.deepEqual(partitions(table), ['banned', 'new'])
+  assert.equal(consume(table, 'banned', T0 + DAY, 91).retryAfter, 600, 'its second ban is longer')
+  table.consume('new', FREE, T0 + 3 * DAY)
+  assert.deepEqual(partitions(table), ['new'])
+})
+
+test('table - addresses have room again after a new day, a reset and a restore', () => {
+  const crowded = () => {
+    const table = createRateLimitTable()
+    for (let n = 0; n < 10_001; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
+    return table
+  }
+  const nextDay = crowded()
+  const reset = crowded()
+  reset.reset()
+  const restored = crowded()
+  restored.restore([])
+  for (const [table, now] of [
+    [nextDay, T0 + DAY],
+    [reset, T0],
+    [restored, T0],
+  ] as const) {
+    consume(table, 'addr:new', now)
+    assert.deepEqual(partitions(table), ['addr:new'])
+  }
+})
+
+test('table - inspect counts nothing, reset forgets one partition and its ban', () => {
+  const table = createRateLimitTable()
+  assert.equal(table.inspect('key'), undefined)
+  consume(table, 'key', T0, 91)
+  consume(table, 'other', T0, 5)
+  const usage = table.inspect('key') as Usage
+  assert.deepEqual(usage, {
+    lastSeen: T0,
+    minuteCount: 60,
+    rejections: 0,
+    dayCount: 60,
+    bannedUntil: T0 + 5 * MINUTE,
+    banLevel: 1,
+  })
+  table.reset('key')
+  assert.equal(consume(table, 'key', T0).remaining, 59)
+  assert.equal(consume(table, 'other', T0).remaining, 54)
+  table.reset()
+  assert.deepEqual(table.dump(), [])
+})
+
+test('table - dump and restore carry a ban through JSON', () => {
+  const table = createRateLimitTable()
+  consume(table, 'key', T0, 91)
+  const copy = createRateLimitTable()
+  copy.restore(JSON.parse(JSON.stringify(table.dump())))
+  assert.equal(consume(copy, 'key', T0 + 1).code, 'api_key_banned')
+  assert.deepEqual(copy.dump(), table.dump())
+})
+
+function consume(table: RateLimitStore, partition: string, now: number, count = 1): Decision {
+  const policy = partition.startsWith('addr:') ? PLANS.anonymous : FREE
+  let decision: Decision | undefined
+  for (let n = 0; n < count; n++) decision = table.consume(partition, policy, now) as Decision
+  return decision as Decision
+}
+
+function partitions(table: RateLimitStore): string[] {
+  return (table.dump() as [string, Usage][]).map(([partition]) => partition)
+}
