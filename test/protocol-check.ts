@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import type { ErrorCode, Store, StoreOptions } from '../src/index.js'
+import type { Reply, Send } from './doors.js'
+import { T0 } from './rate-limit-vectors.js'
+
+/** One documented behaviour, by an id that stays. */
+export interface Check {
+  /** The id of the README's table of decisions, or one of its own. */
+  readonly id: string
+  readonly behaviour: string
+  /** On top of the fixture below. */
+  readonly options?: () => Partial<StoreOptions>
+  run(subject: Subject): Promise<void>
+}
+
+/** A store at T0 behind a door, with a key of each kind. */
+export interface Subject {
+  /** Sends the key `demo` where the call names none. */
+  readonly send: Send
+  readonly store: Store
+  setClock(now: number): void
+}
+
+/** Asserts the status and the whole Error body: `code`, a message, `status`, and nothing else. */
+export function assertError(reply: Reply, status: number, code: ErrorCode, message?: string): void {
+  const body = JSON.parse(reply.body) as { message: string }
+  assert.deepEqual(body, { code, message: message ?? body.message, status })
+  assert.equal(typeof body.message, 'string')
+  assert.equal(reply.status, status)
+  assert.equal(reply.headers['content-type'], 'application/json')
+}
+
+/** The headers that every answer below the base path has, when the key `demo` is used at T0. */
+export function demoHeaders(remaining: number, bytes: number): Record<string, string> {
+  return {
+    'content-length': String(bytes),
+    'content-type': 'application/json',
+    date: 'Tue, 01 Jan 2030 00:00:00 GMT',
+    'x-ratelimit-limit': '1000',
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(T0 / 1000 + 60),
+  }
+}
+
+/** `POST /v1/pets` with this text, or with this value as JSON. */
+export function post(body: unknown, headers: Record<string, string> = {}) {
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  return { method: 'POST', path: '/v1/pets', headers, body: text }
+}
