@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server, type Socket } from 'node:net'
 import type { ApiHandler } from '../../src/api.js'
+import { checkOptions, isCount, isSize, type Rule } from '../../src/options.js'
+import { type Connection, createConnection } from './connection.js'
 import { readRequest, subscriber } from './read-request.js'
 import { refusalOf } from './refusals.js'
-import { writeAnswer, writeLastAnswer } from './write-answer.js'
+import { writeAnswer } from './write-answer.js'
 
 export interface ListenOptions {
   /** 0 picks a free one. @default 4280 */
@@ -36,27 +38,33 @@ export interface HttpServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Serves a store, or anything around one, over HTTP/1.1. */
+/**
+ * Serves a store, or anything around one, over HTTP/1.1.
+ *
+ * @throws OptionError naming an option that is not right, and its value
+ */
 export async function listen(
   handler: ApiHandler,
   options: ListenOptions = {},
 ): Promise<HttpServer> {
-  const { port = 4280, host = '127.0.0.1', proxyHops = 0 } = options
-  const { headersTimeout = 10_000, requestTimeout = 30_000, keepAliveTimeout = 5_000 } = options
+  const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = check(options)
   const connections = new Map<Socket, Connection>()
   let closing: Promise<void> | undefined
 
   const server = createServer({
-    headersTimeout,
+    // The headers are part of the request.
+    headersTimeout: Math.min(headersTimeout, requestTimeout),
     requestTimeout,
     keepAliveTimeout,
-    connectionsCheckingInterval: Math.min(1_000, headersTimeout),
+    connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
     joinDuplicateHeaders: true,
     // Node would answer a request without Host by itself, and not with an Error body.
     requireHostHeader: false,
   })
+  // Node would close on a client that has sent all and says so, and not send what it waits for.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
-    connections.set(socket, { open: 0 })
+    connections.set(socket, createConnection(socket))
     socket.on('close', () => connections.delete(socket))
   })
   server.on('request', onRequest)
@@ -85,53 +93,64 @@ export async function listen(
 
   async function onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const connection = connections.get(request.socket) as Connection
-    connection.open++
-    connection.last = request
+    connection.add(response)
+    response.once('close', () => {
+      if (closing && connection.isIdle()) request.socket.destroySoon()
+    })
     try {
       const answer = await handler.handle(
         await readRequest(request, handler.maxBodyBytes, proxyHops),
       )
-      writeAnswer(response, answer, closing !== undefined && connection.open === 1)
+      writeAnswer(response, answer, closing !== undefined && connection.isLast(response))
     } catch {
       // The client went away in the middle of its body: there is nobody to answer.
       request.socket.destroy()
     }
-    connection.open--
-    if (connection.refused) response.once('close', connection.refused)
   }
 
   /** What Node's parser cannot read is answered as well, after the requests before it. */
   function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
-    const connection = connections.get(socket)
     const refusal = refusalOf(error)
-    if (!connection || !refusal || !socket.writable) {
-      socket.destroy()
-      return
-    }
-    const unread = connection.last?.complete === false ? 1 : 0
     const client = subscriber(socket.remoteAddress)
-    const answer = async () => {
-      const request = { method: '', path: '', query: '', headers: {}, client, refusal }
-      writeLastAnswer(socket, await handler.handle(request))
-    }
-    if (connection.open > unread) connection.refused = answer
-    else void answer()
+    connections.get(socket)?.end(async () => {
+      if (!refusal || !socket.writable) return undefined
+      return handler.handle({ method: '', path: '', query: '', headers: {}, client, refusal })
+    })
   }
 
   function close(): Promise<void> {
     closing ??= new Promise(resolve => {
-      server.close(() => resolve())
-      for (const [socket, { open }] of connections) if (open === 0) socket.destroy()
+      // Node's own would cut answers that are not sent yet, and no longer time requests out: that
+      // comes last, to stop its timer.
+      Server.prototype.close.call(server, () => {
+        server.close()
+        resolve()
+      })
+      for (const [socket, connection] of connections) if (connection.isIdle()) socket.destroy()
     })
     return closing
   }
 }
 
-interface Connection {
-  /** Requests that came and are not answered yet. */
-  open: number
-  /** The request that came last: its body may still be on the way. */
-  last?: IncomingMessage
-  /** Answers what could not be read behind them. */
-  refused?: () => Promise<void>
+const DEFAULTS = {
+  port: 4280,
+  host: '127.0.0.1',
+  proxyHops: 0,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 5_000,
+}
+
+const RULES: Record<keyof ListenOptions, Rule> = {
+  port: ['an integer from 0 to 65535', port => isSize[1](port) && Number(port) <= 65_535],
+  host: ['a host name or an address', host => typeof host === 'string' && host !== ''],
+  proxyHops: isSize,
+  headersTimeout: isCount,
+  requestTimeout: isCount,
+  keepAliveTimeout: isCount,
+}
+
+function check(given: ListenOptions): Required<ListenOptions> {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  return checkOptions({ ...DEFAULTS, ...Object.fromEntries(set) }, RULES)
 }

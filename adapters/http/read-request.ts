@@ -23,7 +23,7 @@ export function readRequest(
     headers: headers as ApiRequest['headers'],
     body: undefined,
     client: clientOf(message, proxyHops),
-    refusal: hostMissing(message) ? invalidRequest('The Host header is missing.') : undefined,
+    refusal: hasOneHost(message) ? undefined : invalidRequest('Send the Host header, once.'),
   }
   const announced = headers['content-length']
   if (announced === undefined && headers['transfer-encoding'] === undefined) return request
@@ -58,9 +58,9 @@ function withoutAuthority(url: string): string {
   return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '')
 }
 
-/** RFC 9112 §3.2: an HTTP/1.1 request without it is to be answered 400. */
-function hostMissing({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === '1.1'
+/** RFC 9112 §3.2: HTTP/1.1 without it, or any request with several, is to be answered 400. */
+function hasOneHost({ headers: { host }, httpVersion }: IncomingMessage): boolean {
+  return host === undefined ? httpVersion === '1.0' : !host.includes(',')
 }
 
 function clientOf({ socket, headers }: IncomingMessage, proxyHops: number): string | undefined {

@@ -10,10 +10,16 @@ export function writeAnswer(response: ServerResponse, answer: ApiResponse, last:
   response.end(body)
 }
 
+/** For how long what still arrives is read and dropped, in ms. */
+const LINGER = 1_000
+
 /** The same where there is a socket but no response, because Node could not read a request. */
 export function writeLastAnswer(socket: Socket, { status, headers, body }: ApiResponse): void {
   const fields = Object.entries({ ...headers, Connection: 'close' })
   const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`)
-  socket.destroySoon()
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`)
+  // RFC 9112 §9.6: closed at once, the answer could be lost with what the client has yet to send.
+  socket.resume()
+  const lingering = setTimeout(() => socket.destroy(), LINGER)
+  socket.once('close', () => clearTimeout(lingering))
 }

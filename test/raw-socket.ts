@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+/** A client that writes bytes as they are, right or wrong. */
+export interface RawSocket {
+  readonly socket: Socket
+  write(text: string | Uint8Array): void
+  /** All that has come, as soon as it holds this. Rejects when the other side ends before. */
+  until(part: string | RegExp): Promise<string>
+  /** All that came, when the other side has ended. */
+  ended(): Promise<string>
+}
+
+export async function openSocket(port: number, allowHalfOpen = false): Promise<RawSocket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen })
+  let received = ''
+  socket.setEncoding('latin1')
+  // What was received before a reset still counts.
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  const over = new Promise<void>(resolve => {
+    socket.once('end', resolve)
+    socket.once('close', () => resolve())
+  })
+  socket.on('data', text => (received += text))
+
+  return {
+    socket,
+    write: text => void socket.write(text),
+    until: part =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (typeof part === 'string' ? !received.includes(part) : !part.test(received)) return
+          socket.off('data', look)
+          resolve(received)
+        }
+        socket.on('data', look)
+        look()
+        void over.then(() => reject(new Error(`Ended after: ${received.slice(-500)}`)))
+      }),
+    ended: () => over.then(() => received),
+  }
+}
+
+/** The status of every answer in the text, in order. */
+export function statusesIn(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+}
+
+/** The Error body of the last answer in the text. */
+export function lastError(text: string): { code: string; message: string; status: number } {
+  return JSON.parse(text.slice(text.lastIndexOf('\r\n\r\n') + 4)) as ReturnType<typeof lastError>
+}
