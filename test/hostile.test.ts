@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { type ListenOptions, listen } from '../adapters/http/index.js'
+import { memoryStorage } from '../adapters/memory.js'
+import { createStore } from '../src/index.js'
+import { openSocket, type RawSocket, statusesIn } from './raw-socket.js'
+
+const MEGABYTE = 1_000_000
+const AUTHORIZED = 'Host: a\r\nAuthorization: Bearer demo\r\n'
+const GET = `GET /v1/pets HTTP/1.1\r\n${AUTHORIZED}\r\n`
+const post = (headers: string) => `POST /v1/pets HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n\r\n`
+
+test('hostile - headers that come one byte at a time are cut off in time', async () => {
+  await using server = await serve({ headersTimeout: 40, requestTimeout: 40 })
+  const client = await openSocket(server.port)
+  const drip = setInterval(() => client.write('x'), 2)
+  client.write('GET /v1/pets HTTP/1.1\r\nX-Slow: ')
+  const text = await client.ended()
+  clearInterval(drip)
+  assert.deepEqual(statusesIn(text), [408])
+})
+
+test('hostile - a body that comes one byte at a time is cut off in time', async () => {
+  await using server = await serve({ headersTimeout: 40, requestTimeout: 40 })
+  const client = await openSocket(server.port)
+  const drip = setInterval(() => client.write(' '), 2)
+  client.write(post('Content-Length: 1000000'))
+  const text = await client.ended()
+  clearInterval(drip)
+  assert.deepEqual(statusesIn(text), [408])
+})
+
+test('hostile - a close is not held up by a body that never comes', async () => {
+  const server = await serve({ headersTimeout: 40, requestTimeout: 40 })
+  const client = await openSocket(server.port)
+  client.write(post('Content-Length: 10\r\nExpect: 100-continue'))
+  await client.until('100 Continue')
+  await server.close()
+  assert.deepEqual(statusesIn(await client.ended()), [100, 408])
+})
+
+test('hostile - a gigabyte is refused by its announcement, and none of it is kept', async () => {
+  await using server = await serve()
+  const client = await openSocket(server.port)
+  const grown = memory()
+  client.write(post('Content-Length: 1000000000'))
+  assert.deepEqual(statusesIn(await client.until('payload_too_large')), [413])
+  await flood(client, 'x'.repeat(MEGABYTE), 60)
+  assert.ok(grown() < 30 * MEGABYTE, `${grown()} bytes more`)
+  client.socket.destroy()
+})
+
+test('hostile - a stream without an end is refused at the limit, and no more is kept', async () => {
+  await using server = await serve()
+  const client = await openSocket(server.port)
+  const grown = memory()
+  client.write(post('Transfer-Encoding: chunked'))
+  await flood(client, `f4240\r\n${'x'.repeat(MEGABYTE)}\r\n`, 60)
+  assert.deepEqual(statusesIn(await client.until('payload_too_large')), [413])
+  assert.ok(grown() < 30 * MEGABYTE, `${grown()} bytes more`)
+  client.socket.destroy()
+})
+
+test('hostile - a body in chunks of one byte takes no more room than its bytes', async () => {
+  await using server = await serve()
+  const client = await openSocket(server.port)
+  const grown = memory()
+  client.write(post('Transfer-Encoding: chunked'))
+  await flood(client, '1\r\n \r\n'.repeat(50_000), 10)
+  assert.ok(grown() < 60 * MEGABYTE, `${grown()} bytes more`)
+  client.write('0\r\n\r\n')
+  assert.deepEqual(statusesIn(await client.until('}')), [400])
+  client.socket.destroy()
+})
+
+test('hostile - a hundred thousand levels of nesting are answered', async () => {
+  await using server = await serve()
+  for (const [body, status] of [
+    ['['.repeat(100_000), 400],
+    ['{"a":'.repeat(100_000), 400],
+    [`${'['.repeat(100_000)}1e400${']'.repeat(100_000)}`, 400],
+    [`{"name":"","categoryId":1,"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 201],
+  ] as const) {
+    const client = await openSocket(server.port)
+    client.write(post(`Content-Length: ${body.length}`) + body)
+    assert.deepEqual(statusesIn(await client.until('}')), [status])
+    client.socket.destroy()
+  }
+})
+
+test('hostile - a flood of headers within the limit is only more headers', async () => {
+  await using server = await serve()
+  const client = await openSocket(server.port)
+  client.write(`GET /v1/pets HTTP/1.1\r\n${AUTHORIZED}${'a:\r\n'.repeat(3_000)}\r\n`)
+  assert.deepEqual(statusesIn(await client.until('[]')), [200])
+  client.socket.destroy()
+})
+
+test('hostile - ten thousand pipelined requests are answered, also to one who reads late', async () => {
+  await using server = await serve()
+  const client = await openSocket(server.port)
+  client.socket.pause()
+  const count = 10_000
+  client.write(GET.repeat(count - 1))
+  client.write(GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+  await new Promise(setImmediate)
+  client.socket.resume()
+  const statuses = statusesIn(await client.ended())
+  assert.equal(statuses.length, count)
+  assert.deepEqual(new Set(statuses), new Set([200, 429]))
+})
+
+test('hostile - who hangs up early, at whatever byte, leaves nothing behind', async () => {
+  const store = open()
+  const server = await listen(store, { port: 0 })
+  const request = `${post('Content-Length: 29')}{"name":"Rex","categoryId":1}`
+  for (let length = 0; length < request.length; length += 7) {
+    const client = await openSocket(server.port)
+    client.write(request.slice(0, length))
+    client.socket.resetAndDestroy()
+  }
+  const client = await openSocket(server.port)
+  client.write(GET)
+  await client.until('[]')
+  await server.close()
+  assert.deepEqual(await store.listPets(), [])
+})
+
+test('hostile - who half-closes without a request is let go', async () => {
+  await using server = await serve()
+  const client = await openSocket(server.port, true)
+  client.socket.end()
+  assert.equal(await client.ended(), '')
+})
+
+test('hostile - who half-closes and never reads does not hold up a close', async () => {
+  const server = await serve()
+  const client = await openSocket(server.port, true)
+  client.socket.pause()
+  client.socket.end(GET)
+  await server.close()
+  client.socket.destroy()
+})
+
+test('hostile - a smuggled request is not heard', async () => {
+  const store = open()
+  await using server = await listen(store, { port: 0 })
+  const smuggled = `${post('Content-Length: 29')}{"name":"Rex","categoryId":1}`
+  for (const headers of [
+    'Content-Length: 4\r\nTransfer-Encoding: chunked',
+    'Transfer-Encoding: chunked\r\nContent-Length: 4',
+    'Content-Length: 4\r\nContent-Length: 5',
+    'Transfer-Encoding: xchunked',
+    'Transfer-Encoding: chunked, identity',
+    'Content-Length: 4\r\nTransfer-Encoding : chunked',
+  ]) {
+    const client = await openSocket(server.port)
+    client.write(`${post(headers)}0\r\n\r\n${smuggled}`)
+    assert.deepEqual(statusesIn(await client.ended()), [400], headers)
+  }
+  assert.deepEqual(await store.listPets(), [])
+})
+
+function open() {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'business' } },
+  })
+}
+
+function serve(options: ListenOptions = {}) {
+  return listen(open(), { port: 0, ...options })
+}
+
+/** Writes the text as often, no faster than it is taken. */
+async function flood({ socket }: RawSocket, text: string, times: number): Promise<void> {
+  const bytes = Buffer.from(text)
+  for (let n = 0; n < times; n++) if (!socket.write(bytes)) await once(socket, 'drain')
+}
+
+/** How much more this process holds than now: both ends are in it. */
+function memory(): () => number {
+  const held = () => {
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+  const before = held()
+  return () => held() - before
+}
