@@ -3,6 +3,9 @@ import { invalidRequest, payloadTooLarge, unsupportedMediaType } from './errors.
 import { parseJson } from './json.js'
 import { decodeUtf8, utf8Length } from './utf8.js'
 
+/** Larger bodies get 413, unless a store is told otherwise. */
+export const MAX_BODY_BYTES = 1_048_576
+
 /**
  * The JSON value of a request body.
  *

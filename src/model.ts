@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ERROR_STATUS } from './errors.js'
 import { PET_STATUSES } from './specification.js'
 
 /** A number whenever it is a safe integer, a bigint beyond: digits are never rounded. */
@@ -12,13 +13,15 @@ export const int64Schema = z
   .transform(shortestForm)
   .meta({ type: 'integer', format: 'int64' })
 
-export const petStatusSchema = z.enum(PET_STATUSES, `must be one of ${PET_STATUSES.join(', ')}`)
+export const petStatusSchema = z
+  .enum(PET_STATUSES, `must be one of ${PET_STATUSES.join(', ')}`)
+  .describe('Whether the animal can be adopted.')
 
 /** The body of `createPet` (spec §2). Fields it does not name are dropped. */
 export const newPetSchema = z.object(
   {
-    name: z.string('must be a string'),
-    categoryId: int64Schema,
+    name: z.string('must be a string').describe("The animal's name."),
+    categoryId: int64Schema.meta({ description: 'The category the animal belongs to.' }),
     status: petStatusSchema.optional(),
   },
   'must be a JSON object',
@@ -32,10 +35,20 @@ export const petSchema = newPetSchema.extend({
   id: z
     .int('must be a positive integer')
     .min(1, 'must be a positive integer')
-    .meta({ format: 'int64' }),
+    .meta({ format: 'int64', description: 'Given by the service when the animal is added.' }),
   status: petStatusSchema.exactOptional(),
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
+
+/** The body of every failure (spec §2). Its codes are a closed list, which a reader need not close. */
+export const errorBodySchema = z.object({
+  code: z.string().meta({
+    description: 'What failed, for machines.',
+    enum: Object.keys(ERROR_STATUS),
+  }),
+  message: z.string().describe('What failed, for people.'),
+  status: z.int().describe('The HTTP status code.'),
+})
 
 /** Every pet and the next id to give: all that a storage holds. */
 export const petSnapshotSchema = z.object({

@@ -1,5 +1,6 @@
 import type { ApiHandler } from './api.js'
 import { type ApiKey, type ApiKeys, createApiKeys } from './api-keys.js'
+import { MAX_BODY_BYTES } from './body.js'
 import { type RateLimit, rateLimitOf } from './errors.js'
 import { createEvents, type StoreEmitter } from './events.js'
 import { createMeter, type Visit } from './metering.js'
@@ -120,7 +121,7 @@ const DEFAULTS = {
   pagination: false,
   cors: false,
   standardHeaders: null,
-  maxBodyBytes: 1_048_576,
+  maxBodyBytes: MAX_BODY_BYTES,
 } as const
 
 const RULES: Record<keyof StoreOptions, Rule> = {

@@ -1,0 +1,157 @@
+import { MAX_BODY_BYTES } from '../body.js'
+import {
+  type ApiError,
+  ERROR_STATUS,
+  type ErrorCode,
+  gone,
+  invalidRequest,
+  methodNotAllowed,
+  notFound,
+  payloadTooLarge,
+  rateLimited,
+  storageUnavailable,
+  toApiError,
+  unauthorized,
+  unsupportedMediaType,
+} from '../errors.js'
+import { PLANS } from '../plans.js'
+import { decide } from '../rate-limit.js'
+import { SUNSET } from '../specification.js'
+import { schemaRef } from './schemas.js'
+
+/** The answer when all goes well. */
+export interface Success {
+  readonly schema: 'Pet' | 'Pets'
+  readonly description: string
+  readonly example: unknown
+  /** Names of headers beside those of every answer. */
+  readonly headers?: readonly (keyof typeof HEADERS)[]
+}
+
+/** The responses of one operation: success, its own failures, and those that all of them have. */
+export function responsesOf(
+  status: 200 | 201,
+  { schema, description, example, headers = [] }: Success,
+  ownCodes: readonly ErrorCode[],
+): Readonly<Record<string, object>> {
+  const codes = [...ownCodes, ...SHARED_CODES]
+  return {
+    [status]: {
+      description,
+      headers: headerRefs([...EVERY_ANSWER, ...headers]),
+      content: { 'application/json': { schema: { $ref: schemaRef(schema) }, example } },
+    },
+    ...Object.fromEntries(
+      codes.map(code => [ERROR_STATUS[code], { $ref: `#/components/responses/${nameOf(code)}` }]),
+    ),
+  }
+}
+
+/** What `responsesOf` refers to. */
+export function responseComponents() {
+  const failures = FAILURES.map(([description, ...examples]) => [
+    nameOf(examples[0].code),
+    { description, headers: headersOf(examples[0]), content: errorContent(examples) },
+  ])
+  return { responses: Object.fromEntries(failures), headers: HEADERS }
+}
+
+const SHARED_CODES: readonly ErrorCode[] = [
+  'unauthorized',
+  'method_not_allowed',
+  'rate_limit_exceeded',
+  'internal_error',
+  'storage_unavailable',
+]
+
+const INSTANT = Date.UTC(2030, 0, 1)
+const USED_UP = {
+  lastSeen: INSTANT,
+  minuteCount: PLANS.free.perMinute,
+  rejections: 0,
+  dayCount: PLANS.free.perMinute,
+  bannedUntil: 0,
+  banLevel: 0,
+}
+const BANNED = { ...USED_UP, bannedUntil: INSTANT + 300_000, banLevel: 1 }
+
+/** Every status that is a failure: what it means, and each code it can have as an example. */
+const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]])[] = [
+  [
+    'The query, the body or a field of it breaks a rule, which the message names.',
+    invalidRequest('`name` is required'),
+  ],
+  ['The API key is missing or not valid.', unauthorized(true)],
+  ['There is no such animal.', notFound('There is no pet with this id.')],
+  [
+    'This path has no such method: the answer to any method that is not described here.',
+    methodNotAllowed('DELETE', 'GET, HEAD, POST'),
+  ],
+  ['The operation was removed.', gone(SUNSET)],
+  ['The body is larger than this server reads.', payloadTooLarge(MAX_BODY_BYTES)],
+  [
+    'The body is not JSON by its headers, or it is compressed.',
+    unsupportedMediaType('The Content-Type must be application/json.'),
+  ],
+  [
+    'The limit is used up, or the API key is banned for a while because it went on after that.',
+    rateLimited(decide(USED_UP, PLANS.free, INSTANT).decision),
+    rateLimited(decide(BANNED, PLANS.free, INSTANT).decision),
+  ],
+  ['The service failed; the fault is not in the request.', toApiError(undefined)],
+  ['The storage cannot answer now; nothing was stored.', storageUnavailable(undefined)],
+]
+
+const EVERY_ANSWER = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
+
+const HEADERS = {
+  'X-RateLimit-Limit': header('The limit that applies.', { type: 'integer', minimum: 1 }),
+  'X-RateLimit-Remaining': header('Requests left in the current window.', {
+    type: 'integer',
+    minimum: 0,
+  }),
+  'X-RateLimit-Reset': header('Unix timestamp, in seconds, at which the limit resets.', {
+    type: 'integer',
+  }),
+  'Retry-After': header('Seconds to wait before the next request.', {
+    type: 'integer',
+    minimum: 1,
+  }),
+  'Cache-Control': header('This answer is not to be stored.', { const: 'no-store' }),
+  'WWW-Authenticate': header('How to authenticate (RFC 6750).', { type: 'string' }),
+  Allow: header('The methods of this path.', { type: 'string' }),
+  Link: optionalHeader('The next page, or what replaces a deprecated operation (RFC 8288).'),
+  Sunset: optionalHeader('When the operation is removed, as an HTTP date (RFC 8594).'),
+}
+
+function header(description: string, schema: object) {
+  return { description, required: true, schema }
+}
+
+function optionalHeader(description: string) {
+  return { description, schema: { type: 'string' } }
+}
+
+/** A service that fails may do so before it has counted: then it has no limit to tell. */
+function headersOf({ code, headers }: ApiError): Readonly<Record<string, object>> {
+  if (code !== 'internal_error') return headerRefs([...EVERY_ANSWER, ...Object.keys(headers)])
+  return Object.fromEntries(EVERY_ANSWER.map(name => [name, { ...HEADERS[name], required: false }]))
+}
+
+function headerRefs(names: readonly string[]): Readonly<Record<string, object>> {
+  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function errorContent(errors: readonly ApiError[]) {
+  const examples = errors.map(({ code, message, status }) => [
+    code,
+    { value: { code, message, status } },
+  ])
+  const schema = { $ref: schemaRef('Error') }
+  return { 'application/json': { schema, examples: Object.fromEntries(examples) } }
+}
+
+/** `not_found` is the response `NotFound`. */
+function nameOf(code: ErrorCode): string {
+  return code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,34 @@
+import * as z from 'zod'
+import { errorBodySchema, newPetSchema, petSchema, petStatusSchema } from '../model.js'
+
+/** The schemas of the specification (spec §2) as JSON Schema, for `components.schemas`. */
+export function jsonSchemas(): Readonly<Record<string, object>> {
+  const named = z.registry<{ id: string }>()
+  named.add(petSchema, { id: 'Pet' })
+  named.add(newPetSchema, { id: 'NewPet' })
+  named.add(petStatusSchema, { id: 'PetStatus' })
+  named.add(z.array(petSchema).describe('Animals in ascending id.'), { id: 'Pets' })
+  named.add(errorBodySchema, { id: 'Error' })
+  const { schemas } = z.toJSONSchema(named, {
+    // What a sender may send: unknown fields are ignored, so they are not forbidden either.
+    io: 'input',
+    // An int64 is a `custom` schema, and its metadata say all there is to say.
+    unrepresentable: 'any',
+    uri: schemaRef,
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.type !== 'integer') return
+      // The bounds of a JavaScript number are ours and not the contract's.
+      delete jsonSchema.minimum
+      delete jsonSchema.maximum
+    },
+  })
+  for (const schema of Object.values(schemas)) {
+    delete schema.$schema
+    delete schema.$id
+  }
+  return schemas
+}
+
+export function schemaRef(name: string): string {
+  return `#/components/schemas/${name}`
+}
