@@ -28,9 +28,14 @@ export interface OpenApiDocument {
  * @throws OptionError
  */
 export async function openApiDocument(options: OpenApiOptions = {}): Promise<OpenApiDocument> {
-  checkOptions({ ...NOT_GIVEN, ...options }, RULES)
+  checkOpenApiOptions(options)
   const { describeApi } = await import('./openapi/document.js')
   return describeApi(options)
+}
+
+/** @throws OptionError */
+export function checkOpenApiOptions(options: OpenApiOptions): void {
+  checkOptions(options, RULES)
 }
 
 const isText: Rule = [
@@ -43,5 +48,3 @@ const RULES: Record<keyof OpenApiOptions, Rule> = {
   stagingBaseUrl: optional(isText),
   pagination: optional(isBoolean),
 }
-
-const NOT_GIVEN: OpenApiOptions = {}
