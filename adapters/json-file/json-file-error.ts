@@ -1,0 +1,10 @@
+/** Why a file cannot be used, in one line that begins with its path. The file is as it was. */
+export class JsonFileError extends Error {
+  override readonly name = 'JsonFileError'
+  readonly path: string
+
+  constructor(path: string, reason: string, options?: ErrorOptions) {
+    super(`${path} ${reason}`, options)
+    this.path = path
+  }
+}

@@ -1,0 +1,39 @@
+import type { Int64, Pet } from '../../src/model.js'
+import { PET_STATUSES } from '../../src/specification.js'
+
+/**
+ * Reads what `petToJson` wrote, exactly, and only that; undefined for anything else. The order of
+ * the fields is known, so this takes a fraction of the time of a parser and a schema.
+ */
+export function parsePetLine(line: string): Pet | undefined {
+  const head = HEAD.exec(line)
+  const tail = TAIL.exec(line)
+  if (!head || !tail) return undefined
+  const id = Number(head[1])
+  const name = parseString(line.slice(head[0].length - 1, tail.index + 1))
+  const categoryId = parseInt64(tail[1] as string)
+  if (!Number.isSafeInteger(id) || name === undefined || categoryId === undefined) return undefined
+  const status = tail[2] as Pet['status']
+  return status === undefined ? { id, name, categoryId } : { id, name, categoryId, status }
+}
+
+const HEAD = /^\{"id":([1-9]\d*),"name":"/
+/** No name can hold this: the quotes inside a name are escaped. */
+const TAIL = new RegExp(
+  `","categoryId":(0|-?[1-9]\\d*)(?:,"status":"(${PET_STATUSES.join('|')})")?\\}$`,
+)
+
+function parseString(text: string): string | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function parseInt64(digits: string): Int64 | undefined {
+  const near = Number(digits)
+  if (Number.isSafeInteger(near)) return near
+  const exact = digits.length > 20 ? undefined : BigInt(digits)
+  return exact !== undefined && BigInt.asIntN(64, exact) === exact ? exact : undefined
+}
