@@ -117,7 +117,7 @@ test('cli - a file keeps the animals from one run to the next, and the seed come
   const path = join(folder, 'pets.json')
   const first = await started(t, '--json', '--store', path)
   await fetch(`${JSON.parse(first.ready).baseUrl}/pets`, ADA)
-  const second = await failed('--store', path)
+  const second = await ended('--store', path)
   assert.equal(second.code, 1)
   assert.match(second.stderr, new RegExp(`^animal-adoption-store: .*${first.child.pid}`))
   await stopped(first)
@@ -176,7 +176,7 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
   ]
   for (const [words, expected, line] of cases) {
     const port = /^(-p|--port)$/.test(words[0] ?? '') ? [] : ['-p', '0']
-    const { code, stdout, stderr } = await failed(...port, ...words)
+    const { code, stdout, stderr } = await ended(...port, ...words)
     assert.equal(code, expected, `${words}: ${stderr}`)
     assert.match(stderr, line)
     assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
@@ -194,11 +194,21 @@ test('cli - an old Node is told so in one line', async () => {
 })
 
 test('cli - --help and --version answer and exit with 0', async () => {
-  const help = await failed('--help')
+  const help = await ended('--help')
   assert.equal(help.code, 0)
   assert.match(help.stdout, /^Usage: animal-adoption-store/)
   assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
-  assert.match((await failed('-v')).stdout, /^\d+\.\d+\.\d+\n$/)
+  assert.match((await ended('-v')).stdout, /^\d+\.\d+\.\d+\n$/)
+})
+
+test('cli - openapi prints the document that the server also serves, with both servers', async t => {
+  const printed = JSON.parse((await ended('openapi')).stdout)
+  const { origin, baseUrl, staging } = await ready(t, '--staging-port', '0')
+  const { servers, ...served } = JSON.parse(await (await fetch(`${origin}/openapi.json`)).text())
+  assert.deepEqual({ ...printed, servers: undefined }, { ...served, servers: undefined })
+  assert.equal(servers[0].variables.base_url.default, baseUrl)
+  assert.equal(servers[1].variables.staging_base_url.default, staging.baseUrl)
+  assert.equal((await fetch(`${origin}/docs`)).status, 200)
 })
 
 test('cli - /healthz needs no key and costs nothing', async t => {
@@ -248,7 +258,8 @@ async function stopped({ child, output, log }: Server, signal: NodeJS.Signals = 
   return { code, output: await output, log: await log }
 }
 
-async function failed(...words: string[]) {
+/** Runs a command line that ends by itself. */
+async function ended(...words: string[]) {
   const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
   const streams = Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = await once(child, 'exit')

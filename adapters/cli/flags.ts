@@ -38,7 +38,7 @@ type Taking = {
 
 export type Flags = { readonly [name in Name]?: name extends Taking ? string : boolean }
 
-export const COMMANDS = ['serve'] as const
+export const COMMANDS = ['serve', 'openapi'] as const
 export type Command = (typeof COMMANDS)[number]
 
 /** @throws UsageError naming what was typed and what would be right */
@@ -81,9 +81,8 @@ export function helpText(): string {
     const short = flag.short ? `-${flag.short}, ` : '    '
     return `  ${`${short}--${name}${flag.value ? ` <${flag.value}>` : ''}`.padEnd(28)} ${flag.help}`
   })
-  return `Usage: animal-adoption-store [serve] [options]
-
-Serves the Animal Adoption Store API on this machine.
+  return `Usage: animal-adoption-store [serve] [options]   serve the API on this machine
+       animal-adoption-store openapi             print its OpenAPI 3.1 description
 
 ${rows.join('\n')}
 `

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { OptionError } from '../../src/options.js'
-import { helpText, parseCommandLine } from './flags.js'
+import { type Flags, helpText, parseCommandLine } from './flags.js'
 import { serve } from './serve.js'
 import { UsageError } from './usage-error.js'
 import { version } from './version.js'
@@ -12,13 +12,19 @@ import { version } from './version.js'
 export async function run(words: readonly string[]): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
   try {
-    const { flags } = parseCommandLine(words)
+    const { command, flags } = parseCommandLine(words)
     if (flags.help) process.stdout.write(helpText())
     else if (flags.version) process.stdout.write(`${version()}\n`)
+    else if (command === 'openapi') await printOpenApi(flags)
     else stopOnSignal(await serve(flags))
   } catch (error) {
     fail(error)
   }
+}
+
+async function printOpenApi({ pagination }: Flags): Promise<void> {
+  const { openApiDocument } = await import('../../src/openapi.js')
+  process.stdout.write(`${JSON.stringify(await openApiDocument({ pagination }), null, 2)}\n`)
 }
 
 function stopOnSignal(stop: () => Promise<void>): void {

@@ -3,6 +3,7 @@ import type { ApiKey } from '../../src/api-keys.js'
 import { PLANS, type Plan, type Policy } from '../../src/plans.js'
 import type { PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
+import { withDocs } from '../docs.js'
 import { type HttpServer, listen } from '../http/index.js'
 import { memoryStorage } from '../memory.js'
 import { banner, type Ready } from './banner.js'
@@ -44,9 +45,9 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
   const store = flags.store ?? 'memory:'
   const apiKeys = flags.keys === undefined ? DEMO_KEYS : await readKeys(flags.keys)
 
-  const production = await open(store, port)
   // Staging is for trying things out: its animals are its own, and gone when it stops.
   const staging = stagingPort === undefined ? undefined : await open('memory:', stagingPort)
+  const production = await open(store, port, staging?.server.url)
 
   const ready: Ready = {
     baseUrl: production.server.url,
@@ -65,7 +66,7 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
     process.stdout.write(banner(ready, told))
   }
 
-  async function open(name: string, port: number): Promise<Opened> {
+  async function open(name: string, port: number, stagingBaseUrl?: string): Promise<Opened> {
     const storage = await openStorage(name, stops)
     const { animals, from } = await seedIfEmpty(storage, flags)
     const api = createStore({
@@ -76,7 +77,8 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
       pagination: flags.pagination ?? false,
     })
     const logged = withRequestLog(withDelay(api, delay), log, Date.now, writeLogLine)
-    const server = await listenOn(withHealth(logged, version()), host, port)
+    const documented = withDocs(logged, { pagination: flags.pagination, stagingBaseUrl })
+    const server = await listenOn(withHealth(documented, version()), host, port)
     stops.push(server.close)
     return { server, animals, from }
   }
