@@ -33,7 +33,7 @@ export function memoryStorage(): PetStorage {
 export interface PetIndex {
   /** Above every id that was ever given. */
   readonly nextId: number
-  /** Adds a pet. @throws RangeError when the id is below `nextId` */
+  /** Adds a pet. @throws RangeError when the id is below `nextId`, or not below 2 ** 53 - 1 */
   add(id: number, pet: NewPet): Pet
   find(id: number): Pet | undefined
   /**
@@ -50,8 +50,10 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
   const byStatus = new Map(PET_STATUSES.map(status => [status, createShelf()]))
   let nextId = 1
   for (const pet of snapshot.pets.toSorted((a, b) => a.id - b.id)) add(pet.id, pet)
-  if (!(snapshot.nextId >= nextId)) {
-    throw new RangeError(`Expected \`nextId\` to be above ${nextId - 1}, got ${snapshot.nextId}`)
+  if (!(snapshot.nextId >= nextId && Number.isSafeInteger(snapshot.nextId))) {
+    throw new RangeError(
+      `Expected \`nextId\` to be a safe integer above ${nextId - 1}, got ${snapshot.nextId}`,
+    )
   }
   nextId = snapshot.nextId
 
@@ -71,10 +73,14 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
   }
 
   function add(id: number, { name, categoryId, status }: NewPet): Pet {
-    if (!(id >= nextId))
+    if (!(id >= nextId)) {
       throw new RangeError(
         `Expected each id once and in ascending order, got ${id} after ${nextId - 1}`,
       )
+    }
+    if (!Number.isSafeInteger(id + 1)) {
+      throw new RangeError(`Expected an id below ${Number.MAX_SAFE_INTEGER}, got ${id}`)
+    }
     const pet: Pet = Object.freeze(
       status === undefined ? { id, name, categoryId } : { id, name, categoryId, status },
     )

@@ -114,6 +114,13 @@ function plantedBugs(): Record<string, Bug> {
         },
       }),
     },
+    'ids beyond what a number holds exactly': {
+      fails: 'id.last',
+      plant: good => ({
+        ...good,
+        insert: async pet => good.insert(pet).catch(() => ({ ...REX, ...(pet as Pet) })),
+      }),
+    },
     'the last pet for an unknown id': {
       fails: 'find.unknown',
       plant: good => ({

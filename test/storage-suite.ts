@@ -93,6 +93,13 @@ const CASES: Record<string, (storage: PetStorage) => Promise<void>> = {
     same((await storage.insert(REX)).id, 50)
     same((await storage.dump()).nextId, 51)
   },
+  async 'id.last - when no safe integer is left, an insert is rejected'(storage) {
+    const last = Number.MAX_SAFE_INTEGER - 1
+    await storage.restore({ pets: [], nextId: last })
+    same((await storage.insert(REX)).id, last)
+    await rejects(async () => storage.insert(REX))
+    same(await storage.dump(), { pets: [{ id: last, ...REX }], nextId: last + 1 })
+  },
   async 'find.unknown - an id that was not given finds nothing'(storage) {
     const { id } = await storage.insert(REX)
     for (const unknown of [0, -1, id + 1, Number.MAX_SAFE_INTEGER]) {
@@ -239,7 +246,8 @@ const CASES: Record<string, (storage: PetStorage) => Promise<void>> = {
     const rex = { id: 8, ...REX }
     const twice: PetSnapshot = { pets: [{ id: 7, ...REX }, rex, rex], nextId: 20 }
     const overtaken: PetSnapshot = { pets: [rex], nextId: 8 }
-    for (const snapshot of [twice, overtaken]) {
+    const exhausted = { pets: [], nextId: Number.MAX_SAFE_INTEGER + 1 }
+    for (const snapshot of [twice, overtaken, exhausted]) {
       await rejects(async () => storage.restore(snapshot))
       same(await storage.dump(), before)
       same(await storage.find(8), before.pets[7])
