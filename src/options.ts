@@ -8,7 +8,10 @@ export type Rule = readonly [rule: string, holds: (value: unknown) => boolean]
 
 export const isBoolean: Rule = ['true or false', value => typeof value === 'boolean']
 export const isFunction: Rule = ['a function', value => typeof value === 'function']
-export const isObject: Rule = ['an object', value => typeof value === 'object' && value !== null]
+export const isObject: Rule = [
+  'an object',
+  value => typeof value === 'object' && value !== null && !Array.isArray(value),
+]
 export const isCount: Rule = ['an integer of at least 1', value => isInteger(value, 1)]
 export const isSize: Rule = ['an integer of at least 0', value => isInteger(value, 0)]
 /** Within what a Date can hold. */

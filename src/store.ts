@@ -131,7 +131,10 @@ const RULES: Record<keyof StoreOptions, Rule> = {
   rateLimit: isBoolean,
   rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),
   plans: isObject,
-  basePath: ["'' or segments such as '/v1'", path => /^(\/[\w.~-]+)*$/.test(String(path))],
+  basePath: [
+    "'' or segments such as '/v1'",
+    path => typeof path === 'string' && /^(\/[\w.~-]+)*$/.test(path),
+  ],
   defaultStatus: orNull(isOneOf(PET_STATUSES)),
   sunset: orNull(isInstant),
   deprecatedAt: orNull(isInstant),
@@ -142,8 +145,12 @@ const RULES: Record<keyof StoreOptions, Rule> = {
 }
 
 function check(given: StoreOptions) {
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  const options = { ...DEFAULTS, rateLimits: createRateLimitTable(), ...(set as typeof given) }
+  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
+  const options = {
+    ...DEFAULTS,
+    rateLimits: createRateLimitTable(),
+    ...(Object.fromEntries(set) as unknown as StoreOptions),
+  }
   return checkOptions(options, RULES)
 }
 

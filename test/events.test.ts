@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
+import { createStore, type Store, type StoreEvents } from '../src/index.js'
+import { DOORS, type Reply } from './doors.js'
+import { T0 } from './rate-limit-vectors.js'
+
+const KEY = 'a-very-secret-key'
+
+test('events - each tells what happened, in order, and never a key', async () => {
+  const store = open()
+  const seen = record(store)
+  await exercise(store)
+  const told = seen.map(([name]) => name)
+  assert.deepEqual(told, [
+    'pet.created',
+    ...Array(30).fill('limit.exceeded'),
+    'key.banned',
+    'limit.exceeded',
+  ])
+  const until = T0 / 1000 + 60
+  assert.deepEqual(seen[0]?.[1], {
+    pet: { id: 1, name: 'Rex', categoryId: 1, status: 'available' },
+  })
+  assert.deepEqual(seen[1]?.[1], {
+    partition: 'key-1',
+    rateLimit: { limit: 60, remaining: 0, reset: until },
+  })
+  assert.deepEqual(seen[31]?.[1], { keyId: 'key-1', bannedUntil: T0 + 300_000 })
+  assert.deepEqual(seen[32]?.[1], {
+    partition: 'addr:local',
+    rateLimit: { limit: 60, remaining: 0, reset: until },
+  })
+  assert.ok(!JSON.stringify(seen).includes(KEY))
+})
+
+test('events - a ratelimit.degraded tells the error of the store', async () => {
+  const error = new Error('down')
+  const rateLimits = { ...memoryRateLimits(), consume: () => Promise.reject(error) }
+  const store = open({ rateLimits })
+  const seen = record(store)
+  await send(store, 'GET')
+  assert.deepEqual(seen, [['ratelimit.degraded', { error }]])
+})
+
+const HURTFUL: Readonly<Record<string, () => unknown>> = {
+  throws() {
+    throw new Error(KEY)
+  },
+  rejects: () => Promise.reject(new Error(KEY)),
+  'never settles': () => new Promise(() => {}),
+}
+
+for (const [what, listener] of Object.entries(HURTFUL)) {
+  test(`events - a listener that ${what} changes no answer and starves no other`, async () => {
+    const [undisturbed, disturbed] = [open(), open()]
+    for (const name of ['pet.created', 'limit.exceeded', 'key.banned', '*'] as const) {
+      disturbed.events.on(name as 'pet.created', listener as never)
+    }
+    const seen = record(disturbed)
+    const expected = record(undisturbed)
+    assert.deepEqual(await exercise(disturbed), await exercise(undisturbed))
+    assert.deepEqual(seen, expected)
+  })
+}
+
+test('events - a listener that removes itself or others takes part in no later event', async () => {
+  const store = open()
+  const calls: string[] = []
+  const once = () => {
+    calls.push('once')
+    store.events.off('pet.created', once)
+    store.events.off('pet.created', removed)
+  }
+  const removed = () => void calls.push('removed')
+  store.events.on('pet.created', once)
+  store.events.on('pet.created', removed)
+  store.events.on('pet.created', () => void calls.push('always'))
+  await send(store, 'POST')
+  await send(store, 'POST')
+  assert.deepEqual(calls, ['once', 'removed', 'always', 'always'])
+})
+
+test('events - a pet is announced when it can be found, in every form of createPet', async () => {
+  const store = open()
+  const found: Promise<unknown>[] = []
+  store.events.on('pet.created', ({ pet }) => void found.push(store.getPet(pet.id)))
+  await store.createPet({ name: 'Rex', categoryId: 1 })
+  await store.forKey(KEY).createPet({ name: 'Rex', categoryId: 1 })
+  await send(store, 'POST')
+  assert.deepEqual((await Promise.all(found)).length, 3)
+})
+
+test('events - nothing is announced that did not happen', async () => {
+  const storage = { ...memoryStorage(), insert: () => Promise.reject(new Error('full')) }
+  const store = open({ storage })
+  const seen = record(store)
+  await send(store, 'POST')
+  await send(store, 'GET')
+  assert.deepEqual(seen, [])
+})
+
+/** A create, a ban and a stranger: every event but one. */
+async function exercise(store: Store): Promise<Reply[]> {
+  const replies = [await send(store, 'POST')]
+  for (let n = 0; n < 95; n++) replies.push(await send(store, 'GET'))
+  for (let n = 0; n < 61; n++) replies.push(await send(store, 'GET', `not-${KEY}`))
+  return replies
+}
+
+function record(store: Store): (readonly [keyof StoreEvents, unknown])[] {
+  const seen: (readonly [keyof StoreEvents, unknown])[] = []
+  store.events.on('*', (name, event) => void seen.push([name, event]))
+  return seen
+}
+
+function open(options: object = {}): Store {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { [KEY]: { id: 'key-1', plan: 'free' } },
+    clock: () => T0,
+    ...options,
+  })
+}
+
+async function send(store: Store, method: 'GET' | 'POST', key = KEY): Promise<Reply> {
+  const door = await DOORS['handle']?.(store)
+  const body = method === 'POST' ? { body: '{"name":"Rex","categoryId":1}' } : {}
+  return (await door?.send({ method, path: '/v1/pets', key, ...body })) as Reply
+}

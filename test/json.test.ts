@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseJson, toJson } from '../src/index.js'
+import { petToJson } from '../src/json.js'
+
+const RUNS = { seed: 20_301_205, numRuns: 500 }
+
+test('parseJson - an integer is exact, a number where that is safe and a bigint beyond', async () => {
+  for (const [text, value] of [
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', 9007199254740992n],
+    ['9007199254740993', 9007199254740993n],
+    ['-9007199254740993', -9007199254740993n],
+    ['9223372036854775807', 9223372036854775807n],
+    ['-9223372036854775808', -9223372036854775808n],
+    ['9223372036854775808', 9223372036854775808n],
+    ['9.223372036854775807e18', 9223372036854775807n],
+    ['922337203685477580700e-2', 9223372036854775807n],
+    ['9007199254740993.000', 9007199254740993n],
+    ['1.0', 1],
+    ['1e3', 1000],
+    ['1E+3', 1000],
+    ['0.1e1', 1],
+    ['-0.0e5', 0],
+    ['0e99999999999999', 0],
+    ['1.5', 1.5],
+    ['1.5e0', 1.5],
+    ['1e-1', 0.1],
+  ] as const) {
+    assert.ok((await parseJson(text)) === value, text)
+    assert.deepEqual(await parseJson(`[{"a":${text}}]`), [{ a: value }], text)
+  }
+})
+
+test('parseJson - what only looks like an integer after rounding is none', async () => {
+  for (const text of [
+    '1.00000000000000000001',
+    '9007199254740992.5',
+    '9007199254740993.0000000000000000001',
+    '1e-400',
+    '4503599627370497.5e0',
+    '0.99999999999999999999',
+    `1.${'0'.repeat(500_000)}1`,
+    `1e-${'9'.repeat(500_000)}`,
+  ]) {
+    const value = await parseJson(text)
+    assert.ok(!Number.isInteger(value) && typeof value !== 'bigint', text.slice(0, 40))
+  }
+})
+
+test('parseJson - what is too long for any int64 is infinite, in no time', async () => {
+  const many = '9'.repeat(900_000)
+  for (const text of ['1e400', '1e19', '12345678901234567890', many, `1e${many}`, `${many}e5`]) {
+    assert.equal(await parseJson(text), Number.POSITIVE_INFINITY, text.slice(0, 40))
+    assert.equal(await parseJson(`-${text}`), Number.NEGATIVE_INFINITY, text.slice(0, 40))
+  }
+})
+
+test('parseJson - the last of two equal names wins, and __proto__ is a name', async () => {
+  for (const number of ['1', '1e0']) {
+    assert.deepEqual(await parseJson(`{"a":2,"a":${number}}`), { a: 1 })
+    const parsed = (await parseJson(`{"__proto__":{"a":${number}},"b":1}`)) as object
+    assert.equal(Object.getPrototypeOf(parsed), Object.prototype)
+    assert.deepEqual(Object.keys(parsed), ['__proto__', 'b'])
+  }
+})
+
+test('parseJson - reads every text as JSON.parse does, but for what that rounds', async () => {
+  const json = fc.oneof(
+    fc.json(),
+    fc.jsonValue().map(value => JSON.stringify(value, undefined, '\t ')),
+    fc.string({ unit: 'binary' }).map(text => JSON.stringify(text)),
+  )
+  await fc.assert(
+    fc.asyncProperty(json, async text => {
+      const expected = JSON.parse(text) as unknown
+      // The exponent sends the same text the exact way.
+      const [exact] = (await parseJson(`[${text},1e0]`)) as [unknown]
+      assert.deepEqual(approximate(exact), approximate(expected))
+      assert.deepEqual(approximate(await parseJson(text)), approximate(expected))
+    }),
+    RUNS,
+  )
+})
+
+test('parseJson - refuses every text that JSON.parse refuses', async () => {
+  const almost = fc.oneof(
+    fc.string({ maxLength: 20 }),
+    fc.json().map(text => `${text}1e5`),
+  )
+  await fc.assert(
+    fc.asyncProperty(almost, async text => {
+      let valid = true
+      try {
+        JSON.parse(text)
+      } catch {
+        valid = false
+      }
+      if (valid) await parseJson(text)
+      else await assert.rejects(parseJson(text), SyntaxError)
+    }),
+    RUNS,
+  )
+})
+
+test('toJson - writes every int64 so that it is read again as it was', async () => {
+  const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+  await fc.assert(
+    fc.asyncProperty(int64, fc.string({ unit: 'binary' }), async (categoryId, name) => {
+      const pet = { id: 1, name, categoryId, status: 'sold' as const }
+      const read = (await parseJson(toJson(pet))) as { categoryId: number | bigint; name: string }
+      assert.equal(BigInt(read.categoryId), categoryId)
+      assert.equal(read.name, name)
+      assert.equal(petToJson(pet), toJson(pet))
+    }),
+    RUNS,
+  )
+})
+
+test('toJson - leaves out what is undefined, as JSON.stringify does', () => {
+  const value = { a: undefined, b: [undefined, null, 1n], c: { d: undefined }, e: '"' }
+  assert.equal(toJson(value), '{"b":[null,null,1],"c":{},"e":"\\""}')
+})
+
+/** A value with bigints as the nearest numbers, and none of more than 19 digits. */
+function approximate(value: unknown): unknown {
+  if (typeof value === 'bigint') return approximate(Number(value))
+  if (typeof value === 'number') return Math.abs(value) < 1e19 ? value + 0 : Math.sign(value) * 1e19
+  if (Array.isArray(value)) return value.map(approximate)
+  if (typeof value !== 'object' || value === null) return value
+  const copy = Object.create(null) as Record<string, unknown>
+  for (const [name, field] of Object.entries(value)) copy[name] = approximate(field)
+  return copy
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { memoryStorage } from '../adapters/memory.js'
+import { createStore, type NewPet, type Pet, type PetStatus, type Store } from '../src/index.js'
+
+type Model = { pets: Pet[]; nextId: number }
+type Command = fc.AsyncCommand<Model, { store: Store }>
+
+const name = fc.string({ unit: 'binary', maxLength: 8 })
+const status = fc.constantFrom<PetStatus>('available', 'pending', 'sold')
+const categoryId = fc.oneof(
+  fc.maxSafeInteger(),
+  fc
+    .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+    .map(id => (Number.isSafeInteger(Number(id)) ? Number(id) : id)),
+)
+
+const create = fc.tuple(name, categoryId, fc.option(status, { nil: undefined })).map(
+  ([name, categoryId, status]): Command => ({
+    check: () => true,
+    async run(model, { store }) {
+      const pet = { id: model.nextId++, name, categoryId, status: status ?? 'available' } as const
+      model.pets.push(pet)
+      const input: NewPet =
+        status === undefined ? { name, categoryId } : { name, categoryId, status }
+      assert.deepEqual(await store.createPet(input), pet)
+    },
+    toString: () => `create ${JSON.stringify(name)} ${categoryId} ${status}`,
+  }),
+)
+
+const refuse = fc
+  .constantFrom({ name: 1 }, { name: 'x', categoryId: 2n ** 63n }, { name: 'x', categoryId: 0.5 })
+  .map(
+    (input): Command => ({
+      check: () => true,
+      async run(_model, { store }) {
+        await assert.rejects(store.createPet(input as never), { code: 'invalid_request' })
+      },
+      toString: () => 'refuse',
+    }),
+  )
+
+const list = fc
+  .record({
+    limit: fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
+    status: fc.option(status, { nil: undefined }),
+    after: fc.option(fc.nat(60), { nil: undefined }),
+  })
+  .map(
+    (query): Command => ({
+      check: () => true,
+      async run({ pets }, { store }) {
+        const { limit = 20, status, after = 0 } = query
+        const expected = pets
+          .filter(pet => pet.id > after && (status === undefined || pet.status === status))
+          .slice(0, limit)
+        assert.deepEqual(await store.listPets(query), expected)
+      },
+      toString: () => `list ${JSON.stringify(query)}`,
+    }),
+  )
+
+const get = fc.integer({ min: -1, max: 60 }).map(
+  (id): Command => ({
+    check: () => true,
+    async run({ pets }, { store }) {
+      const expected = pets.find(pet => pet.id === id)
+      if (expected) assert.deepEqual(await store.getPet(id), expected)
+      else await assert.rejects(store.getPet(BigInt(id)), { code: 'not_found' })
+    },
+    toString: () => `get ${id}`,
+  }),
+)
+
+test('store - behaves as a plain array, whatever is done in whatever order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.commands([create, create, refuse, list, get], { size: '+1' }),
+      async commands => {
+        await fc.asyncModelRun(
+          () => ({
+            model: { pets: [], nextId: 1 },
+            real: {
+              store: createStore({
+                storage: memoryStorage(),
+                apiKeys: {},
+                pagination: true,
+                clock: () => 0,
+              }),
+            },
+          }),
+          commands,
+        )
+      },
+    ),
+    { seed: 20_301_205, numRuns: 300 },
+  )
+})

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryStorage } from '../adapters/memory.js'
+import { createStore, OptionError, type StoreOptions } from '../src/index.js'
+
+const STORAGE = 'an object with the methods insert, find, list, dump, restore'
+const LIMITS = 'an object with the methods consume, inspect, reset, dump, restore'
+const INSTANT = 'milliseconds since the Unix epoch, or null'
+const BASE = "'' or segments such as '/v1'"
+const COUNT = 'an integer of at least 1'
+
+const WRONG: readonly (readonly [name: string, value: unknown, rule: string, shown: string])[] = [
+  ['storage', undefined, STORAGE, 'undefined'],
+  ['storage', null, STORAGE, 'null'],
+  ['storage', {}, STORAGE, 'an object'],
+  ['apiKeys', 'demo', 'an object', "'demo'"],
+  ['apiKeys', undefined, 'an object', 'undefined'],
+  ['clock', 0, 'a function', '0'],
+  ['rateLimit', 'off', 'true or false', "'off'"],
+  ['rateLimits', new Map(), LIMITS, 'an object'],
+  ['plans', [], 'an object', 'an array'],
+  ['basePath', '/v1/', BASE, "'/v1/'"],
+  ['basePath', 'v1', BASE, "'v1'"],
+  ['basePath', '/', BASE, "'/'"],
+  ['basePath', '/a b', BASE, "'/a b'"],
+  ['basePath', ['/v1'], BASE, 'an array'],
+  ['defaultStatus', 'lost', "one of 'available', 'pending', 'sold', or null", "'lost'"],
+  ['sunset', Number.NaN, INSTANT, 'NaN'],
+  ['sunset', '2030-12-05', INSTANT, "'2030-12-05'"],
+  ['deprecatedAt', 9e15, INSTANT, '9000000000000000'],
+  ['pagination', 1, 'true or false', '1'],
+  ['cors', '*', 'true or false', "'*'"],
+  ['standardHeaders', 'draft-7', "one of 'draft-10', null", "'draft-7'"],
+  ['maxBodyBytes', -1, 'an integer of at least 0', '-1'],
+  ['maxBodyBytes', 1.5, 'an integer of at least 0', '1.5'],
+  ['maxBodyBytes', Number.POSITIVE_INFINITY, 'an integer of at least 0', 'Infinity'],
+]
+
+for (const [name, value, rule, shown] of WRONG) {
+  test(`options - ${name} cannot be ${shown}`, () => {
+    const message = `Expected \`${name}\` to be ${rule}, got ${shown}`
+    assert.throws(() => open({ [name]: value }), { name: 'OptionError', message })
+  })
+}
+
+test('options - one that does not exist is refused, with those that do', () => {
+  const unknown = () => open({ pagniation: true })
+  assert.throws(unknown, error => {
+    assert.ok(error instanceof OptionError)
+    assert.match(error.message, /^Expected options among .*pagination.*, got `pagniation`$/)
+    return true
+  })
+})
+
+test('options - undefined is the default, and none at all is refused by name', async () => {
+  const store = open({ basePath: undefined, sunset: undefined, rateLimits: undefined })
+  assert.equal(store.basePath, '/v1')
+  assert.equal(store.maxBodyBytes, 1_048_576)
+  const message = `Expected \`apiKeys\` to be an object, got undefined`
+  assert.throws(() => createStore({ storage: memoryStorage() } as StoreOptions), { message })
+  assert.throws(() => (createStore as () => unknown)(), OptionError)
+})
+
+test('options - a plan that is not right is named with its field', () => {
+  for (const [plans, message] of [
+    [
+      { free: { perMinute: 0, perDay: 1 } },
+      `Expected \`plans.free.perMinute\` to be ${COUNT}, got 0`,
+    ],
+    [{ pro: { perMinute: 1 } }, `Expected \`plans.pro.perDay\` to be ${COUNT}, got undefined`],
+    [{ pro: null }, 'Expected `plans.pro` to be an object, got null'],
+    [{ gold: {} }, 'Expected options among free, pro, business, anonymous, got `plans.gold`'],
+    [
+      { free: { perMinute: 1, perDay: 1, perHour: 1 } },
+      'Expected options among perMinute, perDay, banAfter, got `plans.free.perHour`',
+    ],
+  ] as const) {
+    assert.throws(() => open({ plans }), { name: 'OptionError', message })
+  }
+})
+
+test('options - a key that is not right is named by its id, never by itself', () => {
+  const names = "one of 'free', 'pro', 'business', 'enterprise'"
+  const id = "a string that is not empty and does not begin with 'addr:'"
+  for (const [record, message] of [
+    [{ id: '', plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got ''`],
+    [{ id: 'addr:x', plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got 'addr:x'`],
+    [{ plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got undefined`],
+    [null, `Expected \`apiKeys[…].id\` to be ${id}, got undefined`],
+    [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys[…].plan\` to be ${names}, got 'gold'`],
+    [
+      { id: 'a', plan: 'enterprise' },
+      `Expected \`apiKeys['a'].limits.perMinute\` to be ${COUNT}, got undefined`,
+    ],
+    [
+      { id: 'a', plan: 'free', limits: { perMinute: 1, perDay: 1 } },
+      "Expected `apiKeys['a'].limits` only on the plan enterprise, got it on free",
+    ],
+    [
+      { id: 'a', plan: 'free', name: 'x' },
+      'Expected options among id, plan, limits, got `apiKeys[…].name`',
+    ],
+  ] as const) {
+    assert.throws(() => open({ apiKeys: { secret: record } }), { name: 'OptionError', message })
+  }
+})
+
+function open(options: Readonly<Record<string, unknown>>) {
+  return createStore({ storage: memoryStorage(), apiKeys: {}, ...options } as StoreOptions)
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { listen } from '../adapters/http/index.js'
+import { memoryStorage } from '../adapters/memory.js'
+import { createStore, ERROR_STATUS } from '../src/index.js'
+import { DOORS, type Reply } from './doors.js'
+import { openSocket, statusesIn } from './raw-socket.js'
+
+const SEED = 20_301_205
+const RUNS = { seed: SEED, numRuns: 400 }
+
+const anyText = fc.string({ unit: 'binary', maxLength: 60 })
+const anyBytes = fc.uint8Array({ maxLength: 300 })
+const anyMethod = fc.oneof(fc.constantFrom('GET', 'POST', 'HEAD', 'OPTIONS', 'DELETE'), anyText)
+const anyPath = fc.oneof(
+  fc.constantFrom('/v1/pets', '/v1/pets/1', '/v1/pets/', '/v1'),
+  anyText.map(text => `/v1/${text}`),
+  anyText.map(text => `/v1/pets/${text}`),
+  fc
+    .array(fc.constantFrom('/', '%', '2F', '.', 'v1', 'pets', '%70', '\0', 'é'))
+    .map(parts => `/v1/${parts.join('')}`),
+)
+const anyQuery = fc.oneof(
+  anyText,
+  fc
+    .array(fc.tuple(fc.constantFrom('limit', 'status', 'after', '%', '__proto__', ''), anyText))
+    .map(pairs => pairs.map(([name, value]) => `${name}=${value}`).join('&')),
+)
+const anyHeaders = fc.dictionary(
+  fc.oneof(
+    fc.constantFrom('content-type', 'content-encoding', 'content-length', 'origin', 'host'),
+    fc.constantFrom('access-control-request-method', 'x-forwarded-for', 'expect', '__proto__'),
+    anyText,
+  ),
+  fc.oneof(fc.constantFrom('', 'application/json', 'identity', 'gzip', '-1', '1e9', '2'), anyText),
+)
+const almostPet = fc
+  .record(
+    {
+      name: fc.oneof(anyText, fc.jsonValue()),
+      categoryId: fc.oneof(fc.integer(), fc.bigInt().map(String), fc.double(), fc.jsonValue()),
+      status: fc.oneof(fc.constantFrom('available', 'sold'), fc.jsonValue()),
+      extra: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  )
+  .map(value => JSON.stringify(value))
+const anyBody = fc.oneof(
+  anyBytes,
+  anyText,
+  almostPet,
+  fc.json(),
+  almostPet.map(text => text.replace(/"(-?\d+)"/g, '$1')),
+)
+const anyAuthorization = fc.oneof(fc.constant('Bearer demo'), fc.constant(undefined), anyText)
+
+for (const options of [
+  {},
+  { cors: true, pagination: true, standardHeaders: 'draft-10' as const },
+]) {
+  test(`handle - any request is answered by the rules, with ${JSON.stringify(options)}`, async () => {
+    const store = open(options)
+    const door = await DOORS['handle']?.(store)
+    await fc.assert(
+      fc.asyncProperty(
+        anyMethod,
+        anyPath,
+        anyQuery,
+        anyHeaders,
+        anyBody,
+        anyAuthorization,
+        async (method, path, query, headers, body, authorization) => {
+          const call = { method, path: `${path.replaceAll('?', '')}?${query}`, body }
+          const sent = authorization === undefined ? headers : { ...headers, authorization }
+          check(method, (await door?.send({ ...call, headers: sent })) as Reply)
+        },
+      ),
+      { ...RUNS, numRuns: 1_500 },
+    )
+  })
+}
+
+test('fetch - any request that can be made is answered by the rules', async () => {
+  const store = open({})
+  const door = await DOORS['fetch']?.(store)
+  await fc.assert(
+    fc.asyncProperty(anyPath, anyQuery, anyBody, async (path, query, body) => {
+      const call = { path: `${path.replaceAll(/[?#]/g, '')}?${query}`, key: 'demo' }
+      // Dots are the URL parser's: they may lead out of the base path.
+      fc.pre(new URL(`http://a${call.path}`).pathname.startsWith('/v1/'))
+      check('GET', (await door?.send(call)) as Reply)
+      check('POST', (await door?.send({ ...call, method: 'POST', body })) as Reply)
+    }),
+    RUNS,
+  )
+})
+
+test('http - any bytes are answered with statuses below 500, or not at all', async () => {
+  await using server = await listen(open({}), { port: 0 })
+  const line = fc.constantFrom('GET ', 'POST ', '/v1/pets', ' HTTP/1.1', '\r\n', 'Host: a\r\n', ':')
+  const more = fc.constantFrom(
+    'Content-Length: 5\r\n',
+    'Transfer-Encoding: chunked\r\n',
+    '\r\n\r\n',
+    '5\r\n',
+  )
+  const soup = fc
+    .array(fc.oneof(line, more, anyText), { maxLength: 20 })
+    .map(parts => parts.join(''))
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(soup, anyBytes), async bytes => {
+      const client = await openSocket(server.port, true)
+      client.socket.end(bytes)
+      const text = await client.ended()
+      client.socket.destroy()
+      for (const status of statusesIn(text)) assert.ok(status < 500, text)
+    }),
+    RUNS,
+  )
+})
+
+function open(options: object) {
+  const limits = { perMinute: 10_000_000, perDay: 10_000_000 }
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'enterprise', limits } },
+    plans: { anonymous: limits },
+    ...options,
+  })
+}
+
+/** Never 5xx; the Error body exactly; the three headers on everything but a preflight. */
+function check(method: string, { status, headers, body }: Reply): void {
+  assert.ok(status < 500, `${status} ${body}`)
+  if (status === 204) return
+  for (const name of ['limit', 'remaining', 'reset']) {
+    assert.match(headers[`x-ratelimit-${name}`] ?? '', /^\d+$/)
+  }
+  if (method === 'HEAD') {
+    assert.equal(body, '')
+    return
+  }
+  assert.equal(headers['content-length'], String(Buffer.byteLength(body)))
+  if (status < 300) return
+  const error = JSON.parse(body) as Record<string, unknown>
+  assert.deepEqual(Object.keys(error), ['code', 'message', 'status'])
+  assert.equal(error['status'], status)
+  assert.equal(ERROR_STATUS[error['code'] as keyof typeof ERROR_STATUS], status)
+  assert.equal(typeof error['message'], 'string')
+  assert.ok((error['message'] as string).length < 300)
+}

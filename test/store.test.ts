@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
+import {
+  ApiError,
+  createStore,
+  type NewPet,
+  type Pets,
+  parseJson,
+  type Store,
+  type StoreOptions,
+  SUNSET,
+  toJson,
+} from '../src/index.js'
+import { DOORS } from './doors.js'
+import { T0 } from './rate-limit-vectors.js'
+
+/** What is done in each form, one after the other; failures are kept as their code and message. */
+const SCRIPT: readonly ((pets: Pets) => Promise<unknown>)[] = [
+  pets => pets.createPet({ name: 'Rex', categoryId: 1 }),
+  pets => pets.createPet({ name: '', categoryId: 9223372036854775807n, status: 'sold' }),
+  pets => pets.createPet({ id: 9, name: 'x', categoryId: -0, tag: 1 } as NewPet),
+  pets => pets.createPet({ name: 'x' } as NewPet),
+  pets => pets.createPet({ name: 1, categoryId: '1', status: 'lost' } as never),
+  pets => pets.createPet({ name: 'x', categoryId: 9223372036854775808n }),
+  pets => pets.createPet({ name: 'x', categoryId: 1.5 }),
+  pets => pets.createPet([] as never),
+  pets => pets.listPets(),
+  pets => pets.listPets({}),
+  pets => pets.listPets({ limit: 1, status: 'available' }),
+  pets => pets.listPets({ limit: 0 }),
+  pets => pets.listPets({ limit: 101 }),
+  pets => pets.listPets({ limit: 1.5 }),
+  pets => pets.listPets({ status: 'lost' as never }),
+  pets => pets.listPets({ after: -1 }),
+  pets => pets.listPets({ after: 2 }),
+  pets => pets.getPet(1),
+  pets => pets.getPet(2n),
+  pets => pets.getPet(4),
+  pets => pets.getPet(0),
+  pets => pets.getPet(-1),
+  pets => pets.getPet(1.5),
+  pets => pets.getPet(Number.NaN),
+  pets => pets.getPet(9223372036854775807n),
+]
+
+for (const options of [
+  {},
+  { pagination: true },
+  { defaultStatus: null },
+  { clock: () => SUNSET },
+]) {
+  const described = Object.keys(options).join() || 'defaults'
+  test(`store - direct, metered and protocol do the same, with ${described}`, async () => {
+    const direct = await outcomes(open(options))
+    assert.deepEqual(await outcomes(open(options).forKey('demo')), direct)
+    for (const name of Object.keys(DOORS)) {
+      const door = await DOORS[name]?.(open(options))
+      assert.deepEqual(await outcomes(overProtocol(door as never)), direct, name)
+      await door?.close()
+    }
+  })
+}
+
+test('forKey - is refused as the protocol refuses, and says what is left', async () => {
+  const store = open()
+  const demo = store.forKey('demo')
+  assert.equal(demo.rateLimit, undefined)
+  await demo.listPets()
+  assert.deepEqual(demo.rateLimit, { limit: 60, remaining: 59, reset: T0 / 1000 + 60 })
+  await assert.rejects(demo.getPet(5), { code: 'not_found' })
+  for (let n = 0; n < 58; n++) await demo.listPets()
+  await assert.rejects(demo.createPet({ name: 'x', categoryId: 1 }), {
+    name: 'ApiError',
+    code: 'rate_limit_exceeded',
+    status: 429,
+    retryAfter: 60,
+    rateLimit: { limit: 60, remaining: 0, reset: T0 / 1000 + 60 },
+  })
+  assert.deepEqual(await store.listPets(), [], 'nothing was created')
+  await assert.rejects(store.forKey('wrong').listPets(), { code: 'unauthorized', status: 401 })
+  const removed = open()
+  const late = removed.forKey('demo')
+  removed.apiKeys.remove('demo')
+  await assert.rejects(late.listPets(), { code: 'unauthorized' })
+})
+
+test('forKey - shares its budget with the protocol', async () => {
+  const store = open()
+  const door = await DOORS['handle']?.(store)
+  await door?.send({ path: '/v1/pets', key: 'demo' })
+  const demo = store.forKey('demo')
+  await demo.listPets()
+  assert.equal(demo.rateLimit?.remaining, 58)
+})
+
+test('store - what it gives is nobody else’s: changing it changes nothing', async () => {
+  const store = open()
+  const input = { name: 'Rex', categoryId: 1 }
+  const pet = await store.createPet(input)
+  input.name = 'Max'
+  assert.throws(() => Object.assign(pet, { name: 'Max' }), TypeError)
+  const page = await store.listPets()
+  assert.throws(() => (page as unknown[]).push(pet), TypeError)
+  assert.deepEqual(await store.listPets(), [
+    { id: 1, name: 'Rex', categoryId: 1, status: 'available' },
+  ])
+})
+
+test('store - counters come back with a dump of the rate limit store, pets with one of the storage', async () => {
+  const [storage, rateLimits] = [memoryStorage(), memoryRateLimits()]
+  const before = open({ storage, rateLimits })
+  await before.forKey('demo').createPet({ name: 'Rex', categoryId: 2n ** 60n })
+  const copies = { storage: memoryStorage(), rateLimits: memoryRateLimits() }
+  await copies.storage.restore(await storage.dump())
+  await copies.rateLimits.restore(await rateLimits.dump())
+  const demo = open(copies).forKey('demo')
+  assert.deepEqual(await demo.listPets(), await before.listPets())
+  assert.equal(demo.rateLimit?.remaining, 58)
+})
+
+test('about - an answer tells logs the operation and the key’s id, never the key', async () => {
+  const store = open()
+  const handle = (path: string, authorization: string) =>
+    store.handle({ method: 'GET', path, query: '', headers: { authorization } })
+  const listed = await handle('/v1/pets', 'Bearer demo')
+  assert.deepEqual(listed.about, { operation: 'listPets', key: { id: 'key-1', plan: 'free' } })
+  const got = await handle('/v1/pets/1', 'Bearer wrong')
+  assert.deepEqual(got.about, { operation: 'getPet', key: undefined })
+})
+
+function open(options: Partial<StoreOptions> = {}): Store {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'key-1', plan: 'free' } },
+    clock: () => T0,
+    ...options,
+  })
+}
+
+async function outcomes(pets: Pets): Promise<unknown[]> {
+  const all: unknown[] = []
+  for (const step of SCRIPT) {
+    const outcome = step(pets).catch(error => {
+      if (!(error instanceof ApiError)) throw error
+      const { code, message, status } = error
+      return { code, message, status }
+    })
+    all.push(await outcome)
+  }
+  return all
+}
+
+/** The operations as requests through a door: what a client has to do. */
+function overProtocol({ send }: Awaited<ReturnType<NonNullable<(typeof DOORS)[string]>>>): Pets {
+  const ask = async (call: Parameters<typeof send>[0]) => {
+    const { status, body } = await send({ ...call, key: 'demo' })
+    const value = await parseJson(body)
+    if (status < 300) return value as never
+    const { code, message } = value as { code: 'not_found'; message: string }
+    throw new ApiError(code, message, { status })
+  }
+  return {
+    createPet: pet => ask({ method: 'POST', path: '/v1/pets', body: toJson(pet) }),
+    listPets: (query = {}) => {
+      const pairs = Object.entries(query).map(([name, value]) => `${name}=${value}`)
+      return ask({ path: `/v1/pets?${pairs.join('&')}` })
+    },
+    getPet: id => ask({ path: `/v1/pets/${id}` }),
+  }
+}
