@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+const SOURCES = new URL('../../src/', import.meta.url)
+const BUILT = new URL('../', import.meta.url)
+
+/** What the compiler cannot see: names that exist in every runtime, or that a cast hides. */
+const FORBIDDEN: Readonly<Record<string, RegExp>> = {
+  randomness: /\bMath\s*\.\s*random\b|\bcrypto\b/,
+  'the time of day': /\bDate\s*\.\s*now\b|\bnew Date\(\s*\)|\bDate\(\s*\)|\bperformance\b/,
+  console: /\bconsole\b/,
+  timers: /\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/,
+  process: /\bprocess\s*[.[?]|\bglobalThis\b|\bBuffer\b|\brequire\s*\(/,
+  evaluation: /\beval\s*\(|\bnew Function\b/,
+}
+const PACKAGES = ['zod', 'mitt', 'lossless-json']
+
+test('purity - the core names nothing of its surroundings, and one clock', async () => {
+  const found: string[] = []
+  for (const { file, code } of await sources()) {
+    for (const [what, pattern] of Object.entries(FORBIDDEN)) {
+      for (const [text] of code.matchAll(new RegExp(pattern, 'g'))) {
+        found.push(`${file}: ${what}: ${text}`)
+      }
+    }
+  }
+  assert.deepEqual(found, ['store.ts: the time of day: Date.now'])
+})
+
+test('purity - the core imports itself and three packages', async () => {
+  for (const { file, code } of await sources()) {
+    const specifiers = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"`]([^'"`]+)['"`]/g)
+    for (const [, specifier = ''] of specifiers) {
+      const known = /^\.\/[a-z0-9-]+\.js$/.test(specifier) || PACKAGES.includes(specifier)
+      assert.ok(known, `${file} imports ${specifier}`)
+    }
+  }
+})
+
+test('purity - a process that only lists pets has read no parser and no server', async () => {
+  const { urls, builtins } = await loadedBy(`
+    const { createStore } = await import('${new URL('src/index.js', BUILT)}')
+    const { memoryStorage } = await import('${new URL('adapters/memory.js', BUILT)}')
+    await createStore({ storage: memoryStorage(), apiKeys: {} }).listPets()
+  `)
+  const packages = urls.filter(url => url.includes('/node_modules/'))
+  assert.ok(packages.length > 0 && packages.every(url => url.includes('/mitt/')), packages.join())
+  for (const name of ['http', '_http_server', 'https']) assert.ok(!builtins.includes(name), name)
+})
+
+test('purity - a process that creates pets has read the parsers, and still no adapter’s package', async () => {
+  const { urls, builtins } = await loadedBy(`
+    const { createStore } = await import('${new URL('src/index.js', BUILT)}')
+    const { memoryStorage } = await import('${new URL('adapters/memory.js', BUILT)}')
+    const store = createStore({ storage: memoryStorage(), apiKeys: { k: { id: 'k', plan: 'free' } } })
+    const body = '{"name":"Rex","categoryId":9007199254740993}'
+    const headers = { authorization: 'Bearer k' }
+    await store.handle({ method: 'POST', path: '/v1/pets', query: '', headers, body })
+  `)
+  const packages = urls.map(url => /\/node_modules\/([^/]+)\//.exec(url)?.[1]).filter(Boolean)
+  assert.deepEqual([...new Set(packages)].toSorted(), ['lossless-json', 'mitt', 'zod'])
+  assert.ok(!builtins.includes('http'))
+})
+
+/** Every file of the core, without its comments. */
+async function sources(): Promise<{ file: string; code: string }[]> {
+  const files = (await readdir(SOURCES)).filter(name => name.endsWith('.ts'))
+  assert.ok(files.length > 15)
+  return Promise.all(
+    files.map(async file => {
+      const text = await readFile(new URL(file, SOURCES), 'utf8')
+      return { file, code: text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '') }
+    }),
+  )
+}
+
+/** What a fresh process loads to run this module: files by their URL, parts of Node by name. */
+async function loadedBy(script: string): Promise<{ urls: string[]; builtins: string[] }> {
+  const hooks = `
+    import { writeSync } from 'node:fs'
+    export async function load(url, context, next) {
+      writeSync(1, url + '\\n')
+      return next(url, context)
+    }
+  `
+  const program = `
+    import { register } from 'node:module'
+    register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)})
+    ${script}
+    console.log(JSON.stringify(process.moduleLoadList))
+  `
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program])
+  const lines = stdout.trim().split('\n')
+  const parts = JSON.parse(lines.at(-1) ?? '') as string[]
+  return {
+    urls: lines.slice(0, -1),
+    builtins: parts.map(part => part.replace(/^NativeModule /, '')),
+  }
+}
