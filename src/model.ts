@@ -40,6 +40,8 @@ export const petSchema = newPetSchema.extend({
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
 
+export const petsSchema = z.array(petSchema, 'must be a JSON array').describe('In ascending id.')
+
 /** The body of every failure (spec §2). Its codes are a closed list, which a reader need not close. */
 export const errorBodySchema = z.object({
   code: z.string().meta({

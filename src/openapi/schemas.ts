@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { errorBodySchema, newPetSchema, petSchema, petStatusSchema } from '../model.js'
+import { errorBodySchema, newPetSchema, petSchema, petStatusSchema, petsSchema } from '../model.js'
 
 /** The schemas of the specification (spec §2) as JSON Schema, for `components.schemas`. */
 export function jsonSchemas(): Readonly<Record<string, object>> {
@@ -7,7 +7,7 @@ export function jsonSchemas(): Readonly<Record<string, object>> {
   named.add(petSchema, { id: 'Pet' })
   named.add(newPetSchema, { id: 'NewPet' })
   named.add(petStatusSchema, { id: 'PetStatus' })
-  named.add(z.array(petSchema).describe('Animals in ascending id.'), { id: 'Pets' })
+  named.add(petsSchema, { id: 'Pets' })
   named.add(errorBodySchema, { id: 'Error' })
   const { schemas } = z.toJSONSchema(named, {
     // What a sender may send: unknown fields are ignored, so they are not forbidden either.

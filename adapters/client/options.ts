@@ -1,0 +1,72 @@
+import {
+  checkOptions,
+  isCount,
+  isFunction,
+  isSize,
+  OptionError,
+  type Rule,
+} from '../../src/options.js'
+import type { ClientOptions } from './client.js'
+import type { Sleep } from './gate.js'
+
+/** The options with their defaults. @throws OptionError, which never shows the API key */
+export function checkClientOptions(given: ClientOptions): Required<ClientOptions> {
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const { apiKey, ...options } = { ...DEFAULTS, ...(set as typeof given) }
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new OptionError('Expected `apiKey` to be printable ASCII without spaces')
+  }
+  return { ...checkOptions(options, RULES), apiKey }
+}
+
+const sleep: Sleep = (ms, signal) =>
+  new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER))
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
+
+/** A longer one would end at once. Who slept looks at the clock again. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
+const DEFAULTS = {
+  maxConcurrent: 10,
+  maxQueued: 10_000,
+  maxRetries: 3,
+  maxWaitMs: 120_000,
+  timeoutMs: 30_000,
+  // Looked up at each call: a test may replace it.
+  fetch: ((input, init) => globalThis.fetch(input, init)) satisfies typeof globalThis.fetch,
+  clock: Date.now,
+  sleep,
+  random: Math.random,
+}
+
+const RULES: Record<Exclude<keyof ClientOptions, 'apiKey'>, Rule> = {
+  baseUrl: [
+    'an address that begins with http:// or https://',
+    value => typeof value === 'string' && /^https?:$/.test(protocolOf(value)),
+  ],
+  maxConcurrent: isCount,
+  maxQueued: isSize,
+  maxRetries: isSize,
+  maxWaitMs: isSize,
+  timeoutMs: isCount,
+  fetch: isFunction,
+  clock: isFunction,
+  sleep: isFunction,
+  random: isFunction,
+}
+
+function protocolOf(address: string): string {
+  try {
+    return new URL(address).protocol
+  } catch {
+    return ''
+  }
+}
