@@ -1,0 +1,25 @@
+/**
+ * One request to one answer without a socket: `handle` of ours, `inject` of Fastify (which is
+ * light-my-request) and `app.request` of Hono, each on the very application of the HTTP table.
+ */
+import { readArguments } from './shared/arguments.mjs'
+import { result, stayOnOtherCores } from './shared/children.mjs'
+import { printSurroundings, printTable } from './shared/report.mjs'
+import { figure, inRounds, ratios } from './shared/rounds.mjs'
+import { WORKLOADS } from './shared/workload.mjs'
+
+const { rounds } = readArguments({ rounds: 5 })
+const PEERS = { ours: [], fastify: ['fastify', 'light-my-request'], hono: ['hono'] }
+
+stayOnOtherCores()
+printSurroundings(Object.values(PEERS).flat())
+const names = Object.keys(PEERS)
+const results = await inRounds(rounds, names, name => result(['servers/call.mjs', name]))
+for (const operation of Object.keys(WORKLOADS)) {
+  const column = name => results.get(name).map(run => run[operation])
+  printTable(
+    `${operation} without a socket`,
+    ['application', 'µs', 'times ours'],
+    names.map(name => [name, figure(column(name)), figure(ratios(column(name), column('ours')))]),
+  )
+}

@@ -1,0 +1,61 @@
+import rateLimit from '@fastify/rate-limit'
+import fastify from 'fastify'
+import { API_KEY, animals, LIMITS } from '../shared/workload.mjs'
+
+const status = { type: 'string', enum: ['available', 'pending', 'sold'] }
+const newPet = {
+  type: 'object',
+  required: ['name', 'categoryId'],
+  properties: { name: { type: 'string' }, categoryId: { type: 'integer' }, status },
+}
+const pet = { type: 'object', properties: { id: { type: 'integer' }, ...newPet.properties } }
+const listQuery = {
+  type: 'object',
+  properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 }, status },
+}
+
+/** Fastify with its own rate limiter, and schemas for what comes in and what goes out. */
+export async function createApp() {
+  const pets = new Map(animals(1_000).map(pet => [pet.id, pet]))
+  let nextId = pets.size + 1
+  const app = fastify()
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.authorization === `Bearer ${API_KEY}`) return
+    return reply.code(401).send({ code: 'unauthorized' })
+  })
+  await app.register(rateLimit, {
+    max: LIMITS.perMinute,
+    timeWindow: '1 minute',
+    keyGenerator: request => request.headers.authorization,
+  })
+  app.get(
+    '/v1/pets',
+    { schema: { querystring: listQuery, response: { 200: { type: 'array', items: pet } } } },
+    async ({ query }) => {
+      const page = []
+      for (const pet of pets.values()) {
+        if (page.length === query.limit) break
+        if (query.status === undefined || pet.status === query.status) page.push(pet)
+      }
+      return page
+    },
+  )
+  app.post('/v1/pets', { schema: { body: newPet, response: { 201: pet } } }, async (req, reply) => {
+    const { name, categoryId, status = 'available' } = req.body
+    const created = { id: nextId++, name, categoryId, status }
+    pets.set(created.id, created)
+    reply.code(201)
+    return created
+  })
+  app.get('/v1/pets/:petId', { schema: { response: { 200: pet } } }, async (request, reply) => {
+    const found = pets.get(Number(request.params.petId))
+    return found ?? reply.code(404).send({ code: 'not_found' })
+  })
+  return app
+}
+
+export async function serve() {
+  const app = await createApp()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return app.server.address().port
+}

@@ -1,0 +1,17 @@
+import { listen } from '../../../dist/adapters/http/index.js'
+import { memoryStorage } from '../../../dist/adapters/memory.js'
+import { createStore } from '../../../dist/src/index.js'
+import { API_KEY, animals, LIMITS } from '../shared/workload.mjs'
+
+/** The package as anyone uses it: limits, validation and authentication are on. */
+export async function createOurs(count = 1_000) {
+  const storage = memoryStorage()
+  await storage.restore({ pets: animals(count), nextId: count + 1 })
+  const apiKeys = { [API_KEY]: { id: 'bench', plan: 'enterprise', limits: LIMITS } }
+  return createStore({ storage, apiKeys })
+}
+
+export async function serve() {
+  const { port } = await listen(await createOurs(), { port: 0 })
+  return port
+}

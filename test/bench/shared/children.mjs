@@ -1,0 +1,79 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const BENCH = fileURLToPath(new URL('..', import.meta.url))
+const running = new Set()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** Where there are two cores and `taskset`, what is measured has the first one for itself. */
+const pinned = process.platform === 'linux' && cpus().length > 1
+
+/** Leaves the first core to the child that is measured. */
+export function stayOnOtherCores() {
+  if (!pinned) return
+  const others = `1-${cpus().length - 1}`
+  execFileSync('taskset', ['-a', '-cp', others, String(process.pid)], { stdio: 'ignore' })
+}
+
+/** Starts Node on the first core. `--flags` of Node may stand before the file. */
+export function startNode(args) {
+  const node = [process.execPath, ...args]
+  const [command, ...rest] = pinned ? ['taskset', '-c', '0', ...node] : node
+  const child = spawn(command, rest, { cwd: BENCH, stdio: ['ignore', 'pipe', 'inherit'] })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
+
+/** The JSON value on the first line of what a child prints. */
+export async function firstLine(child) {
+  const lines = createInterface({ input: child.stdout })
+  const died = once(child, 'exit').then(([code]) => {
+    throw new Error(`${child.spawnargs.join(' ')} ended with ${code} before it said anything`)
+  })
+  died.catch(() => {})
+  const [line] = await Promise.race([once(lines, 'line'), died])
+  lines.close()
+  child.stdout.resume()
+  return JSON.parse(line)
+}
+
+/** Starts a server that prints where it listens, and waits until it does. */
+export async function startServer(args) {
+  const child = startNode(args)
+  const { origin } = await firstLine(child)
+  return { child, origin }
+}
+
+/** Runs a script to its end and gives the JSON value it printed. */
+export async function result(args) {
+  const child = startNode(args)
+  const value = await firstLine(child)
+  await stop(child)
+  return value
+}
+
+export async function stop(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+/** Seconds of CPU a process has used, its own and the kernel's for it. */
+export function cpuSeconds({ pid }) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
+  const ticksPerSecond = 100
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+export function residentMiB({ pid }) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024
+}

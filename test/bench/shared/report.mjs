@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+
+/** Prints a table as Markdown: the first column is text, the others are figures. */
+export function printTable(title, columns, rows) {
+  const line = cells => `| ${cells.join(' | ')} |`
+  const rule = line(columns.map((_, index) => (index === 0 ? '---' : '---:')))
+  console.log(`\n### ${title}\n\n${[line(columns), rule, ...rows.map(line)].join('\n')}`)
+}
+
+/** Prints what the figures below depend on. */
+export function printSurroundings(peers = []) {
+  const versions = peers.map(name => `${name} ${versionOf(name)}`)
+  const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`
+  const parts = [new Date().toISOString().slice(0, 10), machine, `Node ${process.version.slice(1)}`]
+  console.log(`\nMeasured ${[...parts, ...versions].join(', ')}.`)
+}
+
+function versionOf(name) {
+  const file = new URL(`../node_modules/${name}/package.json`, import.meta.url)
+  return JSON.parse(readFileSync(file, 'utf8')).version
+}

@@ -1,0 +1,38 @@
+/**
+ * Measures every subject once a round, so that what the machine does meanwhile hits all of them.
+ * One uncounted run of nothing stands before; results come back per subject, one a round.
+ */
+export async function inRounds(rounds, subjects, measure) {
+  const results = new Map(subjects.map(subject => [subject, []]))
+  for (let round = 1; round <= rounds; round++) {
+    for (const subject of subjects) {
+      process.stderr.write(`\r\x1b[Kround ${round} of ${rounds}: ${subject}`)
+      results.get(subject).push(await measure(subject))
+    }
+  }
+  process.stderr.write('\r\x1b[K')
+  return results
+}
+
+/** `median (min–max)` with three digits that count; 'n/a' where nothing was measured. */
+export function figure(values) {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b)
+  if (sorted.length === 0) return 'n/a'
+  return `${digits(median(sorted))} (${digits(sorted[0])}–${digits(sorted.at(-1))})`
+}
+
+/** How each round compares with the same round of a base. */
+export function ratios(values, bases) {
+  return values.map((value, round) => value / bases[round])
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+function digits(value) {
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
+  return String(Number(value.toPrecision(3)))
+}

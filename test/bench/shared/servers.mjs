@@ -1,0 +1,56 @@
+import { startServer, stop } from './children.mjs'
+import { exchange } from './load.mjs'
+import { WORKLOADS } from './workload.mjs'
+
+/** The servers that are compared, with the packages each is made of. */
+export const SUBJECTS = {
+  limit: [],
+  ours: [],
+  handwritten: [],
+  fastify: ['fastify', '@fastify/rate-limit'],
+  hono: ['hono', '@hono/node-server'],
+  express: ['express', 'express-rate-limit'],
+  'json-server': ['json-server'],
+  'json-server-1': ['json-server-1'],
+}
+
+let answers
+
+/** Starts one of them, and sees that it answers what it is asked. */
+export async function startSubject(name) {
+  const server = await startServer(await serverArguments(name))
+  for (const [operation, { status, requests }] of Object.entries(WORKLOADS)) {
+    const answer = await exchange(server.origin, requests[0])
+    if (answer.status !== status || !isRight[operation](JSON.parse(answer.body))) {
+      throw new Error(`${name} answers ${operation} with ${answer.status} ${answer.body}`)
+    }
+  }
+  return server
+}
+
+/** What Node is to be called with. */
+export async function serverArguments(name) {
+  if (name !== 'limit') return ['servers/start.mjs', name]
+  answers ??= JSON.stringify(await ourAnswers())
+  return ['servers/start.mjs', name, answers]
+}
+
+const isRight = {
+  list: pets => pets.length === 20 && pets.every(pet => pet.status === 'available'),
+  get: pet => Number(pet.id) === 1,
+  create: pet => pet.name === 'Bella' && Number(pet.id) !== 1,
+}
+
+/** What our own server answers, for the one that can do nothing but repeat it. */
+async function ourAnswers() {
+  const { child, origin } = await startServer(await serverArguments('ours'))
+  const taken = {}
+  for (const [operation, { requests }] of Object.entries(WORKLOADS)) {
+    const { status, headers, body } = await exchange(origin, requests[0])
+    // Node adds these two by itself, to their answers as to ours.
+    const own = headers.filter(([field]) => field !== 'Connection' && field !== 'Keep-Alive')
+    taken[operation] = { status, headers: Object.fromEntries(own), body }
+  }
+  await stop(child)
+  return taken
+}

@@ -1,0 +1,39 @@
+/** What every subject is asked: the same animals, the same requests, the same key. */
+
+export const API_KEY = 'bench-enterprise'
+
+/** Limits that no run reaches: they are counted and told all the same. */
+export const LIMITS = { perMinute: 1_000_000_000, perDay: 1_000_000_000 }
+
+/** Ids from 1; one in fifty is sold, a third is pending, the rest is available. */
+export function animal(id) {
+  const status = id % 50 === 0 ? 'sold' : id % 3 === 0 ? 'pending' : 'available'
+  return { id, name: `Animal ${id}`, categoryId: id % 10, status }
+}
+
+export function animals(count) {
+  return Array.from({ length: count }, (_, index) => animal(index + 1))
+}
+
+export const NEW_ANIMAL = { name: 'Bella', categoryId: 3, status: 'available' }
+
+/** Requests that a generator goes round; `status` is the only answer that is right. */
+export const WORKLOADS = {
+  list: { status: 200, requests: [get('/v1/pets?status=available&limit=20')] },
+  get: { status: 200, requests: animals(1_000).map(({ id }) => get(`/v1/pets/${id}`)) },
+  create: { status: 201, requests: [post('/v1/pets', NEW_ANIMAL)] },
+}
+
+export function get(path, key = API_KEY) {
+  return { method: 'GET', path, headers: { Authorization: `Bearer ${key}` }, body: '' }
+}
+
+function post(path, value) {
+  const body = JSON.stringify(value)
+  const headers = {
+    Authorization: `Bearer ${API_KEY}`,
+    'Content-Type': 'application/json',
+    'Content-Length': String(body.length),
+  }
+  return { method: 'POST', path, headers, body }
+}

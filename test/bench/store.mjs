@@ -1,0 +1,38 @@
+/**
+ * The operations in process, against the libraries people keep animals in: a page of 20 by a common
+ * and by a rare status, one animal by its id, a new animal. Every run is a fresh process.
+ */
+import { readArguments } from './shared/arguments.mjs'
+import { result, stayOnOtherCores } from './shared/children.mjs'
+import { printSurroundings, printTable } from './shared/report.mjs'
+import { figure, inRounds } from './shared/rounds.mjs'
+import { STORES } from './stores/index.mjs'
+
+const { rounds, only, sizes } = readArguments({
+  rounds: 3,
+  only: Object.keys(STORES),
+  sizes: [1_000, 100_000, 1_000_000],
+})
+
+const OPERATIONS = {
+  common: 'list 20 of a common status (ns)',
+  rare: 'list 20 of a rare status (ns)',
+  get: 'get by id (ns)',
+  create: 'create at this size (ns)',
+}
+
+stayOnOtherCores()
+printSurroundings(only.flatMap(name => STORES[name]))
+const runs = only.flatMap(name => sizes.map(size => `${name} ${size}`))
+const results = await inRounds(rounds, runs, run =>
+  result(['--expose-gc', '--max-old-space-size=8192', 'stores/measure.mjs', ...run.split(' ')]),
+)
+for (const [operation, title] of Object.entries(OPERATIONS)) {
+  const cell = (name, size) => figure(results.get(`${name} ${size}`).map(run => run[operation]))
+  const columns = ['store', ...sizes.map(size => `N = ${size.toLocaleString('en')}`)]
+  printTable(
+    title,
+    columns,
+    only.map(name => [name, ...sizes.map(size => cell(name, size))]),
+  )
+}

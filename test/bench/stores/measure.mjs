@@ -1,0 +1,61 @@
+/**
+ * `node --expose-gc stores/measure.mjs NAME COUNT`: opens one store with that many animals in a
+ * process of its own, and prints what the operations take in ns and what an animal takes in bytes.
+ */
+import { animal, animals, NEW_ANIMAL } from '../shared/workload.mjs'
+
+const [name, text] = process.argv.slice(2)
+const count = Number(text)
+const { open } = await import(`./${name}.mjs`)
+
+const before = heapBytes()
+const store = await open(animals(count))
+const bytes = (heapBytes() - before) / count
+
+const small = await open(animals(1_000))
+for (let at = 0; at < 30_000; at++) await small.create(NEW_ANIMAL)
+
+const ids = Array.from({ length: 1_024 }, (_, index) => 1 + ((index * 7_919) % count))
+const figures = {
+  bytes,
+  common: await nanoseconds(() => store.list('available')),
+  rare: await nanoseconds(() => store.list('sold')),
+  get: await nanoseconds(turn => store.get(ids[turn % ids.length])),
+  create: await nanoseconds(() => store.create(NEW_ANIMAL), 10_000),
+}
+await check()
+console.log(JSON.stringify(figures))
+
+/** Each call is awaited where it gives a promise; the time of the loop itself is in the figure. */
+async function nanoseconds(call, turns) {
+  if (turns === undefined) await run(call, { milliseconds: 100 })
+  const { taken, done } = await run(call, turns ? { turns } : { milliseconds: 300 })
+  return (taken / done) * 1e6
+}
+
+async function run(call, { turns = Number.POSITIVE_INFINITY, milliseconds = 10_000 }) {
+  const start = performance.now()
+  let taken = 0
+  let done = 0
+  for (let batch = 1; taken < milliseconds && done < turns; batch = Math.min(batch * 2, 1_000)) {
+    for (const end = Math.min(done + batch, turns); done < end; done++) {
+      const value = call(done)
+      if (value instanceof Promise) await value
+    }
+    taken = performance.now() - start
+  }
+  return { taken, done }
+}
+
+async function check() {
+  const found = await store.get(7)
+  const page = await store.list('sold')
+  const right = found.name === animal(7).name && page.length === 20 && page[0].status === 'sold'
+  if (!right) throw new Error(`${name} answers ${JSON.stringify({ found, page })}`)
+}
+
+function heapBytes() {
+  for (let pass = 0; pass < 3; pass++) globalThis.gc()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}

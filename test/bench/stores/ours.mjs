@@ -1,0 +1,14 @@
+import { memoryStorage } from '../../../dist/adapters/memory.js'
+import { createStore } from '../../../dist/src/index.js'
+
+/** The public operations, awaited: what a host calls, with validation. */
+export async function open(animals) {
+  const storage = memoryStorage()
+  await storage.restore({ pets: animals, nextId: animals.length + 1 })
+  const store = createStore({ storage, apiKeys: {} })
+  return {
+    list: status => store.listPets({ status, limit: 20 }),
+    get: id => store.getPet(id),
+    create: animal => store.createPet(animal),
+  }
+}
