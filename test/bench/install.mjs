@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'))
 const peers = (...names) => names.map(name => `${name}@${dependencies[name]}`)
 const SUBJECTS = {
-  ours: () => [packed()],
+  ours: folder => [`./${packed(folder)}`],
   zod: () => peers('zod'),
   'zod + lowdb': () => peers('zod', 'lowdb'),
   hono: () => peers('hono', '@hono/node-server'),
@@ -31,10 +31,10 @@ printSurroundings()
 printTable('install', ['install', 'packages', 'files', 'MB'], only.map(measure))
 
 function measure(name) {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
+  const folder = mkdtempSync(join(tmpdir(), 'animal-bench-'))
   try {
     writeFileSync(join(folder, 'package.json'), '{}')
-    npm(folder, 'install', '--no-audit', '--no-fund', '--prefer-offline', ...SUBJECTS[name]())
+    npm(folder, 'install', '--no-audit', '--no-fund', '--prefer-offline', ...SUBJECTS[name](folder))
     const lock = join(folder, 'node_modules/.package-lock.json')
     const packages = Object.keys(JSON.parse(readFileSync(lock, 'utf8')).packages).length
     const files = filesBelow(join(folder, 'node_modules')).filter(file => file !== lock)
@@ -45,11 +45,10 @@ function measure(name) {
   }
 }
 
-/** The tarball as it would be published. */
-function packed() {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
+/** The tarball as it would be published, put beside what is installed. */
+function packed(folder) {
   npm(ROOT, 'pack', '--pack-destination', folder)
-  return join(folder, readdirSync(folder)[0])
+  return readdirSync(folder).find(file => file.endsWith('.tgz'))
 }
 
 function npm(cwd, ...args) {

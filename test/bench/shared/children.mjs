@@ -1,14 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url))
 const running = new Set()
+/** Where children put their temporary files: they are killed, and clean up nothing. */
+const folder = mkdtempSync(join(tmpdir(), 'animal-bench-'))
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Where there are two cores and `taskset`, what is measured has the first one for itself. */
@@ -25,7 +29,11 @@ export function stayOnOtherCores() {
 export function startNode(args) {
   const node = [process.execPath, ...args]
   const [command, ...rest] = pinned ? ['taskset', '-c', '0', ...node] : node
-  const child = spawn(command, rest, { cwd: BENCH, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(command, rest, {
+    cwd: BENCH,
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   running.add(child)
   child.once('exit', () => running.delete(child))
   return child

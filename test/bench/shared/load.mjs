@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /**
  * Keeps `connections` connections busy, one request at a time on each, for `warmUp` and then
@@ -17,11 +18,11 @@ export async function load({ origin, workload, connections, warmUp, seconds, onM
   let next = 0
 
   const sockets = Array.from({ length: connections }, () => client(Number(port)))
-  await seconds_(warmUp)
+  await delay(warmUp * 1000)
   onMeasure?.()
   measuring = true
   const start = performance.now()
-  await seconds_(seconds)
+  await delay(seconds * 1000)
   running = false
   const elapsed = (performance.now() - start) / 1000
   for (const socket of sockets) socket.destroy()
@@ -98,8 +99,4 @@ function isComplete(received) {
   const length = /\r\ncontent-length: (\d+)/i.exec(received.latin1Slice(0, end))?.[1]
   if (length === undefined) return received.latin1Slice(-5) === '0\r\n\r\n'
   return received.length >= end + 4 + Number(length)
-}
-
-function seconds_(count) {
-  return new Promise(resolve => setTimeout(resolve, count * 1000))
 }

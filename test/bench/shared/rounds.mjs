@@ -1,6 +1,6 @@
 /**
  * Measures every subject once a round, so that what the machine does meanwhile hits all of them.
- * One uncounted run of nothing stands before; results come back per subject, one a round.
+ * Gives for each subject its results, one a round.
  */
 export async function inRounds(rounds, subjects, measure) {
   const results = new Map(subjects.map(subject => [subject, []]))
