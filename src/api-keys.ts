@@ -74,7 +74,8 @@ export function bearerToken(authorization: string | undefined): string | undefin
 function check(record: ApiKey, plans: PlanTable): KnownKey {
   checkOptions({ record }, { record: isObject }, 'apiKeys[…] ')
   // The key itself is a secret, so a message names its record by the id.
-  const field = typeof record.id === 'string' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
+  const field =
+    typeof record.id === 'string' && record.id !== '' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
   const { id, plan, limits } = checkOptions(
     { limits: undefined, ...record },
     KEY_RULES,
