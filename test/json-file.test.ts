@@ -1,25 +1,317 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { after } from 'node:test'
-import { type JsonFileStorage, jsonFileStorage } from '../adapters/json-file/index.js'
+import {
+  JsonFileError,
+  type JsonFileStorage,
+  jsonFileStorage,
+} from '../adapters/json-file/index.js'
 import { storageSuite } from './storage-suite.js'
 
-const root = mkdtempSync(join(tmpdir(), 'json-file-'))
-const opened = new Map<unknown, string>()
-let files = 0
-after(() => rmSync(root, { recursive: true }))
+const root = fs.mkdtempSync(join(tmpdir(), 'json-file-'))
+after(() => fs.rmSync(root, { recursive: true }))
 
+const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+const REX_1 = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
+
+const paths = new Map<unknown, string>()
 storageSuite(test, {
-  create: () => open(join(root, `${++files}.json`)),
+  create: () => open(join(folder(), 'pets.json')),
   async reopen(storage) {
     await (storage as JsonFileStorage).close()
-    return open(opened.get(storage) as string)
+    return open(paths.get(storage) as string)
   },
 })
 
+test('json file - a missing file is created', async () => {
+  const path = join(folder(), 'pets.json')
+  await (await open(path)).close()
+  assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[],"nextId":1}\n')
+})
+
+test('json file - after close there is the document, a pet per line, and nothing else', async () => {
+  const path = join(folder(), 'pets.json')
+  const storage = await open(path)
+  await storage.insert(REX)
+  await storage.insert({ name: 'Tom\n', categoryId: 9223372036854775807n })
+  await storage.close()
+  const lines = [REX_1, '{"id":2,"name":"Tom\\n","categoryId":9223372036854775807}']
+  assert.equal(fs.readFileSync(path, 'utf8'), `{"pets":[\n${lines.join(',\n')}\n],"nextId":3}\n`)
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
+
+test('json file - close can be called again, and then nothing is taken in', async () => {
+  const storage = await open(join(folder(), 'pets.json'))
+  const inserting = storage.insert(REX)
+  await Promise.all([storage.close(), storage.close()])
+  assert.equal((await inserting).id, 1)
+  await assert.rejects(storage.insert(REX), /pets\.json is closed$/)
+  await assert.rejects(storage.restore({ pets: [], nextId: 1 }), /is closed$/)
+  await storage[Symbol.asyncDispose]()
+})
+
+test('json file - a document written by hand is read, and ids go on after the highest', async () => {
+  const path = given(`\ufeff {"pets": [
+    {"categoryId": 9.223372036854775807e18, "id": 7, "name": "b"},
+    {"id": 3, "name": "\\ud800", "categoryId": -9223372036854775808, "status": "sold"}
+  ]}`)
+  const storage = await open(path)
+  assert.deepEqual(await storage.dump(), {
+    pets: [
+      { id: 3, name: '\ud800', categoryId: -9223372036854775808n, status: 'sold' },
+      { id: 7, name: 'b', categoryId: 9223372036854775807n },
+    ],
+    nextId: 8,
+  })
+  assert.equal((await storage.insert(REX)).id, 8)
+})
+
+test('json file - a document that is only read is not written', async () => {
+  const path = given('{"pets":[]}')
+  await (await open(path)).close()
+  assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[]}')
+})
+
+const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: RegExp]> = {
+  empty: ['', /is empty/],
+  truncated: ['{"pets":[', /JSON/],
+  'truncated between lines': [`{"pets":[\n${REX_1},\n`, /JSON/],
+  'not UTF-8': [Uint8Array.of(0x7b, 0xff, 0x7d), /UTF-8|utf-8/],
+  'not an object': ['[]', /: the document must be an object$/],
+  'without pets': ['{}', /: `pets` is required$/],
+  'with another field': ['{"pets":[],"posts":[]}', /: the document has the unknown field `posts`$/],
+  'with a pet that is none': ['{"pets":[null]}', /: `pets\[0\]` must be an object$/],
+  'with a pet of other fields': [pets('"breed":1'), /: `pets\[1\]` has the unknown field `breed`$/],
+  'without a name': ['{"pets":[{"id":1,"categoryId":1}]}', /: `pets\[0\]\.name` is required$/],
+  'with a name that is none': [pets('"name":5'), /: `pets\[1\]\.name` must be a string$/],
+  'with a fraction': [pets('"categoryId":1.5'), /: `pets\[1\]\.categoryId` must be an integer/],
+  'beyond int64': [pets('"categoryId":9223372036854775808'), /\.categoryId` must be an integer/],
+  'with a wrong status': [pets('"status":"lost"'), /: `pets\[1\]\.status` must be one of/],
+  'with the id 0': [pets('"id":0'), /: `pets\[1\]\.id` must be a positive integer$/],
+  'with an id twice': [pets('"id":1'), /Expected each id once/],
+  'with a wrong nextId': ['{"pets":[],"nextId":0}', /: `nextId` must be a positive integer$/],
+  'with a low nextId': [
+    `{"pets":[${REX_1}],"nextId":1}`,
+    /Expected `nextId` to be a safe integer above 1/,
+  ],
+  'with a low nextId of ours': [
+    `{"pets":[\n${REX_1}\n],"nextId":1}\n`,
+    /`nextId` to be a safe integer above 1/,
+  ],
+  'without an id left': [pets('"id":9007199254740991'), /9007199254740991/],
+}
+
+for (const [what, [content, reason]] of Object.entries(REFUSED)) {
+  test(`json file - a document ${what} is refused and left as it is`, async () => {
+    const path = given(content)
+    await assert.rejects(jsonFileStorage(path), refusal(path, reason))
+    assert.deepEqual(fs.readFileSync(path), Buffer.from(content as string))
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+  })
+}
+
+test('json file - a folder, and a file in no folder, are refused', async () => {
+  const path = folder()
+  await assert.rejects(jsonFileStorage(path), refusal(path, /cannot be opened: EISDIR/))
+  const nowhere = join(path, 'missing', 'pets.json')
+  await assert.rejects(jsonFileStorage(nowhere), refusal(nowhere, /cannot be opened: ENOENT/))
+})
+
+test('json file - a wrong option is named', async () => {
+  const path = join(folder(), 'pets.json')
+  await assert.rejects(jsonFileStorage(path, { whenIdle: 5 as never }), /Expected `whenIdle` to be/)
+  await assert.rejects(jsonFileStorage(path, { idle: 5 } as never), /got `idle`/)
+})
+
+test('json file - the journal that a crash left is read, and folded', async () => {
+  const path = given(`{"pets":[\n${REX_1}\n],"nextId":2}\n`, [
+    REX_1,
+    '{"id":2,"name":"],\\"nextId\\":9}","categoryId":-9223372036854775808}',
+    '{"id":3,"name":"\\ud800","categoryId":0,"status":"sold"}',
+  ])
+  const storage = await open(path)
+  const { pets, nextId } = await storage.dump()
+  assert.deepEqual(pets, [
+    { id: 1, ...REX },
+    { id: 2, name: '],"nextId":9}', categoryId: -9223372036854775808n },
+    { id: 3, name: '\ud800', categoryId: 0, status: 'sold' },
+  ])
+  assert.equal(nextId, 4)
+  assert.equal(fs.existsSync(`${path}.journal`), false)
+  assert.equal(fs.readFileSync(path, 'utf8').split('\n').length, 6)
+})
+
+test('json file - a last line without its end was not acknowledged and is dropped', async () => {
+  const second = '{"id":2,"name":"ñ","categoryId":1,"status":"available"}'
+  const bytes = Buffer.from(`${REX_1}\n${second}`)
+  for (let length = REX_1.length + 1; length <= bytes.length; length++) {
+    const path = given('{"pets":[]}')
+    fs.writeFileSync(`${path}.journal`, bytes.subarray(0, length))
+    const storage = await open(path)
+    assert.deepEqual(await storage.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
+    await storage.close()
+  }
+})
+
+const DAMAGED: Record<string, readonly [lines: readonly (string | Uint8Array)[], reason: RegExp]> =
+  {
+    'a line cut short': [[REX_1.slice(0, -1), pet(2)], /line 1 is not a pet$/],
+    'an empty line': [[REX_1, '', pet(2)], /line 2 is not a pet$/],
+    'a line of zeros': [[REX_1, '\0'.repeat(20)], /line 2 is not a pet$/],
+    'a line that is not UTF-8': [[REX_1, Uint8Array.of(0xff)], /line 2 is not a pet$/],
+    'a category beyond int64': [
+      ['{"id":1,"name":"","categoryId":9223372036854775808}'],
+      /line 1 is not a pet$/,
+    ],
+    'a status that is none': [
+      ['{"id":1,"name":"","categoryId":1,"status":"lost"}'],
+      /line 1 is not a pet$/,
+    ],
+    'a line missing': [[REX_1, pet(3)], /line 2 has the pet 3, which does not follow/],
+    'an id twice': [[REX_1, pet(2), pet(2, 'Tom')], /line 3 has the pet 2, which does not follow/],
+  }
+
+for (const [what, [lines, reason]] of Object.entries(DAMAGED)) {
+  test(`json file - a journal with ${what} is refused and nothing is changed`, async () => {
+    const path = given('{"pets":[]}', lines)
+    const journal = fs.readFileSync(`${path}.journal`)
+    await assert.rejects(jsonFileStorage(path), refusal(`${path}.journal`, reason))
+    assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[]}')
+    assert.deepEqual(fs.readFileSync(`${path}.journal`), journal)
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
+  })
+}
+
+test('json file - a second opening in this process is refused, by whatever name', async () => {
+  const path = join(folder(), 'pets.json')
+  const storage = await open(path)
+  const other = join(folder(), 'other.json')
+  fs.symlinkSync(path, other)
+  const held = new RegExp(` is in use by the process ${process.pid}; stop that one first$`)
+  await assert.rejects(jsonFileStorage(path), refusal(path, held))
+  await assert.rejects(jsonFileStorage(other), refusal(path, held))
+  await storage.close()
+  await (await open(other)).insert(REX)
+  assert.equal(fs.lstatSync(other).isSymbolicLink(), true)
+})
+
+test('json file - another process that uses the file is named; dead, it is followed', async () => {
+  const path = join(folder(), 'pets.json')
+  const holder = fork(new URL('./crash/holder.js', import.meta.url), [path])
+  await once(holder, 'message')
+  await assert.rejects(jsonFileStorage(path), refusal(path, new RegExp(`process ${holder.pid};`)))
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+  const storage = await open(path)
+  assert.deepEqual((await storage.dump()).pets, [{ id: 1, ...REX }])
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
+
+const onLinux = { skip: process.platform !== 'linux' && 'only Linux tells when a process started' }
+for (const pid of [process.pid, process.ppid, 1]) {
+  const whose = pid === process.pid ? 'our own pid' : pid === 1 ? 'pid 1' : 'the pid of another'
+  test(
+    `json file - a lock left with ${whose} by an earlier process is taken over`,
+    onLinux,
+    async () => {
+      const path = given('{"pets":[]}')
+      deadLock(path, `${pid}-1-0123456789ab`)
+      await (await open(path)).close()
+      assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+    },
+  )
+}
+
+test('json file - of many that follow a dead process exactly one gets the file', async () => {
+  for (let round = 0; round < 20; round++) {
+    const path = given('{"pets":[]}')
+    if (round % 2) deadLock(path)
+    const openings = await Promise.allSettled(Array.from({ length: 12 }, () => open(path)))
+    const refused = openings.filter(opening => opening.status === 'rejected')
+    assert.equal(refused.length, 11)
+    for (const { reason } of refused) {
+      assert.match(reason.message, /is in use by the process|is being opened by others/)
+    }
+    const names = fs.readdirSync(join(path, '..'))
+    assert.deepEqual(names, ['pets.json', 'pets.json.lock'])
+  }
+})
+
+test('json file - who loses the lock acknowledges nothing and writes nothing any more', async () => {
+  const path = given('{"pets":[]}')
+  const storage = await open(path)
+  await storage.insert(REX)
+  // As by a process that cannot see this one, such as in another container.
+  const [entry] = fs.readdirSync(`${path}.lock`) as [string]
+  fs.renameSync(join(`${path}.lock`, entry), join(`${path}.lock`, '1-2-0123456789ab'))
+  fs.writeFileSync(path, 'theirs')
+  fs.writeFileSync(`${path}.journal`, 'theirs')
+  await assert.rejects(storage.insert(REX), /was removed, or taken over by another process$/)
+  await assert.rejects(storage.insert(REX), /taken over/)
+  await assert.rejects(storage.restore({ pets: [], nextId: 1 }), /taken over/)
+  assert.deepEqual((await storage.list({ limit: 100 })).length, 1)
+  await assert.rejects(storage.close(), /taken over/)
+  assert.equal(fs.readFileSync(path, 'utf8'), 'theirs')
+  assert.deepEqual(fs.readdirSync(`${path}.lock`), ['1-2-0123456789ab'])
+})
+
+test('json file - the rights of the document are kept', async () => {
+  const path = given('{"pets":[]}')
+  fs.chmodSync(path, 0o600)
+  const storage = await open(path)
+  await storage.insert(REX)
+  assert.equal(fs.statSync(`${path}.journal`).mode & 0o777, 0o600)
+  await storage.close()
+  assert.equal(fs.statSync(path).mode & 0o777, 0o600)
+})
+
+function folder(): string {
+  return fs.mkdtempSync(join(root, 'case-'))
+}
+
+/** A file with this content, and a journal of these lines beside it. */
+function given(content: string | Uint8Array, lines?: readonly (string | Uint8Array)[]): string {
+  const path = join(folder(), 'pets.json')
+  fs.writeFileSync(path, content)
+  if (lines) {
+    const ended = lines.flatMap(line => [Buffer.from(line as string), Buffer.from('\n')])
+    fs.writeFileSync(`${path}.journal`, Buffer.concat(ended))
+  }
+  return path
+}
+
+function deadLock(path: string, entry = '2147483647-5-0123456789ab'): void {
+  fs.mkdirSync(`${path}.lock`)
+  fs.writeFileSync(join(`${path}.lock`, entry), '')
+}
+
 async function open(path: string): Promise<JsonFileStorage> {
   const storage = await jsonFileStorage(path)
-  opened.set(storage, path)
+  paths.set(storage, path)
   return storage
+}
+
+/** One line that begins with the path. */
+function refusal(path: string, reason: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof JsonFileError)
+    assert.ok(error.message.startsWith(`${path} `), error.message)
+    assert.match(error.message, reason)
+    assert.doesNotMatch(error.message, /\n/)
+    return true
+  }
+}
+
+function pet(id: number, name = 'Rex'): string {
+  return `{"id":${id},"name":"${name}","categoryId":1,"status":"available"}`
+}
+
+/** A document whose second pet has a field that is not right; the last of two equal names wins. */
+function pets(field: string): string {
+  return `{"pets":[${REX_1},{"id":2,"name":"Tom","categoryId":1,${field}}]}`
 }

@@ -1,4 +1,4 @@
 export type { Disk } from './disk.js'
 export { JsonFileError } from './json-file-error.js'
 export { type JsonFileOptions, jsonFileStorage } from './open.js'
-export type { JsonFileStorage } from './storage.js'
+export type { JsonFileStorage, WhenIdle } from './storage.js'

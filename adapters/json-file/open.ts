@@ -7,14 +7,14 @@ import { documentFile } from './document.js'
 import { createJournal, replayJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { type Lock, takeLock } from './lock.js'
-import { createStorage, type JsonFileStorage } from './storage.js'
+import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
 export interface JsonFileOptions {
   /**
    * Runs a task when nothing was inserted for a while; the function it gives back calls that off.
    * @default a second later, by a timer that keeps no process alive
    */
-  readonly whenIdle?: (task: () => void) => () => void
+  readonly whenIdle?: WhenIdle
   /** @default that of node:fs */
   readonly disk?: Disk
 }
@@ -52,7 +52,7 @@ async function openLocked(
   disk: Disk,
   file: Location,
   lock: Lock,
-  whenIdle: NonNullable<JsonFileOptions['whenIdle']>,
+  whenIdle: WhenIdle,
 ): Promise<JsonFileStorage> {
   const { Low } = await import('lowdb')
   const content = documentFile(disk, file.path, file.mode)
@@ -65,11 +65,13 @@ async function openLocked(
   // Now everything is known to be in order. A journal that was left over is not written to: the
   // process that left it may live where this one cannot see it.
   document.data = index.dump()
+  lock.check()
   if (journaled || content.length === 0) await document.write()
   if (journaled) await disk.unlink(journalPath)
   await disk.unlink(`${file.path}.tmp`).catch(() => {})
   const journal = createJournal(disk, journalPath, file.mode, lock)
-  return createStorage({ disk, path: file.path, index, document, content, journal, lock, whenIdle })
+  const parts = { disk, path: file.path, document, content, journal, lock }
+  return createStorage(parts, index, whenIdle)
 }
 
 interface Location {

@@ -1,44 +1,37 @@
-import type { Low } from 'lowdb'
 import { petToJson } from '../../src/json.js'
 import type { NewPet, Pet } from '../../src/model.js'
-import type { PetSnapshot, PetStorage } from '../../src/ports.js'
+import type { PetStorage } from '../../src/ports.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
-import type { Disk } from './disk.js'
-import type { DocumentFile } from './document.js'
-import type { Journal } from './journal.js'
+import { createFiles, type FileParts } from './files.js'
 import { JsonFileError } from './json-file-error.js'
-import type { Lock } from './lock.js'
 
 export interface JsonFileStorage extends PetStorage, AsyncDisposable {
-  /** Leaves the document, complete, and no other file. Can be called again. */
+  /**
+   * Finishes the inserts in flight and leaves the document, complete, and no other file. Can be
+   * called again. When it rejects, the journal stays, and the next opening reads it.
+   */
   close(): Promise<void>
 }
 
-export interface StorageParts {
-  readonly disk: Disk
-  readonly path: string
-  readonly index: PetIndex
-  readonly document: Low<PetSnapshot>
-  readonly content: DocumentFile
-  readonly journal: Journal
-  readonly lock: Lock
-  readonly whenIdle: (task: () => void) => () => void
-}
+/** Calls a task some time later, unless it is called off. */
+export type WhenIdle = (task: () => void) => () => void
 
-/** The storage over a document that was read, and a journal that is empty. */
-export function createStorage(parts: StorageParts): JsonFileStorage {
-  const { disk, path, document, content, journal, lock, whenIdle } = parts
-  let { index } = parts
+/** The storage over opened files and the index of what they hold. */
+export function createStorage(
+  parts: FileParts,
+  openedIndex: PetIndex,
+  whenIdle: WhenIdle,
+): JsonFileStorage {
+  let index = openedIndex
   let waiting: Insert[] = []
   let lastTurn: Promise<unknown> = Promise.resolve()
-  let foldAt = foldSize()
   let callOff = () => {}
-  let broken: 'journal' | 'document' | undefined
   let closing: Promise<void> | undefined
+  const files = createFiles(parts, () => index.dump())
 
   return {
     async insert({ name, categoryId, status }) {
-      if (closing) throw closed()
+      refuseWhenClosed()
       const pet = status === undefined ? { name, categoryId } : { name, categoryId, status }
       return new Promise((resolve, reject) => {
         if (waiting.push({ pet, resolve, reject }) === 1) void inTurn(commit)
@@ -54,16 +47,19 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
       return index.dump()
     },
     async restore(snapshot) {
-      if (closing) throw closed()
+      refuseWhenClosed()
       const restored = createPetIndex(snapshot)
-      await inTurn(() => replaceAll(restored))
+      await inTurn(async () => {
+        await files.replace(restored.dump())
+        index = restored
+      })
     },
     close,
     [Symbol.asyncDispose]: close,
   }
 
   /** Whatever changes the files waits for its turn; reads never do. */
-  function inTurn<T>(task: () => Promise<T>): Promise<T> {
+  function inTurn(task: () => Promise<void>): Promise<void> {
     const turn = lastTurn.then(task)
     lastTurn = turn.catch(() => {})
     return turn
@@ -75,96 +71,33 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
     await new Promise(setImmediate)
     const batch = waiting
     waiting = []
-    const { nextId } = index
     try {
-      if (nextId + batch.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')
-      const lines = batch.map(({ pet }, at) => `${petToJson({ id: nextId + at, ...pet } as Pet)}\n`)
-      await attempt(() => journal.append(lines.join('')), 'journal')
+      await files.append(linesOf(batch, index.nextId))
     } catch (error) {
       for (const { reject } of batch) reject(error)
       return
     }
     for (const { pet, resolve } of batch) resolve(index.add(index.nextId, pet))
     callOff()
-    if (journal.length < foldAt) callOff = whenIdle(foldInBackground)
-    else foldInBackground()
+    if (files.outgrown) foldInBackground()
+    else callOff = whenIdle(foldInBackground)
   }
 
-  /** What is in the journal is safe there: a fold that fails is tried again with a later insert. */
+  /** What is in the journal is safe there: a fold that fails is tried again after a later insert. */
   function foldInBackground(): void {
-    inTurn(fold).catch(() => {})
-  }
-
-  async function fold(): Promise<void> {
-    foldAt = journal.length + foldSize()
-    if (journal.length > 0) await writeDocument()
-    await journal.remove()
-    foldAt = foldSize()
-  }
-
-  function foldSize(): number {
-    return Math.max(content.length, SMALLEST_FOLD)
-  }
-
-  async function writeDocument(data = index.dump()): Promise<void> {
-    lock.check()
-    document.data = data
-    await document.write()
-  }
-
-  /** The journal goes first: its lines would follow on the new document as well. */
-  async function replaceAll(restored: PetIndex): Promise<void> {
-    await mend()
-    await fold()
-    await attempt(() => writeDocument(restored.dump()), 'document')
-    index = restored
-  }
-
-  /**
-   * Makes a change to a file. What a change that fails left there is undone, at once or, while the
-   * disk does not let it, before the next change.
-   */
-  async function attempt(change: () => Promise<void>, file: 'journal' | 'document'): Promise<void> {
-    await mend()
-    try {
-      await change()
-    } catch (error) {
-      broken = file
-      await mend().catch(() => {})
-      throw error
-    }
-  }
-
-  async function mend(): Promise<void> {
-    if (broken === undefined) return
-    if (broken === 'journal' && lock.isHeld() && journal.isLinked()) {
-      await journal.truncate()
-    } else {
-      // Without the lock, only where all is gone with the folder: otherwise it is another's now.
-      if (!disk.existsSync(path)) await lock.retake()
-      await writeDocument()
-      await journal.close()
-    }
-    broken = undefined
+    inTurn(files.fold).catch(() => {})
   }
 
   function close(): Promise<void> {
-    callOff()
     closing ??= inTurn(async () => {
       callOff()
-      try {
-        await mend()
-        await fold()
-      } finally {
-        await journal.close()
-        await lock.release()
-      }
+      await files.close()
     })
     return closing
   }
 
-  function closed(): JsonFileError {
-    return new JsonFileError(path, 'is closed')
+  function refuseWhenClosed(): void {
+    if (closing) throw new JsonFileError(parts.path, 'is closed')
   }
 }
 
@@ -174,5 +107,7 @@ interface Insert {
   readonly reject: (error: unknown) => void
 }
 
-/** In bytes: below it, a journal is not worth folding under load. */
-const SMALLEST_FOLD = 1_048_576
+function linesOf(batch: readonly Insert[], firstId: number): string {
+  if (firstId + batch.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')
+  return batch.map(({ pet }, at) => `${petToJson({ id: firstId + at, ...pet } as Pet)}\n`).join('')
+}

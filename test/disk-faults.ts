@@ -1,0 +1,25 @@
+import { type Disk, NODE_DISK } from '../adapters/json-file/disk.js'
+
+/** A call to the disk, as `rename pets.json.tmp` or `fsync`. */
+export type DiskCall = string
+
+/** The real disk, with an ear at every call: what `before` throws, the call fails with. */
+export function watchedDisk(before: (call: DiskCall) => void | Promise<void>): Disk {
+  return new Proxy(NODE_DISK, {
+    get(disk, name: keyof Disk) {
+      const call = disk[name] as (...given: unknown[]) => unknown
+      return (...given: unknown[]) => {
+        const [path] = given
+        const told = before(
+          typeof path === 'string' ? `${name} ${path.slice(path.lastIndexOf('/') + 1)}` : name,
+        )
+        return told instanceof Promise ? told.then(() => call(...given)) : call(...given)
+      }
+    },
+  })
+}
+
+/** What a system call fails with. */
+export function diskError(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: planted by a test`), { code })
+}
