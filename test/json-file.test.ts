@@ -201,8 +201,14 @@ test('json file - a second opening in this process is refused, by whatever name'
 
 test('json file - another process that uses the file is named; dead, it is followed', async () => {
   const path = join(folder(), 'pets.json')
-  const holder = fork(new URL('./crash/holder.js', import.meta.url), [path])
-  await once(holder, 'message')
+  const holder = fork(new URL('./crash/server.js', import.meta.url), [path])
+  const [port] = await once(holder, 'message')
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/pets`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer crash', 'content-type': 'application/json' },
+    body: JSON.stringify(REX),
+  })
+  assert.equal(answer.status, 201)
   await assert.rejects(jsonFileStorage(path), refusal(path, new RegExp(`process ${holder.pid};`)))
   holder.kill('SIGKILL')
   await once(holder, 'exit')

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { jsonFileStorage } from '../adapters/json-file/index.js'
+import { crash } from './crash/driver.js'
+
+test('crash - what was acknowledged survives 20 kills, once and exactly', async () => {
+  const { rounds, acknowledged, found, lost, doubled } = await crash(20, 20)
+  assert.deepEqual({ rounds, lost, doubled }, { rounds: 20, lost: 0, doubled: 0 })
+  assert.equal(found, acknowledged)
+  assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
+})
+
+test('crash - a fold can be killed at each of its steps', async () => {
+  const script = fileURLToPath(new URL('crash/fold.js', import.meta.url))
+  const steps: string[] = []
+  for (let step = 1; ; step++) {
+    const folder = fs.mkdtempSync(join(tmpdir(), 'crash-fold-'))
+    const path = join(folder, 'pets.json')
+    const { signal, status, stdout } = spawnSync(process.execPath, [script, path, String(step)])
+    if (signal === null) {
+      assert.equal(status, 0)
+      fs.rmSync(folder, { recursive: true })
+      break
+    }
+    steps.push(String(stdout).replace(/^existsSync .*/, 'existsSync'))
+
+    const storage = await jsonFileStorage(path)
+    const { pets } = await storage.dump()
+    assert.deepEqual(
+      pets.map(pet => `${pet.id} ${pet.name}`),
+      ['1 a', '2 b', '3 c'],
+      steps.at(-1),
+    )
+    assert.equal((await storage.insert({ name: 'd', categoryId: 1 })).id, 4)
+    await storage.close()
+    assert.deepEqual(fs.readdirSync(folder), ['pets.json'])
+    fs.rmSync(folder, { recursive: true })
+  }
+  const write = ['open pets.json.tmp', 'write', 'write', 'fsync', 'close', 'rename pets.json.tmp']
+  for (const step of [...write, 'unlink pets.json.journal']) assert.ok(steps.includes(step), step)
+})

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseJson, petToJson } from '../../src/json.js'
+import type { Pet } from '../../src/model.js'
+import { createRandom, type Random } from './random.js'
+
+export interface CrashCounts {
+  rounds: number
+  /** Creates answered 201. */
+  acknowledged: number
+  /** Of them, those there after every restart, once, with the text of their answer. */
+  found: number
+  lost: number
+  doubled: number
+  /** Creates whose answer the kill cut off, and that were there all the same, as they may be. */
+  unacknowledged: number
+}
+
+/** A file that lives through some crashes, and what it has to hold; animals are told by name. */
+interface Life {
+  readonly path: string
+  readonly sent: Set<string>
+  readonly acknowledged: Map<string, string>
+  readonly lost: Set<string>
+  readonly doubled: Set<string>
+  readonly unacknowledged: Set<string>
+}
+
+const ROUNDS_PER_FILE = 20
+const CONNECTIONS = 6
+const agent = new Agent({ keepAlive: true })
+
+/**
+ * Creates over several connections, kills the server, restarts it and looks for every animal that
+ * was acknowledged; `rounds` times. The seed says when it is killed: after a number of answers, at
+ * a call to the disk under load, or at one while it opens the file.
+ */
+export async function crash(rounds: number, seed: number): Promise<CrashCounts> {
+  const random = createRandom(seed)
+  const folder = fs.mkdtempSync(join(tmpdir(), 'crash-'))
+  const lives: Life[] = []
+  for (let left = rounds; left > 0; left -= ROUNDS_PER_FILE) {
+    const life = createLife(join(folder, String(lives.length)))
+    lives.push(life)
+    for (let round = Math.min(left, ROUNDS_PER_FILE); round > 0; round--) await kill(life, random)
+    await end(life)
+  }
+  fs.rmSync(folder, { recursive: true })
+  const sum = (count: (life: Life) => number) => lives.reduce((all, life) => all + count(life), 0)
+  return {
+    rounds,
+    acknowledged: sum(life => life.acknowledged.size),
+    found: sum(life => life.acknowledged.size - life.lost.size),
+    lost: sum(life => life.lost.size),
+    doubled: sum(life => life.doubled.size),
+    unacknowledged: sum(life => life.unacknowledged.size),
+  }
+}
+
+async function kill(life: Life, random: Random): Promise<void> {
+  const way = random(5)
+  const answers = way < 2 ? 1 + random(150) : Number.POSITIVE_INFINITY
+  const dieAt = way < 2 ? 0 : way < 4 ? 40 + random(250) : 1 + random(40)
+  const server = fork(new URL('server.js', import.meta.url), [life.path, String(dieAt)])
+  const gone = once(server, 'exit')
+  const port = await portOf(server, gone)
+  if (port !== undefined) {
+    await check(life, port).catch(afterDeath(server))
+    await createAnimals(life, port, random, answers).catch(afterDeath(server))
+  }
+  server.kill('SIGKILL')
+  const [, signal] = await gone
+  assert.equal(signal, 'SIGKILL')
+}
+
+/** Closes in good order: then there is the document and nothing else. */
+async function end(life: Life): Promise<void> {
+  const server = fork(new URL('server.js', import.meta.url), [life.path])
+  const gone = once(server, 'exit')
+  await check(life, (await portOf(server, gone)) as number)
+  server.disconnect()
+  assert.deepEqual(await gone, [0, null])
+  assert.deepEqual(fs.readdirSync(join(life.path, '..')), ['pets.json'])
+  const document = (await parseJson(fs.readFileSync(life.path, 'utf8'))) as { pets: Pet[] }
+  compare(life, document.pets)
+}
+
+async function check(life: Life, port: number): Promise<void> {
+  const pets: Pet[] = []
+  for (let after = 0; ; after = pets.at(-1)?.id ?? 0) {
+    const { body } = await send(port, 'GET', `/v1/pets?limit=100&after=${after}`)
+    const page = (await parseJson(body)) as Pet[]
+    pets.push(...page)
+    if (page.length < 100) break
+  }
+  compare(life, pets)
+}
+
+function compare(life: Life, pets: readonly Pet[]): void {
+  const found = new Map<string, string>()
+  let lastId = 0
+  for (const pet of pets) {
+    assert.ok(pet.id > lastId, `the id ${pet.id} came after ${lastId}`)
+    lastId = pet.id
+    assert.ok(life.sent.has(pet.name), `nobody sent ${pet.name}`)
+    if (found.has(pet.name)) life.doubled.add(pet.name)
+    if (!life.acknowledged.has(pet.name)) life.unacknowledged.add(pet.name)
+    found.set(pet.name, petToJson(pet))
+  }
+  for (const [name, text] of life.acknowledged) {
+    if (found.get(name) !== text) life.lost.add(name)
+  }
+}
+
+async function createAnimals(life: Life, port: number, random: Random, answers: number) {
+  let left = answers
+  const client = async () => {
+    while (left > 0) {
+      const name = `${life.sent.size} ${NAMES[random(NAMES.length)]}`
+      life.sent.add(name)
+      const categoryId = CATEGORIES[random(CATEGORIES.length)]
+      const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}}`
+      const answer = await send(port, 'POST', '/v1/pets', body)
+      assert.equal(answer.status, 201, answer.body)
+      life.acknowledged.set(name, answer.body)
+      left--
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, client))
+}
+
+const NAMES = ['Rex', '\0', '\ud800', '🐕‍🦺', '"quotes" \\', '__proto__', 'a\nb', 'x'.repeat(3_000)]
+const CATEGORIES = ['1', '-1', '9223372036854775807', '-9223372036854775808', '9007199254740993']
+
+function send(port: number, method: string, path: string, body = '') {
+  return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    const headers = { authorization: 'Bearer crash', 'content-length': Buffer.byteLength(body) }
+    const sent = request({ agent, port, method, path, headers }, async response => {
+      try {
+        let text = ''
+        for await (const chunk of response.setEncoding('utf8')) text += chunk
+        resolve({ status: response.statusCode, body: text })
+      } catch (error) {
+        reject(error)
+      }
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** What a connection of a killed server fails with is no news; anything else is. */
+function afterDeath(server: ChildProcess) {
+  return async (error: NodeJS.ErrnoException) => {
+    if (error instanceof assert.AssertionError || error.code === undefined) throw error
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+  }
+}
+
+/** Undefined when it was killed before it told one. */
+async function portOf(server: ChildProcess, gone: Promise<unknown>): Promise<number | undefined> {
+  const [port] = (await Promise.race([once(server, 'message'), gone])) as [number | null]
+  return port ?? undefined
+}
+
+function createLife(folder: string): Life {
+  fs.mkdirSync(folder)
+  return {
+    path: join(folder, 'pets.json'),
+    sent: new Set(),
+    acknowledged: new Map(),
+    lost: new Set(),
+    doubled: new Set(),
+    unacknowledged: new Set(),
+  }
+}

@@ -1,0 +1,30 @@
+import { listen } from '../../adapters/http/index.js'
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { createStore } from '../../src/store.js'
+import { watchedDisk } from '../disk-faults.js'
+
+/**
+ * Forked by the driver: serves the file until it is killed, or kills itself at the nth call to the
+ * disk. It folds after every fifth commit. When its parent lets go of it, it closes.
+ */
+const [, , path, dieAt] = process.argv
+if (path !== undefined) {
+  let calls = 0
+  const disk = watchedDisk(() => {
+    if (++calls === Number(dieAt)) process.kill(process.pid, 'SIGKILL')
+  })
+  let commits = 0
+  const whenIdle = (fold: () => void) => {
+    if (++commits % 5 === 0) fold()
+    return () => {}
+  }
+  const storage = await jsonFileStorage(path, { disk, whenIdle })
+  const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
+  const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true })
+  const server = await listen(store, { port: 0 })
+  process.on('disconnect', async () => {
+    await server.close()
+    await storage.close()
+  })
+  process.send?.(server.port)
+}

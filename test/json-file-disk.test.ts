@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { after } from 'node:test'
+import { type Disk, NODE_DISK } from '../adapters/json-file/disk.js'
+import { type JsonFileOptions, jsonFileStorage } from '../adapters/json-file/index.js'
+import type { PetStorage } from '../src/ports.js'
+import { createStore } from '../src/store.js'
+import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+
+const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
+after(() => fs.rmSync(root, { recursive: true }))
+
+const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+const never = () => () => {}
+
+test('json file - an insert is written and synced before it resolves', async () => {
+  const { storage, calls } = await opened()
+  await storage.insert(REX)
+  await storage.insert(REX)
+  assert.deepEqual(calls.splice(0), [
+    'open pets.json.journal',
+    ...['open data', 'fsync', 'close'],
+    ...['write', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
+    ...['write', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
+  ])
+})
+
+test('json file - a fold syncs the new document before it takes the place of the old', async () => {
+  const { storage, calls } = await opened()
+  await storage.insert(REX)
+  calls.splice(0)
+  await storage.close()
+  assert.deepEqual(calls.slice(0, 13), [
+    'existsSync lock entry',
+    ...['open pets.json.tmp', 'write', 'write', 'fsync', 'close', 'rename pets.json.tmp'],
+    ...['open data', 'fsync', 'close'],
+    ...['existsSync lock entry', 'unlink pets.json.journal', 'close'],
+  ])
+})
+
+test('json file - inserts that wait together share one write and one sync', async () => {
+  const { storage, calls } = await opened()
+  await Promise.all(Array.from({ length: 64 }, () => storage.insert(REX)))
+  assert.equal(calls.filter(call => call === 'write').length, 1)
+  assert.equal(calls.filter(call => call === 'fdatasync').length, 1)
+})
+
+test('json file - reads wait for no disk, and show an insert when it is synced', async () => {
+  const reached = gate()
+  const release = gate()
+  const { storage } = await opened({}, call => {
+    if (call !== 'fdatasync') return undefined
+    reached.open()
+    return release.passed
+  })
+  const inserting = storage.insert(REX)
+  await reached.passed
+  assert.deepEqual(await storage.list({ limit: 1 }), [])
+  assert.equal(await storage.find(1), undefined)
+  assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
+  release.open()
+  const rex = await inserting
+  assert.deepEqual(await storage.list({ limit: 1 }), [rex])
+})
+
+test('json file - when it is idle, the journal is folded', async () => {
+  const idle: (() => void)[] = []
+  let calledOff = 0
+  const whenIdle = (task: () => void) => {
+    idle.push(task)
+    return () => void calledOff++
+  }
+  const { storage, path } = await opened({ whenIdle })
+  await storage.insert(REX)
+  await storage.insert(REX)
+  assert.deepEqual([idle.length, calledOff], [2, 1])
+  idle[1]?.()
+  await storage.insert(REX)
+  assert.equal(fs.readFileSync(path, 'utf8').match(/Rex/g)?.length, 2)
+  assert.equal(fs.readFileSync(`${path}.journal`, 'utf8').match(/Rex/g)?.length, 1)
+  await storage.close()
+  assert.equal(calledOff, 3)
+})
+
+test('json file - a journal that has outgrown the document is folded under load', async () => {
+  const { storage, path } = await opened()
+  const folded = async () => {
+    await storage.insert(REX)
+    return fs.statSync(`${path}.journal`).size < 1_000
+  }
+  const large = { ...REX, name: 'x'.repeat(600_000) }
+  await storage.insert(large)
+  assert.equal(await folded(), false)
+  await storage.insert(large)
+  assert.equal(await folded(), true)
+  await storage.insert(large)
+  assert.equal(await folded(), false)
+  await storage.insert(large)
+  assert.equal(await folded(), true)
+})
+
+test('json file - the timer of the default keeps no process alive', async t => {
+  const timers: NodeJS.Timeout[] = []
+  const { setTimeout } = globalThis
+  t.after(() => Object.assign(globalThis, { setTimeout }))
+  Object.assign(globalThis, {
+    setTimeout: (...given: Parameters<typeof setTimeout>) => {
+      const timer = setTimeout(...given)
+      timers.push(timer)
+      return timer
+    },
+  })
+  const storage = await jsonFileStorage(join(fs.mkdtempSync(join(root, 'case-')), 'pets.json'))
+  await storage.insert(REX)
+  assert.deepEqual(
+    timers.map(timer => timer.hasRef()),
+    [false],
+  )
+  await storage.close()
+})
+
+for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
+  for (const call of ['open pets.json.journal', 'open data', 'fsync', 'write', 'fdatasync']) {
+    test(`json file - ${code} in ${call} rejects the insert without a trace`, async () => {
+      const disk = faults()
+      const { storage, path } = await opened({}, disk.before)
+      disk.fail(call, code)
+      await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), { code })
+      await assert.rejects(storage.insert(REX), { code })
+      assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
+      assert.deepEqual(await inspect(path), [])
+      disk.work()
+      assert.deepEqual(await storage.insert(REX), { id: 1, ...REX })
+      assert.deepEqual(await inspect(path), [1])
+      disk.fail(call, code)
+      if (['write', 'fdatasync'].includes(call)) await assert.rejects(storage.insert(REX), { code })
+      else assert.equal((await storage.insert(REX)).id, 2)
+      assert.deepEqual(await inspect(path), idsOf(await storage.dump()))
+    })
+  }
+}
+
+test('json file - a write that ends in the middle of a line leaves nothing of it', async () => {
+  let room = Number.POSITIVE_INFINITY
+  const write: Disk['write'] = async (file, bytes, offset, length, position) => {
+    if (room === 0) throw diskError('ENOSPC')
+    const fitting = Math.min(length, room)
+    room -= fitting
+    return NODE_DISK.write(file, bytes, offset, fitting, position)
+  }
+  const { storage, path } = await opened({ disk: { ...NODE_DISK, write } })
+  await storage.insert(REX)
+  const whole = fs.readFileSync(`${path}.journal`)
+  room = 90
+  await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), { code: 'ENOSPC' })
+  assert.equal(room, 0)
+  assert.deepEqual(fs.readFileSync(`${path}.journal`), whole)
+  room = 200
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+})
+
+test('json file - while what failed cannot be undone, nothing is acknowledged', async () => {
+  const disk = faults()
+  const { storage, path } = await opened({}, disk.before)
+  await storage.insert(REX)
+  disk.fail('fdatasync', 'EIO')
+  disk.fail('ftruncate', 'EIO')
+  await assert.rejects(storage.insert({ ...REX, name: 'lost' }), { code: 'EIO' })
+  disk.work()
+  disk.fail('ftruncate', 'EIO')
+  await assert.rejects(storage.insert(REX), { code: 'EIO' })
+  disk.work()
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+  assert.doesNotMatch(fs.readFileSync(`${path}.journal`, 'utf8'), /lost/)
+})
+
+test('json file - a fold that fails loses nothing, and the next one succeeds', async () => {
+  const disk = faults()
+  const whenIdle = (task: () => void) => {
+    task()
+    return () => {}
+  }
+  const { storage, path } = await opened({ whenIdle }, disk.before)
+  for (const call of ['open pets.json.tmp', 'rename pets.json.tmp', 'unlink pets.json.journal']) {
+    disk.fail(call, 'ENOSPC')
+    const { id } = await storage.insert(REX)
+    assert.equal((await storage.insert(REX)).id, id + 1)
+    assert.deepEqual(await inspect(path), idsOf(await storage.dump()))
+    assert.equal(fs.existsSync(`${path}.tmp`), false)
+    disk.work()
+  }
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
+
+test('json file - a close that cannot fold says so, and leaves the journal', async () => {
+  const disk = faults()
+  const { storage, path } = await opened({}, disk.before)
+  await storage.insert(REX)
+  disk.fail('rename pets.json.tmp', 'EIO')
+  await assert.rejects(storage.close(), { code: 'EIO' })
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
+  const again = await jsonFileStorage(path)
+  assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }])
+  await again.close()
+})
+
+test('json file - whichever call of a restore fails, it is all or nothing', async () => {
+  const snapshot = { pets: [{ id: 2, ...REX, name: 'Tom' }], nextId: 9 }
+  for (let nth = 1; ; nth++) {
+    let left = Number.POSITIVE_INFINITY
+    const { storage, path } = await opened({}, () => {
+      if (--left === 0) throw diskError('EIO')
+    })
+    await storage.insert(REX)
+    const before = await storage.dump()
+    left = nth
+    const restored = await storage.restore(snapshot).then(
+      () => true,
+      () => false,
+    )
+    if (left > 0) break
+    const expected = restored ? snapshot : before
+    assert.deepEqual(await storage.dump(), expected, `call ${nth}`)
+    assert.deepEqual(await inspect(path), idsOf(expected), `call ${nth}`)
+    assert.equal((await storage.insert(REX)).id, expected.nextId, `call ${nth}`)
+    assert.deepEqual(await inspect(path), idsOf(await storage.dump()), `call ${nth}`)
+    await storage.close()
+  }
+})
+
+test('json file - whichever call fails, at any time, what was acknowledged stays', async () => {
+  for (let nth = 1; ; nth++) {
+    let left = Number.POSITIVE_INFINITY
+    const whenIdle = (task: () => void) => {
+      task()
+      return () => {}
+    }
+    const { storage, path } = await opened({ whenIdle }, () => {
+      if (--left === 0) throw diskError('EIO')
+    })
+    left = nth
+    const acknowledged: number[] = []
+    for (let count = 0; count < 4; count++) {
+      await storage.insert(REX).then(
+        ({ id }) => acknowledged.push(id),
+        () => {},
+      )
+    }
+    await storage.close().catch(() => {})
+    assert.deepEqual(idsOf(await storage.dump()), acknowledged, `call ${nth}`)
+    assert.deepEqual(await inspect(path), acknowledged, `call ${nth}`)
+    assert.ok(acknowledged.length >= 3, `call ${nth}`)
+    if (left > 0) break
+  }
+})
+
+test('json file - a removed folder makes inserts fail, and its return makes them succeed', async () => {
+  const { storage, path } = await opened()
+  const data = join(path, '..')
+  await storage.insert(REX)
+  fs.rmSync(data, { recursive: true })
+  await assert.rejects(storage.insert(REX), /was removed/)
+  await assert.rejects(storage.insert(REX), { code: 'ENOENT' })
+  assert.equal((await storage.dump()).nextId, 2)
+  fs.mkdirSync(data)
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(data), ['pets.json'])
+})
+
+test('json file - a journal or a document that somebody removed is written again', async () => {
+  const { storage, path } = await opened()
+  await storage.insert(REX)
+  fs.unlinkSync(`${path}.journal`)
+  await assert.rejects(storage.insert(REX), /pets\.json\.journal was removed$/)
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+  fs.unlinkSync(path)
+  await storage.close()
+  assert.deepEqual(await inspect(path), [1, 2])
+})
+
+test('json file - a create on a failing disk is 503, a list goes on, and the next create succeeds', async () => {
+  const disk = faults()
+  const { storage } = await opened({}, disk.before)
+  const apiKeys = { key: { id: 'me', plan: 'pro' } } as const
+  const store = createStore({ storage, apiKeys })
+  const headers = { authorization: 'Bearer key' }
+  const request = { path: '/v1/pets', query: '', headers, body: JSON.stringify(REX) }
+  disk.fail('fdatasync', 'EIO')
+  const failed = await store.handle({ ...request, method: 'POST' })
+  assert.equal(failed.status, 503)
+  assert.equal(JSON.parse(failed.body).code, 'storage_unavailable')
+  assert.equal((await store.handle({ ...request, method: 'GET' })).body, '[]')
+  disk.work()
+  assert.equal((await store.handle({ ...request, method: 'POST' })).status, 201)
+})
+
+/** An empty storage on a watched disk; `calls` are those since it was opened. */
+async function opened(options: JsonFileOptions = {}, before?: Parameters<typeof watchedDisk>[0]) {
+  const data = join(fs.mkdtempSync(join(root, 'case-')), 'data')
+  fs.mkdirSync(data)
+  const path = join(data, 'pets.json')
+  const calls: DiskCall[] = []
+  const disk = watchedDisk(call => {
+    calls.push(call.startsWith('existsSync') ? 'existsSync lock entry' : call)
+    return before?.(call)
+  })
+  const storage = await jsonFileStorage(path, { whenIdle: never, disk, ...options })
+  calls.splice(0)
+  return { storage, path, calls }
+}
+
+/** Calls that fail until the disk works again. */
+function faults() {
+  const failing = new Map<DiskCall, string>()
+  return {
+    fail: (call: DiskCall, code: string) => void failing.set(call, code),
+    work: () => failing.clear(),
+    before(call: DiskCall) {
+      const code = failing.get(call)
+      if (code !== undefined) throw diskError(code)
+    },
+  }
+}
+
+/** The ids that a new process would find in the files as they are now. */
+async function inspect(path: string): Promise<number[]> {
+  const copy = fs.mkdtempSync(join(root, 'copy-'))
+  for (const name of ['pets.json', 'pets.json.journal']) {
+    const original = join(path, '..', name)
+    if (fs.existsSync(original)) fs.copyFileSync(original, join(copy, name))
+  }
+  const storage = await jsonFileStorage(join(copy, 'pets.json'))
+  const ids = idsOf(await storage.dump())
+  await storage.close()
+  return ids
+}
+
+function idsOf({ pets }: Awaited<ReturnType<PetStorage['dump']>>): number[] {
+  return pets.map(pet => pet.id)
+}
+
+function gate() {
+  let open = () => {}
+  const passed = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { open, passed }
+}
