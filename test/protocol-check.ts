@@ -47,3 +47,21 @@ export function post(body: unknown, headers: Record<string, string> = {}) {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
   return { method: 'POST', path: '/v1/pets', headers, body: text }
 }
+
+/** An animal as it is answered. */
+export interface Answered {
+  readonly id: number
+  readonly name: string
+  readonly status?: string
+}
+
+/** The animal in an answer. */
+export function petOf({ body }: Reply): Answered {
+  return JSON.parse(body) as Answered
+}
+
+/** The animals in an answer to `listPets`. */
+export function listOf(reply: Reply): Answered[] {
+  assert.equal(reply.status, 200, reply.body)
+  return JSON.parse(reply.body) as Answered[]
+}

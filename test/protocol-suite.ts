@@ -3,14 +3,30 @@ import { memoryStorage } from '../adapters/memory.js'
 import type { ApiHandler } from '../src/api.js'
 import { createStore } from '../src/index.js'
 import type { Door, Reply, Send } from './doors.js'
+import { authChecks } from './protocol-auth.js'
+import { bodyChecks } from './protocol-body.js'
 import type { Check } from './protocol-check.js'
-import { headerChecks } from './protocol-headers.js'
-import { operationChecks } from './protocol-operations.js'
-import { requestChecks } from './protocol-requests.js'
+import { corsChecks } from './protocol-cors.js'
+import { createChecks } from './protocol-create.js'
+import { failureChecks } from './protocol-failures.js'
+import { getChecks } from './protocol-get.js'
+import { limitChecks } from './protocol-limits.js'
+import { listChecks } from './protocol-list.js'
+import { routeChecks } from './protocol-route.js'
 import { T0 } from './rate-limit-vectors.js'
 
 /** Every behaviour that a client can see. */
-export const CHECKS: readonly Check[] = [...operationChecks, ...requestChecks, ...headerChecks]
+export const CHECKS: readonly Check[] = [
+  ...listChecks,
+  ...createChecks,
+  ...getChecks,
+  ...bodyChecks,
+  ...authChecks,
+  ...routeChecks,
+  ...limitChecks,
+  ...failureChecks,
+  ...corsChecks,
+]
 
 /**
  * Runs every check through a door.

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { assertError, type Check, post } from './protocol-check.js'
+
+const CHALLENGE = 'Bearer realm="animal-adoption-store"'
+
+/** Who is let in (spec §5). */
+export const authChecks: readonly Check[] = [
+  {
+    id: 'auth.first',
+    behaviour: '401 comes before 404, 405 and every fault of the body',
+    async run({ send }) {
+      for (const call of [
+        { path: '/v1/nope' },
+        { path: '/v1/pets/1' },
+        { path: '/v1/pets?limit=0' },
+        { method: 'DELETE', path: '/v1/pets' },
+        post('{', { 'content-type': 'text/plain' }),
+      ]) {
+        assertError(await send({ ...call, key: 'wrong' }), 401, 'unauthorized')
+        assertError(await send({ ...call, key: undefined }), 401, 'unauthorized')
+      }
+    },
+  },
+  {
+    id: 'auth.first',
+    behaviour: 'then 429, then 404 and 405, then the body: 413, 415, 400',
+    options: () => ({ maxBodyBytes: 10 }),
+    async run({ send }) {
+      const text = { 'content-type': 'text/plain' }
+      assert.equal((await send({ path: '/v1/pets', key: 'tiny' })).status, 200)
+      for (const call of [{ path: '/v1/nope' }, { method: 'PUT', path: '/v1/pets' }, post('{')]) {
+        assertError(await send({ ...call, key: 'tiny' }), 429, 'rate_limit_exceeded')
+      }
+      const long = '{"name":"Rex"'
+      assertError(await send({ ...post(long, text), path: '/v1/nope' }), 404, 'not_found')
+      assertError(await send({ ...post(long, text), method: 'PUT' }), 405, 'method_not_allowed')
+      assertError(await send(post(long, text)), 413, 'payload_too_large')
+      assertError(await send(post('{', text)), 415, 'unsupported_media_type')
+      assertError(await send(post('{')), 400, 'invalid_request')
+    },
+  },
+  {
+    id: 'auth.scheme',
+    behaviour: 'Bearer in any case, one space or more',
+    async run({ send }) {
+      for (const authorization of ['Bearer demo', 'bearer demo', 'BEARER demo', 'bEaReR   demo']) {
+        const reply = await send({ path: '/v1/pets', key: undefined, headers: { authorization } })
+        assert.equal(reply.status, 200, authorization)
+      }
+    },
+  },
+  {
+    id: 'auth.scheme',
+    behaviour: '401 carries the challenge, with an error only where a key was sent',
+    async run({ send }) {
+      const missing = 'Send an API key: Authorization: Bearer <API_KEY>.'
+      const bare = [
+        '',
+        'Bearer',
+        'Basic ZGVtbw==',
+        'demo',
+        'Bearerdemo',
+        'Bearer\tdemo',
+        'XBearer demo',
+      ]
+      for (const authorization of bare) {
+        const reply = await send({ path: '/v1/pets', key: undefined, headers: { authorization } })
+        assertError(reply, 401, 'unauthorized', missing)
+        assert.equal(reply.headers['www-authenticate'], CHALLENGE, authorization)
+      }
+      const none = await send({ path: '/v1/pets', key: undefined })
+      assertError(none, 401, 'unauthorized', missing)
+      const wrong = [
+        'nope',
+        'Demo',
+        'demo,',
+        'demo demo',
+        'demo, Bearer demo',
+        '"demo"',
+        '__proto__',
+      ]
+      for (const key of [...wrong, 'constructor', 'x'.repeat(8_000)]) {
+        const reply = await send({ path: '/v1/pets', key })
+        assertError(reply, 401, 'unauthorized', 'The API key is not valid.')
+        assert.equal(reply.headers['www-authenticate'], `${CHALLENGE}, error="invalid_token"`)
+      }
+    },
+  },
+  {
+    id: 'auth.keys',
+    behaviour: 'a key is valid from when it is added until it is removed',
+    async run({ send, store }) {
+      const list = () => send({ path: '/v1/pets', key: 'later' })
+      assert.equal((await list()).status, 401)
+      store.apiKeys.add('later', { id: 'later', plan: 'pro' })
+      assert.equal((await list()).headers['x-ratelimit-remaining'], '299')
+      assert.equal(store.apiKeys.remove('later'), true)
+      assert.equal(store.apiKeys.remove('later'), false)
+      assert.equal((await list()).status, 401)
+    },
+  },
+]

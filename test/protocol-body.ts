@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { assertError, type Check, post } from './protocol-check.js'
+
+const REX = { name: 'Rex', categoryId: 1 }
+
+/** Which bodies are read. */
+export const bodyChecks: readonly Check[] = [
+  {
+    id: 'body.type',
+    behaviour: 'application/json with any parameters, or none',
+    async run({ send }) {
+      const types =
+        'application/json|Application/JSON|application/json; charset=utf-8|application/json;a|'
+      for (const type of types.split('|')) {
+        assert.equal((await send(post(REX, { 'content-type': type }))).status, 201, type)
+      }
+      const others =
+        'text/plain|application/jsonx|application/json, text/plain|application/ld+json|json'
+      for (const type of others.split('|')) {
+        const reply = await send(post(REX, { 'content-type': type }))
+        const message = 'The Content-Type must be application/json.'
+        assertError(reply, 415, 'unsupported_media_type', message)
+      }
+    },
+  },
+  {
+    id: 'body.type',
+    behaviour: 'no content type at all is JSON, and no content-encoding but identity',
+    async run({ send }) {
+      const bytes = new TextEncoder().encode(JSON.stringify(REX))
+      assert.equal((await send(post(bytes))).status, 201)
+      const encoded = (value: string) => send(post(REX, { 'content-encoding': value }))
+      assert.equal((await encoded('Identity')).status, 201)
+      for (const value of ['gzip', 'br', 'deflate', 'identity, gzip', 'x']) {
+        const reply = await encoded(value)
+        const message = 'The Content-Encoding must be identity; send the body as it is.'
+        assertError(reply, 415, 'unsupported_media_type', message)
+      }
+    },
+  },
+  {
+    id: 'body.size',
+    behaviour: 'as many bytes as the host allows, and not one more',
+    options: () => ({ maxBodyBytes: 100 }),
+    async run({ send }) {
+      const sized = (bytes: number, fill: string) => {
+        const empty = JSON.stringify({ name: '', categoryId: 1 })
+        const room = bytes - empty.length
+        const long = fill.repeat(Math.floor(room / Buffer.byteLength(fill)))
+        const name = long.padEnd(long.length + (room % Buffer.byteLength(fill)))
+        return post({ name, categoryId: 1 })
+      }
+      for (const fill of ['x', 'é', '€', '🐈']) {
+        assert.equal((await send(sized(100, fill))).status, 201)
+        const message = 'The body is larger than 100 bytes.'
+        assertError(await send(sized(101, fill)), 413, 'payload_too_large', message)
+      }
+    },
+  },
+  {
+    id: 'body.size',
+    behaviour: '1 MiB by default',
+    async run({ send }) {
+      const [short, long] = [1_048_576, 1_048_577].map(bytes => post(`"${'x'.repeat(bytes - 2)}"`))
+      assert.equal((await send(short as ReturnType<typeof post>)).status, 400)
+      assertError(await send(long as ReturnType<typeof post>), 413, 'payload_too_large')
+    },
+  },
+  {
+    id: 'body.json',
+    behaviour: 'strict UTF-8, with a byte order mark before it or not',
+    async run({ send }) {
+      const text = Buffer.from('{"name":"é€🐈","categoryId":1}')
+      assert.equal((await send(post(text))).status, 201)
+      assert.equal((await send(post(Buffer.concat([Buffer.from('\ufeff'), text])))).status, 201)
+      const twice = await send(post(Buffer.concat([Buffer.from('\ufeff\ufeff'), text])))
+      assertError(twice, 400, 'invalid_request', 'The body is not valid JSON.')
+      for (const wrong of ['ff', 'c080', 'eda080', 'f4908080', 'e282', 'fffe7b007d00']) {
+        const name = Buffer.concat([Buffer.from('{"name":"'), Buffer.from(wrong, 'hex')])
+        const body = Buffer.concat([name, Buffer.from('","categoryId":1}')])
+        assertError(await send(post(body)), 400, 'invalid_request', 'The body is not valid UTF-8.')
+      }
+    },
+  },
+  {
+    id: 'body.json',
+    behaviour: 'nesting can neither crash nor hang, and the last of two equal names wins',
+    async run({ send }) {
+      for (const inner of ['', '12345678901234567890', '1e400']) {
+        for (const [open, close] of [
+          ['[', ']'],
+          ['{"a":', '}'],
+        ] as const) {
+          const deep = open.repeat(100_000) + (inner || '1') + close.repeat(100_000)
+          const reply = await send(post(`{"name":"Rex","categoryId":1,"deep":${deep}}`))
+          assert.equal(reply.status, inner === '' ? 201 : 400)
+          assertError(await send(post(deep)), 400, 'invalid_request')
+          assertError(await send(post(open.repeat(100_000))), 400, 'invalid_request')
+        }
+      }
+      for (const [first, last, status] of [
+        ['"1"', '2', 201],
+        ['12345678901234567890', '9007199254740993', 201],
+        ['2', '"1"', 400],
+        ['9007199254740993', '1e400', 400],
+      ] as const) {
+        const reply = await send(post(`{"name":"Rex","categoryId":${first},"categoryId":${last}}`))
+        assert.equal(reply.status, status)
+        if (status === 201) assert.ok(reply.body.includes(`"categoryId":${last},`))
+      }
+    },
+  },
+]

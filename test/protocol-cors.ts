@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { assertError, type Check, demoHeaders, post } from './protocol-check.js'
+
+const EXPOSED =
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate'
+const PREFLIGHT = { origin: 'https://example.org', 'access-control-request-method': 'POST' }
+
+/** What a page of another origin may see. */
+export const corsChecks: readonly Check[] = [
+  {
+    id: 'cors',
+    behaviour: 'off: no header, and a preflight is any other OPTIONS',
+    async run({ send }) {
+      const { headers } = await send({
+        path: '/v1/pets',
+        headers: { origin: 'https://example.org' },
+      })
+      assert.deepEqual(headers, demoHeaders(999, 2))
+      const preflight = { method: 'OPTIONS', path: '/v1/pets', headers: PREFLIGHT }
+      assertError(await send(preflight), 405, 'method_not_allowed')
+      assertError(await send({ ...preflight, key: undefined }), 401, 'unauthorized')
+    },
+  },
+  {
+    id: 'cors',
+    behaviour: 'on: a preflight is answered 204, without a key or a count',
+    options: () => ({ cors: true }),
+    async run({ send }) {
+      for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nope']) {
+        const reply = await send({ method: 'OPTIONS', path, key: undefined, headers: PREFLIGHT })
+        const { link: _link, sunset: _sunset, ...headers } = reply.headers
+        assert.deepEqual(
+          { ...reply, headers },
+          {
+            status: 204,
+            headers: {
+              'access-control-allow-headers': 'Authorization, Content-Type',
+              'access-control-allow-methods': 'GET, HEAD, POST',
+              'access-control-allow-origin': '*',
+              'access-control-expose-headers': EXPOSED,
+              'access-control-max-age': '86400',
+              date: 'Tue, 01 Jan 2030 00:00:00 GMT',
+            },
+            body: '',
+          },
+        )
+      }
+    },
+  },
+  {
+    id: 'cors',
+    behaviour: 'on: every other answer can be read by any page',
+    options: () => ({ cors: true, pagination: true }),
+    async run({ send }) {
+      const half = { origin: 'https://example.org' }
+      for (const call of [
+        { path: '/v1/pets' },
+        post('{'),
+        { path: '/v1/pets', key: 'wrong' },
+        { path: '/nope' },
+        { method: 'OPTIONS', path: '/v1/pets', headers: half },
+        {
+          method: 'OPTIONS',
+          path: '/v1/pets',
+          headers: { 'access-control-request-method': 'GET' },
+        },
+      ]) {
+        const { status, headers } = await send(call)
+        assert.notEqual(status, 204)
+        assert.equal(headers['access-control-allow-origin'], '*')
+        assert.equal(headers['access-control-expose-headers'], `${EXPOSED}, Link`)
+      }
+    },
+  },
+]

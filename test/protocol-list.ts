@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { assertError, type Check, demoHeaders, listOf, type Subject } from './protocol-check.js'
+
+/** `listPets` (spec §4.1). */
+export const listChecks: readonly Check[] = [
+  {
+    id: 'listPets.answer',
+    behaviour: 'an empty store answers an empty array',
+    async run({ send }) {
+      const reply = await send({ path: '/v1/pets' })
+      assert.deepEqual(reply, { status: 200, headers: demoHeaders(999, 2), body: '[]' })
+    },
+  },
+  {
+    id: 'list.order',
+    behaviour: 'ascending id, whatever the status',
+    async run(subject) {
+      await fill(subject, 12)
+      assert.deepEqual(await ids(subject, ''), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+      assert.deepEqual(await ids(subject, '?status=pending&limit=3'), [2, 5, 8])
+    },
+  },
+  {
+    id: 'list.limit',
+    behaviour: '20 by default, else from 1 to 100',
+    async run(subject) {
+      await fill(subject, 120)
+      assert.equal((await ids(subject, '')).length, 20)
+      for (const limit of [1, 2, 99, 100]) {
+        assert.equal((await ids(subject, `?limit=${limit}`)).length, limit)
+      }
+      assert.equal((await ids(subject, '?limit=007')).length, 7)
+      assert.equal((await ids(subject, '?%6Cimit=%35')).length, 5)
+    },
+  },
+  {
+    id: 'list.limit',
+    behaviour: 'anything but digits from 1 to 100, or given twice, is 400',
+    async run({ send }) {
+      const wrong = '0 101 -1 +1 1.0 1e1 0x7 20abc abc %20%35 5%20 ٣ 1,2 9007199254740993 null'
+      for (const limit of [...wrong.split(' '), '', '%', '%zz', '9'.repeat(400)]) {
+        const reply = await send({ path: `/v1/pets?limit=${encodeURI(limit).replace('%25', '%')}` })
+        assertError(reply, 400, 'invalid_request', '`limit` must be an integer from 1 to 100')
+      }
+      for (const query of ['limit=5&limit=5', 'limit=5&status=sold&%6cimit=6', 'limit&limit']) {
+        const reply = await send({ path: `/v1/pets?${query}` })
+        assertError(reply, 400, 'invalid_request', '`limit` must be given once')
+      }
+      const bare = await send({ path: '/v1/pets?limit' })
+      assertError(bare, 400, 'invalid_request', '`limit` must be an integer from 1 to 100')
+    },
+  },
+  {
+    id: 'list.status',
+    behaviour: 'exactly one of the three, once',
+    async run(subject) {
+      await fill(subject, 6)
+      assert.deepEqual(await ids(subject, '?status=available'), [3, 6])
+      assert.deepEqual(await ids(subject, '?status=pending'), [2, 5])
+      assert.deepEqual(await ids(subject, '?status=sold'), [1, 4])
+      const message = '`status` must be one of available, pending, sold'
+      for (const status of ['', 'Sold', 'sold,pending', 'sold%20', 'constructor', '__proto__']) {
+        const reply = await subject.send({ path: `/v1/pets?status=${status}` })
+        assertError(reply, 400, 'invalid_request', message)
+      }
+      const twice = await subject.send({ path: '/v1/pets?status=sold&status=sold' })
+      assertError(twice, 400, 'invalid_request', '`status` must be given once')
+    },
+  },
+  {
+    id: 'list.pagination',
+    behaviour: 'off: no header, and `after` is any unknown parameter',
+    async run(subject) {
+      await fill(subject, 30)
+      const { headers } = await subject.send({ path: '/v1/pets?limit=5' })
+      assert.equal(headers['link'], undefined)
+      assert.equal((await ids(subject, '?after=10'))[0], 1)
+      assert.equal((await ids(subject, '?after=x&after=y'))[0], 1)
+    },
+  },
+  {
+    id: 'list.pagination',
+    behaviour: 'on: the links lead through every animal once, and the last page has none',
+    options: () => ({ pagination: true }),
+    async run(subject) {
+      await fill(subject, 45)
+      for (const [start, expected] of [
+        ['/v1/pets', 45],
+        ['/v1/pets?limit=9', 45],
+        ['/v1/pets?limit=45', 45],
+        ['/v1/pets?status=sold&limit=4', 15],
+      ] as const) {
+        const seen: number[] = []
+        let path: string | undefined = start
+        while (path !== undefined) {
+          const reply = await subject.send({ path })
+          seen.push(...listOf(reply).map(({ id }) => id))
+          path = /^<(.*)>; rel="next"$/.exec(reply.headers['link'] ?? '')?.[1]
+        }
+        assert.equal(new Set(seen).size, expected, start)
+        assert.deepEqual(
+          seen,
+          seen.toSorted((a, b) => a - b),
+        )
+      }
+      const link = '</v1/pets?limit=4&status=sold&after=10>; rel="next"'
+      const first = await subject.send({ path: '/v1/pets?status=sold&limit=4' })
+      assert.equal(first.headers['link'], link)
+    },
+  },
+  {
+    id: 'list.pagination',
+    behaviour: 'on: `after` is digits, once; beyond the last animal the page is empty',
+    options: () => ({ pagination: true }),
+    async run(subject) {
+      await fill(subject, 3)
+      assert.deepEqual(await ids(subject, '?after=0'), [1, 2, 3])
+      assert.deepEqual(await ids(subject, '?after=2'), [3])
+      assert.deepEqual(await ids(subject, `?after=${'9'.repeat(30)}`), [])
+      for (const after of ['', '-1', '1.5', 'abc', '9'.repeat(400)]) {
+        const reply = await subject.send({ path: `/v1/pets?after=${after}` })
+        assertError(reply, 400, 'invalid_request', '`after` must be an integer of at least 0')
+      }
+      const twice = await subject.send({ path: '/v1/pets?after=1&after=1' })
+      assertError(twice, 400, 'invalid_request', '`after` must be given once')
+    },
+  },
+  {
+    id: 'query.unknown',
+    behaviour: 'unknown parameters are ignored',
+    async run(subject) {
+      await fill(subject, 2)
+      const query = '?offset=1&page=9&Limit=x&&=&=5&%&limit[]=3&__proto__=1&constructor=2'
+      assert.deepEqual(await ids(subject, query), [1, 2])
+    },
+  },
+]
+
+async function ids({ send }: Subject, query: string): Promise<number[]> {
+  return listOf(await send({ path: `/v1/pets${query}` })).map(({ id }) => id)
+}
+
+/** Animals 1, 4, 7, … sold; 2, 5, 8, … pending; 3, 6, 9, … available. */
+async function fill({ store }: Subject, count: number): Promise<void> {
+  const statuses = ['available', 'sold', 'pending'] as const
+  for (let n = 1; n <= count; n++) {
+    await store.createPet({ name: `Pet ${n}`, categoryId: n, status: statuses[n % 3] })
+  }
+}
