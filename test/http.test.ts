@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
-import { type ListenOptions, listen } from '../adapters/http/index.js'
+import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
-import { type ApiHandler, createStore, OptionError } from '../src/index.js'
+import { type ApiHandler, createStore, type StoreOptions } from '../src/index.js'
+import { heldHandler } from './held-handler.js'
 import { lastError, openSocket, statusesIn } from './raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
@@ -13,102 +13,8 @@ const POST = (headers: string, body = '') =>
   `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
 const REX = '{"name":"Rex","categoryId":1}'
 
-test('listen - port 0 tells the true address, below the base path', async () => {
-  await using server = await listen(open(), { port: 0 })
-  assert.ok(server.port > 0)
-  assert.equal(server.origin, `http://127.0.0.1:${server.port}`)
-  assert.equal(server.url, `${server.origin}/v1`)
-  const response = await fetch(`${server.url}/pets`)
-  assert.equal(response.status, 401)
-  await response.text()
-})
-
-test('listen - a wrong option names itself and its value', async () => {
-  for (const [options, message] of [
-    [{ port: -1 }, 'Expected `port` to be an integer from 0 to 65535, got -1'],
-    [{ port: '80' }, "Expected `port` to be an integer from 0 to 65535, got '80'"],
-    [{ host: '' }, "Expected `host` to be a host name or an address, got ''"],
-    [{ proxyHops: true }, 'Expected `proxyHops` to be an integer of at least 0, got true'],
-    [{ requestTimeout: 0 }, 'Expected `requestTimeout` to be an integer of at least 1, got 0'],
-  ] as const) {
-    await assert.rejects(listen(open(), options as ListenOptions), { name: 'OptionError', message })
-  }
-  await assert.rejects(listen(open(), { prot: 1 } as ListenOptions), OptionError)
-})
-
-test('listen - a port that is taken rejects', async () => {
-  await using server = await listen(open(), { port: 0 })
-  await assert.rejects(listen(open(), { port: server.port }), { code: 'EADDRINUSE' })
-})
-
-test('close - finishes an upload in flight, drops idle sockets, and can be called again', async () => {
-  const server = await listen(open(), { port: 0 })
-  const idle = await openSocket(server.port)
-  idle.write(GET)
-  await idle.until('[]')
-  const silent = await openSocket(server.port)
-  const upload = await openSocket(server.port)
-  upload.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
-  await upload.until('100 Continue')
-
-  const closed = server.close()
-  assert.equal(server.close(), closed)
-  assert.deepEqual(statusesIn(await idle.ended()), [200])
-  assert.equal(await silent.ended(), '')
-  upload.write(REX)
-  const answer = await upload.ended()
-  assert.deepEqual(statusesIn(answer), [100, 201])
-  assert.match(answer, /\r\nConnection: close\r\n/i)
-  await closed
-  await server[Symbol.asyncDispose]()
-  const late = connect(server.port, '127.0.0.1')
-  const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException]
-  assert.equal(error.code, 'ECONNREFUSED')
-})
-
-test('close - answers every pipelined request in flight, in whatever order they are done', async () => {
-  for (const order of [
-    [0, 1, 2],
-    [2, 1, 0],
-    [1, 2, 0],
-  ]) {
-    const { handler, release, arrived } = held(open())
-    const server = await listen(handler, { port: 0, keepAliveTimeout: 60_000 })
-    const client = await openSocket(server.port)
-    client.write(GET + GET + GET)
-    await arrived(3)
-    // The one that is done before the close does not know that it will be the last.
-    release(order[0] as number)
-    await new Promise(setImmediate)
-    const closed = server.close()
-    release(order[1] as number)
-    await new Promise(setImmediate)
-    release(order[2] as number)
-    assert.deepEqual(statusesIn(await client.ended()), [200, 200, 200])
-    await closed
-  }
-})
-
-test('close - an answer larger than the buffers of the system arrives whole', async () => {
-  const store = open()
-  const name = 'x'.repeat(1_000_000)
-  for (let n = 0; n < 20; n++) await store.createPet({ name, categoryId: 1 })
-  const server = await listen(store, { port: 0 })
-  const client = await openSocket(server.port)
-  client.write(GET)
-  await client.until('200 OK')
-  client.socket.pause()
-  const closed = server.close()
-  await new Promise(setImmediate)
-  client.socket.resume()
-  const text = await client.ended()
-  assert.ok(text.length > 20_000_000)
-  assert.ok(text.endsWith('"status":"available"}]'))
-  await closed
-})
-
 test('pipelining - answers leave in the order of the requests', async () => {
-  const { handler, release, arrived } = held(open())
+  const { handler, release, arrived } = heldHandler(open())
   await using server = await listen(handler, { port: 0 })
   const client = await openSocket(server.port)
   client.write(GET.replace('/pets', '/a') + GET + GET.replace('/pets', '/pets/1'))
@@ -225,7 +131,7 @@ test('http.upgrade - a wish for another protocol is not granted, and no obstacle
 })
 
 test('http.half - a client that has sent all and says so still gets its answers', async () => {
-  const { handler, release, arrived } = held(open())
+  const { handler, release, arrived } = heldHandler(open())
   await using server = await listen(handler, { port: 0 })
   const halfClosed = new Promise<void>(resolve => {
     const watch = (message: unknown) => {
@@ -243,33 +149,10 @@ test('http.half - a client that has sent all and says so still gets its answers'
   assert.deepEqual(statusesIn(await client.ended()), [200, 200])
 })
 
-function open() {
+function open(options: Partial<StoreOptions> = {}) {
   return createStore({
     storage: memoryStorage(),
     apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    ...options,
   })
-}
-
-/** A handler that answers the nth request only when it is released. */
-function held(handler: ApiHandler) {
-  const gates: (() => void)[] = []
-  let waiting: { count: number; resolve: () => void } | undefined
-  return {
-    handler: {
-      ...handler,
-      async handle(request) {
-        await new Promise<void>(resolve => {
-          gates.push(resolve)
-          if (waiting && gates.length >= waiting.count) waiting.resolve()
-        })
-        return handler.handle(request)
-      },
-    } satisfies ApiHandler,
-    release: (index: number) => gates[index]?.(),
-    arrived: (count: number) =>
-      new Promise<void>(resolve => {
-        if (gates.length >= count) resolve()
-        else waiting = { count, resolve }
-      }),
-  }
 }

@@ -95,6 +95,6 @@ test('store - behaves as a plain array, whatever is done in whatever order', asy
         )
       },
     ),
-    { seed: 20_301_205, numRuns: 300 },
+    { seed: 20_301_205, numRuns: 100 },
   )
 })

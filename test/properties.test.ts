@@ -8,7 +8,7 @@ import { DOORS, type Reply } from './doors.js'
 import { openSocket, statusesIn } from './raw-socket.js'
 
 const SEED = 20_301_205
-const RUNS = { seed: SEED, numRuns: 400 }
+const RUNS = { seed: SEED, numRuns: 250 }
 
 const anyText = fc.string({ unit: 'binary', maxLength: 60 })
 const anyBytes = fc.uint8Array({ maxLength: 300 })
@@ -76,7 +76,7 @@ for (const options of [
           check(method, (await door?.send({ ...call, headers: sent })) as Reply)
         },
       ),
-      { ...RUNS, numRuns: 1_500 },
+      { ...RUNS, numRuns: 800 },
     )
   })
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { listen } from '../adapters/http/index.js'
+import { memoryStorage } from '../adapters/memory.js'
+import { createStore } from '../src/index.js'
+import { heldHandler } from './held-handler.js'
+import { openSocket, statusesIn } from './raw-socket.js'
+
+const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+const POST = (headers: string, body = '') =>
+  `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
+const REX = '{"name":"Rex","categoryId":1}'
+
+test('close - finishes an upload in flight, drops idle sockets, and can be called again', async () => {
+  const server = await listen(open(), { port: 0 })
+  const idle = await openSocket(server.port)
+  idle.write(GET)
+  await idle.until('[]')
+  const silent = await openSocket(server.port)
+  const upload = await openSocket(server.port)
+  upload.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
+  await upload.until('100 Continue')
+
+  const closed = server.close()
+  assert.equal(server.close(), closed)
+  assert.deepEqual(statusesIn(await idle.ended()), [200])
+  assert.equal(await silent.ended(), '')
+  upload.write(REX)
+  const answer = await upload.ended()
+  assert.deepEqual(statusesIn(answer), [100, 201])
+  assert.match(answer, /\r\nConnection: close\r\n/i)
+  await closed
+  await server[Symbol.asyncDispose]()
+  const late = connect(server.port, '127.0.0.1')
+  const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException]
+  assert.equal(error.code, 'ECONNREFUSED')
+})
+
+test('close - answers every pipelined request in flight, in whatever order they are done', async () => {
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+  ]) {
+    const { handler, release, arrived } = heldHandler(open())
+    const server = await listen(handler, { port: 0, keepAliveTimeout: 60_000 })
+    const client = await openSocket(server.port)
+    client.write(GET + GET + GET)
+    await arrived(3)
+    // The one that is done before the close does not know that it will be the last.
+    release(order[0] as number)
+    await new Promise(setImmediate)
+    const closed = server.close()
+    release(order[1] as number)
+    await new Promise(setImmediate)
+    release(order[2] as number)
+    assert.deepEqual(statusesIn(await client.ended()), [200, 200, 200])
+    await closed
+  }
+})
+
+test('close - an answer larger than the buffers of the system arrives whole', async () => {
+  const store = open()
+  const name = 'x'.repeat(1_000_000)
+  for (let n = 0; n < 20; n++) await store.createPet({ name, categoryId: 1 })
+  const server = await listen(store, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET)
+  await client.until('200 OK')
+  client.socket.pause()
+  const closed = server.close()
+  await new Promise(setImmediate)
+  client.socket.resume()
+  const text = await client.ended()
+  assert.ok(text.length > 20_000_000)
+  assert.ok(text.endsWith('"status":"available"}]'))
+  await closed
+})
+
+function open() {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'business' } },
+  })
+}
