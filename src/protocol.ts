@@ -71,7 +71,8 @@ export function createProtocol(options: ProtocolOptions): ApiHandler {
   async function answer(exchange: Exchange, route: Route | undefined): Promise<Answer> {
     const { request } = exchange
     if (!route) throw notFound(`The API is served below ${basePath}.`)
-    if (cors && isPreflight(request)) return { status: 204, headers: headers.preflight }
+    if (cors && !request.refusal && isPreflight(request))
+      return { status: 204, headers: headers.preflight }
     await meter.count(exchange)
     if (request.refusal) throw request.refusal
     meter.authenticate(exchange)

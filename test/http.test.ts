@@ -98,6 +98,20 @@ test('http.host - HTTP/1.1 needs one Host, HTTP/1.0 none', async () => {
   assert.match(await old.ended(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/)
 })
 
+test('http.host - a preflight needs it as well', async () => {
+  await using server = await listen(open({ cors: true }), { port: 0 })
+  const preflight = 'Origin: https://a.example\r\nAccess-Control-Request-Method: POST\r\n'
+  for (const [host, status] of [
+    ['', 400],
+    ['Host: a\r\n', 204],
+  ] as const) {
+    const client = await openSocket(server.port)
+    client.write(`OPTIONS /v1/pets HTTP/1.1\r\n${host}${preflight}\r\n`)
+    assert.deepEqual(statusesIn(await client.until('\r\n\r\n')), [status])
+    client.socket.destroy()
+  }
+})
+
 test('http.target - the absolute form means its path, an asterisk nothing', async () => {
   await using server = await listen(open(), { port: 0 })
   for (const [target, status] of [
