@@ -84,21 +84,21 @@ test('options - a key that is not right is named by its id, never by itself', ()
   const id = "a string that is not empty and does not begin with 'addr:'"
   for (const [record, message] of [
     [{ id: '', plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got ''`],
-    [{ id: 'addr:x', plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got 'addr:x'`],
+    [{ id: 'addr:x', plan: 'free' }, `Expected \`apiKeys['addr:x'].id\` to be ${id}, got 'addr:x'`],
     [{ plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got undefined`],
-    [null, `Expected \`apiKeys[…].id\` to be ${id}, got undefined`],
-    [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys[…].plan\` to be ${names}, got 'gold'`],
+    [null, 'Expected `apiKeys[…] record` to be an object, got null'],
+    [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys['a'].plan\` to be ${names}, got 'gold'`],
     [
       { id: 'a', plan: 'enterprise' },
       `Expected \`apiKeys['a'].limits.perMinute\` to be ${COUNT}, got undefined`,
     ],
     [
       { id: 'a', plan: 'free', limits: { perMinute: 1, perDay: 1 } },
-      "Expected `apiKeys['a'].limits` only on the plan enterprise, got it on free",
+      "Expected `apiKeys['a'].limits` only on enterprise, got it on free",
     ],
     [
       { id: 'a', plan: 'free', name: 'x' },
-      'Expected options among id, plan, limits, got `apiKeys[…].name`',
+      "Expected options among id, plan, limits, got `apiKeys['a'].name`",
     ],
   ] as const) {
     assert.throws(() => open({ apiKeys: { secret: record } }), { name: 'OptionError', message })
