@@ -1,0 +1,83 @@
+import { type ClientOptions, createClient } from '../adapters/client/index.js'
+import { toFetchHandler } from '../adapters/fetch.js'
+import { memoryStorage } from '../adapters/memory.js'
+import { createStore, type Policy, type Store } from '../src/index.js'
+import { createVirtualTime, type VirtualTime } from './virtual-time.js'
+
+/** Midnight, so that the windows of a minute and of a day begin. */
+export const T0 = Date.UTC(2030, 0, 1)
+
+/** What the server does with one request instead; `undefined` is what it always does. */
+export type Fault = (serve: () => Promise<Response>, request: Request) => Promise<Response>
+
+export interface ClientServer {
+  readonly store: Store
+  readonly time: VirtualTime
+  readonly fetch: typeof globalThis.fetch
+  /** For the next requests, one each. */
+  readonly faults: (Fault | undefined)[]
+  /** `GET 200 +0`, with the ms since T0; a request without an answer has `-`. */
+  readonly seen: string[]
+  /** A client with a key of its own policy, on the same virtual time. */
+  client(options?: Partial<ClientOptions>): ReturnType<typeof createClient>
+}
+
+export function createClientServer(limits?: Policy, skew = 0): ClientServer {
+  const time = createVirtualTime(T0)
+  const store = createStore({
+    storage: memoryStorage(),
+    apiKeys: {
+      key: limits ? { id: 'key', plan: 'enterprise', limits } : { id: 'key', plan: 'free' },
+    },
+    clock: () => time.clock() + skew,
+  })
+  const serve = toFetchHandler(store)
+  const faults: (Fault | undefined)[] = []
+  const seen: string[] = []
+
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const fault = faults.shift()
+    const at = seen.push(`${request.method} - +${time.clock() - T0}`) - 1
+    const answer = () => time.hold(() => serve(request))
+    const response = fault ? await fault(answer, request) : await answer()
+    seen[at] = `${request.method} ${response.status} +${time.clock() - T0}`
+    return response
+  }
+
+  return {
+    store,
+    time,
+    fetch,
+    faults,
+    seen,
+    client: options =>
+      createClient({
+        baseUrl: 'http://store.test/v1',
+        apiKey: 'key',
+        fetch,
+        clock: time.clock,
+        sleep: time.sleep,
+        random: () => 0.5,
+        ...options,
+      }),
+  }
+}
+
+/** An Error answer of the server's own, or what stands in front of it. */
+export function answering(
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body = '',
+): Fault {
+  return async () => new Response(body, { status, headers })
+}
+
+/** The operation takes place, and its answer is lost. */
+export const reset: Fault = async serve => {
+  await serve()
+  throw new TypeError('fetch failed')
+}
+
+/** There is never an answer, and whoever asked has to stop waiting by itself. */
+export const hang: Fault = () => new Promise(() => {})
