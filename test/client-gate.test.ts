@@ -42,7 +42,7 @@ test('gate - answers out of order: the least that is left counts, a later window
   const enter = () => gate.enter(0, undefined)
   const leave = (remaining: number, seconds: number) => {
     const reset = T0 / 1000 + seconds
-    gate.leave({ rateLimit: { limit: 60, remaining, reset }, sentAt: T0 })
+    gate.leave({ rateLimit: { limit: 60, remaining, reset }, sentAt: clock() })
   }
   await Promise.all([enter(), enter(), enter(), enter(), enter()])
   leave(1, 60)

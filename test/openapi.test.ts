@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
 import {
+  type ApiHandler,
   type ApiRequest,
   createStore,
   ERROR_STATUS,
@@ -13,8 +14,18 @@ import {
   SUNSET,
 } from '../src/index.js'
 import { type Contract, createContract } from './contract.js'
+import { DOORS, type Door } from './doors.js'
+import { protocolSuite } from './protocol-suite.js'
 
 const NOW = Date.UTC(2030, 0, 1)
+
+const protocol = createContract(await openApiDocument())
+const open = DOORS['handle'] as (handler: ApiHandler) => Promise<Door>
+protocolSuite('openapi', handler => open(protocol.watch(handler)))
+
+test('openApiDocument - every answer of the protocol suite conforms', () => {
+  assert.deepEqual(protocol.violations, [])
+})
 
 test('openApiDocument - every documented status can be reached, and every answer conforms', async () => {
   const contract = createContract(await openApiDocument())
