@@ -22,8 +22,8 @@ test('json file - an insert is written and synced before it resolves', async () 
   assert.deepEqual(calls.splice(0), [
     'open pets.json.journal',
     ...['open data', 'fsync', 'close'],
-    ...['write', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
-    ...['write', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
+    ...['writeSync', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
+    ...['writeSync', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
   ])
 })
 
@@ -43,7 +43,7 @@ test('json file - a fold syncs the new document before it takes the place of the
 test('json file - inserts that wait together share one write and one sync', async () => {
   const { storage, calls } = await opened()
   await Promise.all(Array.from({ length: 64 }, () => storage.insert(REX)))
-  assert.equal(calls.filter(call => call === 'write').length, 1)
+  assert.equal(calls.filter(call => call === 'writeSync').length, 1)
   assert.equal(calls.filter(call => call === 'fdatasync').length, 1)
 })
 
@@ -122,7 +122,7 @@ test('json file - the timer of the default keeps no process alive', async t => {
 })
 
 for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
-  for (const call of ['open pets.json.journal', 'open data', 'fsync', 'write', 'fdatasync']) {
+  for (const call of ['open pets.json.journal', 'open data', 'fsync', 'writeSync', 'fdatasync']) {
     test(`json file - ${code} in ${call} rejects the insert without a trace`, async () => {
       const disk = faults()
       const { storage, path } = await opened({}, disk.before)
@@ -135,7 +135,8 @@ for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
       assert.deepEqual(await storage.insert(REX), { id: 1, ...REX })
       assert.deepEqual(await inspect(path), [1])
       disk.fail(call, code)
-      if (['write', 'fdatasync'].includes(call)) await assert.rejects(storage.insert(REX), { code })
+      if (['writeSync', 'fdatasync'].includes(call))
+        await assert.rejects(storage.insert(REX), { code })
       else assert.equal((await storage.insert(REX)).id, 2)
       assert.deepEqual(await inspect(path), idsOf(await storage.dump()))
     })
@@ -144,13 +145,13 @@ for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
 
 test('json file - a write that ends in the middle of a line leaves nothing of it', async () => {
   let room = Number.POSITIVE_INFINITY
-  const write: Disk['write'] = async (file, bytes, offset, length, position) => {
+  const writeSync: Disk['writeSync'] = (file, bytes, offset, length, position) => {
     if (room === 0) throw diskError('ENOSPC')
     const fitting = Math.min(length, room)
     room -= fitting
-    return NODE_DISK.write(file, bytes, offset, fitting, position)
+    return NODE_DISK.writeSync(file, bytes, offset, fitting, position)
   }
-  const { storage, path } = await opened({ disk: { ...NODE_DISK, write } })
+  const { storage, path } = await opened({ disk: { ...NODE_DISK, writeSync } })
   await storage.insert(REX)
   const whole = fs.readFileSync(`${path}.journal`)
   room = 90

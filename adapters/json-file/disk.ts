@@ -12,6 +12,14 @@ export interface Disk {
     length: number,
     position: number,
   ): Promise<{ bytesWritten: number }>
+  /** For the few bytes of a journal: they go to the system's memory, and the sync waits for the disk. */
+  writeSync(
+    file: number,
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): number
   fdatasync(file: number): Promise<void>
   fsync(file: number): Promise<void>
   ftruncate(file: number, length: number): Promise<void>
@@ -32,6 +40,7 @@ export interface Disk {
 export const NODE_DISK: Disk = {
   open: promisify(fs.open),
   write: promisify(fs.write),
+  writeSync: fs.writeSync,
   fdatasync: promisify(fs.fdatasync),
   fsync: promisify(fs.fsync),
   ftruncate: promisify(fs.ftruncate),
@@ -46,22 +55,6 @@ export const NODE_DISK: Disk = {
   readdir: promisify(fs.readdir),
   existsSync: fs.existsSync,
   fstatSync: fs.fstatSync,
-}
-
-/** Writes the text at a position, all of it. Resolves with the position behind it. */
-export async function writeAt(
-  disk: Disk,
-  file: number,
-  text: string,
-  position: number,
-): Promise<number> {
-  const bytes = Buffer.from(text)
-  let done = 0
-  while (done < bytes.length) {
-    const left = bytes.length - done
-    done += (await disk.write(file, bytes, done, left, position + done)).bytesWritten
-  }
-  return position + done
 }
 
 /**
@@ -79,7 +72,14 @@ export async function replaceFile(
   try {
     const file = await disk.open(temporary, 'w', mode)
     try {
-      for (const chunk of chunks) length = await writeAt(disk, file, chunk, length)
+      for (const chunk of chunks) {
+        const bytes = Buffer.from(chunk)
+        for (let done = 0; done < bytes.length; ) {
+          const left = bytes.length - done
+          done += (await disk.write(file, bytes, done, left, length + done)).bytesWritten
+        }
+        length += bytes.length
+      }
       await disk.fsync(file)
     } finally {
       await disk.close(file)

@@ -2,7 +2,7 @@ import { petToJson } from '../../src/json.js'
 import type { Pet } from '../../src/model.js'
 import { decodeUtf8 } from '../../src/utf8.js'
 import type { PetIndex } from '../memory.js'
-import { type Disk, isMissing, syncFolder, writeAt } from './disk.js'
+import { type Disk, isMissing, syncFolder } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 import { parsePetLine } from './pet-line.js'
@@ -39,7 +39,7 @@ export function createJournal(
     },
     async append(text) {
       file ??= await create()
-      const end = await writeAt(disk, file, text, length)
+      const end = writeAt(file, text, length)
       await disk.fdatasync(file)
       // Asked after the write: whoever takes over from now on reads these lines.
       lock.check()
@@ -68,6 +68,15 @@ export function createJournal(
     },
   }
   return journal
+
+  function writeAt(file: number, text: string, position: number): number {
+    const bytes = Buffer.from(text)
+    let done = 0
+    while (done < bytes.length) {
+      done += disk.writeSync(file, bytes, done, bytes.length - done, position + done)
+    }
+    return position + done
+  }
 
   async function create(): Promise<number> {
     const created = await disk.open(path, 'w', mode)
