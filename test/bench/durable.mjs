@@ -1,0 +1,73 @@
+/**
+ * Creates that outlive the process: how many a second, by one caller and by 64, in a file that holds
+ * some animals already; and how long such a file takes to open. lowdb syncs nothing. SQLite is
+ * better-sqlite3 with WAL and `synchronous = FULL`; its 64 callers share a transaction.
+ */
+import { readArguments } from './shared/arguments.mjs'
+import { result } from './shared/children.mjs'
+import { printSurroundings, printTable } from './shared/report.mjs'
+import { figure, inRounds, median, ratios } from './shared/rounds.mjs'
+
+const ENGINES = { ours: [], lowdb: ['lowdb'], sqlite: ['better-sqlite3'] }
+const CALLERS = [1, 64]
+const { rounds, sizes, seconds, only } = readArguments({
+  rounds: 5,
+  sizes: [100, 10_000, 100_000],
+  seconds: 1,
+  only: Object.keys(ENGINES),
+})
+
+printSurroundings(only.flatMap(name => ENGINES[name]))
+const runs = sizes.flatMap(size =>
+  CALLERS.flatMap(callers => only.map(name => `${name} ${size} ${callers}`)),
+)
+const openings = ['document', 'journal'].map(left => `opening ${left} ${sizes.at(-1)}`)
+const results = await inRounds(rounds, [...runs, ...openings], run => {
+  const [name, ...rest] = run.split(' ')
+  if (name === 'opening') return result(['durable/opening.mjs', ...rest])
+  return result(['durable/creates.mjs', name, ...rest, String(seconds)])
+})
+
+const columns = sizes.map(size => `N = ${size.toLocaleString('en')}`)
+const rates = run => results.get(run).map(({ rate }) => rate)
+for (const callers of CALLERS) {
+  const title = callers === 1 ? 'one caller' : `${callers} callers`
+  const cells = value => name => [
+    name,
+    ...sizes.map(size => figure(value(`${name} ${size} ${callers}`))),
+  ]
+  printTable(`durable creates per second, ${title}`, ['engine', ...columns], only.map(cells(rates)))
+  const slowest = run => results.get(run).map(({ slowest }) => slowest)
+  printTable(`slowest create (ms), ${title}`, ['engine', ...columns], only.map(cells(slowest)))
+}
+
+const goals = CALLERS.flatMap(callers => {
+  const at = (name, size) => rates(`${name} ${size} ${callers}`)
+  const row = (what, values, goal) => [
+    `${what}, ${callers === 1 ? 'one caller' : `${callers} callers`}`,
+    figure(values),
+    goal,
+    median(values) >= goal ? 'yes' : 'no',
+  ]
+  const rows = []
+  if (only.includes('ours') && sizes.length > 1) {
+    const [small, large] = [sizes[0], sizes.at(-1)]
+    const flat = ratios(at('ours', large), at('ours', small))
+    rows.push(row(`ours at ${large.toLocaleString('en')} of ours at ${small}`, flat, 0.8))
+  }
+  if (only.includes('ours') && only.includes('sqlite')) {
+    for (const size of sizes) {
+      const share = ratios(at('ours', size), at('sqlite', size))
+      rows.push(
+        row(`ours of sqlite at ${size.toLocaleString('en')}`, share, callers === 1 ? 0.55 : 0.7),
+      )
+    }
+  }
+  return rows
+})
+printTable('ratios', ['of', 'ratio', 'at least', 'met'], goals)
+printTable(
+  `opening ${sizes.at(-1).toLocaleString('en')} animals in a new process (ms)`,
+  ['what is there', 'ms'],
+  openings.map(run => [run.split(' ')[1], figure(results.get(run).map(({ ms }) => ms))]),
+)

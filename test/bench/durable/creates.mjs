@@ -1,0 +1,41 @@
+/**
+ * `node durable/creates.mjs ENGINE ANIMALS CALLERS SECONDS`: prints how many creates a second the
+ * callers got, each waiting for its own, and how long the slowest took in ms.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { animals, NEW_ANIMAL } from '../shared/workload.mjs'
+
+const [name, size, callers, seconds] = process.argv.slice(2)
+const open = (await import('./engines.mjs'))[name]
+const folder = mkdtempSync(join(tmpdir(), 'durable-'))
+
+await creates(join(folder, 'warm-up'), animals(100), Number(callers), 0.3)
+console.log(
+  JSON.stringify(
+    await creates(join(folder, 'animals'), animals(Number(size)), Number(callers), Number(seconds)),
+  ),
+)
+rmSync(folder, { recursive: true })
+
+async function creates(path, existing, callers, seconds) {
+  const engine = await open(path, existing, callers)
+  let done = 0
+  let slowest = 0
+  const start = performance.now()
+  const end = start + seconds * 1000
+  const caller = async () => {
+    for (let before = performance.now(); before < end; ) {
+      await engine.create(NEW_ANIMAL)
+      done++
+      const now = performance.now()
+      slowest = Math.max(slowest, now - before)
+      before = now
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  const rate = (done / (performance.now() - start)) * 1000
+  await engine.close()
+  return { rate, slowest }
+}

@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { Low } from 'lowdb'
+import { JSONFile } from 'lowdb/node'
+import { jsonFileStorage } from '../../../dist/adapters/json-file/index.js'
+
+export async function ours(path, animals) {
+  const storage = await jsonFileStorage(path)
+  await storage.restore({ pets: animals, nextId: animals.length + 1 })
+  return { create: storage.insert, close: storage.close }
+}
+
+export async function lowdb(path, animals) {
+  writeFileSync(path, JSON.stringify({ pets: animals }))
+  const database = new Low(new JSONFile(path), { pets: [] })
+  await database.read()
+  return {
+    create(animal) {
+      database.data.pets.push({ id: database.data.pets.length + 1, ...animal })
+      return database.write()
+    },
+    close() {},
+  }
+}
+
+export function sqlite(path, animals, callers) {
+  const database = new Database(path)
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.exec(
+    'CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT)',
+  )
+  const statement =
+    'INSERT INTO pets (name, categoryId, status) VALUES (@name, @categoryId, @status)'
+  const insert = database.prepare(statement)
+  const insertAll = database.transaction(all => all.map(pet => insert.run(pet).lastInsertRowid))
+  insertAll(animals)
+  let waiting = []
+  return { create: callers === 1 ? createOne : createTogether, close: () => database.close() }
+
+  async function createOne(animal) {
+    return { id: Number(insert.run(animal).lastInsertRowid), ...animal }
+  }
+
+  function createTogether(animal) {
+    return new Promise(resolve => {
+      if (waiting.push({ animal, resolve }) === 1) setImmediate(commit)
+    })
+  }
+
+  function commit() {
+    const batch = waiting
+    waiting = []
+    const ids = insertAll(batch.map(({ animal }) => animal))
+    for (const [at, { animal, resolve }] of batch.entries()) {
+      resolve({ id: Number(ids[at]), ...animal })
+    }
+  }
+}
