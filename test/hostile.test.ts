@@ -32,7 +32,7 @@ test('hostile - a body that comes one byte at a time is cut off in time', async 
 })
 
 test('hostile - a close is not held up by a body that never comes', async () => {
-  const server = await serve({ headersTimeout: 40, requestTimeout: 40 })
+  const server = await serve({ headersTimeout: 200, requestTimeout: 200 })
   const client = await openSocket(server.port)
   client.write(post('Content-Length: 10\r\nExpect: 100-continue'))
   await client.until('100 Continue')
