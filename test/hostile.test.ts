@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type ListenOptions, listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore } from '../src/index.js'
+import { T0 } from './rate-limit-vectors.js'
 import { openSocket, type RawSocket, statusesIn } from './raw-socket.js'
 
 const MEGABYTE = 1_000_000
@@ -166,6 +167,7 @@ function open() {
   return createStore({
     storage: memoryStorage(),
     apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
   })
 }
 

@@ -6,6 +6,7 @@ import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore } from '../src/index.js'
 import { heldHandler } from './held-handler.js'
+import { T0 } from './rate-limit-vectors.js'
 import { openSocket, statusesIn } from './raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
@@ -83,5 +84,6 @@ function open() {
   return createStore({
     storage: memoryStorage(),
     apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
   })
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type ListenOptions, listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { type ApiHandler, createStore } from '../src/index.js'
+import { T0 } from './rate-limit-vectors.js'
 import { lastError, openSocket, statusesIn } from './raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
@@ -159,5 +160,6 @@ function open() {
   return createStore({
     storage: memoryStorage(),
     apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
   })
 }

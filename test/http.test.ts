@@ -6,6 +6,7 @@ import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { type ApiHandler, createStore, type StoreOptions } from '../src/index.js'
 import { heldHandler } from './held-handler.js'
+import { T0 } from './rate-limit-vectors.js'
 import { lastError, openSocket, statusesIn } from './raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
@@ -167,6 +168,7 @@ function open(options: Partial<StoreOptions> = {}) {
   return createStore({
     storage: memoryStorage(),
     apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
     ...options,
   })
 }

@@ -5,6 +5,7 @@ import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, ERROR_STATUS } from '../src/index.js'
 import { DOORS, type Reply } from './doors.js'
+import { T0 } from './rate-limit-vectors.js'
 import { openSocket, statusesIn } from './raw-socket.js'
 
 const SEED = 20_301_205
@@ -126,6 +127,7 @@ function open(options: object) {
     storage: memoryStorage(),
     apiKeys: { demo: { id: 'demo', plan: 'enterprise', limits } },
     plans: { anonymous: limits },
+    clock: () => T0,
     ...options,
   })
 }
