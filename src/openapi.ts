@@ -29,7 +29,7 @@ export interface OpenApiDocument {
  */
 export async function openApiDocument(options: OpenApiOptions = {}): Promise<OpenApiDocument> {
   checkOpenApiOptions(options)
-  const { describeApi } = await import('./openapi/document.js')
+  const { describeApi } = await import('./openapi-document.js')
   return describeApi(options)
 }
 

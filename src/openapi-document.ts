@@ -1,10 +1,10 @@
-import type { NewPet, Pet } from '../model.js'
-import type { OpenApiDocument, OpenApiOptions } from '../openapi.js'
-import { BASE_PATH, type Operation, PAGE_SIZE, PET_STATUSES, SUNSET } from '../specification.js'
-import { responseComponents, responsesOf } from './responses.js'
-import { jsonSchemas, schemaRef } from './schemas.js'
+import type { NewPet, Pet } from './model.js'
+import type { OpenApiDocument, OpenApiOptions } from './openapi.js'
+import { responseComponents, responsesOf } from './openapi-responses.js'
+import { jsonSchemas, schemaRef } from './openapi-schemas.js'
+import { BASE_PATH, type Operation, PAGE_SIZE, PET_STATUSES, SUNSET } from './specification.js'
 
-/** Everything but what `responses.ts` and `schemas.ts` bring: what can be asked, and of whom. */
+/** Puts the description together; its responses and its schemas have files of their own. */
 export function describeApi(options: OpenApiOptions): OpenApiDocument {
   const { baseUrl = nowhere('production'), stagingBaseUrl = nowhere('staging') } = options
   const { pagination = false } = options
