@@ -108,7 +108,7 @@ test('gate - told to wait longer than maxWaitMs: fails at once, and nothing more
   const { client, faults, time, seen } = createClientServer()
   const pets = client({ maxWaitMs: 120_000 })
   faults.push(answering(429, { 'retry-after': '121' }, rejection('rate_limit_exceeded')))
-  const told = { name: 'RateLimitError', retryAt: T0 + 121_000, status: 429 }
+  const told = { name: 'RateLimitError', retryAt: T0 + 121_000, retryAfter: 121, status: 429 }
   await assert.rejects(time.run(pets.listPets()), { ...told, message: 'As the test says.' })
   await assert.rejects(time.run(pets.listPets()), { ...told, message: /longer than `maxWaitMs`/ })
   assert.equal(time.clock(), T0)

@@ -4,8 +4,9 @@ import { createClient } from '../adapters/client/index.js'
 import { toFetchHandler } from '../adapters/fetch.js'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
-import { ApiError, createStore, type Pets, type Store } from '../src/index.js'
+import { ApiError, createStore, type Pets, type Policy, type Store } from '../src/index.js'
 
+const NOW = Date.UTC(2030, 0, 1)
 const LIMITS = { perMinute: 1_000_000, perDay: 1_000_000 }
 
 test('swap - the same program in this process, through fetch and over a socket', async () => {
@@ -38,11 +39,30 @@ test('swap - a key that is not valid is the same error in this process and throu
   }
 })
 
-function createPets(): Store {
+test('swap - a limit that is used up is the same error, also before it is sent', async () => {
+  const failures = []
+  for (const swap of [(store: Store) => store.forKey('key'), withoutWaiting]) {
+    const pets = swap(createPets({ perMinute: 1, perDay: 10 }))
+    await pets.listPets()
+    const { code, status, rateLimit, retryAfter } = await failure(pets.listPets())
+    failures.push({ code, status, rateLimit, retryAfter })
+  }
+  assert.equal(failures[0]?.retryAfter, 60)
+  assert.deepEqual(failures[1], failures[0])
+
+  function withoutWaiting(store: Store): Pets {
+    const serve = toFetchHandler(store)
+    const fetch: typeof globalThis.fetch = (input, init) => serve(new Request(input, init))
+    const baseUrl = 'http://store.test/v1'
+    return createClient({ baseUrl, apiKey: 'key', fetch, clock: () => NOW, maxWaitMs: 0 })
+  }
+})
+
+function createPets(limits: Policy = LIMITS): Store {
   return createStore({
     storage: memoryStorage(),
-    apiKeys: { key: { id: 'key', plan: 'enterprise', limits: LIMITS } },
-    clock: () => Date.UTC(2030, 0, 1),
+    apiKeys: { key: { id: 'key', plan: 'enterprise', limits } },
+    clock: () => NOW,
   })
 }
 
@@ -104,8 +124,14 @@ const IDS = [1, 5, 6, 99, 0, -1, 1.5, Number.NaN, 2 ** 53, 1n, 2n ** 64n]
 async function outcome(step: Promise<unknown>): Promise<unknown> {
   try {
     return await step
-  } catch (error) {
-    assert.ok(error instanceof ApiError, String(error))
-    return `${error.code} ${error.status}`
+  } catch {
+    const { code, status } = await failure(step)
+    return `${code} ${status}`
   }
+}
+
+async function failure(step: Promise<unknown>): Promise<ApiError> {
+  const error = await step.catch((error: unknown) => error)
+  assert.ok(error instanceof ApiError, String(error))
+  return error
 }

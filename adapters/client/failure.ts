@@ -9,8 +9,10 @@ const model = onDemand(() => import('../../src/model.js'))
 /**
  * What an answer that is no success says. A code that we do not know, as from a newer server or
  * from something in between, becomes the one that goes with the status.
+ *
+ * @param wait how long to wait from `now`, as far as is known, in ms
  */
-export async function errorOf(answer: Answer, retryAt: number): Promise<ApiError> {
+export async function errorOf(answer: Answer, now: number, wait: number): Promise<ApiError> {
   const { status, rateLimit } = answer
   const { errorBodySchema } = await model()
   const body = errorBodySchema.safeParse(await parseJson(answer.text).catch(() => undefined)).data
@@ -18,7 +20,8 @@ export async function errorOf(answer: Answer, retryAt: number): Promise<ApiError
   const message = body?.message ?? `The server answered ${status} without saying why.`
   if (status !== 429) return new ApiError(code, message, { status, rateLimit })
   const Rejection = code === 'api_key_banned' ? ApiKeyBannedError : RateLimitError
-  return new Rejection(code, message, { rateLimit, retryAt })
+  const retryAfter = Math.ceil(wait / 1000)
+  return new Rejection(code, message, { rateLimit, retryAfter, retryAt: now + wait })
 }
 
 function isKnown(code: string | undefined): code is ErrorCode {

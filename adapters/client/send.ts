@@ -36,7 +36,7 @@ export async function send(
     const told = answer && toldWait(answer, now)
     const wait = waitBefore({ told, retries, again: rejected && rejectedBefore }, random)
     const retryAt = now + (told ?? wait)
-    const error = answer ? await errorOf(answer, retryAt) : outcome
+    const error = answer ? await errorOf(answer, now, retryAt - now) : outcome
     if (error instanceof ApiKeyBannedError) {
       gate.ban(error)
       throw error
