@@ -33,7 +33,8 @@ export async function send(
 
     const now = clock()
     const rejected = answer?.status === 429
-    const told = answer && toldWait(answer, now)
+    // When the limit resets says nothing about when a failure is over.
+    const told = answer && toldWait(rejected ? answer : { ...answer, rateLimit: undefined }, now)
     const wait = waitBefore({ told, retries, again: rejected && rejectedBefore }, random)
     const retryAt = now + (told ?? wait)
     const error = answer ? await errorOf(answer, now, retryAt - now) : outcome
