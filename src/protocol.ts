@@ -1,7 +1,7 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from './api.js'
 import { bearerToken } from './api-keys.js'
 import { readBody } from './body.js'
-import { type ApiError, methodNotAllowed, notFound, toApiError } from './errors.js'
+import { type ApiError, notFound, toApiError } from './errors.js'
 import { petToJson } from './json.js'
 import type { Meter, Visit } from './metering.js'
 import type { NewPet, Pet } from './model.js'
@@ -9,6 +9,7 @@ import type { Pets } from './pets.js'
 import type { Clock } from './ports.js'
 import { type ListPetsQuery, parseListPetsQuery } from './query.js'
 import { type HeaderOptions, type Headers, responseHeaders } from './response-headers.js'
+import { createRouter, type Route } from './route.js'
 import { type Operation, PAGE_SIZE } from './specification.js'
 import { utf8Length } from './utf8.js'
 
@@ -44,16 +45,15 @@ interface Answer {
  */
 export function createProtocol(options: ProtocolOptions): ApiHandler {
   const { pets, meter, clock, basePath, cors, pagination, maxBodyBytes } = options
-  const collection = `${basePath}/pets`
+  const routeOf = createRouter(basePath)
   const headers = responseHeaders(options)
 
   return {
     basePath,
     maxBodyBytes,
     async handle(request) {
-      const path = decodeUnreserved(request.path)
-      const route =
-        isBelow(basePath, path) || request.refusal ? routeOf(request.method, path) : undefined
+      const { refusal } = request
+      const route = routeOf(request.method, request.path) ?? (refusal && { failure: refusal })
       const exchange: Exchange = {
         request,
         operation: route?.operation,
@@ -116,31 +116,7 @@ export function createProtocol(options: ProtocolOptions): ApiHandler {
       about: { operation, key: key && { id: key.id, plan: key.plan } },
     }
   }
-
-  function routeOf(method: string, path: string): Route {
-    const read = method === 'GET' || method === 'HEAD'
-    if (path === collection) {
-      if (read) return { operation: 'listPets' }
-      if (method === 'POST') return { operation: 'createPet' }
-      return { failure: methodNotAllowed(method, 'GET, HEAD, POST') }
-    }
-    const petId = path.startsWith(`${collection}/`) ? path.slice(collection.length + 1) : ''
-    if (petId === '' || petId.includes('/'))
-      return { failure: notFound('There is no such resource.') }
-    if (!read) return { failure: methodNotAllowed(method, 'GET, HEAD') }
-    // A name that cannot be an id goes the way of an id that no pet has.
-    return {
-      operation: 'getPet',
-      petId: /^[1-9]\d{0,15}$/.test(petId) ? Number(petId) : Number.NaN,
-    }
-  }
 }
-
-type Route =
-  | { readonly operation: 'listPets'; readonly failure?: never }
-  | { readonly operation: 'createPet'; readonly failure?: never }
-  | { readonly operation: 'getPet'; readonly petId: number; readonly failure?: never }
-  | { readonly operation?: never; readonly failure: ApiError }
 
 function failure({ code, message, status, headers }: ApiError): Answer {
   return { status, content: measured(JSON.stringify({ code, message, status })), headers }
@@ -164,12 +140,6 @@ function measured(text: string): Content {
   return { text, bytes: utf8Length(text) }
 }
 
-function isBelow(basePath: string, path: string): boolean {
-  return (
-    path.startsWith(basePath) && (path.length === basePath.length || path[basePath.length] === '/')
-  )
-}
-
 /** Fetch standard, "CORS-preflight request". */
 function isPreflight({ method, headers }: ApiRequest): boolean {
   return (
@@ -177,13 +147,4 @@ function isPreflight({ method, headers }: ApiRequest): boolean {
     headers['origin'] !== undefined &&
     headers['access-control-request-method'] !== undefined
   )
-}
-
-/** RFC 3986 §6.2.2.2: a character that needs no percent-encoding means the same with it. */
-function decodeUnreserved(path: string): string {
-  if (!path.includes('%')) return path
-  return path.replace(/%[0-9A-Fa-f]{2}/g, encoded => {
-    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
-    return /[\w.~-]/.test(character) ? character : encoded
-  })
 }

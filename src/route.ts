@@ -1,0 +1,50 @@
+import { type ApiError, methodNotAllowed, notFound } from './errors.js'
+
+/** Where a request goes: to an operation, or to the failure that nothing is there. */
+export type Route =
+  | { readonly operation: 'listPets'; readonly failure?: never }
+  | { readonly operation: 'createPet'; readonly failure?: never }
+  | { readonly operation: 'getPet'; readonly petId: number; readonly failure?: never }
+  | { readonly operation?: never; readonly failure: ApiError }
+
+/** The route table of a base path; it knows nothing about what is not below it. */
+export function createRouter(
+  basePath: string,
+): (method: string, path: string) => Route | undefined {
+  const collection = `${basePath}/pets`
+
+  return (method, encoded) => {
+    const path = decodeUnreserved(encoded)
+    if (!isBelow(basePath, path)) return undefined
+    const read = method === 'GET' || method === 'HEAD'
+    if (path === collection) {
+      if (read) return { operation: 'listPets' }
+      if (method === 'POST') return { operation: 'createPet' }
+      return { failure: methodNotAllowed(method, 'GET, HEAD, POST') }
+    }
+    const petId = path.startsWith(`${collection}/`) ? path.slice(collection.length + 1) : ''
+    if (petId === '' || petId.includes('/'))
+      return { failure: notFound('There is no such resource.') }
+    if (!read) return { failure: methodNotAllowed(method, 'GET, HEAD') }
+    // A name that cannot be an id goes the way of an id that no pet has.
+    return {
+      operation: 'getPet',
+      petId: /^[1-9]\d{0,15}$/.test(petId) ? Number(petId) : Number.NaN,
+    }
+  }
+}
+
+function isBelow(basePath: string, path: string): boolean {
+  return (
+    path.startsWith(basePath) && (path.length === basePath.length || path[basePath.length] === '/')
+  )
+}
+
+/** RFC 3986 §6.2.2.2: a character that needs no percent-encoding means the same with it. */
+function decodeUnreserved(path: string): string {
+  if (!path.includes('%')) return path
+  return path.replace(/%[0-9A-Fa-f]{2}/g, encoded => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
+    return /[\w.~-]/.test(character) ? character : encoded
+  })
+}
