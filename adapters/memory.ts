@@ -4,9 +4,13 @@ import { PET_STATUSES, type PetStatus } from '../src/specification.js'
 
 export { createRateLimitTable as memoryRateLimits } from '../src/rate-limit-table.js'
 
-/** Pets in this process, for as long as it lives. */
-export function memoryStorage(): PetStorage {
-  let index = createPetIndex()
+/**
+ * Pets in this process, for as long as it lives.
+ *
+ * @throws RangeError when an id to begin with stands twice, or is not below `nextId`
+ */
+export function memoryStorage(begin?: PetSnapshot): PetStorage {
+  let index = createPetIndex(begin)
 
   return {
     async insert(pet) {

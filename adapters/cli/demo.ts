@@ -1,18 +1,5 @@
-import type { ApiKey } from '../../src/api-keys.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import type { PetStatus } from '../../src/specification.js'
-
-/** Known to everyone who reads this, so they are for loopback only. */
-export const DEMO_KEYS = {
-  'demo-free': { id: 'demo-free', plan: 'free' },
-  'demo-pro': { id: 'demo-pro', plan: 'pro' },
-  'demo-business': { id: 'demo-business', plan: 'business' },
-  'demo-enterprise': {
-    id: 'demo-enterprise',
-    plan: 'enterprise',
-    limits: { perMinute: 5_000, perDay: 1_000_000 },
-  },
-} as const satisfies Record<string, ApiKey>
 
 /** Category 1 dogs, 2 cats, 3 rabbits, 4 birds, 5 small rodents, 6 reptiles, 7 horses and donkeys. */
 const ANIMALS: readonly (readonly [name: string, categoryId: number, status: PetStatus])[] = [

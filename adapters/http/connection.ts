@@ -1,12 +1,17 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiResponse } from '../../src/api.js'
+import { type ConnectionSpan, endSpan, openSpan } from './connection-span.js'
 import { writeLastAnswer } from './write-answer.js'
 
 /** The answers on their way out through one socket, in the order they leave it. */
 export interface Connection {
+  readonly span: ConnectionSpan
   /** A request came, and this will be its answer. */
   add(response: ServerResponse): void
+  /** What came last is never answered, nor is anything behind it. */
+  hang(): void
+  /** Whether no answer is waited for that is still to come. */
   isIdle(): boolean
   /** Whether no request came after the one that this answers. */
   isLast(response: ServerResponse): boolean
@@ -21,14 +26,22 @@ export function createConnection(socket: Socket): Connection {
   const pending = new Set<ServerResponse>()
   let last: ServerResponse | undefined
   let ending = false
+  let hanging = false
+  const span = openSpan()
+  socket.once('end', () => endSpan(span))
+  socket.once('close', () => endSpan(span))
 
   return {
+    span,
     add(response) {
       last = response
       pending.add(response)
       response.once('close', () => pending.delete(response))
     },
-    isIdle: () => pending.size === 0,
+    hang() {
+      hanging = true
+    },
+    isIdle: () => hanging || pending.size === 0,
     isLast: response => response === last,
     end(answer) {
       // What goes on arriving fails again and again.

@@ -5,7 +5,7 @@ import { checkOptions, isCount, isSize, type Rule } from '../../src/options.js'
 import { type Connection, createConnection } from './connection.js'
 import { readRequest, subscriber } from './read-request.js'
 import { refusalOf } from './refusals.js'
-import { writeAnswer } from './write-answer.js'
+import { type LosableAnswer, writeAnswer } from './write-answer.js'
 
 export interface ListenOptions {
   /** 0 picks a free one. @default 4280 */
@@ -98,9 +98,15 @@ export async function listen(
       if (closing && connection.isIdle()) request.socket.destroySoon()
     })
     try {
-      const answer = await handler.handle(
-        await readRequest(request, handler.maxBodyBytes, proxyHops),
+      const { maxBodyBytes } = handler
+      const answer: LosableAnswer = await handler.handle(
+        await readRequest(request, connection.span, maxBodyBytes, proxyHops),
       )
+      if (answer.lostBy === 'hang') {
+        connection.hang()
+        if (closing) request.socket.destroy()
+        return
+      }
       writeAnswer(response, answer, closing !== undefined && connection.isLast(response))
     } catch {
       // The client went away in the middle of its body: there is nobody to answer.

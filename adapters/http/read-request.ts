@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { ApiRequest } from '../../src/api.js'
 import { invalidRequest } from '../../src/errors.js'
+import type { ConnectedRequest, ConnectionSpan } from './connection-span.js'
 
 /**
  * The request as plain values, with as much of the body as says whether it is too large.
@@ -10,13 +11,14 @@ import { invalidRequest } from '../../src/errors.js'
  */
 export function readRequest(
   message: IncomingMessage,
+  connection: ConnectionSpan,
   maxBodyBytes: number,
   proxyHops: number,
-): ApiRequest | Promise<ApiRequest> {
+): ConnectedRequest | Promise<ConnectedRequest> {
   const { method = '', url = '', headers } = message
   const target = url.startsWith('/') ? url : withoutAuthority(url)
   const queryAt = target.indexOf('?')
-  const request: ApiRequest = {
+  const request: ConnectedRequest = {
     method,
     path: queryAt < 0 ? target : target.slice(0, queryAt),
     query: queryAt < 0 ? '' : target.slice(queryAt + 1),
@@ -24,6 +26,7 @@ export function readRequest(
     body: undefined,
     client: clientOf(message, proxyHops),
     refusal: hasOneHost(message) ? undefined : invalidRequest('Send the Host header, once.'),
+    connection,
   }
   const announced = headers['content-length']
   if (announced === undefined && headers['transfer-encoding'] === undefined) return request

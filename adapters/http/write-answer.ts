@@ -2,12 +2,35 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiResponse } from '../../src/api.js'
 
+/** How a network can lose an answer: a TCP reset, silence, or half of the body and then the end. */
+export type LostBy = 'reset' | 'hang' | 'truncate'
+
+/** An answer that a handler may want to be lost on its way, to show what a client makes of it. */
+export interface LosableAnswer extends ApiResponse {
+  readonly lostBy?: LostBy | undefined
+}
+
 /** Writes what the answer says and nothing more: no header of Node's own but `Keep-Alive`. */
-export function writeAnswer(response: ServerResponse, answer: ApiResponse, last: boolean): void {
-  const { status, headers, body } = answer
+export function writeAnswer(response: ServerResponse, answer: LosableAnswer, last: boolean): void {
+  const { status, headers, body, lostBy } = answer
+  if (lostBy === 'reset') {
+    response.socket?.resetAndDestroy()
+    return
+  }
   response.sendDate = false
   response.writeHead(status, last ? { ...headers, Connection: 'close' } : { ...headers })
+  if (lostBy === 'truncate') {
+    response.write(firstHalf(body))
+    response.socket?.destroySoon()
+    return
+  }
   response.end(body)
+}
+
+/** Half of the bytes, for an answer that announces all of them. */
+export function firstHalf(body: string): Uint8Array {
+  const bytes = Buffer.from(body)
+  return bytes.subarray(0, bytes.length >> 1)
 }
 
 /** For how long what still arrives is read and dropped, in ms. */

@@ -1,0 +1,156 @@
+import type { ApiKey } from '../../../src/api-keys.js'
+import { invalidRequest, notFound } from '../../../src/errors.js'
+import type { NewPet } from '../../../src/model.js'
+import { checkOptions, isBoolean, OptionError, optional, type Rule } from '../../../src/options.js'
+import type { Fault } from '../faults.js'
+import { type Duration, durationOf, type Instant, instantOf } from '../instants.js'
+import type { Snapshot } from '../snapshot.js'
+import { reportText } from '../verdict/report.js'
+import type { Command } from './command.js'
+import type { Reply } from './reply.js'
+
+/** A command whose body has been read; a GET has none. */
+export interface Call extends Command {
+  readonly body: unknown
+  /** What follows the name of the command, as in `worlds/<id>`. */
+  readonly id: string
+}
+
+type Run = (call: Call) => Reply | Promise<Reply>
+
+/** Every command of the tree. */
+export const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
+  ['health', { GET: () => ok({ status: 'ok', pid: process.pid }) }],
+  ['clock', { GET: tellClock, POST: commandClock }],
+  ['reset', { POST: reset }],
+  ['digest', { GET: tellDigest }],
+  ['snapshot', { GET: takeSnapshot, PUT: restore }],
+  ['pets', { POST: seed }],
+  ['keys', { POST: addKey }],
+  ['requests', { GET: listRequests, DELETE: clearRequests }],
+  ['faults', { GET: listFaults, POST: armFault, DELETE: clearFaults }],
+  ['report', { GET: report }],
+  ['worlds', { POST: createWorld }],
+  ['worlds/<id>', { DELETE: disposeWorld }],
+])
+
+function tellClock({ double: { clock } }: Call): Reply {
+  const now = clock.now()
+  return ok({ now, iso: new Date(now).toISOString(), frozen: clock.frozen })
+}
+
+function commandClock(call: Call): Reply {
+  const { set, advance, frozen } = fields(call.body, {
+    set: ANYTHING,
+    advance: ANYTHING,
+    frozen: optional(isBoolean),
+  })
+  if (set === undefined && advance === undefined && frozen === undefined) {
+    throw new OptionError('Expected `set`, `advance` or `frozen`, got none of them')
+  }
+  const { clock } = call.double
+  // All of it is read before any of it is done.
+  const instant = set === undefined ? undefined : instantOf(set as Instant)
+  const duration = advance === undefined ? undefined : durationOf(advance as Duration)
+  if (instant !== undefined) clock.set(instant)
+  if (duration !== undefined) clock.advance(duration)
+  if (frozen === true) clock.freeze()
+  if (frozen === false) clock.resume()
+  return tellClock(call)
+}
+
+function reset(call: Call): Promise<Reply> {
+  call.double.reset()
+  return tellDigest(call)
+}
+
+async function tellDigest({ double }: Call): Promise<Reply> {
+  return ok({ digest: await double.digest() })
+}
+
+async function takeSnapshot({ double, request }: Call): Promise<Reply> {
+  const { name } = parameters(request.query, ['name'])
+  const snapshot = await double.snapshot()
+  return ok(name === undefined ? snapshot : { name, ...snapshot })
+}
+
+async function restore(call: Call): Promise<Reply> {
+  await call.double.restore(call.body as Snapshot)
+  return tellDigest(call)
+}
+
+async function seed({ double, body }: Call): Promise<Reply> {
+  return { status: 201, value: await double.seed(body as readonly NewPet[]) }
+}
+
+function addKey({ double, body }: Call): Reply {
+  const { key, ...record } = fields(body, {
+    key: ['a string', value => typeof value === 'string'],
+    id: ANYTHING,
+    plan: ANYTHING,
+    limits: ANYTHING,
+  }) as unknown as { key: string } & ApiKey
+  double.addKey(key, record)
+  return { status: 201, value: { id: record.id, plan: record.plan } }
+}
+
+function listRequests({ double, request }: Call): Reply {
+  const { key, operation, status } = parameters(request.query, ['key', 'operation', 'status'])
+  const filter = { key, operation, status: status === undefined ? undefined : Number(status) }
+  return ok({ requests: double.requests(filter), dropped: double.dropped })
+}
+
+function clearRequests({ double }: Call): Reply {
+  double.clearRequests()
+  return NOTHING
+}
+
+function listFaults({ double }: Call): Reply {
+  return ok({ faults: double.faults.list() })
+}
+
+function armFault({ double, body }: Call): Reply {
+  return { status: 201, value: double.faults.arm(body as Fault) }
+}
+
+function clearFaults({ double }: Call): Reply {
+  double.faults.clear()
+  return NOTHING
+}
+
+function report({ double, request }: Call): Reply {
+  const found = double.report()
+  const asText = request.headers['accept']?.startsWith('text/plain')
+  return asText ? { status: 200, text: reportText(found) } : ok(found)
+}
+
+function createWorld({ worlds, request }: Call): Reply {
+  if (!worlds) throw notFound('A world has no worlds of its own.')
+  return { status: 201, value: worlds.create(`http://${request.headers['host']}`) }
+}
+
+function disposeWorld({ worlds, id }: Call): Reply {
+  if (!worlds?.dispose(id)) throw notFound(`There is no world '${id}'.`)
+  return NOTHING
+}
+
+const NOTHING: Reply = { status: 204 }
+const ANYTHING: Rule = ['anything', () => true]
+
+function ok(value: unknown): Reply {
+  return { status: 200, value }
+}
+
+/** The fields of a JSON object, and no others. */
+function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<string, unknown> {
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
+    return checkOptions({ ...body }, rules)
+  }
+  throw invalidRequest(`Send a JSON object with ${Object.keys(rules).join(', ')}.`)
+}
+
+/** The named parameters, and no others: a filter with a typing error would find everything. */
+function parameters(query: string, names: readonly string[]): Partial<Record<string, string>> {
+  const given: Partial<Record<string, string>> = Object.fromEntries(new URLSearchParams(query))
+  return checkOptions(given, Object.fromEntries(names.map(name => [name, ANYTHING])))
+}

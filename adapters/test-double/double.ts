@@ -1,0 +1,152 @@
+import type { ApiHandler } from '../../src/api.js'
+import type { ApiKey } from '../../src/api-keys.js'
+import type { NewPet, Pet } from '../../src/model.js'
+import { OptionError } from '../../src/options.js'
+import type { Pets } from '../../src/pets.js'
+import { type HttpServer, type ListenOptions, listen } from '../http/index.js'
+import type { VirtualClock } from './clock.js'
+import type { Exchange } from './exchange.js'
+import type { Faults } from './faults.js'
+import { createFetch } from './fetch.js'
+import type { ExchangeFilter } from './journal.js'
+import { readOptions, type TestDoubleOptions } from './options.js'
+import { seedAll } from './seed.js'
+import { checkSnapshot, type Snapshot } from './snapshot.js'
+import { type Beginning, createState } from './state.js'
+import { type Report, reportOn } from './verdict/report.js'
+
+/** A store whose time, state and failures a test commands, and that tells what its client did. */
+export interface TestDouble extends ApiHandler, AsyncDisposable {
+  readonly baseUrl: string
+  /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
+  readonly fetch: typeof fetch
+  /** Serves it on a socket as well. @default port 0, which picks a free one */
+  listen(options?: ListenOptions): Promise<HttpServer>
+  readonly clock: VirtualClock
+  readonly faults: Pick<Faults, 'arm' | 'list' | 'clear'>
+  /** Direct calls: no key, no limits, no faults, no journal. */
+  readonly pets: Pets
+  /** Creates animals, all or none. @throws ApiError `invalid_request` */
+  seed(animals: readonly NewPet[]): Promise<readonly Pet[]>
+  /** Makes a key valid until the next reset. @throws OptionError */
+  addKey(key: string, record: ApiKey): void
+  /** Back to the beginning, all at once: what is still under way sees and changes nothing of it. */
+  reset(): void
+  /** Everything but the keys as plain data; one with a name is also kept for `restore(name)`. */
+  snapshot(name?: string): Promise<Snapshot>
+  /** Everything as in the snapshot, or nothing changed. @throws ApiError `invalid_request` */
+  restore(snapshot: Snapshot | string): Promise<void>
+  /** The same for two doubles that hold the same: one SHA-256 of all that can change. */
+  digest(): Promise<string>
+  /** What came and what was answered, in the order of arrival. */
+  requests(filter?: ExchangeFilter): readonly Exchange[]
+  /** How many exchanges the journal had to forget. */
+  readonly dropped: number
+  clearRequests(): void
+  report(): Report
+  /** Closes its servers and ends the calls that hang or wait. */
+  close(): Promise<void>
+}
+
+/** @param around what its servers serve instead of it, such as a control tree beside it */
+export function createDouble(
+  options: TestDoubleOptions,
+  around: (double: TestDouble) => ApiHandler = double => double,
+): TestDouble {
+  const { state: stateOptions, begin, baseUrl } = readOptions(options)
+  const snapshots = new Map<string, Snapshot>()
+  const servers = new Set<HttpServer>()
+  let state = createState(stateOptions, begin)
+  const inProcess = createFetch(request => state.handle(request), baseUrl)
+
+  const double: TestDouble = {
+    baseUrl,
+    basePath: stateOptions.basePath,
+    maxBodyBytes: state.store.maxBodyBytes,
+    handle: request => state.handle(request),
+    fetch: inProcess.fetch,
+    clock: {
+      now: () => state.clock.now(),
+      set: instant => state.clock.set(instant),
+      advance: duration => state.clock.advance(duration),
+      freeze: () => state.clock.freeze(),
+      resume: () => state.clock.resume(),
+      get frozen() {
+        return state.clock.frozen
+      },
+    },
+    faults: {
+      arm: fault => state.faults.arm(fault),
+      list: () => state.faults.list(),
+      clear: () => state.faults.clear(),
+    },
+    pets: {
+      createPet: pet => state.store.createPet(pet),
+      listPets: query => state.store.listPets(query),
+      getPet: id => state.store.getPet(id),
+    },
+    seed: animals => seedAll(state.store, animals),
+    addKey: (key, record) => state.addKey(key, record),
+    reset: () => replace(begin),
+    async snapshot(name) {
+      const dump = await state.dump()
+      const snapshot = name === undefined ? dump : { name, ...dump }
+      if (name !== undefined) snapshots.set(name, snapshot)
+      return snapshot
+    },
+    async restore(given) {
+      const snapshot = typeof given === 'string' ? snapshots.get(given) : given
+      if (!snapshot) throw new OptionError(`Expected the name of a snapshot, got '${given}'`)
+      replace(await checkSnapshot(snapshot))
+    },
+    digest: () => state.digest(),
+    requests: filter => state.journal.list(filter),
+    get dropped() {
+      return state.journal.dump().dropped
+    },
+    clearRequests: () => state.journal.clear(),
+    report: () => reportOn(state.journal.dump()),
+    listen: listenOptions => serve(listenOptions),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+  const handler = around(double)
+  return double
+
+  /** The old state is let go of whole, with those who wait on its clock. */
+  function replace(beginning: Beginning): void {
+    const { clock } = state
+    state = createState(stateOptions, beginning)
+    clock.release()
+  }
+
+  async function serve(listenOptions?: ListenOptions): Promise<HttpServer> {
+    let closing = false
+    const server = await listen(
+      {
+        ...handler,
+        handle(request) {
+          const answer = handler.handle(request)
+          if (closing) state.clock.release()
+          return answer
+        },
+      },
+      { port: 0, ...listenOptions },
+    )
+    const closeServer = () => {
+      closing = true
+      servers.delete(closable)
+      state.clock.release()
+      return server.close()
+    }
+    const closable = { ...server, close: closeServer, [Symbol.asyncDispose]: closeServer }
+    servers.add(closable)
+    return closable
+  }
+
+  async function close(): Promise<void> {
+    state.clock.release()
+    inProcess.close()
+    await Promise.all([...servers].map(server => server.close()))
+  }
+}

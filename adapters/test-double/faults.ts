@@ -1,0 +1,147 @@
+import { checkOptions, isCount, isOneOf, isSize, optional, type Rule } from '../../src/options.js'
+import type { Operation } from '../../src/specification.js'
+import type { Look } from './exchange.js'
+
+/** Something that goes wrong on purpose, for the first requests that it fits. */
+export type Fault = FaultScope &
+  (
+    | {
+        /** An Error answer instead of the operation, which does not take place. */
+        readonly kind: 'status'
+        readonly status: 429 | 500 | 503
+        /**
+         * Seconds; `{ date: seconds }` for the HTTP-date so far from now, also in the past; null for
+         * none.
+         * @default null
+         */
+        readonly retryAfter?: number | { readonly date: number } | null
+      }
+    | {
+        /** Waits on the double's clock; then the request is handled as ever. */
+        readonly kind: 'delay'
+        readonly ms: number
+      }
+    | {
+        /**
+         * `hang`: no answer ever, and the operation does not take place. The others take effect and
+         * lose the answer, which is the worst case for a client: `reset` cuts the connection
+         * instead, `truncate` after half of the body, `malformed` sends half of the body as if it
+         * were all.
+         */
+        readonly kind: 'hang' | 'reset' | 'truncate' | 'malformed'
+      }
+  )
+
+export interface FaultScope {
+  /** @default every operation */
+  readonly operation?: Operation
+  /** The id of an API key. @default every caller */
+  readonly key?: string
+  /** How many of the first requests that it fits. @default 1 */
+  readonly times?: number | 'always'
+}
+
+export type FaultKind = Fault['kind']
+
+/** A fault with how many requests it still waits for. */
+export type ArmedFault = Fault & { readonly left: number | 'always' }
+
+export interface Faults {
+  /** Arms a fault behind those that are armed. @throws OptionError naming what would be right */
+  arm(fault: Fault): ArmedFault
+  list(): readonly ArmedFault[]
+  clear(): void
+  /** What strikes this request: a delay, something else, or both; each counts it as one of its times. */
+  strike(look: Look): {
+    readonly delay?: number
+    readonly fault?: Exclude<Fault, { kind: 'delay' }>
+  }
+}
+
+const OPERATIONS: readonly Operation[] = ['listPets', 'createPet', 'getPet']
+
+/** @param begin armed from the beginning, such as those of a snapshot */
+export function createFaults(
+  keyIds: () => readonly string[],
+  begin: readonly (Fault | ArmedFault)[] = [],
+): Faults {
+  let armed: { readonly fault: Fault; left: number | 'always' }[] = []
+  for (const one of begin) arm(one)
+
+  return {
+    arm: ({ ...fault }) => arm(fault),
+    list: () => armed.map(show),
+    clear() {
+      armed = []
+    },
+    strike(look) {
+      const delay = take(look, ({ kind }) => kind === 'delay')
+      const fault = take(look, ({ kind }) => kind !== 'delay')
+      return {
+        ...(delay?.kind === 'delay' && { delay: delay.ms }),
+        ...(fault && fault.kind !== 'delay' && { fault }),
+      }
+    },
+  }
+
+  function arm(given: Fault | ArmedFault): ArmedFault {
+    const { left, ...fault } = { left: given.times ?? 1, ...given }
+    check(fault, keyIds())
+    checkOptions({ left }, { left: TIMES })
+    const one = { fault, left }
+    armed.push(one)
+    return show(one)
+  }
+
+  function take(look: Look, fits: (fault: Fault) => boolean): Fault | undefined {
+    const found = armed.find(({ fault }) => fits(fault) && isMeant(fault, look))
+    if (!found) return undefined
+    if (found.left !== 'always') found.left--
+    if (found.left === 0) armed = armed.filter(one => one !== found)
+    return found.fault
+  }
+}
+
+function isMeant({ operation, key }: Fault, look: Look): boolean {
+  if (look.operation === undefined) return false
+  return (operation ?? look.operation) === look.operation && (key ?? look.key) === look.key
+}
+
+function show({ fault, left }: { fault: Fault; left: number | 'always' }): ArmedFault {
+  return { ...fault, left }
+}
+
+function check(fault: Fault, keyIds: readonly string[]): void {
+  const kinds = isOneOf(Object.keys(RULES))
+  const { kind } = checkOptions({ kind: (fault as Fault | null)?.kind }, { kind: kinds })
+  const rules: Record<string, Rule> = {
+    kind: kinds,
+    operation: optional(isOneOf(OPERATIONS)),
+    key: optional(isOneOf(keyIds)),
+    times: optional(TIMES),
+    ...RULES[kind as FaultKind],
+  }
+  checkOptions<object>(fault, rules)
+}
+
+const TIMES: Rule = [`${isCount[0]}, or 'always'`, value => value === 'always' || isCount[1](value)]
+
+const RULES: Record<FaultKind, Record<string, Rule>> = {
+  status: {
+    status: isOneOf([429, 500, 503]),
+    retryAfter: optional([
+      'seconds of at least 0, { date: seconds from now }, or null',
+      value => value === null || isSize[1](value) || isDate(value),
+    ]),
+  },
+  delay: { ms: isSize },
+  hang: {},
+  reset: {},
+  truncate: {},
+  malformed: {},
+}
+
+function isDate(value: unknown): boolean {
+  const seconds = (value as { date?: unknown } | undefined)?.date
+  return Number.isSafeInteger(seconds) && Object.keys(value as object).length === 1
+}

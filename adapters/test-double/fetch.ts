@@ -1,0 +1,105 @@
+import type { ApiResponse } from '../../src/api.js'
+import { toResponse } from '../fetch.js'
+import { type ConnectedRequest, endSpan, openSpan } from '../http/connection-span.js'
+import { firstHalf, type LosableAnswer } from '../http/write-answer.js'
+
+export interface DoubleFetch {
+  /** Stands in for the global `fetch`, below one base URL and without a socket. */
+  readonly fetch: typeof fetch
+  /** Ends the calls that hang, as a server that goes away would. */
+  close(): void
+}
+
+/** Does what undici's `fetch` does with these answers on a socket. */
+export function createFetch(
+  handle: (request: ConnectedRequest) => Promise<ApiResponse>,
+  baseUrl: string,
+): DoubleFetch {
+  const { origin, host } = new URL(baseUrl)
+  const hanging = new Set<(reason: unknown) => void>()
+
+  return {
+    async fetch(input, init) {
+      const connection = openSpan()
+      const request = requestOf(input, init, baseUrl)
+      const url = new URL(request.url)
+      if (url.origin !== origin) {
+        throw new TypeError(`This fetch reaches ${baseUrl} and nothing else, got ${request.url}`)
+      }
+      const { method, signal } = request
+      signal.throwIfAborted()
+      const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined
+      const exchange = handle({
+        method,
+        path: url.pathname,
+        query: url.search.slice(1),
+        headers: { host, ...Object.fromEntries(request.headers) },
+        body,
+        connection,
+      })
+      const answer = await abortable(signal, arrived(exchange)).finally(() => endSpan(connection))
+      const response = answer.lostBy === 'truncate' ? truncated(answer) : toResponse(answer)
+      url.hash = ''
+      return Object.defineProperty(response, 'url', { value: url.href })
+    },
+    close() {
+      for (const end of hanging) end(fetchFailed(otherSideClosed()))
+    },
+  }
+
+  /** The answer, or at least its head. */
+  async function arrived(exchange: Promise<LosableAnswer>): Promise<LosableAnswer> {
+    const answer = await exchange
+    if (answer.lostBy === 'reset') throw fetchFailed(connectionReset())
+    if (answer.lostBy !== 'hang') return answer
+    return new Promise((_, reject) => hanging.add(reject))
+  }
+}
+
+function abortable<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+/** Paths are relative to the base URL; a `Request` may be of another fetch implementation. */
+function requestOf(
+  input: Parameters<typeof fetch>[0],
+  init: RequestInit | undefined,
+  baseUrl: string,
+): Request {
+  if (input instanceof Request) return new Request(input, init)
+  if (typeof input === 'object' && !(input instanceof URL)) {
+    const foreign: Request = input
+    return new Request(new Request(foreign.url, foreign), init)
+  }
+  return new Request(new URL(input, `${baseUrl}/`), init)
+}
+
+function truncated({ status, headers, body }: ApiResponse): Response {
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(firstHalf(body))
+    },
+    pull(controller) {
+      controller.error(new TypeError('terminated', { cause: otherSideClosed() }))
+    },
+  })
+  return new Response(stream, { status, headers })
+}
+
+function fetchFailed(cause: Error): TypeError {
+  return new TypeError('fetch failed', { cause })
+}
+
+function connectionReset(): Error {
+  const cause = new Error('read ECONNRESET')
+  return Object.assign(cause, { errno: -104, code: 'ECONNRESET', syscall: 'read' })
+}
+
+function otherSideClosed(): Error {
+  const cause = new Error('other side closed')
+  return Object.assign(cause, { name: 'SocketError', code: 'UND_ERR_SOCKET' })
+}

@@ -1,0 +1,76 @@
+import {
+  checkOptions,
+  isBoolean,
+  isCount,
+  isObject,
+  optional,
+  type Rule,
+} from '../../src/options.js'
+import type { PetSnapshot } from '../../src/ports.js'
+import { BASE_PATH } from '../../src/specification.js'
+import type { StoreOptions } from '../../src/store.js'
+import { DEMO_KEYS } from '../demo-keys.js'
+import type { Fault } from './faults.js'
+import { type Instant, instantOf } from './instants.js'
+import type { Beginning, StateOptions } from './state.js'
+
+/** Those of a store as well; what a reset goes back to. */
+export interface TestDoubleOptions
+  extends Omit<StoreOptions, 'apiKeys' | 'basePath' | 'clock' | 'rateLimits' | 'storage'> {
+  /** @default DEMO_KEYS: demo-free, demo-pro, demo-business, demo-enterprise */
+  readonly apiKeys?: StoreOptions['apiKeys']
+  /** Where the clock stands still; or 'running', in real time. @default '2030-01-01T00:00:00Z' */
+  readonly clock?: Instant
+  /** The animals at the beginning. @default none */
+  readonly pets?: PetSnapshot
+  /** Faults that are armed at the beginning. @default none */
+  readonly faults?: readonly Fault[]
+  /** What `fetch` stands in for. @default 'http://adoption-store.test/v1', which no network reaches */
+  readonly baseUrl?: string
+  /** How many exchanges the journal keeps. @default 10_000 */
+  readonly journal?: number
+  /** Also serve `/_control`, for loopback only. @default false */
+  readonly control?: boolean
+}
+
+const DEFAULTS = {
+  apiKeys: DEMO_KEYS,
+  clock: '2030-01-01T00:00:00Z',
+  baseUrl: `http://adoption-store.test${BASE_PATH}`,
+  journal: 10_000,
+  control: false,
+  pagination: false,
+} as const
+
+/** What a double is made of. @throws OptionError naming an option that is not right */
+export function readOptions(given: TestDoubleOptions): {
+  readonly state: StateOptions
+  readonly begin: Beginning
+  readonly baseUrl: string
+} {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  const options: TestDoubleOptions & typeof DEFAULTS = { ...DEFAULTS, ...Object.fromEntries(set) }
+  const { clock, pets, faults, baseUrl, control, ...rest } = options
+  checkOptions({ pets, faults, baseUrl, control, journal: rest.journal }, RULES)
+  return {
+    state: { ...rest, basePath: new URL(baseUrl).pathname.replace(/\/$/, '') },
+    begin: { clock: clockState(clock), faults, ...pets },
+    baseUrl: baseUrl.replace(/\/$/, ''),
+  }
+}
+
+function clockState(clock: Instant): Beginning['clock'] {
+  if (clock === 'running') return { frozen: false }
+  return { frozen: true, now: instantOf(clock) }
+}
+
+const RULES: Record<'pets' | 'faults' | 'baseUrl' | 'control' | 'journal', Rule> = {
+  pets: optional(isObject),
+  faults: optional(['an array', Array.isArray]),
+  baseUrl: [
+    'an absolute http or https URL',
+    value => /^https?:/.test(String(value)) && URL.canParse(String(value)),
+  ],
+  control: isBoolean,
+  journal: isCount,
+}

@@ -1,0 +1,18 @@
+import { invalidRequest } from '../../src/errors.js'
+import type { NewPet, Pet } from '../../src/model.js'
+import { onDemand } from '../../src/on-demand.js'
+import type { Pets } from '../../src/pets.js'
+
+const model = onDemand(() => import('../../src/model.js'))
+
+/** Creates all of the animals in their order, or none. @throws ApiError `invalid_request` */
+export async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<readonly Pet[]> {
+  if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
+  const { describeIssues, newPetSchema } = await model()
+  for (const [at, animal] of animals.entries()) {
+    const parsed = newPetSchema.safeParse(animal, { reportInput: true })
+    if (parsed.success) continue
+    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error)}`)
+  }
+  return Promise.all(animals.map(animal => pets.createPet(animal)))
+}

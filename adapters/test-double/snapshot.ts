@@ -1,0 +1,30 @@
+import { invalidRequest } from '../../src/errors.js'
+import { onDemand } from '../../src/on-demand.js'
+import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
+import type { ArmedFault } from './faults.js'
+import type { JournalState } from './journal.js'
+
+/**
+ * All that a double holds but its keys, as plain data; `toJson` writes it, `parseJson` reads it.
+ */
+export interface Snapshot extends PetSnapshot {
+  readonly name?: string | undefined
+  readonly clock: { readonly now: number; readonly frozen: boolean }
+  /** What is counted for whom, bans included. */
+  readonly usage: RateLimitSnapshot
+  readonly faults: readonly ArmedFault[]
+  readonly journal: JournalState
+}
+
+/** A snapshot that may come from anywhere. @throws ApiError `invalid_request` naming the field */
+export async function checkSnapshot(value: unknown): Promise<Snapshot> {
+  const { snapshotSchema, describeIssues } = await schema()
+  const parsed = snapshotSchema.safeParse(value, { reportInput: true })
+  if (!parsed.success) throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error)}`)
+  return parsed.data
+}
+
+const schema = onDemand(async () => ({
+  ...(await import('./snapshot-schema.js')),
+  ...(await import('../../src/model.js')),
+}))

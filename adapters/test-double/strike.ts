@@ -1,0 +1,64 @@
+import type { ApiHandler, ApiRequest } from '../../src/api.js'
+import { ApiError, type ErrorCode } from '../../src/errors.js'
+import type { LosableAnswer } from '../http/index.js'
+import type { WaitingClock } from './clock.js'
+import type { Look } from './exchange.js'
+import type { Fault, FaultKind, Faults } from './faults.js'
+
+/** Has a request answered by the store, with what is armed for it. */
+export async function strike(
+  store: ApiHandler,
+  request: ApiRequest,
+  { look, faults, clock, note }: Circumstances,
+): Promise<LosableAnswer> {
+  const { delay, fault } = faults.strike(look)
+  if (delay !== undefined) {
+    note('delay')
+    await clock.wait(delay)
+  }
+  if (!fault) return store.handle(request)
+  note(fault.kind)
+  if (fault.kind === 'hang') return { status: 0, headers: {}, body: '', about: {}, lostBy: 'hang' }
+  if (fault.kind === 'status') {
+    return store.handle({ ...request, refusal: errorOf(fault, clock.now()) })
+  }
+  const answer = await store.handle(request)
+  if (fault.kind === 'malformed') return halved(answer)
+  return { ...answer, lostBy: fault.kind }
+}
+
+interface Circumstances {
+  readonly look: Look
+  readonly faults: Faults
+  readonly clock: WaitingClock
+  readonly note: (fault: FaultKind) => void
+}
+
+const CODES: Record<429 | 500 | 503, ErrorCode> = {
+  429: 'rate_limit_exceeded',
+  500: 'internal_error',
+  503: 'storage_unavailable',
+}
+
+function errorOf(fault: Extract<Fault, { kind: 'status' }>, now: number): ApiError {
+  const { status, retryAfter = null } = fault
+  return new ApiError(CODES[status], 'A fault that was armed for this test.', {
+    headers: {
+      ...(retryAfter !== null && { 'Retry-After': retryAfterText(retryAfter, now) }),
+      ...(status === 429 && { 'Cache-Control': 'no-store' }),
+    },
+  })
+}
+
+/** RFC 9110 §10.2.3: seconds or an HTTP-date. */
+function retryAfterText(retryAfter: number | { readonly date: number }, now: number): string {
+  if (typeof retryAfter === 'number') return String(retryAfter)
+  return new Date(now + retryAfter.date * 1000).toUTCString()
+}
+
+/** A complete message whose body stops in the middle, so that it is no JSON. */
+function halved(answer: LosableAnswer): LosableAnswer {
+  const body = answer.body.slice(0, answer.body.length >> 1)
+  const headers = { ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)) }
+  return body === '' ? answer : { ...answer, headers, body }
+}
