@@ -66,10 +66,13 @@ export function createFaults(
   begin: readonly (Fault | ArmedFault)[] = [],
 ): Faults {
   let armed: { readonly fault: Fault; left: number | 'always' }[] = []
-  for (const one of begin) arm(one)
+  for (const { ...one } of begin) {
+    const { left, ...fault } = { left: undefined, ...one }
+    arm(fault, left)
+  }
 
   return {
-    arm: ({ ...fault }) => arm(fault),
+    arm: fault => arm(fault),
     list: () => armed.map(show),
     clear() {
       armed = []
@@ -84,11 +87,10 @@ export function createFaults(
     },
   }
 
-  function arm(given: Fault | ArmedFault): ArmedFault {
-    const { left, ...fault } = { left: given.times ?? 1, ...given }
+  function arm(fault: Fault, given?: ArmedFault['left']): ArmedFault {
     check(fault, keyIds())
-    checkOptions({ left }, { left: TIMES })
-    const one = { fault, left }
+    const { left } = checkOptions({ left: given ?? fault.times ?? 1 }, { left: TIMES })
+    const one = { fault: { ...fault }, left }
     armed.push(one)
     return show(one)
   }

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createTestDouble } from '../adapters/test-double/index.js'
+import { OptionError } from '../src/options.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+const FREE = { authorization: 'Bearer demo-free' }
+
+test('clock - stands still until it is set or advanced, by every way to write a time', () => {
+  const { clock } = createTestDouble()
+  assert.deepEqual([clock.now(), clock.frozen], [T0, true])
+  for (const [duration, ms] of [
+    ['500ms', 500],
+    ['61s', 61_000],
+    ['1.5m', 90_000],
+    ['24h', 86_400_000],
+    ['1d', 86_400_000],
+    [7, 7],
+  ] as const) {
+    const before = clock.now()
+    clock.advance(duration)
+    assert.equal(clock.now() - before, ms)
+  }
+  for (const instant of [T0, '2030-01-01', '2030-01-01T01:00:00+01:00', new Date(T0)]) {
+    clock.set(instant)
+    assert.equal(clock.now(), T0)
+  }
+})
+
+test('clock - a time that is not certain is refused, and nothing moves', () => {
+  const { clock } = createTestDouble()
+  for (const wrong of ['2030-01-01T00:00:00', 'tomorrow', '', Number.NaN, 9e15, null, true]) {
+    assert.throws(() => clock.set(wrong as string), OptionError)
+  }
+  for (const wrong of [-1, '61', '1 s', '1w', '-1s', Number.POSITIVE_INFINITY, null]) {
+    assert.throws(() => clock.advance(wrong as string), OptionError)
+  }
+  assert.throws(() => clock.advance(8.64e15), OptionError)
+  assert.equal(clock.now(), T0)
+})
+
+test('clock - running it goes on from where it stood, and freezes where it is', t => {
+  const time = wallClock(t)
+  const { clock } = createTestDouble()
+  time.tick(5_000)
+  assert.equal(clock.now(), T0)
+  clock.resume()
+  time.tick(1_500)
+  assert.deepEqual([clock.now(), clock.frozen], [T0 + 1_500, false])
+  clock.advance('1m')
+  clock.resume()
+  time.tick(1)
+  assert.equal(clock.now(), T0 + 61_501)
+  clock.set(T0)
+  clock.freeze()
+  time.tick(1_000)
+  assert.deepEqual([clock.now(), clock.frozen], [T0, true])
+})
+
+test("clock - 'running' follows the real time, and does so again after a reset", async t => {
+  const time = wallClock(t)
+  const double = createTestDouble({ clock: 'running' })
+  const digest = await double.digest()
+  double.clock.advance('1h')
+  assert.equal(double.clock.now(), Date.now() + 3_600_000)
+  assert.notEqual(await double.digest(), digest)
+  time.tick(10)
+  double.reset()
+  assert.equal(double.clock.now(), Date.now())
+  assert.equal(await double.digest(), digest)
+})
+
+test('clock - a delay ends when the clock has come so far, not before', async () => {
+  const double = createTestDouble()
+  const ended: string[] = []
+  const start = (name: string, ms: number) => {
+    double.faults.arm({ kind: 'delay', ms })
+    return double.fetch('pets', { headers: FREE }).then(() => ended.push(name))
+  }
+  const slow = start('slow', 2_000)
+  const fast = start('fast', 1_000)
+  double.clock.advance(999)
+  await settled()
+  assert.deepEqual(ended, [])
+  double.clock.advance(1)
+  await fast
+  assert.deepEqual(ended, ['fast'])
+  double.clock.set('2030-01-02')
+  await slow
+  assert.deepEqual(ended, ['fast', 'slow'])
+})
+
+test('clock - a delay ends in real time while the clock runs, across a freeze and a jump', async t => {
+  const time = wallClock(t)
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 1_000, times: 2 })
+  const first = double.fetch('pets', { headers: FREE })
+  await settled()
+  double.clock.resume()
+  time.tick(999)
+  double.clock.freeze()
+  time.tick(10_000)
+  assert.equal(double.clock.now(), T0 + 999)
+  double.clock.resume()
+  time.tick(1)
+  assert.equal((await first).status, 200)
+  const second = double.fetch('pets', { headers: FREE })
+  await settled()
+  double.clock.advance('1s')
+  assert.equal((await second).status, 200)
+})
+
+test('clock - a reset and the end of the double let go of those who wait', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  const before = double.fetch('pets', { headers: FREE })
+  await settled()
+  double.reset()
+  assert.equal((await before).status, 200)
+  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  const last = double.fetch('pets', { headers: FREE })
+  await settled()
+  await double.close()
+  assert.equal((await last).status, 200)
+})
+
+/** The real time and its timers, moved by the test. */
+function wallClock(t: TestContext) {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
+  return t.mock.timers
+}
+
+/** After everything that needs no more than promises. */
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
