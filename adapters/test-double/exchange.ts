@@ -35,6 +35,8 @@ export interface Exchange {
   readonly unknown: readonly string[]
   /** What was done to it on purpose. */
   readonly fault: FaultKind | null
+  /** 1, 2, 3 … for the connections it came on; each call of a double's `fetch` is its own. */
+  readonly connection: number | null
   /** Whether its sender could have read every answer to this caller before: only then is it to blame. */
   readonly sequential: boolean
 }
@@ -50,7 +52,7 @@ export function requestOf(
   request: ConnectedRequest,
   { operation, key }: Look,
   pagination: boolean,
-): Omit<Exchange, 'n' | 'at' | 'sequential'> {
+): Omit<Exchange, 'n' | 'at' | 'connection' | 'sequential'> {
   const { method, path, query, headers, body } = request
   const bodyDigest = body === undefined || body.length === 0 ? null : digestOf(body)
   return {

@@ -51,7 +51,7 @@ export function createJournal(
         ...requestOf(request, look, pagination),
         n: ++n,
         at: clock(),
-        sequential: arrivals.arrive(caller, request.connection),
+        ...arrivals.arrive(caller, request.connection),
       }
       drafts.push(draft)
       if (drafts.length > capacity) {

@@ -37,6 +37,7 @@ const exchange: z.ZodType<Exchange> = z.object({
   requestDigest: z.string(),
   unknown: z.array(z.string()),
   fault: z.custom<FaultKind>(isText).nullable(),
+  connection: z.int().nullable(),
   sequential: z.boolean(),
 })
 

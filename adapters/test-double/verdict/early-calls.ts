@@ -14,6 +14,8 @@ export interface Silence {
   readonly others: Exchange[]
   refused: number
   banned: boolean
+  /** The requests that were refused, and the connections on which it was told. */
+  readonly known: { readonly requests: Set<string>; readonly connections: Set<number | null> }
 }
 
 /** The smallest number of rejections that bans a key of a plan. */
@@ -26,30 +28,29 @@ const CERTAIN = 2
 const TOLERANCE = 100
 
 /**
- * The times of silence in one caller's exchanges. Only a request whose sender could have read the
- * answers before counts as early; what was under way already is nobody's fault.
+ * The times of silence in one caller's exchanges. Only a request whose sender had read what was
+ * told counts as early; what was under way already is nobody's fault.
  */
 export function silences(exchanges: readonly Exchange[]): readonly Silence[] {
   const found: Silence[] = []
   let current: Silence | undefined
-  let refused = new Set<string>()
   for (const exchange of exchanges) {
-    const { at, status, requestDigest } = exchange
+    const { at, status, requestDigest, connection } = exchange
     if (current && (at >= current.until - TOLERANCE || at < current.told.at)) current = undefined
     if (current) {
-      if (exchange.sequential) noteEarly(current, refused, exchange)
+      if (knew(exchange, current)) noteEarly(current, exchange)
       if (status === 429) current.refused++
       current.banned ||= exchange.code === 'api_key_banned'
     }
     const until = toldUntil(exchange)
     if (until === undefined) continue
     if (!current) {
-      refused = new Set()
       current = silence(exchange, until)
       found.push(current)
     }
     current.until = Math.max(current.until, until)
-    if (status !== null && status >= 400) refused.add(requestDigest)
+    current.known.connections.add(connection)
+    if (status !== null && status >= 400) current.known.requests.add(requestDigest)
   }
   return found
 }
@@ -93,15 +94,30 @@ export function isLost({ fault }: Exchange): boolean {
 }
 
 function silence(told: Exchange, until: number): Silence {
-  const banned = told.code === 'api_key_banned'
-  const refused = told.status === 429 ? 1 : 0
-  return { told, until, usedUp: isUsedUp(told), repeated: [], others: [], refused, banned }
+  return {
+    told,
+    until,
+    usedUp: isUsedUp(told),
+    repeated: [],
+    others: [],
+    refused: told.status === 429 ? 1 : 0,
+    banned: told.code === 'api_key_banned',
+    known: { requests: new Set(), connections: new Set() },
+  }
 }
 
-function noteEarly(silence: Silence, refused: ReadonlySet<string>, exchange: Exchange): void {
-  if (refused.has(exchange.requestDigest)) silence.repeated.push(exchange)
+/**
+ * Whether the sender had read what was told: there is no other way, or it was told on this very
+ * connection. With more than two connections, what is sent may have been waiting for a free one.
+ */
+function knew({ sequential, connection }: Exchange, { known: { connections } }: Silence): boolean {
+  return sequential || (connections.size <= 2 && connection !== null && connections.has(connection))
+}
+
+function noteEarly({ known, repeated, others, usedUp }: Silence, exchange: Exchange): void {
+  if (known.requests.has(exchange.requestDigest)) repeated.push(exchange)
   // Not every client reads Remaining: its first request too many is how it learns.
-  else if (silence.usedUp && refused.size > 0) silence.others.push(exchange)
+  else if (usedUp && known.requests.size > 0) others.push(exchange)
 }
 
 function toldUntil(exchange: Exchange): number | undefined {

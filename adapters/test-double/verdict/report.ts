@@ -44,7 +44,8 @@ export function reportText({ requests, dropped, findings }: Report): string {
       `    mend: ${mend}`,
     ].join('\n'),
   )
-  return `Verdict: ${findings.length} findings in ${seen}.\n${rows.join('\n')}\n`
+  const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`
+  return `Verdict: ${count} in ${seen}.\n${rows.join('\n')}\n`
 }
 
 /** Clients with one key that say by their User-Agent that they are not the same. */
