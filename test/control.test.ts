@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { createTestDouble, type TestDoubleOptions } from '../adapters/test-double/index.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const T0 = Date.UTC(2030, 0, 1)
+
+test('control - only where it was asked for', async t => {
+  const { origin } = await served(t, { control: false })
+  assert.equal((await fetch(`${origin}/_control/health`)).status, 404)
+  assert.equal((await fetch(`${origin}/worlds`, { method: 'POST' })).status, 404)
+})
+
+test('control - the clock is told, set, advanced, frozen and let run', async t => {
+  const { get, send } = await served(t)
+  const frozen = (now: number) => ({ now, iso: new Date(now).toISOString(), frozen: true })
+  assert.deepEqual(await get('clock'), frozen(T0))
+  assert.deepEqual(await send('POST', 'clock', { advance: '61s' }), [200, frozen(T0 + 61_000)])
+  assert.deepEqual(await send('POST', 'clock', { advance: 1 }), [200, frozen(T0 + 61_001)])
+  assert.deepEqual(await send('POST', 'clock', { set: '2030-01-01T00:00:00Z' }), [200, frozen(T0)])
+  assert.deepEqual(await send('POST', 'clock', { set: T0, advance: '1d' }), [
+    200,
+    frozen(T0 + 86_400_000),
+  ])
+  const [, running] = await send('POST', 'clock', { frozen: false })
+  assert.equal(running.frozen, false)
+  assert.equal((await send('POST', 'clock', { frozen: true }))[1].frozen, true)
+  for (const wrong of [
+    {},
+    { advance: -1 },
+    { set: 'noon' },
+    { set: T0, advance: 'x' },
+    { forward: 1 },
+    [1],
+  ]) {
+    const [status, { code }] = await send('POST', 'clock', wrong)
+    assert.deepEqual([status, code], [400, 'invalid_request'], JSON.stringify(wrong))
+  }
+})
+
+test('control - reset, digest and a snapshot that comes back exact', async t => {
+  const { get, send, origin } = await served(t)
+  const { digest } = await get('digest')
+  const [created, pets] = await send(
+    'POST',
+    'pets',
+    '[{"name":"Ada","categoryId":9223372036854775807}]',
+  )
+  assert.equal(created, 201)
+  assert.equal(pets[0].id, 1)
+  const snapshot = await (await fetch(`${origin}/_control/snapshot?name=ada`)).text()
+  assert.match(snapshot, /^\{"name":"ada",.*"categoryId":9223372036854775807/)
+  const { digest: changed } = await get('digest')
+  assert.notEqual(changed, digest)
+  assert.deepEqual(await send('POST', 'reset'), [200, { digest }])
+  assert.deepEqual(await send('PUT', 'snapshot', snapshot), [200, { digest: changed }])
+  const [status, { message }] = await send('PUT', 'snapshot', '{"pets":[]}')
+  assert.equal(status, 400)
+  assert.match(message, /`nextId` is required/)
+})
+
+test('control - keys, requests, faults and the report', async t => {
+  const { get, send, origin, url } = await served(t)
+  const limits = { perMinute: 2, perDay: 10 }
+  const key = { key: 'mine', id: 'ci', plan: 'enterprise', limits }
+  assert.deepEqual(await send('POST', 'keys', key), [201, { id: 'ci', plan: 'enterprise' }])
+  assert.equal((await send('POST', 'keys', key))[0], 400)
+  const [armed, fault] = await send('POST', 'faults', { kind: 'status', status: 503, key: 'ci' })
+  assert.deepEqual([armed, fault], [201, { kind: 'status', status: 503, key: 'ci', left: 1 }])
+  assert.deepEqual(await get('faults'), { faults: [fault] })
+  const headers = { authorization: 'Bearer mine' }
+  const statuses: number[] = []
+  for (let count = 0; count < 5; count++)
+    statuses.push((await fetch(`${url}/pets`, { headers })).status)
+  assert.deepEqual(statuses, [503, 200, 429, 429, 429])
+  assert.equal((await get('requests?key=ci&status=429&operation=listPets')).requests.length, 3)
+  assert.deepEqual((await get('requests')).dropped, 0)
+  assert.equal((await send('GET', 'requests?state=1'))[0], 400)
+  const report = await get('report')
+  assert.deepEqual([report.ok, report.findings[0].rule], [false, 'retry-after.early'])
+  const plain = await fetch(`${origin}/_control/report`, { headers: { accept: 'text/plain' } })
+  assert.match(plain.headers.get('content-type') ?? '', /^text\/plain/)
+  assert.match(await plain.text(), /^Verdict: 1 finding in 5 requests/)
+  assert.deepEqual(await send('DELETE', 'requests'), [204, undefined])
+  assert.deepEqual((await get('requests')).requests, [])
+  await send('POST', 'faults', { kind: 'hang' })
+  assert.deepEqual(await send('DELETE', 'faults'), [204, undefined])
+  assert.deepEqual(await get('faults'), { faults: [] })
+  const [, { message }] = await send('POST', 'faults', { kind: 'earthquake' })
+  assert.match(message, /one of 'status', 'delay', 'hang', 'reset', 'truncate', 'malformed'/)
+})
+
+test('control - is for this machine by its own name, and for nobody else', async t => {
+  const { port, origin } = await served(t, { cors: true })
+  const status = async (host: string) => {
+    const call = request({ port, path: '/_control/health', headers: { host } }).end()
+    return new Promise(resolve =>
+      call.on('response', answer => resolve(answer.resume().statusCode)),
+    )
+  }
+  for (const host of ['127.0.0.1', `127.0.0.1:${port}`, 'localhost:1', 'LOCALHOST', '[::1]:80']) {
+    assert.equal(await status(host), 200, host)
+  }
+  for (const host of [
+    'evil.example',
+    '127.0.0.1.evil.example',
+    'localhost.',
+    '[::2]',
+    '10.0.0.1',
+    'a@localhost',
+  ]) {
+    assert.equal(await status(host), 403, host)
+  }
+  const guarded = await fetch(`${origin}/_control/health`, {
+    headers: { origin: 'http://evil.example' },
+  })
+  const names = [...guarded.headers.keys()].filter(name =>
+    /^(access-control|x-ratelimit)/.test(name),
+  )
+  assert.deepEqual(names, [])
+  const preflight = await fetch(`${origin}/_control/reset`, {
+    method: 'OPTIONS',
+    headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' },
+  })
+  assert.equal(preflight.status, 405)
+})
+
+test('control - another machine is refused, whatever Host header it sends', async () => {
+  const { withControl } = await import('../adapters/test-double/control/control.js')
+  const handler = withControl(createTestDouble(), {})
+  const from = async (client: string) => {
+    const headers = { host: 'localhost' }
+    const health = { method: 'GET', path: '/_control/health', query: '', headers, client }
+    return (await handler.handle(health)).status
+  }
+  assert.deepEqual([await from('127.0.0.1'), await from('10.0.0.7')], [200, 403])
+})
+
+test('control - what changes something needs application/json, and errors are Error bodies', async t => {
+  const { origin, get } = await served(t)
+  const before = await get('digest')
+  const cases: [method: string, path: string, type: string | undefined, status: number][] = [
+    ['POST', 'reset', undefined, 415],
+    ['POST', 'reset', 'text/plain', 415],
+    ['DELETE', 'faults', undefined, 415],
+    ['POST', 'pets', 'application/x-www-form-urlencoded', 415],
+    ['POST', 'pets', 'application/json', 400],
+    ['POST', 'nothing', 'application/json', 404],
+    ['GET', '', undefined, 404],
+    ['GET', 'constructor', undefined, 404],
+    ['PUT', 'reset', 'application/json', 405],
+    ['POST', 'worlds/w1', 'application/json', 405],
+    ['DELETE', 'worlds/w1', 'application/json', 404],
+  ]
+  for (const [method, path, type, status] of cases) {
+    const answer = await fetch(`${origin}/_control/${path}`, {
+      method,
+      headers: type === undefined ? {} : { 'content-type': type },
+    })
+    const body = (await answer.json()) as Record<string, unknown>
+    assert.deepEqual([answer.status, body['status']], [status, status], `${method} ${path}`)
+    assert.deepEqual(Object.keys(body), ['code', 'message', 'status'])
+  }
+  const large = `[${' '.repeat(17 * 1_048_576)}]`
+  const answer = await fetch(`${origin}/_control/pets`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: large,
+  }).catch(() => ({ status: 413 }))
+  assert.equal(answer.status, 413)
+  assert.deepEqual(await get('digest'), before)
+})
+
+test('control - it costs no quota, and the API beside it does not change', async t => {
+  const { get, url } = await served(t)
+  for (let count = 0; count < 100; count++) await get('health')
+  const answer = await fetch(`${url}/pets`, { headers: FREE })
+  assert.equal(answer.headers.get('x-ratelimit-remaining'), '59')
+  assert.equal((await get('requests')).requests.length, 1)
+  const large = await fetch(`${url}/pets`, {
+    method: 'POST',
+    headers: { ...FREE, 'content-type': 'application/json' },
+    body: `{"name":"${'a'.repeat(1_048_576)}","categoryId":1}`,
+  })
+  assert.equal(large.status, 413)
+})
+
+test('worlds - two hundred at once over one port see nothing of each other', async t => {
+  const { send, origin } = await served(t)
+  const worlds = await Promise.all(
+    Array.from({ length: 200 }, async () => (await send('POST', 'worlds'))[1]),
+  )
+  assert.equal(new Set(worlds.map(({ id }) => id)).size, 200)
+  await Promise.all(
+    worlds.map(async ({ id, baseUrl, controlUrl, apiKeys }, at) => {
+      const headers = {
+        authorization: `Bearer ${apiKeys.free}`,
+        'content-type': 'application/json',
+      }
+      const body = JSON.stringify({ name: id, categoryId: at })
+      for (let count = 0; count <= at % 5; count++)
+        await fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })
+      await command('POST', `${controlUrl}/clock`, { advance: `${at}s` })
+    }),
+  )
+  await Promise.all(
+    worlds.map(async ({ id, baseUrl, controlUrl, apiKeys }, at) => {
+      const answer = await fetch(`${baseUrl}/pets`, {
+        headers: { authorization: `Bearer ${apiKeys.free}` },
+      })
+      const pets = (await answer.json()) as { id: number; name: string }[]
+      assert.deepEqual(
+        pets.map(({ name }) => name),
+        Array((at % 5) + 1).fill(id),
+      )
+      const [, clock] = await command('GET', `${controlUrl}/clock`)
+      assert.equal(clock.now, T0 + at * 1000)
+      const [, journal] = await command('GET', `${controlUrl}/requests`)
+      assert.equal(journal.requests.length, (at % 5) + 2)
+      const other = worlds[(at + 1) % 200]
+      const stranger = await fetch(`${other.baseUrl}/pets`, {
+        headers: { authorization: `Bearer ${apiKeys.free}` },
+      })
+      assert.equal(stranger.status, 401)
+    }),
+  )
+  assert.equal((await fetch(`${origin}/v1/pets`, { headers: FREE })).status, 200)
+  for (const { id } of worlds) assert.equal((await send('DELETE', `worlds/${id}`))[0], 204)
+  assert.equal((await fetch(`${worlds[0].baseUrl}/pets`)).status, 404)
+})
+
+test('worlds - are bounded, have no worlds of their own, and an unknown one is 404', async t => {
+  const { send, origin, url } = await served(t)
+  const [, { controlUrl, baseUrl, apiKeys }] = await send('POST', 'worlds')
+  assert.equal((await command('POST', `${controlUrl}/worlds`))[0], 404)
+  assert.equal(
+    (
+      await fetch(`${baseUrl}/pets/1`, { headers: { authorization: `Bearer ${apiKeys.pro}` } })
+    ).headers.get('link'),
+    '</worlds/w1/v1/pets>; rel="successor-version"',
+  )
+  for (const path of [
+    '/worlds/w99/v1/pets',
+    '/worlds/w99/_control/health',
+    '/worlds/',
+    '/worlds/constructor/v1',
+  ]) {
+    const answer = await fetch(origin + path)
+    assert.equal(answer.status, 404, path)
+    assert.equal(((await answer.json()) as { code: string }).code, 'not_found')
+  }
+  for (let count = 1; count < 1_000; count++) await send('POST', 'worlds')
+  const [status, { message }] = await send('POST', 'worlds')
+  assert.equal(status, 409)
+  assert.match(message, /There are 1000 worlds/)
+  assert.equal((await send('DELETE', 'worlds/w7'))[0], 204)
+  assert.equal((await send('POST', 'worlds'))[1].id, 'w1001')
+  assert.equal((await fetch(`${url}/pets`, { headers: FREE })).status, 200)
+})
+
+test('control - the escalation of a ban is rehearsed over HTTP with curl alone', async t => {
+  const { origin, url } = await served(t)
+  const curl = async (...words: string[]) =>
+    (await promisify(execFile)('curl', ['-s', ...words])).stdout
+  try {
+    await curl('--version')
+  } catch {
+    t.skip('there is no curl')
+    return
+  }
+  // rate-limit.md K1 to K8: instant, then Reset and Retry-After of the last of 91 requests.
+  const rows = [
+    [0, 300, 300],
+    [300_000, 900, 600],
+    [900_000, 2_100, 1_200],
+    [2_100_000, 4_500, 2_400],
+    [4_500_000, 8_100, 3_600],
+    [8_100_000, 11_700, 3_600],
+    [98_099_999, 101_700, 3_601],
+    [188_100_000, 188_400, 300],
+  ] as const
+  for (const [at, reset, retryAfter] of rows) {
+    const json = ['-H', 'Content-Type: application/json']
+    await curl(...json, '-d', `{"set":${T0 + at}}`, `${origin}/_control/clock`)
+    const shown = '%{http_code} %header{x-ratelimit-reset} %header{retry-after}\\n'
+    const lines = await curl(
+      '-o',
+      '/dev/null',
+      '-w',
+      shown,
+      '-H',
+      'Authorization: Bearer demo-free',
+      `${url}/pets?n=[1-91]`,
+    )
+    assert.equal(
+      lines.trim().split('\n').at(-1),
+      `429 ${T0 / 1000 + reset} ${retryAfter}`,
+      `at ${at}`,
+    )
+  }
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: the shapes are what the tests are about
+type Answer = [status: number, body: any]
+
+async function command(method: string, url: string, body?: unknown): Promise<Answer> {
+  const answer = await fetch(url, {
+    method,
+    ...(method !== 'GET' && { headers: { 'content-type': 'application/json' } }),
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const content = await answer.text()
+  return [answer.status, content === '' ? undefined : JSON.parse(content)]
+}
+
+async function served(t: TestContext, options: TestDoubleOptions = {}) {
+  const double = createTestDouble({ control: true, ...options })
+  const { origin, url, port } = await double.listen()
+  t.after(double.close)
+  const send = (method: string, path: string, body?: unknown) =>
+    command(method, `${origin}/_control/${path}`, body)
+  const get = async (path: string) => (await send('GET', path))[1]
+  return { origin, url, port, send, get }
+}
