@@ -23,10 +23,16 @@ const FLAGS = {
   'no-cors': { help: 'no CORS headers' },
   pagination: { help: '?after=<id> and Link: rel="next" on lists' },
   delay: { value: 'ms', help: 'wait before every answer' },
+  control: { help: 'commands for tests below /_control: reset, clock, faults, report' },
+  clock: {
+    value: 'instant',
+    help: 'a clock that stands still at this ISO instant, with --control',
+  },
   'staging-port': { value: 'n', help: 'a second, separate store on this port' },
   log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
   quiet: { short: 'q', help: 'no banner and no request log' },
   json: { help: 'print one line of JSON on stdout when ready' },
+  strict: { help: 'exec: exit with 1 when the client broke a rule' },
   help: { short: 'h', help: 'print this' },
   version: { short: 'v', help: 'print the version' },
 } as const satisfies Record<string, Flag>
@@ -38,12 +44,22 @@ type Taking = {
 
 export type Flags = { readonly [name in Name]?: name extends Taking ? string : boolean }
 
-export const COMMANDS = ['serve', 'openapi'] as const
+export const COMMANDS = ['serve', 'exec', 'openapi'] as const
 export type Command = (typeof COMMANDS)[number]
 
+export interface CommandLine {
+  readonly command: Command
+  readonly flags: Flags
+  /** What stands after `--`. */
+  readonly rest: readonly string[]
+}
+
 /** @throws UsageError naming what was typed and what would be right */
-export function parseCommandLine(words: readonly string[]): { command: Command; flags: Flags } {
-  const { tokens } = parseArgs({ args: [...words], options: OPTIONS, strict: false, tokens: true })
+export function parseCommandLine(words: readonly string[]): CommandLine {
+  const end = words.indexOf('--')
+  const args = end < 0 ? [...words] : words.slice(0, end)
+  const rest = end < 0 ? [] : words.slice(end + 1)
+  const { tokens } = parseArgs({ args, options: OPTIONS, strict: false, tokens: true })
   const flags: Record<string, string | boolean> = {}
   let command: Command | undefined
   for (const token of tokens) {
@@ -59,13 +75,29 @@ export function parseCommandLine(words: readonly string[]): { command: Command; 
       flags[name] = value ?? true
     } else if (token.kind === 'positional') {
       const word = token.value as Command
+      if (command === 'exec') throw new UsageError(`exec needs -- before its command: -- ${word}`)
       if (command || !COMMANDS.includes(word)) {
         throw new UsageError(`Unknown command '${word}'; commands are ${COMMANDS.join(', ')}`)
       }
       command = word
     }
   }
-  return { command: command ?? 'serve', flags }
+  const parsed: CommandLine = { command: command ?? 'serve', flags, rest }
+  checkFit(parsed)
+  return parsed
+}
+
+/** What `exec` decides by itself. */
+const NOT_FOR_EXEC = ['port', 'host', 'store', 'staging-port', 'log', 'quiet', 'json'] as const
+
+function checkFit({ command, flags, rest }: CommandLine): void {
+  const unfit = command === 'exec' ? NOT_FOR_EXEC : (['strict'] as const)
+  const given = unfit.find(name => flags[name] !== undefined)
+  if (given) throw new UsageError(`--${given} does not go with ${command}`)
+  const [word] = rest
+  if (command !== 'exec' && word !== undefined) {
+    throw new UsageError(`-- does not go with ${command}; to run a command: exec -- ${word}`)
+  }
 }
 
 /** The number of a flag; undefined when it is not given. @throws UsageError */
@@ -82,6 +114,8 @@ export function helpText(): string {
     return `  ${`${short}--${name}${flag.value ? ` <${flag.value}>` : ''}`.padEnd(28)} ${flag.help}`
   })
   return `Usage: animal-adoption-store [serve] [options]   serve the API on this machine
+       animal-adoption-store exec [options] -- <command>
+                                                 run a command with a store of its own
        animal-adoption-store openapi             print its OpenAPI 3.1 description
 
 ${rows.join('\n')}

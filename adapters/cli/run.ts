@@ -12,10 +12,11 @@ import { version } from './version.js'
 export async function run(words: readonly string[]): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
   try {
-    const { command, flags } = parseCommandLine(words)
+    const { command, flags, rest } = parseCommandLine(words)
     if (flags.help) process.stdout.write(helpText())
     else if (flags.version) process.stdout.write(`${version()}\n`)
     else if (command === 'openapi') await printOpenApi(flags)
+    else if (command === 'exec') await runExec(flags, rest)
     else stopOnSignal(await serve(flags))
   } catch (error) {
     fail(error)
@@ -25,6 +26,11 @@ export async function run(words: readonly string[]): Promise<void> {
 async function printOpenApi({ pagination }: Flags): Promise<void> {
   const { openApiDocument } = await import('../../src/openapi.js')
   process.stdout.write(`${JSON.stringify(await openApiDocument({ pagination }), null, 2)}\n`)
+}
+
+async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
+  const { exec } = await import('./exec.js')
+  process.exitCode = await exec(flags, words)
 }
 
 function stopOnSignal(stop: () => Promise<void>): void {

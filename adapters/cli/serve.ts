@@ -1,22 +1,17 @@
 import type { ApiHandler } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import { PLANS, type Plan, type Policy } from '../../src/plans.js'
-import type { PetStorage } from '../../src/ports.js'
-import { createStore } from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import { withDocs } from '../docs.js'
 import { type HttpServer, listen } from '../http/index.js'
-import { memoryStorage } from '../memory.js'
 import { banner, type Ready } from './banner.js'
-import { demoAnimals } from './demo.js'
-import { readKeys, readSeed } from './files.js'
+import { isControlled, openEnvironment } from './environment.js'
+import { readKeys } from './files.js'
 import { type Flags, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 import { UsageError } from './usage-error.js'
 import { version } from './version.js'
-
-const LONGEST_DELAY = 600_000
 
 /**
  * Starts what the flags ask for, says so on stdout, and gives the way to stop it.
@@ -40,7 +35,6 @@ export async function serve(flags: Flags): Promise<() => Promise<void>> {
 async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void> {
   const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
-  const delay = wholeNumber(flags, 'delay', LONGEST_DELAY) ?? 0
   const log = logFormat(flags)
   const host = hostOf(flags)
   const store = flags.store ?? 'memory:'
@@ -56,7 +50,7 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
     apiKeys: flags.keys === undefined ? firstKeys(DEMO_KEYS) : {},
     store,
     animals: production.animals,
-    control: null,
+    control: isControlled(flags) ? `${production.server.origin}/_control` : null,
     pid: process.pid,
     ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
   }
@@ -68,19 +62,14 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
   }
 
   async function open(name: string, port: number, stagingBaseUrl?: string): Promise<Opened> {
-    const storage = await openStorage(name, stops)
-    const { animals, from } = await seedIfEmpty(storage, flags)
-    const api = createStore({
-      storage,
-      apiKeys,
-      rateLimit: !flags['no-rate-limit'],
-      cors: !flags['no-cors'],
-      pagination: flags.pagination ?? false,
-    })
-    const logged = withRequestLog(withDelay(api, delay), log, Date.now, writeLogLine)
+    const environment = await openEnvironment(flags, name, apiKeys, stops)
+    const { handler, clock, double, animals, from } = environment
+    const logged = withRequestLog(handler, log, clock, writeLogLine)
     const documented = withDocs(logged, { pagination: flags.pagination, stagingBaseUrl })
     const server = await listenOn(withHealth(documented, version()), host, port)
     stops.push(server.close)
+    // First of all: who waits on a clock that stands still would never be answered.
+    if (double) stops.push(double.close)
     return { server, animals, from }
   }
 }
@@ -102,8 +91,13 @@ function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan,
 }
 
 /** The demo keys are known to everyone: with them nothing but this machine may reach the server. */
-function hostOf({ host = '127.0.0.1', keys }: Flags): string {
-  if (keys !== undefined || /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) return host
+function hostOf(flags: Flags): string {
+  const { host = '127.0.0.1', keys } = flags
+  if (/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) return host
+  if (isControlled(flags)) {
+    throw new UsageError(`--host ${host} would let others use --control; use 127.0.0.1`)
+  }
+  if (keys !== undefined) return host
   throw new UsageError(
     `--host ${host} would show the demo keys to others; add --keys <file.json>, or use 127.0.0.1`,
   )
@@ -113,30 +107,6 @@ function logFormat({ log = 'pretty', quiet }: Flags): LogFormat {
   const format = LOG_FORMATS.find(known => known === log)
   if (!format) throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${log}'`)
   return quiet ? 'silent' : format
-}
-
-async function openStorage(name: string, stops: (() => Promise<void>)[]): Promise<PetStorage> {
-  if (name === 'memory:') return memoryStorage()
-  if (!name.endsWith('.json')) {
-    throw new UsageError(`--store takes memory: or a file that ends with .json, got '${name}'`)
-  }
-  const { jsonFileStorage } = await import('../json-file/index.js')
-  const storage = await jsonFileStorage(name)
-  stops.push(storage.close)
-  return storage
-}
-
-async function seedIfEmpty(
-  storage: PetStorage,
-  flags: Flags,
-): Promise<{ animals: number; from: string }> {
-  const seed = flags.seed === undefined ? undefined : await readSeed(flags.seed)
-  const { pets, nextId } = await storage.dump()
-  if (pets.length > 0 || nextId > 1) return { animals: pets.length, from: 'as stored' }
-  if (flags.empty && !seed) return { animals: 0, from: 'as asked for' }
-  const animals = seed ?? demoAnimals()
-  await storage.restore(animals)
-  return { animals: animals.pets.length, from: seed ? `from ${flags.seed}` : 'invented for a demo' }
 }
 
 async function listenOn(handler: ApiHandler, host: string, port: number): Promise<HttpServer> {
@@ -154,17 +124,6 @@ const LISTEN_FIXES = new Map<string, (host: string, port: number) => string>([
   ['EADDRNOTAVAIL', host => `${host} is no address of this machine; use --host 127.0.0.1`],
   ['ENOTFOUND', host => `${host} is no known host; use --host 127.0.0.1`],
 ])
-
-function withDelay(handler: ApiHandler, ms: number): ApiHandler {
-  if (ms === 0) return handler
-  return {
-    ...handler,
-    async handle(request) {
-      await new Promise(resolve => setTimeout(resolve, ms))
-      return handler.handle(request)
-    },
-  }
-}
 
 function writeLogLine(line: string): void {
   process.stderr.write(`${line}\n`)

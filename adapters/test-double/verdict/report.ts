@@ -35,7 +35,8 @@ export function reportOn({ exchanges, dropped }: JournalState): Report {
 
 /** The report for people. */
 export function reportText({ requests, dropped, findings }: Report): string {
-  const seen = `${requests} requests${dropped > 0 ? ` (${dropped} before them are forgotten)` : ''}`
+  const count = requests === 1 ? '1 request' : `${requests} requests`
+  const seen = `${count}${dropped > 0 ? ` (${dropped} before them are forgotten)` : ''}`
   if (findings.length === 0) return `Verdict: nothing wrong in ${seen}.\n`
   const rows = findings.map(({ rule, key, iso, seen, mend }) =>
     [
@@ -44,8 +45,8 @@ export function reportText({ requests, dropped, findings }: Report): string {
       `    mend: ${mend}`,
     ].join('\n'),
   )
-  const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`
-  return `Verdict: ${count} in ${seen}.\n${rows.join('\n')}\n`
+  const found = findings.length === 1 ? '1 finding' : `${findings.length} findings`
+  return `Verdict: ${found} in ${seen}.\n${rows.join('\n')}\n`
 }
 
 /** Clients with one key that say by their User-Agent that they are not the same. */

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../adapters/cli/main.js', import.meta.url))
+const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
+  const get = async path => (await fetch(url + path, { headers: { authorization: 'Bearer ' + key } })).status;`
+
+test('exec - the command finds a store of its own, and a verdict follows', async () => {
+  const script = `${GET} console.log(await get('/pets'), (await (await fetch(control + '/clock')).json()).frozen)`
+  const { code, stdout, stderr } = await exec([], node(script))
+  assert.deepEqual(
+    [code, stdout, stderr],
+    [0, '200 false\n', 'Verdict: nothing wrong in 1 request.\n'],
+  )
+})
+
+test('exec - two at a time have two stores', async () => {
+  const script = `${GET} console.log(url)`
+  const [one, other] = await Promise.all([exec([], node(script)), exec([], node(script))])
+  assert.notEqual(one.stdout, other.stdout)
+})
+
+test('exec - gives the exit code of the command, and with --strict 1 for a broken rule', async () => {
+  const bad = `${GET} await get('/pets/1')`
+  assert.equal((await exec([], node('process.exit(7)'))).code, 7)
+  assert.equal((await exec([], node(bad))).code, 0)
+  const strict = await exec(['--strict'], node(bad))
+  assert.equal(strict.code, 1)
+  assert.match(
+    strict.stderr,
+    /deprecated\.called \(key demo-free, first at .*\n.*seen: .*\n.*mend: /,
+  )
+  assert.equal((await exec(['--strict'], node(`${GET} await get('/pets')`))).code, 0)
+  assert.equal((await exec(['--strict'], node(`${bad}; process.exit(7)`))).code, 7)
+})
+
+test('exec - hands signals on, and tells by which one the command ended', async () => {
+  const script = `process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1e6); console.log('up')`
+  const child = spawn(process.execPath, [MAIN, 'exec', '--', ...node(script)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  await once(child.stdout, 'data')
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [9, null])
+  assert.equal((await exec([], node(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
+})
+
+test('exec - takes the options of the store, and refuses those of the server', async () => {
+  const script = `${GET} const { iso } = await (await fetch(control + '/clock')).json()
+    console.log(iso, await (await fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })).text())`
+  const { stdout } = await exec(['--clock', '2030-01-01', '--empty'], node(script))
+  assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
+  const cases: [flags: string[], command: string[], line: RegExp][] = [
+    [['--port', '1'], ['true'], /--port does not go with exec/],
+    [['--clock', 'noon'], ['true'], /--clock: Expected an instant/],
+    [[], ['no-such-command'], /exec cannot run no-such-command: ENOENT/],
+    [[], [], /exec needs a command/],
+  ]
+  for (const [flags, command, line] of cases) {
+    const { code, stderr } = await exec(flags, command)
+    assert.equal(code, 2)
+    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.match(stderr, line)
+  }
+})
+
+test('exec - a client in Python that waits as it is told, and one that does not', async t => {
+  if (spawnSync('python3', ['--version']).error) {
+    t.skip('there is no python3')
+    return
+  }
+  const polite = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON, 'wait'])
+  assert.deepEqual(
+    [polite.code, polite.stdout, polite.stderr],
+    [0, '62\n', 'Verdict: nothing wrong in 63 requests.\n'],
+  )
+  const rude = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON])
+  assert.match(
+    rude.stderr,
+    /^Verdict: 1 finding in 6\d requests\.\n {2}retry-after\.early \(key demo-free/,
+  )
+})
+
+test('serve - with --control everything is commanded over HTTP, with --clock time as well', async t => {
+  const server = spawn(
+    process.execPath,
+    [MAIN, '-p', '0', '--json', '-q', '--clock', '2030-12-04', '--delay', '1000'],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  t.after(() => server.kill('SIGKILL'))
+  const [line] = await once(server.stdout, 'data')
+  const { baseUrl, control, apiKeys } = JSON.parse(String(line))
+  const command = async (method: string, path: string, body?: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+    return (await fetch(`${control}/${path}`, init)).json() as Promise<Record<string, unknown>>
+  }
+  const headers = { authorization: `Bearer ${apiKeys.pro}` }
+  const late = fetch(`${baseUrl}/pets/1`, { headers })
+  while (((await command('GET', 'requests'))['requests'] as unknown[]).length === 0);
+  await command('POST', 'clock', { advance: '1d' })
+  assert.equal((await late).status, 410)
+  const faults = [{ kind: 'delay', ms: 1000, times: 'always', left: 'always' }]
+  assert.deepEqual(await command('GET', 'faults'), { faults })
+  const { digest } = await command('POST', 'reset')
+  assert.deepEqual(await command('GET', 'digest'), { digest })
+  assert.deepEqual(await command('GET', 'faults'), { faults })
+  const waiting = fetch(`${baseUrl}/pets`, { headers })
+  while (((await command('GET', 'requests'))['requests'] as unknown[]).length === 0);
+  server.kill('SIGTERM')
+  assert.equal(((await (await waiting).json()) as unknown[]).length, 20)
+  assert.deepEqual(await once(server, 'exit'), [0, null])
+})
+
+test('serve - what --control could hurt is refused', async () => {
+  const cases: [words: string[], line: RegExp][] = [
+    [['--control', '--store', 'pets.json'], /--control could reset pets\.json/],
+    [
+      ['--control', '--host', '0.0.0.0', '--keys', 'keys.json'],
+      /--host 0\.0\.0\.0 would let others use --control/,
+    ],
+    [['--clock', '2030-01-01T00:00:00'], /--clock: Expected an instant/],
+    [['--strict'], /--strict does not go with serve/],
+  ]
+  for (const [words, line] of cases) {
+    const { code, stderr } = await main(['-p', '0', ...words])
+    assert.equal(code, 2)
+    assert.match(stderr, line)
+  }
+})
+
+/** Lists the animals 62 times; the clock is advanced instead of waiting. */
+const PYTHON = `
+import json, os, sys, urllib.error, urllib.request
+base, key, control = (os.environ['ADOPTION_STORE_' + name] for name in ('BASE_URL', 'API_KEY', 'CONTROL_URL'))
+def send(url, headers, body=None):
+    return urllib.request.urlopen(urllib.request.Request(url, body, headers))
+def wait(seconds):
+    body = json.dumps({'advance': seconds * 1000}).encode()
+    send(control + '/clock', {'Content-Type': 'application/json'}, body).read()
+done = tries = 0
+while done < 62 and tries < 66:
+    tries += 1
+    try:
+        send(base + '/pets', {'Authorization': 'Bearer ' + key}).read()
+        done += 1
+    except urllib.error.HTTPError as error:
+        error.read()
+        if 'wait' in sys.argv: wait(int(error.headers['Retry-After']))
+print(done)
+`
+
+function node(script: string): string[] {
+  return [process.execPath, '--input-type=module', '-e', script]
+}
+
+function exec(flags: string[], command: string[]) {
+  return main(['exec', ...flags, ...(command.length > 0 ? ['--', ...command] : [])])
+}
+
+async function main(words: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const streams = Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await once(child, 'exit')
+  const [stdout, stderr] = await streams
+  return { code, stdout, stderr }
+}
