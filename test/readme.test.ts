@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Every code block of the README is run as it stands. Its words after the fence say how: `js` as a
- * module, `js test` by the test runner, `sh` by a shell, `sh server` by a shell with a server beside
- * it. Blocks of one's set-up (`npm install && …`) are what CI and this very run are.
+ * module, `js test` by the test runner, `sh` by a shell, `js server` and `sh server` with a server
+ * beside it. Blocks of one's set-up (`npm install && …`) are what CI and this very run are.
  */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAIN = join(ROOT, 'dist/adapters/cli/main.js')
@@ -37,6 +37,7 @@ for (const { line, how, code } of codeBlocks(readFileSync(join(ROOT, 'README.md'
   const title = `readme - the ${how} block at line ${line} runs`
   if (how === 'js') test(title, () => runModule(line, code))
   else if (how === 'js test') test(title, () => runModule(line, code, '--test'))
+  else if (how === 'js server') test(title, t => runModuleBesideServer(t, line, code))
   else if (how === 'sh server') test(title, t => runBesideServer(t, code))
   else if (how === 'sh' && SETUP.includes(code.trim())) test(title, () => assertScript(code))
   else if (how === 'sh') test(title, async t => void (await runShell(t, code)))
@@ -72,16 +73,24 @@ async function runShell(t: TestContext, code: string): Promise<string> {
   return succeeds('/bin/sh', ['-c', script], mkdtempSync(join(commands, 'run-')))
 }
 
+async function runModuleBesideServer(t: TestContext, line: number, code: string): Promise<void> {
+  await runModule(line, await besideServer(t, code))
+}
+
 async function runBesideServer(t: TestContext, code: string): Promise<void> {
+  const output = await runShell(t, await besideServer(t, code))
+  for (const [answer, status] of output.matchAll(/^HTTP\/1\.1 (\d+).*$/gm)) {
+    assert.ok(Number(status) < 400, answer)
+  }
+}
+
+/** The code with the address of a server that runs until the test ends. */
+async function besideServer(t: TestContext, code: string): Promise<string> {
   const flags = ['--port', '0', '--json', '-q', ...(code.includes('_control') ? ['--control'] : [])]
   const server = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => server.kill('SIGKILL'))
   const [ready] = await once(server.stdout, 'data')
-  const { host } = new URL(JSON.parse(String(ready)).origin)
-  const output = await runShell(t, code.replaceAll('127.0.0.1:4280', host))
-  for (const [answer, status] of output.matchAll(/^HTTP\/1\.1 (\d+).*$/gm)) {
-    assert.ok(Number(status) < 400, answer)
-  }
+  return code.replaceAll('127.0.0.1:4280', new URL(JSON.parse(String(ready)).origin).host)
 }
 
 function assertScript(code: string): void {
