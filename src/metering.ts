@@ -2,7 +2,7 @@ import type { ApiKeys, KnownKey } from './api-keys.js'
 import { rateLimited, rateLimitOf, unauthorized } from './errors.js'
 import type { Emit } from './events.js'
 import type { Policy } from './plans.js'
-import type { Clock, RateLimitStore } from './ports.js'
+import type { RateLimitStore } from './ports.js'
 import type { Decision } from './rate-limit.js'
 import { createRateLimitTable } from './rate-limit-table.js'
 
@@ -11,7 +11,6 @@ export interface MeterOptions {
   /** Undefined: nothing is counted. */
   readonly rateLimits: RateLimitStore | undefined
   readonly anonymous: Policy
-  readonly clock: Clock
   readonly emit: Emit
 }
 
@@ -21,6 +20,8 @@ export interface Visit {
   readonly token: string | undefined
   /** The caller's address; requests of this process itself have none. */
   readonly client: string | undefined
+  /** When, in ms since the epoch: the one instant that all of an answer goes by. */
+  now: number
   key?: KnownKey
   decision?: Decision
 }
@@ -39,7 +40,7 @@ export interface Meter {
 }
 
 export function createMeter(options: MeterOptions): Meter {
-  const { apiKeys, rateLimits, anonymous, clock, emit } = options
+  const { apiKeys, rateLimits, anonymous, emit } = options
   let insurance: RateLimitStore | undefined
 
   return {
@@ -48,7 +49,7 @@ export function createMeter(options: MeterOptions): Meter {
       if (key) visit.key = key
       if (!rateLimits) return
       const partition = key ? key.id : `addr:${visit.client ?? 'local'}`
-      const outcome = consume(rateLimits, partition, key ? key.policy : anonymous)
+      const outcome = consume(rateLimits, partition, key ? key.policy : anonymous, visit.now)
       const decision = 'then' in outcome ? await outcome : outcome
       visit.decision = decision
       if (decision.code === undefined) return
@@ -64,8 +65,8 @@ export function createMeter(options: MeterOptions): Meter {
     limits: RateLimitStore,
     partition: string,
     policy: Policy,
+    now: number,
   ): Decision | Promise<Decision> {
-    const now = clock()
     try {
       const outcome = limits.consume(partition, policy, now)
       if (!('then' in outcome)) return outcome

@@ -59,17 +59,21 @@ export function createProtocol(options: ProtocolOptions): ApiHandler {
         operation: route?.operation,
         token: bearerToken(request.headers['authorization']),
         client: request.client,
+        now: Number.NaN,
       }
+      let outcome: Answer
       try {
-        return respond(exchange, await answer(exchange, route))
+        outcome = await answer(exchange, route)
       } catch (thrown) {
-        return respond(exchange, failure(toApiError(thrown)))
+        outcome = failure(toApiError(thrown))
       }
+      return respond(exchange, outcome)
     },
   }
 
   async function answer(exchange: Exchange, route: Route | undefined): Promise<Answer> {
     const { request } = exchange
+    exchange.now = clock()
     if (!route) throw notFound(`The API is served below ${basePath}.`)
     if (cors && !request.refusal && isPreflight(request))
       return { status: 204, headers: headers.preflight }
@@ -108,10 +112,10 @@ export function createProtocol(options: ProtocolOptions): ApiHandler {
   }
 
   function respond(exchange: Exchange, { status, content, headers: own }: Answer): ApiResponse {
-    const { request, operation, decision, key } = exchange
+    const { request, operation, decision, key, now } = exchange
     return {
       status,
-      headers: headers.of({ now: clock(), bytes: content?.bytes, decision, operation, own }),
+      headers: headers.of({ now, bytes: content?.bytes, decision, operation, own }),
       body: content === undefined || request.method === 'HEAD' ? '' : content.text,
       about: { operation, key: key && { id: key.id, plan: key.plan } },
     }

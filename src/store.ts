@@ -81,7 +81,7 @@ export function createStore(options: StoreOptions): Store {
   const { events, emit } = createEvents()
   const apiKeys = createApiKeys(checked.apiKeys, plans)
   const rateLimits = checked.rateLimit ? checked.rateLimits : undefined
-  const meter = createMeter({ apiKeys, rateLimits, anonymous: plans.anonymous, clock, emit })
+  const meter = createMeter({ apiKeys, rateLimits, anonymous: plans.anonymous, emit })
   const pets = createPets({ ...checked, onCreated: pet => emit('pet.created', { pet }) })
   const protocol = createProtocol({ ...checked, pets, meter })
 
@@ -93,7 +93,7 @@ export function createStore(options: StoreOptions): Store {
     forKey(apiKey) {
       let last: Visit | undefined
       const admitted = async <T>(operation: () => Promise<T>): Promise<T> => {
-        last = { token: apiKey, client: undefined }
+        last = { token: apiKey, client: undefined, now: clock() }
         await meter.count(last)
         meter.authenticate(last)
         return operation()

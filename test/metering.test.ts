@@ -63,6 +63,18 @@ test('limits.apply - a clock that tells no time is a fault of the host, answered
   assert.equal(headers['date'], undefined)
 })
 
+test('limits.apply - a clock that throws is a fault of the host as well, and no rejection', async () => {
+  const store = open({
+    clock: () => {
+      throw new Error('no battery')
+    },
+  })
+  const answer = await store.handle({ method: 'GET', path: '/v1/pets', query: '', headers: {} })
+  assert.equal(answer.status, 500)
+  assert.equal(answer.headers['Date'], undefined)
+  assert.doesNotMatch(answer.body, /battery/)
+})
+
 test('limits.apply - off, nothing is counted and no answer tells a limit', async () => {
   const store = open({ rateLimit: false, standardHeaders: 'draft-10' })
   for (let n = 0; n < 200; n++) await list(store)
