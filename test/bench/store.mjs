@@ -3,15 +3,16 @@
  * and by a rare status, one animal by its id, a new animal. Every run is a fresh process.
  */
 import { readArguments } from './shared/arguments.mjs'
-import { result, stayOnOtherCores } from './shared/children.mjs'
+import { stayOnOtherCores } from './shared/children.mjs'
 import { printSurroundings, printTable } from './shared/report.mjs'
 import { figure, inRounds } from './shared/rounds.mjs'
-import { STORES } from './stores/index.mjs'
+import { measureStore, STORES } from './stores/index.mjs'
 
-const { rounds, only, sizes } = readArguments({
+const { rounds, only, sizes, seconds } = readArguments({
   rounds: 3,
   only: Object.keys(STORES),
   sizes: [1_000, 100_000, 1_000_000],
+  seconds: 120,
 })
 
 const OPERATIONS = {
@@ -24,9 +25,7 @@ const OPERATIONS = {
 stayOnOtherCores()
 printSurroundings(only.flatMap(name => STORES[name]))
 const runs = only.flatMap(name => sizes.map(size => `${name} ${size}`))
-const results = await inRounds(rounds, runs, run =>
-  result(['--expose-gc', '--max-old-space-size=8192', 'stores/measure.mjs', ...run.split(' ')]),
-)
+const results = await inRounds(rounds, runs, run => measureStore(...run.split(' '), seconds))
 for (const [operation, title] of Object.entries(OPERATIONS)) {
   const cell = (name, size) => figure(results.get(`${name} ${size}`).map(run => run[operation]))
   const columns = ['store', ...sizes.map(size => `N = ${size.toLocaleString('en')}`)]
@@ -36,3 +35,4 @@ for (const [operation, title] of Object.entries(OPERATIONS)) {
     only.map(name => [name, ...sizes.map(size => cell(name, size))]),
   )
 }
+console.log(`\nn/a: not built and measured within ${seconds} seconds.`)

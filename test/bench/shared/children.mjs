@@ -59,12 +59,19 @@ export async function startServer(args) {
   return { child, origin }
 }
 
-/** Runs a script to its end and gives the JSON value it printed. */
-export async function result(args) {
+/** The JSON value that a script prints; undefined when it takes longer than `seconds`. */
+export async function result(args, seconds = 600) {
   const child = startNode(args)
-  const value = await firstLine(child)
-  await stop(child)
-  return value
+  const timer = setTimeout(() => child.kill('SIGKILL'), seconds * 1000)
+  try {
+    return await firstLine(child)
+  } catch (error) {
+    if (child.signalCode === 'SIGKILL') return undefined
+    throw error
+  } finally {
+    clearTimeout(timer)
+    await stop(child)
+  }
 }
 
 export async function stop(child) {
