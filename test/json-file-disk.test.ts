@@ -47,6 +47,18 @@ test('json file - inserts that wait together share one write and one sync', asyn
   assert.equal(calls.filter(call => call === 'fdatasync').length, 1)
 })
 
+test('json file - callers that go on after a sync share the next one', async () => {
+  const { storage, calls } = await opened()
+  const caller = async (_: unknown, way: number) => {
+    for (let count = 0; count < 3; count++) {
+      await storage.insert(REX)
+      for (let step = 0; step < way; step++) await null
+    }
+  }
+  await Promise.all(Array.from({ length: 64 }, caller))
+  assert.equal(calls.filter(call => call === 'fdatasync').length, 3)
+})
+
 test('json file - reads wait for no disk, and show an insert when it is synced', async () => {
   const reached = gate()
   const release = gate()
@@ -99,6 +111,20 @@ test('json file - a journal that has outgrown the document is folded under load'
   assert.equal(await folded(), false)
   await storage.insert(large)
   assert.equal(await folded(), true)
+})
+
+test('json file - a fold that fails is not tried again until as much was inserted again', async () => {
+  const disk = faults()
+  const { storage, calls } = await opened({}, disk.before)
+  const folds = () => calls.filter(call => call === 'open pets.json.tmp').length
+  const large = { ...REX, name: 'x'.repeat(1_100_000) }
+  disk.fail('open pets.json.tmp', 'ENOSPC')
+  await storage.insert(large)
+  for (let count = 0; count < 10; count++) await storage.insert(REX)
+  assert.equal(folds(), 1)
+  await storage.insert(large)
+  await storage.insert(REX)
+  assert.equal(folds(), 2)
 })
 
 test('json file - the timer of the default keeps no process alive', async t => {
