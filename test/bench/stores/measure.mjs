@@ -2,6 +2,7 @@
  * `node --expose-gc stores/measure.mjs NAME COUNT`: opens one store with that many animals in a
  * process of its own, and prints what the operations take in ns and what an animal takes in bytes.
  */
+import { median } from '../shared/rounds.mjs'
 import { animal, animals, NEW_ANIMAL } from '../shared/workload.mjs'
 
 const [name, text] = process.argv.slice(2)
@@ -18,19 +19,19 @@ for (let at = 0; at < 30_000; at++) await small.create(NEW_ANIMAL)
 const ids = Array.from({ length: 1_024 }, (_, index) => 1 + ((index * 7_919) % count))
 const figures = {
   bytes,
-  common: await nanoseconds(() => store.list('available')),
-  rare: await nanoseconds(() => store.list('sold')),
-  get: await nanoseconds(turn => store.get(ids[turn % ids.length])),
-  create: await nanoseconds(() => store.create(NEW_ANIMAL), 10_000),
+  common: await nanoseconds(() => store.list('available'), { milliseconds: 40 }),
+  rare: await nanoseconds(() => store.list('sold'), { milliseconds: 40 }),
+  get: await nanoseconds(turn => store.get(ids[turn % ids.length]), { milliseconds: 40 }),
+  create: await nanoseconds(() => store.create(NEW_ANIMAL), { turns: 1_000 }),
 }
 await check()
 console.log(JSON.stringify(figures))
 
-/** Each call is awaited where it gives a promise; the time of the loop itself is in the figure. */
-async function nanoseconds(call, turns) {
-  if (turns === undefined) await run(call, { milliseconds: 100 })
-  const { taken, done } = await run(call, turns ? { turns } : { milliseconds: 300 })
-  return (taken / done) * 1e6
+/** The median of ten spans, each of some milliseconds or of so many turns; promises are awaited. */
+async function nanoseconds(call, span) {
+  const spans = []
+  for (let at = 0; at < 10; at++) spans.push(await run(call, span))
+  return median(spans)
 }
 
 async function run(call, { turns = Number.POSITIVE_INFINITY, milliseconds = 10_000 }) {
@@ -44,7 +45,7 @@ async function run(call, { turns = Number.POSITIVE_INFINITY, milliseconds = 10_0
     }
     taken = performance.now() - start
   }
-  return { taken, done }
+  return (taken / done) * 1e6
 }
 
 async function check() {
