@@ -233,6 +233,16 @@ for (const pid of [process.pid, process.ppid, 1]) {
   )
 }
 
+test('json file - what a process left that died on its way to the lock is removed', async () => {
+  const path = given('{"pets":[]}')
+  const dead = '2147483647-5-0123456789ab'
+  const [own] = await heldBy(path)
+  for (const name of [dead, own]) fs.mkdirSync(`${path}.lock.${name}`)
+  fs.writeFileSync(join(`${path}.lock.${dead}`, dead), '')
+  await (await open(path)).close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', `pets.json.lock.${own}`])
+})
+
 test('json file - of many that follow a dead process exactly one gets the file', async () => {
   for (let round = 0; round < 20; round++) {
     const path = given('{"pets":[]}')
@@ -289,6 +299,14 @@ function given(content: string | Uint8Array, lines?: readonly (string | Uint8Arr
     fs.writeFileSync(`${path}.journal`, Buffer.concat(ended))
   }
   return path
+}
+
+/** The entry of the lock while this process holds it. */
+async function heldBy(path: string): Promise<string[]> {
+  const storage = await open(path)
+  const entries = fs.readdirSync(`${path}.lock`)
+  await storage.close()
+  return entries
 }
 
 function deadLock(path: string, entry = '2147483647-5-0123456789ab'): void {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type Disk, isMissing } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 
@@ -31,6 +31,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const holder = await findHolder()
     if (holder === undefined ? await create() : await takeOver(holder)) {
+      await sweep().catch(() => {})
       return { isHeld, check, retake, release }
     }
   }
@@ -53,10 +54,23 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       await disk.rename(prepared, lock)
       return true
     } catch (error) {
-      await disk.unlink(join(prepared, own)).catch(() => {})
-      await disk.rmdir(prepared).catch(() => {})
+      await discard(own)
       if (OCCUPIED.has((error as NodeJS.ErrnoException).code)) return false
       throw error
+    }
+  }
+
+  async function discard(name: string): Promise<void> {
+    await disk.unlink(join(`${lock}.${name}`, name)).catch(() => {})
+    await disk.rmdir(`${lock}.${name}`).catch(() => {})
+  }
+
+  /** Removes what processes prepared that died before they had the lock. */
+  async function sweep(): Promise<void> {
+    const prefix = `${basename(lock)}.`
+    for (const name of await disk.readdir(dirname(lock))) {
+      const prepared = name.startsWith(prefix) ? name.slice(prefix.length) : ''
+      if (ENTRY.test(prepared) && !isAlive(prepared)) await discard(prepared)
     }
   }
 
