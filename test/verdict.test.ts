@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { createClient } from '../adapters/client/index.js'
 import {
   createTestDouble,
+  type Fault,
   RULES,
   reportText,
   type TestDouble,
@@ -171,6 +173,42 @@ for (const [behaviour, client] of Object.entries(GOOD_CLIENTS)) {
   })
 }
 
+for (const [circumstances, { clients = 1, faults = [] }] of Object.entries<Circumstances>({
+  'on its own': {},
+  'with a second one of its kind that shares its key': { clients: 2 },
+  'through 503 without a word about time': { faults: [{ kind: 'status', status: 503, times: 12 }] },
+  'through 429 of every kind': {
+    faults: [5, 0, null, { date: 20 }, { date: -20 }].map(retryAfter => {
+      return { kind: 'status', status: 429, retryAfter, times: 3 }
+    }),
+  },
+  'through lost answers': {
+    faults: (['reset', 'truncate', 'malformed'] as const).map(kind => ({ kind, times: 4 })),
+  },
+})) {
+  test(`verdict - nothing against the client of this package, ${circumstances}`, async () => {
+    for (let seed = 1; seed <= 3; seed++) {
+      const double = createTestDouble()
+      const random = seed === 1 ? () => 0 : chance(seed)
+      // Nothing is left, and the clients do not know it yet.
+      await useUp(double)
+      for (const fault of faults) double.faults.arm(fault)
+      const calls = Array.from({ length: clients }, async () => {
+        const client = politeClient(double, random)
+        const answers = Array.from({ length: 70 }, (_, at) =>
+          at % 5 === 0
+            ? client.createPet({ name: 'Ada', categoryId: at })
+            : client.listPets({ limit: (at % 3) + 1 }),
+        )
+        await Promise.allSettled(answers)
+      })
+      await Promise.all(calls)
+      assert.ok(double.requests({ status: 429 }).length > 0)
+      assert.deepEqual(double.report().findings, [], `seed ${seed}`)
+    }
+  })
+}
+
 test('verdict - two readings of Reset as a length: seconds, and ms', async () => {
   for (const unit of ['s', 'ms']) {
     const double = createTestDouble({ sunset: null })
@@ -205,7 +243,7 @@ test('verdict - over sockets: ten requests at once that are all refused are nobo
   }
 })
 
-test('verdict - curl in a loop is one client, and curl side by side is not', async t => {
+test('verdict - curl in a loop is seen as one client', async t => {
   await using double = createTestDouble()
   const { url } = await double.listen()
   const curl = async () => {
@@ -239,6 +277,36 @@ test('verdict - the report is text for people, and the same for the same journal
   await other.restore(await double.snapshot())
   assert.deepEqual(other.report(), double.report())
 })
+
+interface Circumstances {
+  readonly clients?: number
+  readonly faults?: readonly Fault[]
+}
+
+/** On the time of the double: its pauses move the clock as far as they end. */
+function politeClient(double: TestDouble, random: () => number) {
+  return createClient({
+    baseUrl: double.baseUrl,
+    apiKey: 'demo-free',
+    fetch: double.fetch,
+    clock: double.clock.now,
+    random,
+    async sleep(ms) {
+      const end = double.clock.now() + ms
+      await new Promise(resolve => setImmediate(resolve))
+      if (double.clock.now() < end) double.clock.set(Math.ceil(end))
+    },
+  })
+}
+
+/** The same numbers for the same seed (Park and Miller). */
+function chance(seed: number): () => number {
+  let state = seed * 7_919
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
 
 async function useUp(double: TestDouble): Promise<void> {
   for (let count = 0; count < 60; count++) await list(double)
