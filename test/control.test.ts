@@ -79,6 +79,7 @@ test('control - keys, requests, faults and the report', async t => {
   assert.equal((await get('requests?key=ci&status=429&operation=listPets')).requests.length, 3)
   assert.deepEqual((await get('requests')).dropped, 0)
   assert.equal((await send('GET', 'requests?state=1'))[0], 400)
+  assert.equal((await send('GET', 'requests?status=ok'))[0], 400)
   const report = await get('report')
   assert.deepEqual([report.ok, report.findings[0].rule], [false, 'retry-after.early'])
   const plain = await fetch(`${origin}/_control/report`, { headers: { accept: 'text/plain' } })

@@ -153,6 +153,8 @@ async function outcome(fault: Fault, socket: boolean): Promise<readonly unknown[
   if (fault.kind === 'hang') {
     await arrived(double)
     abort.abort(new Error('enough'))
+    const [{ status, answeredAt } = {}] = double.requests()
+    assert.deepEqual([status, answeredAt], [null, null])
   }
   const told = await call.then(
     async answer => [answer.status, await answer.text().catch(describe)],

@@ -4,11 +4,14 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createTestDouble, type TestDouble } from '../adapters/test-double/index.js'
+import { listen } from '../adapters/http/index.js'
+import { memoryStorage } from '../adapters/memory.js'
+import { createTestDouble, DEMO_KEYS, type TestDouble } from '../adapters/test-double/index.js'
 import type { ApiRequest } from '../src/api.js'
 import { ApiError } from '../src/errors.js'
 import { parseJson, toJson } from '../src/json.js'
 import { OptionError } from '../src/options.js'
+import { createStore } from '../src/store.js'
 
 const DOUBLE = new URL('../adapters/test-double/index.js', import.meta.url).href
 const FREE = { authorization: 'Bearer demo-free' }
@@ -37,6 +40,10 @@ test('test double - one script has one transcript: in process, through fetch and
   for (const door of [inProcess, throughFetch, throughFetch, overHttp, overHttp]) {
     assert.deepEqual(await transcript(door), first, door.name)
   }
+})
+
+test('test double - beside its faults it answers as a plain store does, byte by byte', async () => {
+  assert.deepEqual(await transcript(overHttp, false), await transcript(plainStore, false))
 })
 
 test('test double - after 5 December 2030 on its clock getPet is gone', async () => {
@@ -347,6 +354,16 @@ test('listen - with live sockets, a hanging call and a delayed one the process e
   assert.ok(Number(took) < 2_000, `${took} ms`)
 })
 
+test('clock - a delay on a running clock keeps no process alive', async () => {
+  const script = `
+    import { createTestDouble } from ${JSON.stringify(DOUBLE)}
+    const double = createTestDouble({ clock: 'running', faults: [{ kind: 'delay', ms: 60_000 }] })
+    void double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+    const start = performance.now()
+    process.on('exit', () => console.log(performance.now() - start < 30_000))`
+  assert.equal(await node(script, ''), 'true\n')
+})
+
 test('listen - await using closes it', async () => {
   let url: string
   {
@@ -381,6 +398,16 @@ const inProcess: Door = async double => ({
   close: double.close,
 })
 
+const plainStore: Door = async ({ clock }) => {
+  const storage = memoryStorage()
+  const options = { pagination: true, cors: true, clock: clock.now }
+  const server = await listen(createStore({ storage, apiKeys: DEMO_KEYS, ...options }), { port: 0 })
+  return {
+    send: (method, target, key, body) => fetch(`${server.url}/${target}`, init(method, key, body)),
+    close: server.close,
+  }
+}
+
 const throughFetch: Door = async double => ({
   send: (method, target, key, body) => double.fetch(target, init(method, key, body)),
   close: double.close,
@@ -399,7 +426,7 @@ function init(method: string, key: string, body: string | undefined): RequestIni
 }
 
 /** What a script with every kind of answer is told: status, headers in order, body. */
-async function transcript(door: Door): Promise<readonly string[]> {
+async function transcript(door: Door, faults = true): Promise<readonly string[]> {
   const double = createTestDouble({ pagination: true, cors: true })
   const { send, close } = await door(double)
   const told: string[] = []
@@ -408,8 +435,11 @@ async function transcript(door: Door): Promise<readonly string[]> {
     const fields = [...headers].filter(([name]) => name !== 'connection' && name !== 'keep-alive')
     told.push(JSON.stringify([status, fields, await (await answer).text()]))
   }
-  double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 30 }, operation: 'getPet' })
-  double.faults.arm({ kind: 'malformed', operation: 'getPet' })
+  if (faults) {
+    const operation = 'getPet'
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 30 }, operation })
+    double.faults.arm({ kind: 'malformed', operation })
+  }
   await tell(send('POST', 'pets', 'demo-free', toJson(ADA)))
   await tell(send('POST', 'pets', 'demo-free', '{"name":"Bo","categoryId":1.5}'))
   for (let count = 0; count < 3; count++) await tell(send('GET', 'pets/1', 'demo-free'))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { Agent, fetch as undiciFetch } from 'undici'
 import { createClient } from '../adapters/client/index.js'
 import {
   createTestDouble,
@@ -76,6 +77,18 @@ const GOOD_CLIENTS: Record<string, Client> = {
       if (headers.get('x-ratelimit-remaining') !== '0') continue
       double.clock.set(Number(headers.get('x-ratelimit-reset')) * 1000)
     }
+  },
+  async 'waits until Reset, although Retry-After ends a part of a second later'(double) {
+    double.clock.advance(500)
+    await useUp(double)
+    const { headers } = await list(double)
+    double.clock.set(Number(headers.get('x-ratelimit-reset')) * 1000)
+    for (let count = 0; count < 3; count++) assert.equal((await list(double)).status, 200)
+  },
+  async 'was never told, because the answers got lost'(double) {
+    await useUp(double)
+    double.faults.arm({ kind: 'reset', times: 4 })
+    for (let tries = 0; tries < 4; tries++) await list(double).catch(() => {})
   },
   async 'is told once too often with all it had under way'(double) {
     await useUp(double)
@@ -241,6 +254,18 @@ test('verdict - over sockets: ten requests at once that are all refused are nobo
     assert.equal(double.requests({ status: 429 }).length, 10)
     assert.deepEqual(rules(double), [], JSON.stringify(headers))
   }
+})
+
+test('verdict - over sockets: what waited for one of six connections is nobody’s fault either', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const dispatcher = new Agent({ connections: 6 })
+  await useUp(double)
+  const send = async () => (await undiciFetch(`${url}/pets`, { headers: FREE, dispatcher })).text()
+  await Promise.all(Array.from({ length: 18 }, send))
+  await dispatcher.close()
+  assert.equal(double.requests({ status: 429 }).length, 18)
+  assert.deepEqual(rules(double), [])
 })
 
 test('verdict - curl in a loop is seen as one client', async t => {

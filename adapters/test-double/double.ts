@@ -102,7 +102,7 @@ export function createDouble(
     digest: () => state.digest(),
     requests: filter => state.journal.list(filter),
     get dropped() {
-      return state.journal.dump().dropped
+      return state.journal.dropped
     },
     clearRequests: () => state.journal.clear(),
     report: () => reportOn(state.journal.dump()),
@@ -124,7 +124,8 @@ export function createDouble(
     let closing = false
     const server = await listen(
       {
-        ...handler,
+        basePath: handler.basePath,
+        maxBodyBytes: handler.maxBodyBytes,
         handle(request) {
           const answer = handler.handle(request)
           if (closing) state.clock.release()

@@ -15,7 +15,7 @@ export function createFetch(
   handle: (request: ConnectedRequest) => Promise<ApiResponse>,
   baseUrl: string,
 ): DoubleFetch {
-  const { origin, host } = new URL(baseUrl)
+  const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
 
   return {
@@ -33,7 +33,7 @@ export function createFetch(
         method,
         path: url.pathname,
         query: url.search.slice(1),
-        headers: { host, ...Object.fromEntries(request.headers) },
+        headers: Object.fromEntries(request.headers),
         body,
         connection,
       })

@@ -13,7 +13,6 @@ export interface ExchangeFilter {
 
 export interface JournalState {
   readonly exchanges: readonly Exchange[]
-  /** How many came to be forgotten because there were too many. */
   readonly dropped: number
 }
 
@@ -26,6 +25,8 @@ export interface Journal {
   ): Promise<ApiResponse>
   /** In the order of arrival. */
   list(filter?: ExchangeFilter): readonly Exchange[]
+  /** How many came to be forgotten because there were too many. */
+  readonly dropped: number
   clear(): void
   dump(): JournalState
 }
@@ -73,6 +74,9 @@ export function createJournal(
           (status === undefined || draft.status === status),
       )
       return found.map(draft => ({ ...draft }))
+    },
+    get dropped() {
+      return dropped
     },
     clear() {
       drafts.length = 0

@@ -96,6 +96,9 @@ function addKey({ double, body }: Call): Reply {
 
 function listRequests({ double, request }: Call): Reply {
   const { key, operation, status } = parameters(request.query, ['key', 'operation', 'status'])
+  if (status !== undefined && !/^\d{3}$/.test(status)) {
+    throw new OptionError(`Expected \`status\` to be three digits, got '${status.slice(0, 80)}'`)
+  }
   const filter = { key, operation, status: status === undefined ? undefined : Number(status) }
   return ok({ requests: double.requests(filter), dropped: double.dropped })
 }
