@@ -349,7 +349,8 @@ test('listen - with live sockets, a hanging call and a delayed one the process e
     console.log(await hung, (await late).status)`
   const [outcome, took] = (await node(script, '')).split('\n')
   assert.equal(outcome, 'UND_ERR_SOCKET 415')
-  // Idle sockets are kept for 5 s and the delay is longer: neither was waited for. How long it really
+  // Idle sockets are kept for 5 s and the delay is longer: neither was waited for. How long it
+  // really
   // takes is measured in test/bench/double.mjs.
   assert.ok(Number(took) < 2_000, `${took} ms`)
 })

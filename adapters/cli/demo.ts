@@ -1,7 +1,9 @@
 import type { PetSnapshot } from '../../src/ports.js'
 import type { PetStatus } from '../../src/specification.js'
 
-/** Category 1 dogs, 2 cats, 3 rabbits, 4 birds, 5 small rodents, 6 reptiles, 7 horses and donkeys. */
+/**
+ * Category 1 dogs, 2 cats, 3 rabbits, 4 birds, 5 small rodents, 6 reptiles, 7 horses and donkeys.
+ */
 const ANIMALS: readonly (readonly [name: string, categoryId: number, status: PetStatus])[] = [
   ['Biscuit', 1, 'available'],
   ['Miss Moneypenny', 2, 'available'],

@@ -4,7 +4,10 @@ import type { Clock } from '../../src/ports.js'
 export const LOG_FORMATS = ['pretty', 'json', 'silent'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** A line for each answer: method, path, status, plan and how long it took. No query, no header, no key. */
+/**
+ * A line for each answer: method, path, status, plan and how long it took. No query, no header, no
+ * key.
+ */
 export function withRequestLog(
   handler: ApiHandler,
   format: LogFormat,

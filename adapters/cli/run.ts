@@ -6,8 +6,8 @@ import { UsageError } from './usage-error.js'
 import { version } from './version.js'
 
 /**
- * The command line. Exit codes: 0 ok, 1 a failure while running, 2 something typed, or a file it names, is
- * not right. A failure is one line on stderr.
+ * The command line. Exit codes: 0 ok, 1 a failure while running, 2 something typed, or a file it
+ * names, is not right. A failure is one line on stderr.
  */
 export async function run(words: readonly string[]): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)

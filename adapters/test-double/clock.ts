@@ -1,12 +1,16 @@
 import { type Duration, durationOf, type Instant, instantOf } from './instants.js'
 
-/** A clock that a test commands. Frozen it reads no other clock; running it goes on in real time. */
+/**
+ * A clock that a test commands. Frozen it reads no other clock; running it goes on in real time.
+ */
 export interface VirtualClock {
   /** Ms since the Unix epoch. */
   now(): number
   /** Sets it, also back. @throws OptionError */
   set(instant: Instant): void
-  /** `advance('61s')`, `advance(61_000)`; ends the delays that are over by then. @throws OptionError */
+  /**
+   * `advance('61s')`, `advance(61_000)`; ends the delays that are over by then. @throws OptionError
+   */
   advance(duration: Duration): void
   freeze(): void
   /** Runs in real time from where it stands. */

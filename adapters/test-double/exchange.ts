@@ -37,7 +37,10 @@ export interface Exchange {
   readonly fault: FaultKind | null
   /** 1, 2, 3 … for the connections it came on; each call of a double's `fetch` is its own. */
   readonly connection: number | null
-  /** Whether its sender could have read every answer to this caller before: only then is it to blame. */
+  /**
+   * Whether its sender could have read every answer to this caller before: only then is it to
+   * blame.
+   */
   readonly sequential: boolean
 }
 

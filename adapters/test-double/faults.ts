@@ -10,8 +10,8 @@ export type Fault = FaultScope &
         readonly kind: 'status'
         readonly status: 429 | 500 | 503
         /**
-         * Seconds; `{ date: seconds }` for the HTTP-date so far from now, also in the past; null for
-         * none.
+         * Seconds; `{ date: seconds }` for the HTTP-date so far from now, also in the past; null
+         * for none.
          * @default null
          */
         readonly retryAfter?: number | { readonly date: number } | null
@@ -51,7 +51,10 @@ export interface Faults {
   arm(fault: Fault): ArmedFault
   list(): readonly ArmedFault[]
   clear(): void
-  /** What strikes this request: a delay, something else, or both; each counts it as one of its times. */
+  /**
+   * What strikes this request: a delay, something else, or both; each counts it as one of its
+   * times.
+   */
   strike(look: Look): {
     readonly delay?: number
     readonly fault?: Exclude<Fault, { kind: 'delay' }>

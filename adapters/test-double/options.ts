@@ -25,7 +25,9 @@ export interface TestDoubleOptions
   readonly pets?: PetSnapshot
   /** Faults that are armed at the beginning. @default none */
   readonly faults?: readonly Fault[]
-  /** What `fetch` stands in for. @default 'http://adoption-store.test/v1', which no network reaches */
+  /**
+   * What `fetch` stands in for. @default 'http://adoption-store.test/v1', which no network reaches
+   */
   readonly baseUrl?: string
   /** How many exchanges the journal keeps. @default 10_000 */
   readonly journal?: number

@@ -45,9 +45,9 @@ export function isRefusal({ status }: Exchange): boolean {
 }
 
 /**
- * Pauses that do not grow. At least four, so that neither three retries nor chance are taken for it;
- * none of no length, because on a frozen clock a pause in real time has none; and not those of a
- * poll, which went on at this pace before anything failed.
+ * Pauses that do not grow. At least four, so that neither three retries nor chance are taken for
+ * it; none of no length, because on a frozen clock a pause in real time has none; and not those of
+ * a poll, which went on at this pace before anything failed.
  */
 export function isConstant({ before, exchanges }: Attempts): boolean {
   const pauses = exchanges.slice(1).map((next, at) => next.at - (exchanges[at] as Exchange).at)

@@ -6,7 +6,9 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const DAY = 24 * 60 * MINUTE
 
-/** Pauses as long as Reset is after 1970, taken for seconds or for ms: nobody waits so by chance. */
+/**
+ * Pauses as long as Reset is after 1970, taken for seconds or for ms: nobody waits so by chance.
+ */
 export function deltaWaits(exchanges: readonly Exchange[]): readonly Breach[] {
   return exchanges.slice(1).flatMap((next, at) => {
     const told = exchanges[at] as Exchange

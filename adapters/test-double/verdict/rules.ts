@@ -20,7 +20,9 @@ export interface Breach {
 
 const HAMMERING = 5
 
-/** The graver of two readings of the same calls hides the other: one time of silence, one breach. */
+/**
+ * The graver of two readings of the same calls hides the other: one time of silence, one breach.
+ */
 export const RULES: readonly Rule[] = [
   {
     id: 'ban.risked',
