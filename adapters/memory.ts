@@ -16,12 +16,8 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
     async insert(pet) {
       return index.add(index.nextId, pet)
     },
-    async find(id) {
-      return index.find(id)
-    },
-    async list(filter) {
-      return index.list(filter)
-    },
+    find: id => Promise.resolve(index.find(id)),
+    list: filter => Promise.resolve(index.list(filter)),
     async dump() {
       return index.dump()
     },

@@ -67,8 +67,12 @@ export function createApiKeys(
  * case (RFC 9110 §11.1); undefined when the header is missing, empty or of another scheme.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined
+  // As nearly everyone sends it.
+  const token = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
+  if (token !== '' && !token.includes(' ')) return token
   // Only one way to split a run of spaces, so that a long one costs no more than its length.
-  return /^bearer +([^ ](?:.*[^ ])?) *$/i.exec(authorization ?? '')?.[1]
+  return /^bearer +([^ ](?:.*[^ ])?) *$/i.exec(authorization)?.[1]
 }
 
 function check(record: ApiKey, plans: PlanTable): KnownKey {

@@ -30,7 +30,7 @@ export interface ApiResponse {
   /** For logs and journals, never sent: which operation was asked for, and by whom. */
   readonly about: {
     readonly operation?: Operation | undefined
-    readonly key?: Pick<KnownKey, 'id' | 'plan'> | undefined
+    readonly key?: KnownKey | undefined
   }
 }
 

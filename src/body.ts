@@ -11,7 +11,7 @@ export const MAX_BODY_BYTES = 1_048_576
  *
  * @throws ApiError `payload_too_large`, `unsupported_media_type`, `invalid_request`, in this order
  */
-export async function readBody(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
+export function readBody(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
   const { headers, body = '' } = request
   const received = typeof body === 'string' ? utf8Length(body) : body.length
   const announced = Number(headers['content-length'] ?? 0)
@@ -24,14 +24,15 @@ export async function readBody(request: ApiRequest, maxBodyBytes: number): Promi
   }
   const text = textOf(body)
   if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
-  try {
-    return await parseJson(text)
-  } catch {
-    throw invalidRequest('The body is not valid JSON.')
-  }
+  return parseJson(text).catch(notJson)
+}
+
+function notJson(): never {
+  throw invalidRequest('The body is not valid JSON.')
 }
 
 function isJson(contentType: string): boolean {
+  if (contentType === 'application/json') return true
   const [mediaType = ''] = contentType.split(';')
   return /^\s*(application\/json)?\s*$/i.test(mediaType)
 }

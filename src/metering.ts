@@ -22,19 +22,20 @@ export interface Visit {
   readonly client: string | undefined
   /** When, in ms since the epoch: the one instant that all of an answer goes by. */
   now: number
-  key?: KnownKey
-  decision?: Decision
+  key: KnownKey | undefined
+  decision: Decision | undefined
 }
 
 /** The one gate in front of every operation that is not the host's own. */
 export interface Meter {
   /**
    * Takes one unit of the key's budget. Without a valid key the address is counted, so a stranger
-   * can neither use up nor ban a key (spec §8).
+   * can neither use up nor ban a key (spec §8). Gives a promise only where usage is counted
+   * elsewhere.
    *
    * @throws ApiError `rate_limit_exceeded`, `api_key_banned`
    */
-  count(visit: Visit): Promise<void>
+  count(visit: Visit): Promise<void> | undefined
   /** Refuses a visit without a valid key (spec §5). @throws ApiError `unauthorized` */
   authenticate(visit: Visit): void
 }
@@ -44,17 +45,15 @@ export function createMeter(options: MeterOptions): Meter {
   let insurance: RateLimitStore | undefined
 
   return {
-    async count(visit) {
+    count(visit) {
       const key = visit.token === undefined ? undefined : apiKeys.find(visit.token)
-      if (key) visit.key = key
-      if (!rateLimits) return
+      visit.key = key
+      if (!rateLimits) return undefined
       const partition = key ? key.id : `addr:${visit.client ?? 'local'}`
-      const outcome = consume(rateLimits, partition, key ? key.policy : anonymous, visit.now)
-      const decision = 'then' in outcome ? await outcome : outcome
-      visit.decision = decision
-      if (decision.code === undefined) return
-      announce(partition, decision)
-      throw rateLimited(decision)
+      const policy = key ? key.policy : anonymous
+      const outcome = consume(rateLimits, partition, policy, visit.now)
+      if (!('then' in outcome)) return settle(visit, partition, outcome)
+      return outcome.then(decision => settle(visit, partition, decision))
     },
     authenticate({ key, token }) {
       if (!key) throw unauthorized(token !== undefined)
@@ -88,6 +87,13 @@ export function createMeter(options: MeterOptions): Meter {
       insurance ??= createRateLimitTable()
       return insurance.consume(partition, policy, now)
     }
+  }
+
+  function settle(visit: Visit, partition: string, decision: Decision): undefined {
+    visit.decision = decision
+    if (decision.code === undefined) return
+    announce(partition, decision)
+    throw rateLimited(decision)
   }
 
   function announce(partition: string, decision: Decision): void {

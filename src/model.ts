@@ -58,15 +58,21 @@ export const petSnapshotSchema = z.object({
   nextId: z.int().min(1),
 })
 
-/** The first rules broken, one per field: "`name` is required; `status` must be one of …". */
-export function describeIssues(error: z.ZodError): string {
-  return error.issues.map(describeIssue).join('; ')
+/** The rules that an input breaks, one per field: "`name` is required; `status` must be one of …". */
+export function describeIssues({ issues }: z.ZodError, input: unknown): string {
+  return issues
+    .map(({ path, message }) => {
+      const field = path.map(String).join('.')
+      if (field === '') return `The body ${message}`
+      return valueAt(input, path) === undefined
+        ? `\`${field}\` is required`
+        : `\`${field}\` ${message}`
+    })
+    .join('; ')
 }
 
-function describeIssue({ path, message, input }: z.core.$ZodIssue): string {
-  const field = path.map(String).join('.')
-  if (field === '') return `The body ${message}`
-  return input === undefined ? `\`${field}\` is required` : `\`${field}\` ${message}`
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)[key], input)
 }
 
 function isInt64(value: unknown): boolean {

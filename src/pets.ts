@@ -38,9 +38,10 @@ export function createPets(options: PetsOptions): Pets {
 
   return {
     async createPet(input) {
-      const { newPetSchema, describeIssues } = await model()
-      const parsed = newPetSchema.safeParse(input, { reportInput: true })
-      if (!parsed.success) throw invalidRequest(describeIssues(parsed.error))
+      const loading = model()
+      const { newPetSchema, describeIssues } = loading instanceof Promise ? await loading : loading
+      const parsed = newPetSchema.safeParse(input)
+      if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
       const { name, categoryId, status = defaultStatus } = parsed.data
       const pet = await stored(() =>
         storage.insert(status === null ? { name, categoryId } : { name, categoryId, status }),
@@ -48,26 +49,38 @@ export function createPets(options: PetsOptions): Pets {
       onCreated(pet)
       return pet
     },
-    async listPets(query = {}) {
-      const filter = checkListPetsQuery(pagination ? query : { ...query, after: undefined })
-      return await stored(() => storage.list(filter))
-    },
-    async getPet(id) {
-      if (sunset !== null && clock() >= sunset) throw gone(sunset)
-      const key = typeof id === 'bigint' ? Number(id) : id
-      const isId = Number.isSafeInteger(key) && key > 0
-      const pet = isId ? await stored(() => storage.find(key)) : undefined
-      if (!pet) throw notFound('There is no pet with this id.')
-      return pet
-    },
+    listPets: (query = {}) => stored(() => storage.list(checkListPetsQuery(query, pagination))),
+    getPet: id => stored(() => find(id), existing),
+  }
+
+  function find(id: Int64): Promise<Pet | undefined> {
+    if (sunset !== null && clock() >= sunset) throw gone(sunset)
+    const key = typeof id === 'bigint' ? Number(id) : id
+    return Number.isSafeInteger(key) && key > 0 ? storage.find(key) : NOTHING
   }
 }
 
-/** A storage that fails is 503: nothing was acknowledged, and the next request may succeed. */
-async function stored<T>(call: () => Promise<T>): Promise<T> {
+const NOTHING = Promise.resolve(undefined)
+
+function existing(pet: Pet | undefined): Pet {
+  if (!pet) throw notFound('There is no pet with this id.')
+  return pet
+}
+
+/**
+ * A storage that fails is 503: nothing was acknowledged, and the next request may succeed. Promises
+ * are chained here, not awaited, as each await would cost a list as much as finding the pets.
+ */
+function stored<T>(call: () => Promise<T>): Promise<T>
+function stored<T, U>(call: () => Promise<T>, result: (answer: T) => U): Promise<U>
+function stored<T>(call: () => Promise<T>, result?: (answer: T) => T): Promise<T> {
   try {
-    return await call()
+    return call().then(result, unavailable)
   } catch (error) {
-    throw error instanceof ApiError ? error : storageUnavailable(error)
+    return Promise.reject(error).catch(unavailable)
   }
+}
+
+function unavailable(error: unknown): never {
+  throw error instanceof ApiError ? error : storageUnavailable(error)
 }

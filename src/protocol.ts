@@ -9,21 +9,15 @@ import type { Pets } from './pets.js'
 import type { Clock } from './ports.js'
 import { type ListPetsQuery, parseListPetsQuery } from './query.js'
 import { type HeaderOptions, type Headers, responseHeaders } from './response-headers.js'
-import { createRouter, type Route } from './route.js'
+import { createRouter } from './route.js'
 import { type Operation, PAGE_SIZE } from './specification.js'
-import { utf8Length } from './utf8.js'
+import { isAscii, utf8Length } from './utf8.js'
 
 export interface ProtocolOptions extends HeaderOptions {
   readonly pets: Pets
   readonly meter: Meter
   readonly clock: Clock
   readonly maxBodyBytes: number
-}
-
-/** A request on its way: what is found out about it is kept, also for the answer to a failure. */
-interface Exchange extends Visit {
-  readonly request: ApiRequest
-  readonly operation: Operation | undefined
 }
 
 /** JSON text with its length in UTF-8 bytes. */
@@ -46,51 +40,52 @@ interface Answer {
 export function createProtocol(options: ProtocolOptions): ApiHandler {
   const { pets, meter, clock, basePath, cors, pagination, maxBodyBytes } = options
   const routeOf = createRouter(basePath)
-  const headers = responseHeaders(options)
+  const headersOf = responseHeaders(options)
+  const queryOf = remembered((text: string) => parseListPetsQuery(text, pagination))
 
   return {
     basePath,
     maxBodyBytes,
     async handle(request) {
-      const { refusal } = request
-      const route = routeOf(request.method, request.path) ?? (refusal && { failure: refusal })
-      const exchange: Exchange = {
-        request,
-        operation: route?.operation,
-        token: bearerToken(request.headers['authorization']),
-        client: request.client,
+      const { method, path, headers, client, refusal } = request
+      const route = routeOf(method, path)
+      const visit: Visit = {
+        token: bearerToken(headers['authorization']),
+        client,
         now: Number.NaN,
+        key: undefined,
+        decision: undefined,
       }
-      let outcome: Answer
+      let answer: Answer
       try {
-        outcome = await answer(exchange, route)
+        visit.now = clock()
+        if (!route && !refusal) throw notFound(`The API is served below ${basePath}.`)
+        if (cors && !refusal && isPreflight(request)) {
+          return respond(request, undefined, visit, PREFLIGHT)
+        }
+        // Usage counted in this process is known at once, and an await would cost more than it.
+        const counting = meter.count(visit)
+        if (counting) await counting
+        if (refusal) throw refusal
+        meter.authenticate(visit)
+        if (!route || route.failure) throw route?.failure
+        if (route.operation === 'getPet') {
+          answer = petAnswer(200, await pets.getPet(route.petId))
+        } else if (route.operation === 'createPet') {
+          // `pets` checks what the body really is.
+          const body = (await readBody(request, maxBodyBytes)) as NewPet
+          answer = petAnswer(201, await pets.createPet(body))
+        } else {
+          const query = queryOf(request.query)
+          const page = await pets.listPets(query)
+          const next = pagination ? await nextPage(query, page) : undefined
+          answer = { status: 200, content: pageContent(page), headers: next }
+        }
       } catch (thrown) {
-        outcome = failure(toApiError(thrown))
+        answer = failure(toApiError(thrown))
       }
-      return respond(exchange, outcome)
+      return respond(request, route?.operation, visit, answer)
     },
-  }
-
-  async function answer(exchange: Exchange, route: Route | undefined): Promise<Answer> {
-    const { request } = exchange
-    exchange.now = clock()
-    if (!route) throw notFound(`The API is served below ${basePath}.`)
-    if (cors && !request.refusal && isPreflight(request))
-      return { status: 204, headers: headers.preflight }
-    await meter.count(exchange)
-    if (request.refusal) throw request.refusal
-    meter.authenticate(exchange)
-    if (route.failure) throw route.failure
-    if (route.operation === 'listPets') return listPets(request)
-    if (route.operation === 'createPet') return createPet(request)
-    return getPet(route.petId)
-  }
-
-  async function listPets(request: ApiRequest): Promise<Answer> {
-    const query = parseListPetsQuery(request.query, pagination)
-    const page = await pets.listPets(query)
-    const next = pagination ? await nextPage(query, page) : undefined
-    return { status: 200, content: pageContent(page), headers: next && headers.next(next) }
   }
 
   async function nextPage(query: ListPetsQuery, page: readonly Pet[]) {
@@ -98,32 +93,49 @@ export function createProtocol(options: ProtocolOptions): ApiHandler {
     const after = page[limit - 1]?.id
     if (after === undefined) return undefined
     const [more] = await pets.listPets({ limit: 1, status, after })
-    return more && { limit, status, after }
+    return more && headersOf.next({ limit, status, after })
   }
 
-  async function createPet(request: ApiRequest): Promise<Answer> {
-    // `pets` checks what the body really is.
-    const pet = await pets.createPet((await readBody(request, maxBodyBytes)) as NewPet)
-    return { status: 201, content: measured(petToJson(pet)) }
-  }
-
-  async function getPet(petId: number): Promise<Answer> {
-    return { status: 200, content: measured(petToJson(await pets.getPet(petId))) }
-  }
-
-  function respond(exchange: Exchange, { status, content, headers: own }: Answer): ApiResponse {
-    const { request, operation, decision, key, now } = exchange
+  function respond(
+    { method }: ApiRequest,
+    operation: Operation | undefined,
+    { now, key, decision }: Visit,
+    { status, content, headers: own }: Answer,
+  ): ApiResponse {
     return {
       status,
-      headers: headers.of({ now, bytes: content?.bytes, decision, operation, own }),
-      body: content === undefined || request.method === 'HEAD' ? '' : content.text,
-      about: { operation, key: key && { id: key.id, plan: key.plan } },
+      headers: headersOf.answer(now, content?.bytes, decision, operation, own),
+      body: content === undefined || method === 'HEAD' ? '' : content.text,
+      about: { operation, key },
     }
   }
 }
 
+/** It is of no key and counts against no budget (Fetch standard, "CORS protocol"). */
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+    'Access-Control-Max-Age': '86400',
+  },
+}
+
 function failure({ code, message, status, headers }: ApiError): Answer {
   return { status, content: measured(JSON.stringify({ code, message, status })), headers }
+}
+
+/** Clients ask for the same few pages again and again. */
+function remembered<T>(parse: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>()
+  return text => {
+    const kept = known.get(text)
+    if (kept !== undefined) return kept
+    if (known.size === 256) known.clear()
+    const parsed = parse(text)
+    known.set(text, parsed)
+    return parsed
+  }
 }
 
 /**
@@ -138,6 +150,13 @@ function pageContent(page: readonly Pet[]): Content {
   const content = measured(`[${page.map(petToJson).join(',')}]`)
   if (Object.isFrozen(page)) pageContents.set(page, content)
   return content
+}
+
+function petAnswer(status: 200 | 201, pet: Pet): Answer {
+  const text = petToJson(pet)
+  // Only the name can have anything else: the rest need not be looked at.
+  const content = isAscii(pet.name) ? { text, bytes: text.length } : measured(text)
+  return { status, content }
 }
 
 function measured(text: string): Content {

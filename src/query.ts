@@ -1,4 +1,5 @@
 import { invalidRequest } from './errors.js'
+import type { PetFilter } from './ports.js'
 import { PAGE_SIZE, PET_STATUSES, type PetStatus } from './specification.js'
 
 /** What `listPets` can be asked for (spec §4.1). */
@@ -41,11 +42,9 @@ export function parseListPetsQuery(query: string, pagination: boolean): ListPets
  *
  * @throws ApiError `invalid_request`
  */
-export function checkListPetsQuery({ limit = PAGE_SIZE.default, status, after }: ListPetsQuery): {
-  limit: number
-  status: PetStatus | undefined
-  after: number | undefined
-} {
+export function checkListPetsQuery(query: ListPetsQuery, pagination: boolean): PetFilter {
+  const { limit = PAGE_SIZE.default, status } = query
+  const after = pagination ? query.after : undefined
   const { minimum, maximum } = PAGE_SIZE
   if (!Number.isInteger(limit) || limit < minimum || limit > maximum) {
     throw invalidRequest(`\`limit\` must be an integer from ${minimum} to ${maximum}`)

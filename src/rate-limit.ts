@@ -86,56 +86,70 @@ export function decide(
   const impossible = usage.bannedUntil > at + LONGEST_BAN + SECOND
   const bannedUntil = impossible ? 0 : usage.bannedUntil
 
-  const reject = (
-    code: 'rate_limit_exceeded' | 'api_key_banned',
-    next: Usage,
-    until: number,
-    began: { bannedUntil?: number } = {},
-  ) => {
-    const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : 0
-    const reset = Math.max(windowEnd, until)
-    const decision: Decision = {
-      code,
-      limit: dayLeft === 0 ? policy.perDay : policy.perMinute,
-      remaining: 0,
-      reset: reset / SECOND,
-      // Counted from the clock as told, even while it is held: the caller's wait is real time.
-      retryAfter: Math.ceil((reset - told) / SECOND),
-      window: dayLeft === 0 ? 'day' : 'minute',
-      policy,
-      ...began,
+  const banLevel = usage.banLevel
+  if (at >= bannedUntil && minuteLeft > 0 && dayLeft > 0) {
+    // The window with the fewest units left is the limit that applies; on a tie the day, which ends
+    // no earlier.
+    const dayApplies = dayLeft <= minuteLeft
+    return {
+      decision: {
+        limit: dayApplies ? policy.perDay : policy.perMinute,
+        remaining: (dayApplies ? dayLeft : minuteLeft) - 1,
+        reset: (dayApplies ? dayEnd : minuteEnd) / SECOND,
+        window: dayApplies ? 'day' : 'minute',
+        policy,
+      },
+      usage: {
+        lastSeen: at,
+        minuteCount: minuteCount + 1,
+        rejections,
+        dayCount: dayCount + 1,
+        bannedUntil,
+        banLevel,
+      },
     }
-    return { decision, usage: next }
   }
 
-  if (at < bannedUntil) return reject('api_key_banned', usage, bannedUntil)
+  const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : 0
+  const refusal: Refusal = { policy, told, window: dayLeft === 0 ? 'day' : 'minute', windowEnd }
+  if (at < bannedUntil) return { decision: reject('api_key_banned', refusal, bannedUntil), usage }
 
-  const counts = { lastSeen: at, minuteCount, dayCount, bannedUntil, banLevel: usage.banLevel }
-  if (minuteLeft === 0 || dayLeft === 0) {
-    if (rejections < banAfter(policy)) {
-      return reject('rate_limit_exceeded', { ...counts, rejections: rejections + 1 }, 0)
-    }
-    const remembered = bannedUntil > 0 && at - bannedUntil < BAN_MEMORY
-    const banLevel = remembered ? usage.banLevel + 1 : 1
-    const length = Math.min(FIRST_BAN * 2 ** (banLevel - 1), LONGEST_BAN)
-    const until = Math.ceil((at + length) / SECOND) * SECOND
-    const banned = { ...counts, rejections: 0, bannedUntil: until, banLevel }
-    return reject('api_key_banned', banned, until, { bannedUntil: until })
+  const counts = { lastSeen: at, minuteCount, dayCount, bannedUntil, banLevel }
+  if (rejections < banAfter(policy)) {
+    const decision = reject('rate_limit_exceeded', refusal, 0)
+    return { decision, usage: { ...counts, rejections: rejections + 1 } }
   }
-
-  // The window with the fewest units left is the limit that applies; on a tie the day, which ends
-  // no earlier.
-  const dayApplies = dayLeft <= minuteLeft
-  const decision: Decision = {
-    limit: dayApplies ? policy.perDay : policy.perMinute,
-    remaining: (dayApplies ? dayLeft : minuteLeft) - 1,
-    reset: (dayApplies ? dayEnd : minuteEnd) / SECOND,
-    window: dayApplies ? 'day' : 'minute',
-    policy,
-  }
+  const remembered = bannedUntil > 0 && at - bannedUntil < BAN_MEMORY
+  const level = remembered ? banLevel + 1 : 1
+  const length = Math.min(FIRST_BAN * 2 ** (level - 1), LONGEST_BAN)
+  const until = Math.ceil((at + length) / SECOND) * SECOND
   return {
-    decision,
-    usage: { ...counts, minuteCount: minuteCount + 1, rejections, dayCount: dayCount + 1 },
+    decision: { ...reject('api_key_banned', refusal, until), bannedUntil: until },
+    usage: { ...counts, rejections: 0, bannedUntil: until, banLevel: level },
+  }
+}
+
+interface Refusal extends Pick<Decision, 'policy' | 'window'> {
+  /** When that window ends, in ms; 0 when neither is used up. */
+  readonly windowEnd: number
+  /** The clock as told, even while it is held: the caller's wait is real time. */
+  readonly told: number
+}
+
+function reject(
+  code: 'rate_limit_exceeded' | 'api_key_banned',
+  { policy, window, windowEnd, told }: Refusal,
+  until: number,
+): Decision {
+  const reset = Math.max(windowEnd, until)
+  return {
+    code,
+    limit: window === 'day' ? policy.perDay : policy.perMinute,
+    remaining: 0,
+    reset: reset / SECOND,
+    retryAfter: Math.ceil((reset - told) / SECOND),
+    window,
+    policy,
   }
 }
 

@@ -12,16 +12,6 @@ export interface HeaderOptions {
   readonly deprecatedAt: number | null
 }
 
-/** What the headers of one response depend on. */
-export interface HeaderFacts {
-  readonly now: number
-  readonly bytes: number | undefined
-  readonly decision: Decision | undefined
-  readonly operation: Operation | undefined
-  /** Those of this answer alone, such as `Allow`. */
-  readonly own: Headers | undefined
-}
-
 const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate'
 
@@ -30,19 +20,9 @@ export function responseHeaders(options: HeaderOptions) {
   const { basePath, cors, pagination, standardHeaders } = options
   const dateOf = createDateHeader()
   const deprecation = deprecationHeaders(options)
-  const shared: Headers = {
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Expose-Headers': pagination ? `${EXPOSED}, Link` : EXPOSED,
-  }
+  const exposed = pagination ? `${EXPOSED}, Link` : EXPOSED
 
   return {
-    /** The preflight's own (Fetch standard, "CORS protocol"); it counts against no budget. */
-    preflight: {
-      'Access-Control-Allow-Methods': 'GET, HEAD, POST',
-      'Access-Control-Allow-Headers': 'Authorization, Content-Type',
-      'Access-Control-Max-Age': '86400',
-    } as Headers,
-
     /** RFC 8288: where the page after this one is. */
     next({
       limit,
@@ -57,24 +37,53 @@ export function responseHeaders(options: HeaderOptions) {
       return { Link: `<${basePath}/pets?limit=${limit}${filter}&after=${after}>; rel="next"` }
     },
 
-    of({ now, bytes, decision, operation, own }: HeaderFacts): Headers {
-      const headers: Record<string, string> = {}
+    /**
+     * @param now ms since the epoch, or NaN where the clock failed
+     * @param bytes of the content, if there is any
+     * @param own those of this answer alone, such as `Allow`
+     */
+    answer(
+      now: number,
+      bytes: number | undefined,
+      decision: Decision | undefined,
+      operation: Operation | undefined,
+      own: Headers | undefined,
+    ): Headers {
       const date = dateOf(now)
-      if (date !== undefined) headers['Date'] = date
-      if (bytes !== undefined) {
-        headers['Content-Type'] = 'application/json'
-        headers['Content-Length'] = String(bytes)
+      const headers: Record<string, string> =
+        date !== undefined && bytes !== undefined && decision
+          ? counted(date, bytes, decision)
+          : uncounted(date, bytes)
+      if (decision && standardHeaders) Object.assign(headers, draftHeaders(decision, now))
+      if (cors) {
+        headers['Access-Control-Allow-Origin'] = '*'
+        headers['Access-Control-Expose-Headers'] = exposed
       }
-      if (decision) {
-        headers['X-RateLimit-Limit'] = String(decision.limit)
-        headers['X-RateLimit-Remaining'] = String(decision.remaining)
-        headers['X-RateLimit-Reset'] = String(decision.reset)
-        if (standardHeaders) Object.assign(headers, draftHeaders(decision, now))
-      }
-      if (cors) Object.assign(headers, shared)
       if (operation === 'getPet') Object.assign(headers, deprecation)
       return own ? Object.assign(headers, own) : headers
     },
+  }
+}
+
+/** Of nearly every answer, and therefore in one piece. */
+function counted(date: string, bytes: number, { limit, remaining, reset }: Decision) {
+  return {
+    Date: date,
+    'Content-Type': 'application/json',
+    'Content-Length': String(bytes),
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(reset),
+  }
+}
+
+function uncounted(date: string | undefined, bytes: number | undefined) {
+  return {
+    ...(date !== undefined && { Date: date }),
+    ...(bytes !== undefined && {
+      'Content-Type': 'application/json',
+      'Content-Length': String(bytes),
+    }),
   }
 }
 

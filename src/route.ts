@@ -12,17 +12,18 @@ export function createRouter(
   basePath: string,
 ): (method: string, path: string) => Route | undefined {
   const collection = `${basePath}/pets`
+  const items = `${collection}/`
 
   return (method, encoded) => {
     const path = decodeUnreserved(encoded)
     if (!isBelow(basePath, path)) return undefined
     const read = method === 'GET' || method === 'HEAD'
     if (path === collection) {
-      if (read) return { operation: 'listPets' }
-      if (method === 'POST') return { operation: 'createPet' }
+      if (read) return LIST_PETS
+      if (method === 'POST') return CREATE_PET
       return { failure: methodNotAllowed(method, 'GET, HEAD, POST') }
     }
-    const petId = path.startsWith(`${collection}/`) ? path.slice(collection.length + 1) : ''
+    const petId = path.startsWith(items) ? path.slice(items.length) : ''
     if (petId === '' || petId.includes('/'))
       return { failure: notFound('There is no such resource.') }
     if (!read) return { failure: methodNotAllowed(method, 'GET, HEAD') }
@@ -33,6 +34,9 @@ export function createRouter(
     }
   }
 }
+
+const LIST_PETS: Route = { operation: 'listPets' }
+const CREATE_PET: Route = { operation: 'createPet' }
 
 function isBelow(basePath: string, path: string): boolean {
   return (

@@ -93,7 +93,13 @@ export function createStore(options: StoreOptions): Store {
     forKey(apiKey) {
       let last: Visit | undefined
       const admitted = async <T>(operation: () => Promise<T>): Promise<T> => {
-        last = { token: apiKey, client: undefined, now: clock() }
+        last = {
+          token: apiKey,
+          client: undefined,
+          now: clock(),
+          key: undefined,
+          decision: undefined,
+        }
         await meter.count(last)
         meter.authenticate(last)
         return operation()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listen } from '../adapters/http/index.js'
-import { subscriber } from '../adapters/http/read-request.js'
+import { subscriber } from '../adapters/http/subscriber.js'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type RateLimitSnapshot } from '../src/index.js'
 

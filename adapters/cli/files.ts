@@ -10,9 +10,11 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
   const list = await readJson('--seed', path)
   if (!Array.isArray(list)) throw new UsageError(`--seed ${path} must be an array of animals`)
   const pets = list.map((item, at) => {
-    const parsed = newPetSchema.safeParse(item, { reportInput: true })
+    const parsed = newPetSchema.safeParse(item)
     if (!parsed.success) {
-      throw new UsageError(`--seed ${path}: animal ${at + 1}: ${describeIssues(parsed.error)}`)
+      throw new UsageError(
+        `--seed ${path}: animal ${at + 1}: ${describeIssues(parsed.error, item)}`,
+      )
     }
     const { name, categoryId, status = 'available' } = parsed.data
     return { id: at + 1, name, categoryId, status }

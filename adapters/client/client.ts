@@ -79,8 +79,8 @@ export function createClient(given: ClientOptions): Client {
     async createPet(input, call) {
       const { newPetSchema, petSchema, describeIssues } = await model()
       // Here already, because a number that is not safe would be another one on its way.
-      const pet = newPetSchema.safeParse(input, { reportInput: true })
-      if (!pet.success) throw invalidRequest(describeIssues(pet.error))
+      const pet = newPetSchema.safeParse(input)
+      if (!pet.success) throw invalidRequest(describeIssues(pet.error, input))
       const headers = { ...authorization, 'Content-Type': 'application/json' }
       const body = toJson(pet.data)
       return request({ method: 'POST', url: pets, headers, body }, petSchema, call)
@@ -121,10 +121,10 @@ async function read<T>(text: string, schema: Schema<T>, what: string): Promise<T
   const value = await parseJson(text).catch(cause => {
     throw new ContractError(`The answer to ${what} is not JSON.`, { cause })
   })
-  const parsed = schema.safeParse(value, { reportInput: true })
+  const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new ContractError(
-    `The answer to ${what} breaks the contract: ${describeIssues(parsed.error)}.`,
+    `The answer to ${what} breaks the contract: ${describeIssues(parsed.error, value)}.`,
   )
 }
 

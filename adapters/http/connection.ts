@@ -2,11 +2,14 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiResponse } from '../../src/api.js'
 import { type ConnectionSpan, endSpan, openSpan } from './connection-span.js'
+import { subscriber } from './subscriber.js'
 import { writeLastAnswer } from './write-answer.js'
 
 /** The answers on their way out through one socket, in the order they leave it. */
 export interface Connection {
   readonly span: ConnectionSpan
+  /** Who is at the other end. */
+  readonly client: string | undefined
   /** A request came, and this will be its answer. */
   add(response: ServerResponse): void
   /** What came last is never answered, nor is anything behind it. */
@@ -15,6 +18,8 @@ export interface Connection {
   isIdle(): boolean
   /** Whether no request came after the one that this answers. */
   isLast(response: ServerResponse): boolean
+  /** Closes the socket as soon as what is under way is answered. */
+  closeWhenIdle(): void
   /**
    * Ends the connection after the answers before, with one more to what could not be read, if there
    * is any.
@@ -23,26 +28,32 @@ export interface Connection {
 }
 
 export function createConnection(socket: Socket): Connection {
-  const pending = new Set<ServerResponse>()
+  // As answers leave in order, these two tell of all that are pending.
   let last: ServerResponse | undefined
+  let secondLast: ServerResponse | undefined
   let ending = false
   let hanging = false
   const span = openSpan()
   socket.once('end', () => endSpan(span))
   socket.once('close', () => endSpan(span))
 
-  return {
+  const connection: Connection = {
     span,
+    client: subscriber(socket.remoteAddress),
     add(response) {
+      secondLast = last
       last = response
-      pending.add(response)
-      response.once('close', () => pending.delete(response))
+      response.on('close', forget)
     },
     hang() {
       hanging = true
     },
-    isIdle: () => hanging || pending.size === 0,
+    isIdle: () => hanging || !isPending(last),
     isLast: response => response === last,
+    closeWhenIdle() {
+      if (connection.isIdle()) socket.destroySoon()
+      else last?.once('close', connection.closeWhenIdle)
+    },
     end(answer) {
       // What goes on arriving fails again and again.
       if (ending) return
@@ -54,10 +65,20 @@ export function createConnection(socket: Socket): Connection {
         if (final) writeLastAnswer(socket, final)
         else socket.destroy()
       }
-      const before = [...pending].filter(response => response !== unread || response.headersSent)
-      const previous = before.at(-1)
-      if (previous) previous.once('close', finish)
+      const previous = unread && !unread.headersSent ? secondLast : last
+      if (isPending(previous)) previous.once('close', finish)
       else void finish()
     },
   }
+  return connection
+
+  /** One function for all answers, and none is kept for longer than its request takes. */
+  function forget(this: ServerResponse): void {
+    if (this === secondLast) secondLast = undefined
+    else if (this === last && this.req.complete) last = undefined
+  }
+}
+
+function isPending(response: ServerResponse | undefined): response is ServerResponse {
+  return response !== undefined && !response.closed
 }

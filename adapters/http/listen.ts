@@ -3,7 +3,7 @@ import { type AddressInfo, Server, type Socket } from 'node:net'
 import type { ApiHandler } from '../../src/api.js'
 import { checkOptions, isCount, isSize, type Rule } from '../../src/options.js'
 import { type Connection, createConnection } from './connection.js'
-import { readRequest, subscriber } from './read-request.js'
+import { readRequest } from './read-request.js'
 import { refusalOf } from './refusals.js'
 import { type LosableAnswer, writeAnswer } from './write-answer.js'
 
@@ -91,35 +91,34 @@ export async function listen(
     [Symbol.asyncDispose]: close,
   }
 
-  async function onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const connection = connections.get(request.socket) as Connection
+  function onRequest(message: IncomingMessage, response: ServerResponse): void {
+    const connection = connections.get(message.socket) as Connection
     connection.add(response)
-    response.once('close', () => {
-      if (closing && connection.isIdle()) request.socket.destroySoon()
-    })
-    try {
-      const { maxBodyBytes } = handler
-      const answer: LosableAnswer = await handler.handle(
-        await readRequest(request, connection.span, maxBodyBytes, proxyHops),
-      )
+    const request = readRequest(message, connection, handler.maxBodyBytes, proxyHops)
+    const answer =
+      request instanceof Promise
+        ? request.then(whole => handler.handle(whole))
+        : handler.handle(request)
+    // It is rejected when the client went away in the middle of its body: nobody is to be answered.
+    answer.then(send, () => message.socket.destroy())
+
+    function send(answer: LosableAnswer): void {
       if (answer.lostBy === 'hang') {
         connection.hang()
-        if (closing) request.socket.destroy()
+        if (closing) message.socket.destroy()
         return
       }
       writeAnswer(response, answer, closing !== undefined && connection.isLast(response))
-    } catch {
-      // The client went away in the middle of its body: there is nobody to answer.
-      request.socket.destroy()
     }
   }
 
   /** What Node's parser cannot read is answered as well, after the requests before it. */
   function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const refusal = refusalOf(error)
-    const client = subscriber(socket.remoteAddress)
-    connections.get(socket)?.end(async () => {
+    const connection = connections.get(socket)
+    connection?.end(async () => {
       if (!refusal || !socket.writable) return undefined
+      const { client } = connection
       return handler.handle({ method: '', path: '', query: '', headers: {}, client, refusal })
     })
   }
@@ -132,7 +131,7 @@ export async function listen(
         server.close()
         resolve()
       })
-      for (const [socket, connection] of connections) if (connection.isIdle()) socket.destroy()
+      for (const connection of connections.values()) connection.closeWhenIdle()
     })
     return closing
   }

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { isIPv6 } from 'node:net'
 import type { ApiRequest } from '../../src/api.js'
 import { invalidRequest } from '../../src/errors.js'
-import type { ConnectedRequest, ConnectionSpan } from './connection-span.js'
+import type { Connection } from './connection.js'
+import type { ConnectedRequest } from './connection-span.js'
+import { subscriber } from './subscriber.js'
 
 /**
  * The request as plain values, with as much of the body as says whether it is too large.
@@ -11,28 +12,32 @@ import type { ConnectedRequest, ConnectionSpan } from './connection-span.js'
  */
 export function readRequest(
   message: IncomingMessage,
-  connection: ConnectionSpan,
+  connection: Connection,
   maxBodyBytes: number,
   proxyHops: number,
 ): ConnectedRequest | Promise<ConnectedRequest> {
-  const { method = '', url = '', headers } = message
-  const target = url.startsWith('/') ? url : withoutAuthority(url)
-  const queryAt = target.indexOf('?')
-  const request: ConnectedRequest = {
-    method,
-    path: queryAt < 0 ? target : target.slice(0, queryAt),
-    query: queryAt < 0 ? '' : target.slice(queryAt + 1),
-    headers: headers as ApiRequest['headers'],
-    body: undefined,
-    client: clientOf(message, proxyHops),
-    refusal: hasOneHost(message) ? undefined : invalidRequest('Send the Host header, once.'),
-    connection,
-  }
+  const { headers } = message
   const announced = headers['content-length']
-  if (announced === undefined && headers['transfer-encoding'] === undefined) return request
+  const bodyless = announced === undefined && headers['transfer-encoding'] === undefined
   // Too large already by its own word: none of it is read.
-  if (Number(announced) > maxBodyBytes) return request
-  return readAtMost(message, maxBodyBytes + 1).then(body => ({ ...request, body }))
+  if (bodyless || Number(announced) > maxBodyBytes) return plain(undefined)
+  return readAtMost(message, maxBodyBytes + 1).then(plain)
+
+  function plain(body: Uint8Array | undefined): ConnectedRequest {
+    const { method = '', url = '' } = message
+    const target = url.startsWith('/') ? url : withoutAuthority(url)
+    const queryAt = target.indexOf('?')
+    return {
+      method,
+      path: queryAt < 0 ? target : target.slice(0, queryAt),
+      query: queryAt < 0 ? '' : target.slice(queryAt + 1),
+      headers: headers as ApiRequest['headers'],
+      body,
+      client: clientOf(message, connection, proxyHops),
+      refusal: hasOneHost(message) ? undefined : invalidRequest('Send the Host header, once.'),
+      connection: connection.span,
+    }
+  }
 }
 
 /**
@@ -73,24 +78,13 @@ function hasOneHost({ headers: { host }, httpVersion }: IncomingMessage): boolea
   return host === undefined ? httpVersion === '1.0' : !host.includes(',')
 }
 
-function clientOf({ socket, headers }: IncomingMessage, proxyHops: number): string | undefined {
-  const forwarded = proxyHops > 0 ? headers['x-forwarded-for'] : undefined
-  const address = forwarded && String(forwarded).split(',').at(-proxyHops)?.trim()
-  return subscriber(address || socket.remoteAddress)
-}
-
-/** One subscriber has one IPv4 address, but a whole /64 of IPv6: its first four groups. */
-export function subscriber(address: string | undefined): string | undefined {
-  if (address === undefined || !address.includes(':')) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped) return mapped
-  const [plain = ''] = address.split('%')
-  if (!isIPv6(plain)) return address
-  const [head = '', tail] = plain.split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
-  const groups = [...before, ...Array<string>(Math.max(0, zeros)).fill('0'), ...after]
-  const network = groups.slice(0, 4).map(group => Number.parseInt(group, 16).toString(16))
-  return `${network.join(':')}::/64`
+function clientOf(
+  { headers }: IncomingMessage,
+  connection: Connection,
+  proxyHops: number,
+): string | undefined {
+  if (proxyHops === 0) return connection.client
+  const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
+  const address = forwarded.at(-proxyHops)?.trim()
+  return address ? subscriber(address) : connection.client
 }

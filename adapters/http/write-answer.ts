@@ -1,4 +1,4 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type OutgoingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiResponse } from '../../src/api.js'
 
@@ -18,13 +18,17 @@ export function writeAnswer(response: ServerResponse, answer: LosableAnswer, las
     return
   }
   response.sendDate = false
-  response.writeHead(status, last ? { ...headers, Connection: 'close' } : { ...headers })
+  response.writeHead(
+    status,
+    last ? { ...headers, Connection: 'close' } : (headers as OutgoingHttpHeaders),
+  )
   if (lostBy === 'truncate') {
     response.write(firstHalf(body))
     response.socket?.destroySoon()
     return
   }
-  response.end(body)
+  // As many bytes as characters: Node copies those without looking at each.
+  response.end(body, headers['Content-Length'] === String(body.length) ? 'latin1' : 'utf8')
 }
 
 /** Half of the bytes, for an answer that announces all of them. */

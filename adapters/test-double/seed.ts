@@ -10,9 +10,9 @@ export async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<r
   if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
   const { describeIssues, newPetSchema } = await model()
   for (const [at, animal] of animals.entries()) {
-    const parsed = newPetSchema.safeParse(animal, { reportInput: true })
+    const parsed = newPetSchema.safeParse(animal)
     if (parsed.success) continue
-    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error)}`)
+    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal)}`)
   }
   return Promise.all(animals.map(animal => pets.createPet(animal)))
 }

@@ -19,8 +19,9 @@ export interface Snapshot extends PetSnapshot {
 /** A snapshot that may come from anywhere. @throws ApiError `invalid_request` naming the field */
 export async function checkSnapshot(value: unknown): Promise<Snapshot> {
   const { snapshotSchema, describeIssues } = await schema()
-  const parsed = snapshotSchema.safeParse(value, { reportInput: true })
-  if (!parsed.success) throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error)}`)
+  const parsed = snapshotSchema.safeParse(value)
+  if (!parsed.success)
+    throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error, value)}`)
   return parsed.data
 }
 
