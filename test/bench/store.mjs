@@ -5,7 +5,7 @@
 import { readArguments } from './shared/arguments.mjs'
 import { stayOnOtherCores } from './shared/children.mjs'
 import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds } from './shared/rounds.mjs'
+import { figure, inRounds, ratios } from './shared/rounds.mjs'
 import { measureStore, STORES } from './stores/index.mjs'
 
 const { rounds, only, sizes, seconds } = readArguments({
@@ -27,12 +27,18 @@ printSurroundings(only.flatMap(name => STORES[name]))
 const runs = only.flatMap(name => sizes.map(size => `${name} ${size}`))
 const results = await inRounds(rounds, runs, run => measureStore(...run.split(' '), seconds))
 for (const [operation, title] of Object.entries(OPERATIONS)) {
-  const cell = (name, size) => figure(results.get(`${name} ${size}`).map(run => run[operation]))
-  const columns = ['store', ...sizes.map(size => `N = ${size.toLocaleString('en')}`)]
+  const column = (name, size) => results.get(`${name} ${size}`).map(run => run[operation])
+  const cell = (name, size) => figure(column(name, size))
+  const growth = name => figure(ratios(column(name, sizes.at(-1)), column(name, sizes[0])))
+  const columns = [
+    'store',
+    ...sizes.map(size => `N = ${size.toLocaleString('en')}`),
+    'last of first',
+  ]
   printTable(
     title,
     columns,
-    only.map(name => [name, ...sizes.map(size => cell(name, size))]),
+    only.map(name => [name, ...sizes.map(size => cell(name, size)), growth(name)]),
   )
 }
 console.log(`\nn/a: not built and measured within ${seconds} seconds.`)
