@@ -51,7 +51,7 @@ async function run(call, { turns = Number.POSITIVE_INFINITY, milliseconds = 10_0
 async function check() {
   const found = await store.get(7)
   const page = await store.list('sold')
-  const right = found.name === animal(7).name && page.length === 20 && page[0].status === 'sold'
+  const right = found.name === animal(7).name && page.length === Math.min(20, Number(text) / 50)
   if (!right) throw new Error(`${name} answers ${JSON.stringify({ found, page })}`)
 }
 
