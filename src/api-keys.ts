@@ -1,4 +1,12 @@
-import { checkOptions, isObject, isOneOf, OptionError, optional, type Rule } from './options.js'
+import {
+  checkOptions,
+  isObject,
+  isOneOf,
+  isSecretObject,
+  OptionError,
+  optional,
+  type Rule,
+} from './options.js'
 import { checkPolicy, PLAN_NAMES, PLANS, type Plan, type PlanTable, type Policy } from './plans.js'
 
 /** Who a key belongs to and what it may use. */
@@ -67,7 +75,7 @@ export function createApiKeys(
  * case (RFC 9110 §11.1); undefined when the header is missing, empty or of another scheme.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
-  if (authorization === undefined) return undefined
+  if (typeof authorization !== 'string') return undefined
   // As nearly everyone sends it.
   const token = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
   if (token !== '' && !token.includes(' ')) return token
@@ -76,7 +84,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 function check(record: ApiKey, plans: PlanTable): KnownKey {
-  checkOptions({ record }, { record: isObject }, 'apiKeys[…] ')
+  checkOptions({ record }, { record: isSecretObject }, 'apiKeys[…] ')
   // The key itself is a secret, so a message names its record by the id.
   const field =
     typeof record.id === 'string' && record.id !== '' ? `apiKeys['${record.id}']` : 'apiKeys[…]'

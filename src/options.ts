@@ -3,8 +3,8 @@ export class OptionError extends TypeError {
   override readonly name = 'OptionError'
 }
 
-/** What a value has to be: in words, and as a test. */
-export type Rule = readonly [rule: string, holds: (value: unknown) => boolean]
+/** What a value has to be: in words, and as a test. A value that may be a secret is not shown. */
+export type Rule = readonly [rule: string, holds: (value: unknown) => boolean, secret?: true]
 
 export const isBoolean: Rule = ['true or false', value => typeof value === 'boolean']
 export const isFunction: Rule = ['a function', value => typeof value === 'function']
@@ -12,6 +12,8 @@ export const isObject: Rule = [
   'an object',
   value => typeof value === 'object' && value !== null && !Array.isArray(value),
 ]
+/** Where a key may stand by mistake. */
+export const isSecretObject: Rule = [isObject[0], isObject[1], true]
 export const isCount: Rule = ['an integer of at least 1', value => isInteger(value, 1)]
 export const isSize: Rule = ['an integer of at least 0', value => isInteger(value, 0)]
 /** Within what a Date can hold. */
@@ -61,10 +63,11 @@ export function checkOptions<Options extends object>(
     const known = Object.keys(rules).join(', ')
     throw new OptionError(`Expected options among ${known}, got \`${within}${name}\``)
   }
-  for (const [name, [rule, holds]] of Object.entries<Rule>(rules)) {
+  for (const [name, [rule, holds, secret]] of Object.entries<Rule>(rules)) {
     const value = options[name as keyof Options]
     if (holds(value)) continue
-    throw new OptionError(`Expected \`${within}${name}\` to be ${rule}, got ${show(value)}`)
+    const shown = secret && typeof value === 'string' ? 'a string' : show(value)
+    throw new OptionError(`Expected \`${within}${name}\` to be ${rule}, got ${shown}`)
   }
   return options
 }

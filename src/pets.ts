@@ -49,36 +49,44 @@ export function createPets(options: PetsOptions): Pets {
       onCreated(pet)
       return pet
     },
-    listPets: (query = {}) => stored(() => storage.list(checkListPetsQuery(query, pagination))),
-    getPet: id => stored(() => find(id), existing),
-  }
-
-  function find(id: Int64): Promise<Pet | undefined> {
-    if (sunset !== null && clock() >= sunset) throw gone(sunset)
-    const key = typeof id === 'bigint' ? Number(id) : id
-    return Number.isSafeInteger(key) && key > 0 ? storage.find(key) : NOTHING
+    listPets: (query = {}) =>
+      promised(() => {
+        const filter = checkListPetsQuery(query, pagination)
+        return stored(() => storage.list(filter))
+      }),
+    getPet: id =>
+      promised(() => {
+        if (sunset !== null && clock() >= sunset) throw gone(sunset)
+        const key = typeof id === 'bigint' ? Number(id) : id
+        if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
+        return stored(() => storage.find(key), existing)
+      }),
   }
 }
 
-const NOTHING = Promise.resolve(undefined)
+/** What an async function does with what is thrown, without its cost: reads are chained, not awaited. */
+function promised<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return call()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+const NO_PET = 'There is no pet with this id.'
 
 function existing(pet: Pet | undefined): Pet {
-  if (!pet) throw notFound('There is no pet with this id.')
+  if (!pet) throw notFound(NO_PET)
   return pet
 }
 
-/**
- * A storage that fails is 503: nothing was acknowledged, and the next request may succeed. Promises
- * are chained here, not awaited, as each await would cost a list as much as finding the pets.
- */
+/** A storage that fails is 503: nothing was acknowledged, and the next request may succeed. */
 function stored<T>(call: () => Promise<T>): Promise<T>
 function stored<T, U>(call: () => Promise<T>, result: (answer: T) => U): Promise<U>
 function stored<T>(call: () => Promise<T>, result?: (answer: T) => T): Promise<T> {
-  try {
-    return call().then(result, unavailable)
-  } catch (error) {
-    return Promise.reject(error).catch(unavailable)
-  }
+  // Resolved first: a storage written in JavaScript may answer without a promise.
+  const answer = promised(() => Promise.resolve(call()))
+  return answer.then(result, unavailable)
 }
 
 function unavailable(error: unknown): never {

@@ -1,5 +1,5 @@
 import type { RateLimitStore } from './ports.js'
-import { DAY, decide, type Usage } from './rate-limit.js'
+import { CLOCK_SKEW, DAY, decide, type Usage } from './rate-limit.js'
 
 /**
  * Addresses counted one by one; those beyond share one budget, so that strangers cannot fill the
@@ -21,7 +21,8 @@ export function createRateLimitTable(): RateLimitStore {
   return {
     consume(partition, policy, now) {
       const day = Math.floor(now / DAY)
-      if (day > today) startDay(day)
+      // Not on every flutter of the clock about midnight.
+      if (day > today || day < today - 1) startDay(day)
       const known = table.get(partition)
       const name = known === undefined ? place(partition) : partition
       const { decision, usage } = decide(known ?? table.get(name), policy, now)
@@ -49,7 +50,8 @@ export function createRateLimitTable(): RateLimitStore {
 
   function startDay(day: number): void {
     today = day
-    const start = day * DAY
+    // A clock that steps back over midnight still finds what it counted.
+    const start = day * DAY - CLOCK_SKEW
     for (const [partition, usage] of table) {
       // A ban is remembered for a day after its end, so its entry outlives the counts.
       if (Math.max(usage.lastSeen, usage.bannedUntil + DAY) < start) table.delete(partition)

@@ -43,7 +43,7 @@ const LONGEST_BAN = 60 * MINUTE
 /** After a day without a ban the next one is a first ban again. */
 const BAN_MEMORY = DAY
 /** A clock that steps back no further than this is held; further, it is followed. */
-const CLOCK_SKEW = MINUTE
+export const CLOCK_SKEW = MINUTE
 
 const UNSEEN: Usage = {
   lastSeen: Number.NEGATIVE_INFINITY,

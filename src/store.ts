@@ -12,6 +12,7 @@ import {
   isInstant,
   isObject,
   isOneOf,
+  isSecretObject,
   isSize,
   orNull,
   type Rule,
@@ -132,7 +133,7 @@ const DEFAULTS = {
 
 const RULES: Record<keyof StoreOptions, Rule> = {
   storage: hasMethods('insert', 'find', 'list', 'dump', 'restore'),
-  apiKeys: isObject,
+  apiKeys: isSecretObject,
   clock: isFunction,
   rateLimit: isBoolean,
   rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),

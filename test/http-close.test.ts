@@ -87,3 +87,21 @@ function open() {
     clock: () => T0,
   })
 }
+
+test('close - waits no longer than requestTimeout for a client that does not read', async () => {
+  const pets = Array.from({ length: 60 }, (_, at) => ({
+    id: at + 1,
+    name: 'x'.repeat(500_000),
+    categoryId: 1,
+  }))
+  const storage = memoryStorage({ pets, nextId: 61 })
+  const store = createStore({ storage, apiKeys: { demo: { id: 'demo', plan: 'pro' } } })
+  const server = await listen(store, { port: 0, requestTimeout: 50, headersTimeout: 50 })
+  const client = await openSocket(server.port)
+  client.socket.pause()
+  const request = 'GET /v1/pets?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+  client.write(request)
+  await fetch(`${server.url}/pets?limit=1`, { headers: { authorization: 'Bearer demo' } })
+  await server.close()
+  client.socket.destroy()
+})

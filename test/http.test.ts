@@ -172,3 +172,20 @@ function open(options: Partial<StoreOptions> = {}) {
     ...options,
   })
 }
+
+test('http - a handler that breaks its contract costs a connection, not the process', async () => {
+  const store = open()
+  const broken: ApiHandler['handle'][] = [
+    () => {
+      throw new Error('at once')
+    },
+    async () => undefined as never,
+    async request => ({ ...(await store.handle(request)), headers: { 'X-Why': 'a\nb' } }),
+  ]
+  for (const handle of broken) {
+    await using server = await listen({ ...store, handle }, { port: 0 })
+    const client = await openSocket(server.port)
+    client.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\n\r\n')
+    assert.deepEqual(statusesIn(await client.ended()), [])
+  }
+})

@@ -13,7 +13,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['storage', undefined, STORAGE, 'undefined'],
   ['storage', null, STORAGE, 'null'],
   ['storage', {}, STORAGE, 'an object'],
-  ['apiKeys', 'demo', 'an object', "'demo'"],
+  ['apiKeys', 'demo', 'an object', 'a string'],
   ['apiKeys', undefined, 'an object', 'undefined'],
   ['clock', 0, 'a function', '0'],
   ['rateLimit', 'off', 'true or false', "'off'"],
@@ -108,3 +108,14 @@ test('options - a key that is not right is named by its id, never by itself', ()
 function open(options: Readonly<Record<string, unknown>>) {
   return createStore({ storage: memoryStorage(), apiKeys: {}, ...options } as StoreOptions)
 }
+
+test('options - a key in the place of a record is not told', () => {
+  const swapped = { apiKeys: { ci: 'sk-live-secret' as never } }
+  const bare = { apiKeys: 'sk-live-secret' as never }
+  for (const options of [swapped, bare]) {
+    assert.throws(
+      () => createStore({ storage: memoryStorage(), ...options }),
+      (error: Error) => error instanceof OptionError && !error.message.includes('sk-live'),
+    )
+  }
+})

@@ -127,3 +127,19 @@ function consume(table: RateLimitStore, partition: string, now: number, count = 
 function partitions(table: RateLimitStore): string[] {
   return (table.dump() as [string, Usage][]).map(([partition]) => partition)
 }
+
+test('limiter - a clock that came back from the future still drops what is stale', () => {
+  const table = createRateLimitTable()
+  consume(table, 'addr:192.0.2.1', T0 + 10 * DAY, 1)
+  consume(table, 'addr:192.0.2.2', T0, 1)
+  consume(table, 'addr:192.0.2.3', T0 + 2 * DAY, 1)
+  assert.equal(table.inspect('addr:192.0.2.2'), undefined)
+})
+
+test('limiter - a step back over midnight gives no second day', () => {
+  const table = createRateLimitTable()
+  const midnight = T0 + DAY
+  consume(table, 'key', midnight - 50, 60)
+  consume(table, 'other', midnight + 10, 1)
+  assert.equal(consume(table, 'key', midnight - 50, 1).code, 'rate_limit_exceeded')
+})

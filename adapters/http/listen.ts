@@ -32,8 +32,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly origin: string
   readonly port: number
   /**
-   * Takes no new connection, finishes the requests in flight, closes every socket. Can be called
-   * again.
+   * Takes no new connection, finishes the requests in flight (for as long as `requestTimeout`),
+   * closes every socket. Can be called again.
    */
   close(): Promise<void>
 }
@@ -94,13 +94,18 @@ export async function listen(
   function onRequest(message: IncomingMessage, response: ServerResponse): void {
     const connection = connections.get(message.socket) as Connection
     connection.add(response)
-    const request = readRequest(message, connection, handler.maxBodyBytes, proxyHops)
-    const answer =
-      request instanceof Promise
-        ? request.then(whole => handler.handle(whole))
-        : handler.handle(request)
-    // It is rejected when the client went away in the middle of its body: nobody is to be answered.
-    answer.then(send, () => message.socket.destroy())
+    // The client went away in the middle of its body, or the handler broke its contract.
+    const drop = () => message.socket.destroy()
+    try {
+      const request = readRequest(message, connection, handler.maxBodyBytes, proxyHops)
+      const answer =
+        request instanceof Promise
+          ? request.then(whole => handler.handle(whole))
+          : handler.handle(request)
+      answer.then(send).catch(drop)
+    } catch {
+      drop()
+    }
 
     function send(answer: LosableAnswer): void {
       if (answer.lostBy === 'hang') {
@@ -128,9 +133,12 @@ export async function listen(
       // Node's own would cut answers that are not sent yet, and no longer time requests out: that
       // comes last, to stop its timer.
       Server.prototype.close.call(server, () => {
+        clearTimeout(deadline)
         server.close()
         resolve()
       })
+      // A client that does not read its answer would hold the server for as long as it likes.
+      const deadline = setTimeout(() => server.closeAllConnections(), requestTimeout)
       for (const connection of connections.values()) connection.closeWhenIdle()
     })
     return closing

@@ -1,4 +1,4 @@
-import type { ApiHandler } from '../../src/api.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import type { NewPet, Pet } from '../../src/model.js'
 import { OptionError } from '../../src/options.js'
@@ -57,13 +57,14 @@ export function createDouble(
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   let state = createState(stateOptions, begin)
-  const inProcess = createFetch(request => state.handle(request), baseUrl)
+  const inProcess = createFetch(handle, baseUrl)
+  let closed = false
 
   const double: TestDouble = {
     baseUrl,
     basePath: stateOptions.basePath,
     maxBodyBytes: state.store.maxBodyBytes,
-    handle: request => state.handle(request),
+    handle,
     fetch: inProcess.fetch,
     clock: {
       now: () => state.clock.now(),
@@ -145,7 +146,15 @@ export function createDouble(
     return closable
   }
 
+  /** Once it is closed, nobody advances the clock for those who still come. */
+  function handle(request: ApiRequest): Promise<ApiResponse> {
+    const answer = state.handle(request)
+    if (closed) state.clock.release()
+    return answer
+  }
+
   async function close(): Promise<void> {
+    closed = true
     state.clock.release()
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
