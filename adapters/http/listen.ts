@@ -32,8 +32,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly origin: string
   readonly port: number
   /**
-   * Takes no new connection, finishes the requests in flight (for as long as `requestTimeout`),
-   * closes every socket. Can be called again.
+   * Takes no new connection, finishes the requests in flight, closes every socket; those of clients
+   * that do not read their answers after twice `requestTimeout`. Can be called again.
    */
   close(): Promise<void>
 }
@@ -137,8 +137,9 @@ export async function listen(
         server.close()
         resolve()
       })
-      // A client that does not read its answer would hold the server for as long as it likes.
-      const deadline = setTimeout(() => server.closeAllConnections(), requestTimeout)
+      // A client that does not read its answer would hold the server for as long as it likes. It has
+      // as long for that as a request has to arrive, and Node a second to see that one did not.
+      const deadline = setTimeout(() => server.closeAllConnections(), 2 * requestTimeout + 1_000)
       for (const connection of connections.values()) connection.closeWhenIdle()
     })
     return closing
