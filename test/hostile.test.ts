@@ -93,7 +93,7 @@ test('hostile - a hundred thousand levels of nesting are answered', async () => 
 test('hostile - a flood of headers within the limit is only more headers', async () => {
   await using server = await serve()
   const client = await openSocket(server.port)
-  client.write(`GET /v1/pets HTTP/1.1\r\n${AUTHORIZED}${'a:\r\n'.repeat(1_000)}\r\n`)
+  client.write(`GET /v1/pets HTTP/1.1\r\n${AUTHORIZED}${'a:\r\n'.repeat(900)}\r\n`)
   assert.deepEqual(statusesIn(await client.until('[]')), [200])
   client.socket.destroy()
 })
