@@ -31,11 +31,12 @@ export type NewPet = Readonly<z.infer<typeof newPetSchema>>
 /**
  * An animal as it is stored and answered (spec §2). The service gives ids that are safe integers.
  */
-export const petSchema = newPetSchema.extend({
+export const petSchema = z.object({
   id: z
     .int('must be a positive integer')
     .min(1, 'must be a positive integer')
     .meta({ format: 'int64', description: 'Given by the service when the animal is added.' }),
+  ...newPetSchema.shape,
   status: petStatusSchema.exactOptional(),
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>

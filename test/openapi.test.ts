@@ -49,8 +49,8 @@ test('openApiDocument - an answer that is not described is a violation', async (
   assert.deepEqual(contract.violations, [
     'GET /pets 200: data must be integer, data must be >= 1',
     'GET /pets 200: X-RateLimit-Reset is missing',
-    "GET /pets 200: data/0 must have required property 'name', data/0 must have required property " +
-      "'categoryId', data/0 must have required property 'id'",
+    "GET /pets 200: data/0 must have required property 'id', data/0 must have required property " +
+      "'name', data/0 must have required property 'categoryId'",
     'GET /pets/{petId} 418 is not documented',
   ])
 })
