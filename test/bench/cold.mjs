@@ -1,12 +1,12 @@
 /** From the spawn of a server to its first 200, with 1,000 animals, and what it takes by then. */
 import { once } from 'node:events'
-import { readArguments } from './shared/arguments.mjs'
-import { firstLine, residentMiB, startNode, stayOnOtherCores, stop } from './shared/children.mjs'
-import { exchange } from './shared/load.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds, ratios } from './shared/rounds.mjs'
-import { SUBJECTS, serverArguments } from './shared/servers.mjs'
-import { get } from './shared/workload.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { firstLine, residentMiB, startNode, stayOnOtherCores, stop } from './harness/children.mjs'
+import { exchange } from './harness/load.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, ratios } from './harness/rounds.mjs'
+import { SUBJECTS, serverArguments } from './harness/servers.mjs'
+import { get } from './harness/workload.mjs'
 
 const { rounds, only } = readArguments({
   rounds: 11,

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { createTestDouble } from '../../dist/adapters/test-double/index.js'
-import { readArguments } from './shared/arguments.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds, median } from './shared/rounds.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, median } from './harness/rounds.mjs'
 
 const { rounds, size } = readArguments({ rounds: 5, size: 1_000 })
 const FREE = { authorization: 'Bearer demo-free' }

@@ -3,10 +3,10 @@
  * some animals already; and how long such a file takes to open. lowdb syncs nothing. SQLite is
  * better-sqlite3 with WAL and `synchronous = FULL`; its 64 callers share a transaction.
  */
-import { readArguments } from './shared/arguments.mjs'
-import { result } from './shared/children.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds, median, ratios } from './shared/rounds.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { result } from './harness/children.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, median, ratios } from './harness/rounds.mjs'
 
 const ENGINES = { ours: [], lowdb: ['lowdb'], sqlite: ['better-sqlite3'] }
 const CALLERS = [1, 64]

@@ -2,11 +2,11 @@
  * One request to one answer without a socket: `handle` of ours, `inject` of Fastify (which is
  * light-my-request) and `app.request` of Hono, each on the very application of the HTTP table.
  */
-import { readArguments } from './shared/arguments.mjs'
-import { result, stayOnOtherCores } from './shared/children.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds, ratios } from './shared/rounds.mjs'
-import { WORKLOADS } from './shared/workload.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { result, stayOnOtherCores } from './harness/children.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, ratios } from './harness/rounds.mjs'
+import { WORKLOADS } from './harness/workload.mjs'
 
 const { rounds } = readArguments({ rounds: 5 })
 const PEERS = { ours: [], fastify: ['fastify', 'light-my-request'], hono: ['hono'] }

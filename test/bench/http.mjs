@@ -2,13 +2,13 @@
  * The HTTP servers at 64 connections: the server has one core, the load generator another. Every
  * run is a fresh process, and all subjects take turns in every round.
  */
-import { readArguments } from './shared/arguments.mjs'
-import { cpuSeconds, stayOnOtherCores, stop } from './shared/children.mjs'
-import { load } from './shared/load.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds, ratios } from './shared/rounds.mjs'
-import { SUBJECTS, startSubject } from './shared/servers.mjs'
-import { WORKLOADS } from './shared/workload.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { cpuSeconds, stayOnOtherCores, stop } from './harness/children.mjs'
+import { load } from './harness/load.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, ratios } from './harness/rounds.mjs'
+import { SUBJECTS, startSubject } from './harness/servers.mjs'
+import { WORKLOADS } from './harness/workload.mjs'
 
 const { rounds, seconds, warmup, connections, only, workloads } = readArguments({
   rounds: 5,

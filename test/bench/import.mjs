@@ -1,8 +1,8 @@
 /** What a program waits for `import`, in a fresh process, and what came into it by that. */
-import { readArguments } from './shared/arguments.mjs'
-import { result, stayOnOtherCores } from './shared/children.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds, ratios } from './shared/rounds.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { result, stayOnOtherCores } from './harness/children.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, ratios } from './harness/rounds.mjs'
 
 const MODULES = {
   zod: 'zod',
@@ -35,7 +35,7 @@ printSurroundings([
 ])
 const names = Object.keys(MODULES)
 const results = await inRounds(rounds, names, name =>
-  result(['shared/import-one.mjs', MODULES[name]]),
+  result(['harness/import-one.mjs', MODULES[name]]),
 )
 const base = results.get('zod').map(run => run.ms)
 printTable(

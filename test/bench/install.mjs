@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readArguments } from './shared/arguments.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'))

@@ -1,7 +1,7 @@
 /** What an animal takes of the heap, with whatever index the store keeps. */
-import { readArguments } from './shared/arguments.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds } from './shared/rounds.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds } from './harness/rounds.mjs'
 import { measureStore, STORES } from './stores/index.mjs'
 
 const { rounds, only, size, seconds } = readArguments({

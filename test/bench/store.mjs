@@ -2,10 +2,10 @@
  * The operations in process, against the libraries people keep animals in: a page of 20 by a common
  * and by a rare status, one animal by its id, a new animal. Every run is a fresh process.
  */
-import { readArguments } from './shared/arguments.mjs'
-import { stayOnOtherCores } from './shared/children.mjs'
-import { printSurroundings, printTable } from './shared/report.mjs'
-import { figure, inRounds, ratios } from './shared/rounds.mjs'
+import { readArguments } from './harness/arguments.mjs'
+import { stayOnOtherCores } from './harness/children.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, ratios } from './harness/rounds.mjs'
 import { measureStore, STORES } from './stores/index.mjs'
 
 const { rounds, only, sizes, seconds } = readArguments({

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { animals, NEW_ANIMAL } from '../shared/workload.mjs'
+import { animals, NEW_ANIMAL } from '../harness/workload.mjs'
 
 const [name, size, callers, seconds] = process.argv.slice(2)
 const open = (await import('./engines.mjs'))[name]

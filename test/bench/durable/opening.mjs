@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { jsonFileStorage } from '../../../dist/adapters/json-file/index.js'
-import { animals } from '../shared/workload.mjs'
+import { animals } from '../harness/workload.mjs'
 
 const [left, size] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'opening-'))

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { animals } from '../shared/workload.mjs'
+import { animals } from '../harness/workload.mjs'
 
 /** A file as json-server serves it, of 1,000 animals. */
 export function writeAnimalsFile(format = pet => pet) {

@@ -1,5 +1,5 @@
 /** `node servers/call.mjs NAME`: prints what a request takes in µs, of each workload. */
-import { WORKLOADS } from '../shared/workload.mjs'
+import { WORKLOADS } from '../harness/workload.mjs'
 
 /** How each is asked: what is made ready before the clock runs, and the call itself. */
 const APPLICATIONS = {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import express from 'express'
 import { rateLimit } from 'express-rate-limit'
-import { API_KEY, animals, LIMITS } from '../shared/workload.mjs'
+import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 import { listening } from './listening.mjs'
 
 /** Express with its body parser and the rate limiter most used with it. */

@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit'
 import fastify from 'fastify'
-import { API_KEY, animals, LIMITS } from '../shared/workload.mjs'
+import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 
 const status = { type: 'string', enum: ['available', 'pending', 'sold'] }
 const newPet = {

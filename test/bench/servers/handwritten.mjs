@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { API_KEY, animals, LIMITS } from '../shared/workload.mjs'
+import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 import { listening } from './listening.mjs'
 import { createMinute } from './minute.mjs'
 

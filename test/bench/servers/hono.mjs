@@ -1,7 +1,7 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { validator } from 'hono/validator'
-import { API_KEY, animals, LIMITS } from '../shared/workload.mjs'
+import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 import { listening } from './listening.mjs'
 import { createMinute } from './minute.mjs'
 

@@ -1,7 +1,7 @@
 import { listen } from '../../../dist/adapters/http/index.js'
 import { memoryStorage } from '../../../dist/adapters/memory.js'
 import { createStore } from '../../../dist/src/index.js'
-import { API_KEY, animals, LIMITS } from '../shared/workload.mjs'
+import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 
 /** The package as anyone uses it: limits, validation and authentication are on. */
 export async function createOurs(count = 1_000) {

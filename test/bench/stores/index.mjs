@@ -1,4 +1,4 @@
-import { result } from '../shared/children.mjs'
+import { result } from '../harness/children.mjs'
 
 /** The stores that are compared, with the packages each is made of. */
 export const STORES = {

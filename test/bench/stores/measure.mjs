@@ -2,8 +2,8 @@
  * `node --expose-gc stores/measure.mjs NAME COUNT`: opens one store with that many animals in a
  * process of its own, and prints what the operations take in ns and what an animal takes in bytes.
  */
-import { median } from '../shared/rounds.mjs'
-import { animal, animals, NEW_ANIMAL } from '../shared/workload.mjs'
+import { median } from '../harness/rounds.mjs'
+import { animal, animals, NEW_ANIMAL } from '../harness/workload.mjs'
 
 const [name, text] = process.argv.slice(2)
 const count = Number(text)

@@ -1,4 +1,4 @@
-/** `node shared/import-one.mjs MODULE,…`: prints what importing them took and brought. */
+/** `node harness/import-one.mjs MODULE,…`: prints what importing them took and brought. */
 import { Session } from 'node:inspector'
 
 const before = process.memoryUsage.rss()

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { withRequestLog } from '../adapters/cli/request-log.js'
+import { jsonFileStorage } from '../adapters/json-file/index.js'
+import { memoryRateLimits } from '../adapters/memory.js'
+import { createTestDouble } from '../adapters/test-double/index.js'
+import { ApiError, createStore, type StoreEvents, toJson } from '../src/index.js'
+import { T0 } from './rate-limit-vectors.js'
+
+const SECRET = 'k3y-that-nobody-may-see'
+const LIMITS = { perMinute: 3, perDay: 100, banAfter: 1 }
+const API_KEYS = { [SECRET]: { id: 'ci', plan: 'enterprise', limits: LIMITS } } as const
+const EVENTS: (keyof StoreEvents)[] = [
+  'pet.created',
+  'limit.exceeded',
+  'key.banned',
+  'ratelimit.degraded',
+]
+
+test('secrets - no event, log line, answer, thrown error, counter or file holds a key', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-secrets-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  await using storage = await jsonFileStorage(join(folder, 'pets.json'))
+  const rateLimits = memoryRateLimits()
+  let failing = false
+  const store = createStore({
+    storage,
+    apiKeys: API_KEYS,
+    clock: () => T0,
+    rateLimits: {
+      ...rateLimits,
+      consume(...request) {
+        if (failing) throw new Error('no connection')
+        return rateLimits.consume(...request)
+      },
+    },
+  })
+  const seen: string[] = []
+  const names = new Set<string>()
+  for (const name of EVENTS) {
+    store.events.on(name, event => {
+      names.add(name)
+      seen.push(toJson(event), String((event as { error?: unknown }).error))
+    })
+  }
+  const logged = withRequestLog(
+    store,
+    'json',
+    () => T0,
+    line => seen.push(line),
+  )
+  const authorization = `Bearer ${SECRET}`
+  const headers = { authorization, 'content-type': 'application/json' }
+  const bodies = ['{"name":"Ada","categoryId":1}', 'nonsense', '{}', '{}', '{}', '{}']
+  for (const body of bodies) {
+    const request = { method: 'POST', path: '/v1/pets', query: SECRET, headers, body }
+    seen.push(toJson(await logged.handle(request)))
+  }
+  for (const token of [`${SECRET}x`, `Basic ${SECRET}`]) {
+    const wrong = { ...headers, authorization: token }
+    seen.push(
+      toJson(await logged.handle({ method: 'GET', path: '/v1/pets', query: '', headers: wrong })),
+    )
+  }
+  const thrown = await store
+    .forKey(SECRET)
+    .listPets()
+    .catch((error: unknown) => error)
+  assert.ok(thrown instanceof ApiError)
+  seen.push(thrown.message, String(thrown.stack), toJson({ ...thrown }))
+  failing = true
+  await logged.handle({ method: 'GET', path: '/v1/pets', query: '', headers })
+  seen.push(toJson(await rateLimits.dump()))
+  const files = await readdir(folder, { recursive: true })
+  assert.ok(files.includes('pets.json.journal'))
+  for (const file of files) {
+    // The lock is a folder, whose name is all there is to it.
+    seen.push(file, await readFile(join(folder, file), 'utf8').catch(() => ''))
+  }
+  assert.deepEqual([...names].sort(), [...EVENTS].sort())
+  assert.ok(seen.length > 20)
+  assert.deepEqual(
+    seen.filter(text => text.includes(SECRET)),
+    [],
+  )
+})
+
+test('secrets - no journal, snapshot or verdict of a double holds a key', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS })
+  for (const authorization of [`Bearer ${SECRET}`, `Bearer ${SECRET}x`, SECRET]) {
+    for (let n = 0; n < 6; n++) {
+      await double.fetch('pets?unknown=1', { headers: { authorization } })
+    }
+  }
+  const { findings } = double.report()
+  assert.ok(findings.length > 0)
+  const told = toJson([double.requests(), await double.snapshot(), findings])
+  assert.equal(double.requests().length, 18)
+  assert.ok(!told.includes(SECRET))
+})
