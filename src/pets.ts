@@ -64,7 +64,10 @@ export function createPets(options: PetsOptions): Pets {
   }
 }
 
-/** What an async function does with what is thrown, without its cost: reads are chained, not awaited. */
+/**
+ * What an async function does with what is thrown, without its cost: reads are chained, not
+ * awaited.
+ */
 function promised<T>(call: () => Promise<T>): Promise<T> {
   try {
     return call()

@@ -34,11 +34,11 @@ export async function openEnvironment(
   apiKeys: Keys,
   stops: Stops,
 ): Promise<Environment> {
-  const begin = await beginning(flags)
   if (isControlled(flags)) {
     if (store === 'memory:') return openControlled(flags, apiKeys)
     throw new UsageError(`--control could reset ${store}; use it with --store memory:`)
   }
+  const begin = await beginning(flags)
   const storage = await openStorage(store, stops)
   const { pets, nextId } = await storage.dump()
   const isEmpty = pets.length === 0 && nextId === 1

@@ -38,6 +38,7 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
   const log = logFormat(flags)
   const host = hostOf(flags)
   const store = flags.store ?? 'memory:'
+  const release = version()
   const apiKeys = flags.keys === undefined ? DEMO_KEYS : await readKeys(flags.keys)
 
   // Staging is for trying things out: its animals are its own, and gone when it stops.
@@ -57,7 +58,7 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
   if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
   else if (!flags.quiet) {
     const animalsFrom = production.from
-    const told = { version: version(), animalsFrom, policies: POLICIES, keysFrom: flags.keys }
+    const told = { version: release, animalsFrom, policies: POLICIES, keysFrom: flags.keys }
     process.stdout.write(banner(ready, told))
   }
 
@@ -66,7 +67,7 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
     const { handler, clock, double, animals, from } = environment
     const logged = withRequestLog(handler, log, clock, writeLogLine)
     const documented = withDocs(logged, { pagination: flags.pagination, stagingBaseUrl })
-    const server = await listenOn(withHealth(documented, version()), host, port)
+    const server = await listenOn(withHealth(documented, release), host, port)
     stops.push(server.close)
     // First of all: who waits on a clock that stands still would never be answered.
     if (double) stops.push(double.close)

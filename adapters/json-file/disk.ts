@@ -104,6 +104,15 @@ export async function syncFolder(disk: Disk, path: string): Promise<void> {
   }
 }
 
+export async function readIfThere(disk: Disk, path: string): Promise<Buffer | undefined> {
+  try {
+    return await disk.readFile(path)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }

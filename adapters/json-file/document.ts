@@ -3,7 +3,7 @@ import { petToJson } from '../../src/json.js'
 import type { Pet } from '../../src/model.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { decodeUtf8 } from '../../src/utf8.js'
-import { type Disk, isMissing, replaceFile } from './disk.js'
+import { type Disk, readIfThere, replaceFile } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import { parsePetLine } from './pet-line.js'
 
@@ -22,13 +22,8 @@ export function documentFile(disk: Disk, path: string, mode: number): DocumentFi
     },
     /** @throws JsonFileError when the content is not a document */
     async read() {
-      let bytes: Uint8Array
-      try {
-        bytes = await disk.readFile(path)
-      } catch (error) {
-        if (isMissing(error)) return null
-        throw error
-      }
+      const bytes = await readIfThere(disk, path)
+      if (!bytes) return null
       length = bytes.length
       return parse(path, bytes)
     },

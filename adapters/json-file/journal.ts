@@ -2,7 +2,7 @@ import { petToJson } from '../../src/json.js'
 import type { Pet } from '../../src/model.js'
 import { decodeUtf8 } from '../../src/utf8.js'
 import type { PetIndex } from '../memory.js'
-import { type Disk, isMissing, syncFolder } from './disk.js'
+import { type Disk, readIfThere, syncFolder } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 import { parsePetLine } from './pet-line.js'
@@ -98,13 +98,8 @@ export function createJournal(
  * @throws JsonFileError naming the line that is damaged
  */
 export async function replayJournal(disk: Disk, path: string, index: PetIndex): Promise<boolean> {
-  let bytes: Buffer
-  try {
-    bytes = await disk.readFile(path)
-  } catch (error) {
-    if (isMissing(error)) return false
-    throw error
-  }
+  const bytes = await readIfThere(disk, path)
+  if (!bytes) return false
   let start = 0
   for (let number = 1; ; number++) {
     const end = bytes.indexOf(NEWLINE, start)
