@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../src/api.js'
+import { type Awaitable, chain } from '../src/awaitable.js'
 import { checkOpenApiOptions, type OpenApiOptions, openApiDocument } from '../src/openapi.js'
 import { utf8Length } from '../src/utf8.js'
 
@@ -19,7 +20,7 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   const { stagingBaseUrl } = options
   const staging = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
   const policy = [...POLICY, ["connect-src 'self'", ...staging].join(' ')].join('; ')
-  const files = new Map<string, (request: ApiRequest) => File | Promise<File>>([
+  const files = new Map<string, (request: ApiRequest) => Awaitable<File>>([
     ['/openapi.json', openApiJson],
     ['/docs', () => (swaggerUi() ? { ...PAGE, policy } : NOT_INSTALLED)],
     ['/docs/start.js', () => START],
@@ -29,10 +30,11 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
 
   return {
     ...handler,
-    async handle(request) {
+    handle(request) {
       const isRead = request.method === 'GET' || request.method === 'HEAD'
       const file = isRead ? files.get(request.path) : undefined
-      return file ? answer(request, await file(request)) : handler.handle(request)
+      if (!file) return handler.handle(request)
+      return chain(file(request), file => answer(request, file))
     },
   }
 

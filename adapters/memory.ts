@@ -13,15 +13,11 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
   let index = createPetIndex(begin)
 
   return {
-    async insert(pet) {
-      return index.add(index.nextId, pet)
-    },
-    find: id => Promise.resolve(index.find(id)),
-    list: filter => Promise.resolve(index.list(filter)),
-    async dump() {
-      return index.dump()
-    },
-    async restore(snapshot) {
+    insert: pet => index.add(index.nextId, pet),
+    find: id => index.find(id),
+    list: filter => index.list(filter),
+    dump: () => index.dump(),
+    restore(snapshot) {
       index = createPetIndex(snapshot)
     },
   }

@@ -1,4 +1,5 @@
 import type { KnownKey } from './api-keys.js'
+import type { Awaitable } from './awaitable.js'
 import type { ApiError } from './errors.js'
 import type { Operation } from './specification.js'
 
@@ -36,8 +37,11 @@ export interface ApiResponse {
 
 /** What a door serves: a store, or something around one. */
 export interface ApiHandler {
-  /** Never rejects: whatever happens is an answer. */
-  handle(request: ApiRequest): Promise<ApiResponse>
+  /**
+   * Never throws or rejects: whatever happens is an answer. It is there at once where nothing had to
+   * be waited for.
+   */
+  handle(request: ApiRequest): Awaitable<ApiResponse>
   /** How much of a body a door reads before it stops. */
   readonly maxBodyBytes: number
   /** The path every base address ends with, such as `/v1`. */

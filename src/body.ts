@@ -1,6 +1,7 @@
 import type { ApiRequest } from './api.js'
+import { type Awaitable, attempt } from './awaitable.js'
 import { invalidRequest, payloadTooLarge, unsupportedMediaType } from './errors.js'
-import { parseJson } from './json.js'
+import { parseJsonAtOnce } from './json.js'
 import { decodeUtf8, utf8Length } from './utf8.js'
 
 /** Larger bodies get 413, unless a store is told otherwise. */
@@ -11,7 +12,7 @@ export const MAX_BODY_BYTES = 1_048_576
  *
  * @throws ApiError `payload_too_large`, `unsupported_media_type`, `invalid_request`, in this order
  */
-export function readBody(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
+export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<unknown> {
   const { headers, body = '' } = request
   const received = typeof body === 'string' ? utf8Length(body) : body.length
   const announced = Number(headers['content-length'] ?? 0)
@@ -24,7 +25,7 @@ export function readBody(request: ApiRequest, maxBodyBytes: number): Promise<unk
   }
   const text = textOf(body)
   if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
-  return parseJson(text).catch(notJson)
+  return attempt(() => parseJsonAtOnce(text), notJson)
 }
 
 function notJson(): never {

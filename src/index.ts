@@ -1,5 +1,6 @@
 export type { ApiHandler, ApiRequest, ApiResponse } from './api.js'
 export type { ApiKey, ApiKeys, KnownKey } from './api-keys.js'
+export type { Awaitable } from './awaitable.js'
 export {
   ApiError,
   type ApiErrorOptions,

@@ -1,3 +1,4 @@
+import { type Awaitable, chain } from './awaitable.js'
 import type { Pet } from './model.js'
 import { onDemand } from './on-demand.js'
 
@@ -16,17 +17,23 @@ const MAY_ROUND = /\d[\d.]{15}|\d[eE]/
  * @throws SyntaxError when the text is not JSON, or nests too deep for a number it holds to be read exactly
  */
 export async function parseJson(text: string): Promise<unknown> {
+  return parseJsonAtOnce(text)
+}
+
+/** The same, with a promise only where the parser that reads every digit is not loaded yet. */
+export function parseJsonAtOnce(text: string): Awaitable<unknown> {
   const value: unknown = JSON.parse(text)
   if (!MAY_ROUND.test(text)) return value
-  const { parse } = await losslessJson()
-  try {
-    return parse(text, undefined, {
-      parseNumber: exactNumber,
-      onDuplicateKey: ({ newValue }) => newValue,
-    })
-  } catch (cause) {
-    throw new SyntaxError('The text nests too deep', { cause })
-  }
+  return chain(losslessJson(), ({ parse }) => {
+    try {
+      return parse(text, undefined, {
+        parseNumber: exactNumber,
+        onDuplicateKey: ({ newValue }) => newValue,
+      })
+    } catch (cause) {
+      throw new SyntaxError('The text nests too deep', { cause })
+    }
+  })
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ApiKeys, KnownKey } from './api-keys.js'
+import { type Awaitable, isPromise } from './awaitable.js'
 import { rateLimited, rateLimitOf, unauthorized } from './errors.js'
 import type { Emit } from './events.js'
 import type { Policy } from './plans.js'
@@ -35,7 +36,7 @@ export interface Meter {
    *
    * @throws ApiError `rate_limit_exceeded`, `api_key_banned`
    */
-  count(visit: Visit): Promise<void> | undefined
+  count(visit: Visit): Awaitable<void>
   /** Refuses a visit without a valid key (spec §5). @throws ApiError `unauthorized` */
   authenticate(visit: Visit): void
 }
@@ -48,12 +49,13 @@ export function createMeter(options: MeterOptions): Meter {
     count(visit) {
       const key = visit.token === undefined ? undefined : apiKeys.find(visit.token)
       visit.key = key
-      if (!rateLimits) return undefined
+      if (!rateLimits) return
       const partition = key ? key.id : `addr:${visit.client ?? 'local'}`
       const policy = key ? key.policy : anonymous
-      const outcome = consume(rateLimits, partition, policy, visit.now)
-      if (!('then' in outcome)) return settle(visit, partition, outcome)
-      return outcome.then(decision => settle(visit, partition, decision))
+      const decision = consume(rateLimits, partition, policy, visit.now)
+      return isPromise(decision)
+        ? decision.then(decision => settle(visit, partition, decision))
+        : settle(visit, partition, decision)
     },
     authenticate({ key, token }) {
       if (!key) throw unauthorized(token !== undefined)
@@ -65,31 +67,41 @@ export function createMeter(options: MeterOptions): Meter {
     partition: string,
     policy: Policy,
     now: number,
-  ): Decision | Promise<Decision> {
+  ): Awaitable<Decision> {
     try {
       const outcome = limits.consume(partition, policy, now)
-      if (!('then' in outcome)) return outcome
-      // Resolved first, as a thenable may be odd; destructured, as a store may answer nothing.
+      if (!isPromise(outcome)) return told(outcome)
+      // Resolved first, as a thenable may be odd.
       return Promise.resolve(outcome)
-        .then(({ ...decision }) => decision)
-        .catch(insured)
+        .then(told)
+        .catch(error => insured(partition, policy, now, error))
     } catch (error) {
-      return insured(error)
-    }
-
-    /**
-     * A store that fails leaves neither 500 nor an unlimited door: this process counts by itself
-     * meanwhile.
-     */
-    function insured(error: unknown): Decision | Promise<Decision> {
-      if (!Number.isFinite(now)) throw error
-      emit('ratelimit.degraded', { error })
-      insurance ??= createRateLimitTable()
-      return insurance.consume(partition, policy, now)
+      return insured(partition, policy, now, error)
     }
   }
 
-  function settle(visit: Visit, partition: string, decision: Decision): undefined {
+  /**
+   * A store that fails leaves neither 500 nor an unlimited door: this process counts by itself
+   * meanwhile.
+   */
+  function insured(
+    partition: string,
+    policy: Policy,
+    now: number,
+    error: unknown,
+  ): Awaitable<Decision> {
+    if (!Number.isFinite(now)) throw error
+    emit('ratelimit.degraded', { error })
+    insurance ??= createRateLimitTable()
+    return insurance.consume(partition, policy, now)
+  }
+
+  function told(decision: Decision | undefined): Decision {
+    if (!decision) throw new TypeError('The rate limit store gave no decision')
+    return decision
+  }
+
+  function settle(visit: Visit, partition: string, decision: Decision): void {
     visit.decision = decision
     if (decision.code === undefined) return
     announce(partition, decision)

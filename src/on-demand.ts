@@ -1,9 +1,11 @@
+import type { Awaitable } from './awaitable.js'
+
 /**
  * Loads a module at its first use and keeps it: what a process never needs, it never reads. The
  * parsers are most of the import time of this package, and a process that only lists pets needs
  * none of them.
  */
-export function onDemand<T>(load: () => Promise<T>): () => T | Promise<T> {
+export function onDemand<T>(load: () => Promise<T>): () => Awaitable<T> {
   let loaded: T | undefined
   return () => loaded ?? load().then(module => (loaded = module))
 }

@@ -1,8 +1,9 @@
+import { type Awaitable, attempt, chain } from './awaitable.js'
 import { ApiError, gone, invalidRequest, notFound, storageUnavailable } from './errors.js'
 import type { Int64, NewPet, Pet } from './model.js'
 import { onDemand } from './on-demand.js'
-import type { Clock, PetStorage } from './ports.js'
-import { checkListPetsQuery, type ListPetsQuery } from './query.js'
+import type { PetFilter, PetStorage } from './ports.js'
+import type { ListPetsQuery } from './query.js'
 import type { PetStatus } from './specification.js'
 
 /**
@@ -23,56 +24,52 @@ export interface Pets {
 
 export interface PetsOptions {
   readonly storage: PetStorage
-  readonly clock: Clock
   readonly defaultStatus: PetStatus | null
   readonly sunset: number | null
-  readonly pagination: boolean
   readonly onCreated: (pet: Pet) => void
+}
+
+/** The operations as the store itself calls them: what its storage knows at once is there at once. */
+export interface PetOperations {
+  create(input: NewPet): Awaitable<Pet>
+  list(filter: PetFilter): Awaitable<readonly Pet[]>
+  /** @param now ms since the epoch */
+  find(id: Int64, now: number): Awaitable<Pet>
 }
 
 const model = onDemand(() => import('./model.js'))
 
 /** The operations over a storage: parse, call the port, return. */
-export function createPets(options: PetsOptions): Pets {
-  const { storage, clock, defaultStatus, sunset, pagination, onCreated } = options
+export function createPetOperations(options: PetsOptions): PetOperations {
+  const { storage, defaultStatus, sunset, onCreated } = options
 
   return {
-    async createPet(input) {
-      const loading = model()
-      const { newPetSchema, describeIssues } = loading instanceof Promise ? await loading : loading
-      const parsed = newPetSchema.safeParse(input)
-      if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
-      const { name, categoryId, status = defaultStatus } = parsed.data
-      const pet = await stored(() =>
-        storage.insert(status === null ? { name, categoryId } : { name, categoryId, status }),
+    create: input =>
+      chain(model(), ({ newPetSchema, describeIssues }) => {
+        const parsed = newPetSchema.safeParse(input)
+        if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
+        const { name, categoryId, status = defaultStatus } = parsed.data
+        const pet = status === null ? { name, categoryId } : { name, categoryId, status }
+        return chain(
+          attempt(() => storage.insert(pet), unavailable),
+          announced,
+        )
+      }),
+    list: filter => attempt(() => storage.list(filter), unavailable),
+    find(id, now) {
+      if (sunset !== null && now >= sunset) throw gone(sunset)
+      const key = typeof id === 'bigint' ? Number(id) : id
+      if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
+      return chain(
+        attempt(() => storage.find(key), unavailable),
+        existing,
       )
-      onCreated(pet)
-      return pet
     },
-    listPets: (query = {}) =>
-      promised(() => {
-        const filter = checkListPetsQuery(query, pagination)
-        return stored(() => storage.list(filter))
-      }),
-    getPet: id =>
-      promised(() => {
-        if (sunset !== null && clock() >= sunset) throw gone(sunset)
-        const key = typeof id === 'bigint' ? Number(id) : id
-        if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
-        return stored(() => storage.find(key), existing)
-      }),
   }
-}
 
-/**
- * What an async function does with what is thrown, without its cost: reads are chained, not
- * awaited.
- */
-function promised<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return call()
-  } catch (error) {
-    return Promise.reject(error)
+  function announced(pet: Pet): Pet {
+    onCreated(pet)
+    return pet
   }
 }
 
@@ -84,14 +81,6 @@ function existing(pet: Pet | undefined): Pet {
 }
 
 /** A storage that fails is 503: nothing was acknowledged, and the next request may succeed. */
-function stored<T>(call: () => Promise<T>): Promise<T>
-function stored<T, U>(call: () => Promise<T>, result: (answer: T) => U): Promise<U>
-function stored<T>(call: () => Promise<T>, result?: (answer: T) => T): Promise<T> {
-  // Resolved first: a storage written in JavaScript may answer without a promise.
-  const answer = promised(() => Promise.resolve(call()))
-  return answer.then(result, unavailable)
-}
-
 function unavailable(error: unknown): never {
   throw error instanceof ApiError ? error : storageUnavailable(error)
 }

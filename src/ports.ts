@@ -1,3 +1,4 @@
+import type { Awaitable } from './awaitable.js'
 import type { NewPet, Pet } from './model.js'
 import type { Policy } from './plans.js'
 import type { Decision, Usage } from './rate-limit.js'
@@ -21,20 +22,21 @@ export interface PetSnapshot {
 
 /**
  * Where pets live. Every method is atomic; a rejected insert leaves no trace; what comes back is
- * frozen, or a copy that nobody else holds. `test/storage-suite.ts` is this contract as tests.
+ * frozen, or a copy that nobody else holds. What a storage knows it may return at once, without a
+ * promise, and throw instead of rejecting. `test/storage-suite.ts` is this contract as tests.
  */
 export interface PetStorage {
   /**
    * Gives the next id (positive, ascending, never given before) and resolves when the pet is
    * durable.
    */
-  insert(pet: NewPet): Promise<Pet>
-  find(id: number): Promise<Pet | undefined>
+  insert(pet: NewPet): Awaitable<Pet>
+  find(id: number): Awaitable<Pet | undefined>
   /** Pets in ascending id. */
-  list(filter: PetFilter): Promise<readonly Pet[]>
-  dump(): Promise<PetSnapshot>
+  list(filter: PetFilter): Awaitable<readonly Pet[]>
+  dump(): Awaitable<PetSnapshot>
   /** Replaces everything, or nothing when it rejects. */
-  restore(snapshot: PetSnapshot): Promise<void>
+  restore(snapshot: PetSnapshot): Awaitable<void>
 }
 
 /**
@@ -43,14 +45,14 @@ export interface PetStorage {
  */
 export interface RateLimitStore {
   /** Asks for one unit of the partition's budget: `decide` of rate-limit.ts on its usage. */
-  consume(partition: string, policy: Policy, now: number): Decision | Promise<Decision>
+  consume(partition: string, policy: Policy, now: number): Awaitable<Decision>
   /** What is counted for a partition, without counting; undefined when nothing is. */
-  inspect(partition: string): Usage | undefined | Promise<Usage | undefined>
+  inspect(partition: string): Awaitable<Usage | undefined>
   /** Forgets one partition, its ban included, or every one. */
-  reset(partition?: string): void | Promise<void>
+  reset(partition?: string): Awaitable<void>
   /** Every partition with its usage: ids and numbers, never a key. */
-  dump(): RateLimitSnapshot | Promise<RateLimitSnapshot>
-  restore(snapshot: RateLimitSnapshot): void | Promise<void>
+  dump(): Awaitable<RateLimitSnapshot>
+  restore(snapshot: RateLimitSnapshot): Awaitable<void>
 }
 
 export type RateLimitSnapshot = readonly (readonly [partition: string, usage: Usage])[]

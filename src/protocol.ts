@@ -1,20 +1,20 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from './api.js'
 import { bearerToken } from './api-keys.js'
+import { type Awaitable, chain, isPromise } from './awaitable.js'
 import { readBody } from './body.js'
-import { type ApiError, notFound, toApiError } from './errors.js'
+import { notFound, toApiError } from './errors.js'
 import { petToJson } from './json.js'
 import type { Meter, Visit } from './metering.js'
 import type { NewPet, Pet } from './model.js'
-import type { Pets } from './pets.js'
-import type { Clock } from './ports.js'
-import { type ListPetsQuery, parseListPetsQuery } from './query.js'
+import type { PetOperations } from './pets.js'
+import type { Clock, PetFilter } from './ports.js'
+import { checkListPetsQuery, parseListPetsQuery } from './query.js'
 import { type HeaderOptions, type Headers, responseHeaders } from './response-headers.js'
-import { createRouter } from './route.js'
-import { type Operation, PAGE_SIZE } from './specification.js'
+import { createRouter, type OperationRoute, type Route } from './route.js'
 import { isAscii, utf8Length } from './utf8.js'
 
 export interface ProtocolOptions extends HeaderOptions {
-  readonly pets: Pets
+  readonly operations: PetOperations
   readonly meter: Meter
   readonly clock: Clock
   readonly maxBodyBytes: number
@@ -38,70 +38,112 @@ interface Answer {
  * thrown, and caught once.
  */
 export function createProtocol(options: ProtocolOptions): ApiHandler {
-  const { pets, meter, clock, basePath, cors, pagination, maxBodyBytes } = options
+  const { operations, meter, clock, basePath, cors, pagination, maxBodyBytes } = options
   const routeOf = createRouter(basePath)
   const headersOf = responseHeaders(options)
-  const queryOf = remembered((text: string) => parseListPetsQuery(text, pagination))
+  const filterOf = remembered((text: string) =>
+    checkListPetsQuery(parseListPetsQuery(text, pagination), pagination),
+  )
 
   return {
     basePath,
     maxBodyBytes,
-    async handle(request) {
-      const { method, path, headers, client, refusal } = request
-      const route = routeOf(method, path)
+    handle(request) {
+      const route = routeOf(request.method, request.path)
       const visit: Visit = {
-        token: bearerToken(headers['authorization']),
-        client,
+        token: bearerToken(request.headers['authorization']),
+        client: request.client,
         now: Number.NaN,
         key: undefined,
         decision: undefined,
       }
-      let answer: Answer
+      let answer: Awaitable<Answer>
       try {
-        visit.now = clock()
-        if (!route && !refusal) throw notFound(`The API is served below ${basePath}.`)
-        if (cors && !refusal && isPreflight(request)) {
-          return respond(request, undefined, visit, PREFLIGHT)
-        }
-        // Usage counted in this process is known at once, and an await would cost more than it.
-        const counting = meter.count(visit)
-        if (counting) await counting
-        if (refusal) throw refusal
-        meter.authenticate(visit)
-        if (!route || route.failure) throw route?.failure
-        if (route.operation === 'getPet') {
-          answer = petAnswer(200, await pets.getPet(route.petId))
-        } else if (route.operation === 'createPet') {
-          // `pets` checks what the body really is.
-          const body = (await readBody(request, maxBodyBytes)) as NewPet
-          answer = petAnswer(201, await pets.createPet(body))
-        } else {
-          const query = queryOf(request.query)
-          const page = await pets.listPets(query)
-          const next = pagination ? await nextPage(query, page) : undefined
-          answer = { status: 200, content: pageContent(page), headers: next }
-        }
+        answer = answerTo(request, route, visit)
       } catch (thrown) {
-        answer = failure(toApiError(thrown))
+        answer = failure(thrown)
       }
-      return respond(request, route?.operation, visit, answer)
+      return isPromise(answer)
+        ? respondLater(request, route, visit, answer)
+        : respond(request, route, visit, answer)
     },
   }
 
-  async function nextPage(query: ListPetsQuery, page: readonly Pet[]) {
-    const { limit = PAGE_SIZE.default, status } = query
+  function answerTo(
+    request: ApiRequest,
+    route: Route | undefined,
+    visit: Visit,
+  ): Awaitable<Answer> {
+    visit.now = clock()
+    if (!request.refusal) {
+      if (!route) throw notFound(`The API is served below ${basePath}.`)
+      if (cors && isPreflight(request)) return PREFLIGHT
+    }
+    const counting = meter.count(visit)
+    return isPromise(counting)
+      ? counting.then(() => admitted(request, route, visit))
+      : admitted(request, route, visit)
+  }
+
+  function admitted(
+    request: ApiRequest,
+    route: Route | undefined,
+    visit: Visit,
+  ): Awaitable<Answer> {
+    if (request.refusal) throw request.refusal
+    meter.authenticate(visit)
+    if (!route || route.failure) throw route?.failure
+    return operate(route, request, visit.now)
+  }
+
+  function operate(route: OperationRoute, request: ApiRequest, now: number): Awaitable<Answer> {
+    switch (route.operation) {
+      case 'getPet':
+        return chain(operations.find(route.petId, now), found)
+      case 'createPet':
+        return chain(readBody(request, maxBodyBytes), create)
+      case 'listPets': {
+        const filter = filterOf(request.query)
+        const page = operations.list(filter)
+        return pagination ? linkedAnswer(filter, page) : chain(page, pageAnswer)
+      }
+    }
+  }
+
+  function create(body: unknown): Awaitable<Answer> {
+    // It checks what the body really is.
+    return chain(operations.create(body as NewPet), created)
+  }
+
+  /** With a `Link` to the page after it, if there is one. */
+  async function linkedAnswer(
+    { limit, status }: PetFilter,
+    listed: Awaitable<readonly Pet[]>,
+  ): Promise<Answer> {
+    const page = await listed
     const after = page[limit - 1]?.id
-    if (after === undefined) return undefined
-    const [more] = await pets.listPets({ limit: 1, status, after })
-    return more && headersOf.next({ limit, status, after })
+    const [more] = after === undefined ? [] : await operations.list({ limit: 1, status, after })
+    if (after === undefined || !more) return pageAnswer(page)
+    return { ...pageAnswer(page), headers: headersOf.next({ limit, status, after }) }
+  }
+
+  /** A function of its own: what `handle` closes over would cost those as well who wait for nothing. */
+  function respondLater(
+    request: ApiRequest,
+    route: Route | undefined,
+    visit: Visit,
+    answer: Promise<Answer>,
+  ): Promise<ApiResponse> {
+    return answer.catch(failure).then(answer => respond(request, route, visit, answer))
   }
 
   function respond(
     { method }: ApiRequest,
-    operation: Operation | undefined,
+    route: Route | undefined,
     { now, key, decision }: Visit,
     { status, content, headers: own }: Answer,
   ): ApiResponse {
+    const operation = route?.operation
     return {
       status,
       headers: headersOf.answer(now, content?.bytes, decision, operation, own),
@@ -121,7 +163,8 @@ const PREFLIGHT: Answer = {
   },
 }
 
-function failure({ code, message, status, headers }: ApiError): Answer {
+function failure(thrown: unknown): Answer {
+  const { code, message, status, headers } = toApiError(thrown)
   return { status, content: measured(JSON.stringify({ code, message, status })), headers }
 }
 
@@ -139,17 +182,25 @@ function remembered<T>(parse: (text: string) => T): (text: string) => T {
 }
 
 /**
- * Texts of pages that cannot change any more: a storage may give the same frozen page again and
+ * Answers of pages that cannot change any more: a storage may give the same frozen page again and
  * again.
  */
-const pageContents = new WeakMap<readonly Pet[], Content>()
+const pageAnswers = new WeakMap<readonly Pet[], Answer>()
 
-function pageContent(page: readonly Pet[]): Content {
-  const kept = pageContents.get(page)
+function pageAnswer(page: readonly Pet[]): Answer {
+  const kept = pageAnswers.get(page)
   if (kept) return kept
-  const content = measured(`[${page.map(petToJson).join(',')}]`)
-  if (Object.isFrozen(page)) pageContents.set(page, content)
-  return content
+  const answer = { status: 200, content: measured(`[${page.map(petToJson).join(',')}]`) }
+  if (Object.isFrozen(page)) pageAnswers.set(page, answer)
+  return answer
+}
+
+function found(pet: Pet): Answer {
+  return petAnswer(200, pet)
+}
+
+function created(pet: Pet): Answer {
+  return petAnswer(201, pet)
 }
 
 function petAnswer(status: 200 | 201, pet: Pet): Answer {

@@ -1,11 +1,12 @@
 import { type ApiError, methodNotAllowed, notFound } from './errors.js'
 
 /** Where a request goes: to an operation, or to the failure that nothing is there. */
-export type Route =
+export type Route = OperationRoute | { readonly operation?: never; readonly failure: ApiError }
+
+export type OperationRoute =
   | { readonly operation: 'listPets'; readonly failure?: never }
   | { readonly operation: 'createPet'; readonly failure?: never }
   | { readonly operation: 'getPet'; readonly petId: number; readonly failure?: never }
-  | { readonly operation?: never; readonly failure: ApiError }
 
 /** The route table of a base path; it knows nothing about what is not below it. */
 export function createRouter(

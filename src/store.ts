@@ -17,10 +17,11 @@ import {
   orNull,
   type Rule,
 } from './options.js'
-import { createPets, type Pets } from './pets.js'
+import { createPetOperations, type Pets } from './pets.js'
 import { checkPolicy, PLANS, type PlanTable } from './plans.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { createProtocol } from './protocol.js'
+import { checkListPetsQuery } from './query.js'
 import { createRateLimitTable } from './rate-limit-table.js'
 import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './specification.js'
 
@@ -83,8 +84,17 @@ export function createStore(options: StoreOptions): Store {
   const apiKeys = createApiKeys(checked.apiKeys, plans)
   const rateLimits = checked.rateLimit ? checked.rateLimits : undefined
   const meter = createMeter({ apiKeys, rateLimits, anonymous: plans.anonymous, emit })
-  const pets = createPets({ ...checked, onCreated: pet => emit('pet.created', { pet }) })
-  const protocol = createProtocol({ ...checked, pets, meter })
+  const operations = createPetOperations({
+    ...checked,
+    onCreated: pet => emit('pet.created', { pet }),
+  })
+  const protocol = createProtocol({ ...checked, operations, meter })
+  // Asynchronous, so that what is thrown at once is a rejection as well.
+  const pets: Pets = {
+    createPet: async pet => operations.create(pet),
+    listPets: async (query = {}) => operations.list(checkListPetsQuery(query, checked.pagination)),
+    getPet: async id => operations.find(id, clock()),
+  }
 
   return {
     ...pets,

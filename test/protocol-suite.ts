@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { memoryStorage } from '../adapters/memory.js'
+import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import type { ApiHandler } from '../src/api.js'
 import { createStore } from '../src/index.js'
 import type { Door, Reply, Send } from './doors.js'
@@ -32,23 +32,27 @@ export const CHECKS: readonly Check[] = [
  * Runs every check through a door.
  *
  * @param watch sees every answer, with the call it belongs to
+ * @param around wraps every port of the store
  */
 export function protocolSuite(
   name: string,
   open: (handler: ApiHandler) => Promise<Door>,
   watch: (call: Parameters<Send>[0], reply: Reply) => void = () => {},
+  around: <Port extends object>(port: Port) => Port = port => port,
 ): void {
   for (const { id, behaviour, options, run } of CHECKS) {
     test(`${name} ${id} - ${behaviour}`, async () => {
       let now = T0
+      const given = options?.()
       const store = createStore({
-        storage: memoryStorage(),
         apiKeys: {
           demo: { id: 'demo', plan: 'business' },
           tiny: { id: 'tiny', plan: 'enterprise', limits: { perMinute: 1, perDay: 10 } },
         },
         clock: () => now,
-        ...options?.(),
+        ...given,
+        storage: around(given?.storage ?? memoryStorage()),
+        rateLimits: around(given?.rateLimits ?? memoryRateLimits()),
       })
       const door = await open(store)
       const send: Send = async given => {

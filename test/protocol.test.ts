@@ -1,4 +1,17 @@
 import { DOORS } from './doors.js'
 import { protocolSuite } from './protocol-suite.js'
 
-for (const [name, open] of Object.entries(DOORS)) protocolSuite(name, open)
+for (const [name, open] of Object.entries(DOORS)) {
+  protocolSuite(name, open)
+  protocolSuite(`${name} over ports that take their time`, open, undefined, later)
+}
+
+/** The same port, but nothing it knows is there at once. */
+function later<Port extends object>(port: Port): Port {
+  return new Proxy(port, {
+    get(target, name) {
+      const method = Reflect.get(target, name) as (...given: unknown[]) => unknown
+      return async (...given: unknown[]) => method.apply(target, given)
+    },
+  })
+}

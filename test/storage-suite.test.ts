@@ -118,7 +118,13 @@ function plantedBugs(): Record<string, Bug> {
       fails: 'id.last',
       plant: good => ({
         ...good,
-        insert: async pet => good.insert(pet).catch(() => ({ ...REX, ...(pet as Pet) })),
+        async insert(pet) {
+          try {
+            return await good.insert(pet)
+          } catch {
+            return { ...REX, ...(pet as Pet) }
+          }
+        },
       }),
     },
     'the last pet for an unknown id': {

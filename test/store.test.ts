@@ -5,6 +5,7 @@ import {
   ApiError,
   createStore,
   type NewPet,
+  type PetStorage,
   type Pets,
   parseJson,
   type Store,
@@ -130,6 +131,37 @@ test('about - an answer tells logs the operation and the key’s id, never the k
   assert.doesNotMatch(JSON.stringify(listed.about), /demo/)
   const got = await handle('/v1/pets/1', 'Bearer wrong')
   assert.deepEqual(got.about, { operation: 'getPet', key: undefined })
+})
+
+test('handle - what its storage knows at once is an answer at once', async () => {
+  const store = open()
+  const rex = await store.createPet({ name: 'Rex', categoryId: 1 })
+  const request = { method: 'GET', query: '', headers: { authorization: 'Bearer demo' } }
+  for (const path of ['/v1/pets', `/v1/pets/${rex.id}`, '/v1/pets/2', '/elsewhere']) {
+    assert.ok('status' in store.handle({ ...request, path }), path)
+  }
+})
+
+test('store - a storage may give anything that can be awaited', async () => {
+  const rex = Object.freeze({ id: 1, name: 'Rex', categoryId: 1 })
+  const soon = <T>(value: T) => ({
+    // biome-ignore lint/suspicious/noThenProperty: what some database drivers give
+    then: (done: (value: T) => void) => done(value),
+  })
+  const storage = {
+    ...memoryStorage(),
+    insert: () => soon(rex),
+    find: () => soon(rex),
+    list: () => soon([rex]),
+  } as unknown as PetStorage
+  const store = open({ storage })
+  const text = '{"id":1,"name":"Rex","categoryId":1}'
+  assert.equal(await store.getPet(1), rex)
+  assert.deepEqual(await store.listPets(), [rex])
+  assert.equal(await store.createPet({ name: 'Rex', categoryId: 1 }), rex)
+  const { send } = await (DOORS['handle'] as NonNullable<(typeof DOORS)[string]>)(store)
+  assert.equal((await send({ path: '/v1/pets', key: 'demo' })).body, `[${text}]`)
+  assert.equal((await send({ path: '/v1/pets/1', key: 'demo' })).body, text)
 })
 
 function open(options: Partial<StoreOptions> = {}): Store {

@@ -8,6 +8,7 @@ import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createTestDouble, DEMO_KEYS, type TestDouble } from '../adapters/test-double/index.js'
 import type { ApiRequest } from '../src/api.js'
+import type { Awaitable } from '../src/awaitable.js'
 import { ApiError } from '../src/errors.js'
 import { parseJson, toJson } from '../src/json.js'
 import { OptionError } from '../src/options.js'
@@ -97,8 +98,8 @@ test('reset - who reads meanwhile sees all of the old or nothing of it, and brin
     double.faults.arm({ kind: 'delay', ms: 1_000, operation: 'createPet' })
     const delayed = double.handle(creation('late'))
     await double.seed(Array.from({ length: 50 }, () => ADA))
-    const readers: Promise<{ body: string }>[] = []
-    const creators: Promise<{ status: number }>[] = []
+    const readers: Awaitable<{ body: string }>[] = []
+    const creators: Awaitable<{ status: number }>[] = []
     for (let at = 0; at < 20; at++) {
       if (at === 10) double.reset()
       if (at < 10) creators.push(double.handle(creation('early')))

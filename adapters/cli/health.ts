@@ -10,7 +10,7 @@ export function withHealth(handler: ApiHandler, version: string): ApiHandler {
   }
   return {
     ...handler,
-    async handle(request) {
+    handle(request) {
       const { method, path } = request
       if (path !== '/healthz' || (method !== 'GET' && method !== 'HEAD'))
         return handler.handle(request)

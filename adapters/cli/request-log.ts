@@ -1,4 +1,5 @@
-import type { ApiHandler } from '../../src/api.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
+import { chain } from '../../src/awaitable.js'
 import type { Clock } from '../../src/ports.js'
 
 export const LOG_FORMATS = ['pretty', 'json', 'silent'] as const
@@ -17,26 +18,29 @@ export function withRequestLog(
   if (format === 'silent') return handler
   return {
     ...handler,
-    async handle(request) {
+    handle(request) {
       const start = performance.now()
-      const response = await handler.handle(request)
-      const ms = Math.round((performance.now() - start) * 100) / 100
-      const { method, path } = request
-      const { status, about } = response
-      const plan = about.key?.plan ?? null
-      write(
-        format === 'json'
-          ? JSON.stringify({
-              time: new Date(clock()).toISOString(),
-              method,
-              path,
-              status,
-              plan,
-              ms,
-            })
-          : `${method || '-'} ${path || '-'} ${status} ${plan ?? '-'} ${ms} ms`,
-      )
-      return response
+      return chain(handler.handle(request), response => log(request, response, start))
     },
+  }
+
+  function log(request: ApiRequest, response: ApiResponse, start: number): ApiResponse {
+    const ms = Math.round((performance.now() - start) * 100) / 100
+    const { method, path } = request
+    const { status, about } = response
+    const plan = about.key?.plan ?? null
+    write(
+      format === 'json'
+        ? JSON.stringify({
+            time: new Date(clock()).toISOString(),
+            method,
+            path,
+            status,
+            plan,
+            ms,
+          })
+        : `${method || '-'} ${path || '-'} ${status} ${plan ?? '-'} ${ms} ms`,
+    )
+    return response
   }
 }

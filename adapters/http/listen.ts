@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server, type Socket } from 'node:net'
-import type { ApiHandler } from '../../src/api.js'
+import type { ApiHandler, ApiRequest } from '../../src/api.js'
+import { type Awaitable, isPromise } from '../../src/awaitable.js'
 import { checkOptions, isCount, isSize, type Rule } from '../../src/options.js'
 import { type Connection, createConnection } from './connection.js'
 import { readRequest } from './read-request.js'
@@ -94,27 +95,37 @@ export async function listen(
   function onRequest(message: IncomingMessage, response: ServerResponse): void {
     const connection = connections.get(message.socket) as Connection
     connection.add(response)
-    // The client went away in the middle of its body, or the handler broke its contract.
-    const drop = () => message.socket.destroy()
     try {
       const request = readRequest(message, connection, handler.maxBodyBytes, proxyHops)
-      const answer =
-        request instanceof Promise
-          ? request.then(whole => handler.handle(whole))
-          : handler.handle(request)
-      answer.then(send).catch(drop)
+      // What is there at once is sent at once: to wait for it would cost more than to find it.
+      const sent = isPromise(request)
+        ? request.then(whole => respond(whole, response, connection))
+        : respond(request, response, connection)
+      if (isPromise(sent)) sent.catch(() => message.socket.destroy())
     } catch {
-      drop()
+      // The client went away in the middle of its body, or the handler broke its contract.
+      message.socket.destroy()
     }
+  }
 
-    function send(answer: LosableAnswer): void {
-      if (answer.lostBy === 'hang') {
-        connection.hang()
-        if (closing) message.socket.destroy()
-        return
-      }
-      writeAnswer(response, answer, closing !== undefined && connection.isLast(response))
+  function respond(
+    request: ApiRequest,
+    response: ServerResponse,
+    connection: Connection,
+  ): Awaitable<void> {
+    const answer = handler.handle(request)
+    return isPromise(answer)
+      ? answer.then(later => send(later, response, connection))
+      : send(answer, response, connection)
+  }
+
+  function send(answer: LosableAnswer, response: ServerResponse, connection: Connection): void {
+    if (answer.lostBy === 'hang') {
+      connection.hang()
+      if (closing) response.req.socket.destroy()
+      return
     }
+    writeAnswer(response, answer, closing !== undefined && connection.isLast(response))
   }
 
   /** What Node's parser cannot read is answered as well, after the requests before it. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { ApiRequest } from '../../src/api.js'
+import type { Awaitable } from '../../src/awaitable.js'
 import { invalidRequest } from '../../src/errors.js'
 import type { Connection } from './connection.js'
 import type { ConnectedRequest } from './connection-span.js'
@@ -15,28 +16,47 @@ export function readRequest(
   connection: Connection,
   maxBodyBytes: number,
   proxyHops: number,
-): ConnectedRequest | Promise<ConnectedRequest> {
+): Awaitable<ConnectedRequest> {
   const { headers } = message
   const announced = headers['content-length']
   const bodyless = announced === undefined && headers['transfer-encoding'] === undefined
   // Too large already by its own word: none of it is read.
-  if (bodyless || Number(announced) > maxBodyBytes) return plain(undefined)
-  return readAtMost(message, maxBodyBytes + 1).then(plain)
+  if (bodyless || Number(announced) > maxBodyBytes) {
+    return plain(message, connection, proxyHops, undefined)
+  }
+  return withBody(message, connection, proxyHops, maxBodyBytes + 1)
+}
 
-  function plain(body: Uint8Array | undefined): ConnectedRequest {
-    const { method = '', url = '' } = message
-    const target = url.startsWith('/') ? url : withoutAuthority(url)
-    const queryAt = target.indexOf('?')
-    return {
-      method,
-      path: queryAt < 0 ? target : target.slice(0, queryAt),
-      query: queryAt < 0 ? '' : target.slice(queryAt + 1),
-      headers: headers as ApiRequest['headers'],
-      body,
-      client: clientOf(message, connection, proxyHops),
-      refusal: hasOneHost(message) ? undefined : invalidRequest('Send the Host header, once.'),
-      connection: connection.span,
-    }
+function withBody(
+  message: IncomingMessage,
+  connection: Connection,
+  proxyHops: number,
+  limit: number,
+): Promise<ConnectedRequest> {
+  return new Promise((resolve, reject) => {
+    readAtMost(message, limit, body => resolve(plain(message, connection, proxyHops, body)))
+    message.on('error', reject)
+  })
+}
+
+function plain(
+  message: IncomingMessage,
+  connection: Connection,
+  proxyHops: number,
+  body: Uint8Array | undefined,
+): ConnectedRequest {
+  const { method = '', url = '' } = message
+  const target = url.startsWith('/') ? url : withoutAuthority(url)
+  const queryAt = target.indexOf('?')
+  return {
+    method,
+    path: queryAt < 0 ? target : target.slice(0, queryAt),
+    query: queryAt < 0 ? '' : target.slice(queryAt + 1),
+    headers: message.headers as ApiRequest['headers'],
+    body,
+    client: clientOf(message, connection, proxyHops),
+    refusal: hasOneHost(message) ? undefined : invalidRequest('Send the Host header, once.'),
+    connection: connection.span,
   }
 }
 
@@ -44,18 +64,17 @@ export function readRequest(
  * The first chunks of the body, up to the one that reaches `limit` bytes; Node discards the rest
  * unread.
  */
-function readAtMost(message: IncomingMessage, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let bytes: Buffer | undefined
-    let length = 0
-    message.on('data', (chunk: Buffer) => {
-      if (length >= limit) return
-      bytes = bytes === undefined ? chunk : append(bytes, length, chunk)
-      length += chunk.length
-      if (length >= limit) resolve(bytes.subarray(0, length))
-    })
-    message.on('end', () => resolve(bytes?.subarray(0, length) ?? Buffer.alloc(0)))
-    message.on('error', reject)
+function readAtMost(message: IncomingMessage, limit: number, then: (body: Buffer) => void): void {
+  let bytes: Buffer | undefined
+  let length = 0
+  message.on('data', (chunk: Buffer) => {
+    if (length >= limit) return
+    bytes = bytes === undefined ? chunk : append(bytes, length, chunk)
+    length += chunk.length
+    if (length >= limit) then(bytes.subarray(0, length))
+  })
+  message.on('end', () => {
+    if (length < limit) then(bytes?.subarray(0, length) ?? Buffer.alloc(0))
   })
 }
 

@@ -1,11 +1,13 @@
 import { petToJson } from '../../src/json.js'
 import type { NewPet, Pet } from '../../src/model.js'
-import type { PetStorage } from '../../src/ports.js'
+import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { createFiles, type FileParts } from './files.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface JsonFileStorage extends PetStorage, AsyncDisposable {
+  insert(pet: NewPet): Promise<Pet>
+  restore(snapshot: PetSnapshot): Promise<void>
   /**
    * Finishes the inserts in flight and leaves the document, complete, and no other file. Can be
    * called again. When it rejects, the journal stays, and the next opening reads it.
@@ -37,15 +39,9 @@ export function createStorage(
         if (waiting.push({ pet, resolve, reject }) === 1) void inTurn(commit)
       })
     },
-    async find(id) {
-      return index.find(id)
-    },
-    async list(filter) {
-      return index.list(filter)
-    },
-    async dump() {
-      return index.dump()
-    },
+    find: id => index.find(id),
+    list: filter => index.list(filter),
+    dump: () => index.dump(),
     async restore(snapshot) {
       refuseWhenClosed()
       const restored = createPetIndex(snapshot)
