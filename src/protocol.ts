@@ -3,7 +3,7 @@ import { bearerToken } from './api-keys.js'
 import { type Awaitable, chain, isPromise } from './awaitable.js'
 import { readBody } from './body.js'
 import { notFound, toApiError } from './errors.js'
-import { petToJson } from './json.js'
+import { isPlain, petToJson } from './json.js'
 import type { Meter, Visit } from './metering.js'
 import type { NewPet, Pet } from './model.js'
 import type { PetOperations } from './pets.js'
@@ -11,7 +11,7 @@ import type { Clock, PetFilter } from './ports.js'
 import { checkListPetsQuery, parseListPetsQuery } from './query.js'
 import { type HeaderOptions, type Headers, responseHeaders } from './response-headers.js'
 import { createRouter, type OperationRoute, type Route } from './route.js'
-import { isAscii, utf8Length } from './utf8.js'
+import { utf8Length } from './utf8.js'
 
 export interface ProtocolOptions extends HeaderOptions {
   readonly operations: PetOperations
@@ -206,7 +206,7 @@ function created(pet: Pet): Answer {
 function petAnswer(status: 200 | 201, pet: Pet): Answer {
   const text = petToJson(pet)
   // Only the name can have anything else: the rest need not be looked at.
-  const content = isAscii(pet.name) ? { text, bytes: text.length } : measured(text)
+  const content = isPlain(pet.name) ? { text, bytes: text.length } : measured(text)
   return { status, content }
 }
 

@@ -17,9 +17,11 @@ const EXPOSED =
 
 /** Every header of every response, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
-  const { basePath, cors, pagination, standardHeaders } = options
+  const { basePath, cors, pagination, standardHeaders, sunset, deprecatedAt } = options
   const dateOf = createDateHeader()
-  const deprecation = deprecationHeaders(options)
+  const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
+  const sunsetDate = sunset === null ? undefined : new Date(sunset).toUTCString()
+  const successor = `<${basePath}/pets>; rel="successor-version"`
   const exposed = pagination ? `${EXPOSED}, Link` : EXPOSED
 
   return {
@@ -59,7 +61,12 @@ export function responseHeaders(options: HeaderOptions) {
         headers['Access-Control-Allow-Origin'] = '*'
         headers['Access-Control-Expose-Headers'] = exposed
       }
-      if (operation === 'getPet') Object.assign(headers, deprecation)
+      if (operation === 'getPet') {
+        // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and what is to be used instead.
+        if (deprecation !== undefined) headers['Deprecation'] = deprecation
+        if (sunsetDate !== undefined) headers['Sunset'] = sunsetDate
+        headers['Link'] = successor
+      }
       return own ? Object.assign(headers, own) : headers
     },
   }
@@ -84,15 +91,6 @@ function uncounted(date: string | undefined, bytes: number | undefined) {
       'Content-Type': 'application/json',
       'Content-Length': String(bytes),
     }),
-  }
-}
-
-/** RFC 8594 Sunset, RFC 9745 Deprecation, RFC 5829 successor-version. */
-function deprecationHeaders({ basePath, sunset, deprecatedAt }: HeaderOptions): Headers {
-  return {
-    ...(deprecatedAt === null ? {} : { Deprecation: `@${Math.floor(deprecatedAt / 1000)}` }),
-    ...(sunset === null ? {} : { Sunset: new Date(sunset).toUTCString() }),
-    Link: `<${basePath}/pets>; rel="successor-version"`,
   }
 }
 

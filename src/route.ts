@@ -24,16 +24,23 @@ export function createRouter(
       if (method === 'POST') return CREATE_PET
       return { failure: methodNotAllowed(method, 'GET, HEAD, POST') }
     }
-    const petId = path.startsWith(items) ? path.slice(items.length) : ''
-    if (petId === '' || petId.includes('/'))
-      return { failure: notFound('There is no such resource.') }
+    const isItem =
+      path.startsWith(items) && path.length > items.length && path.indexOf('/', items.length) < 0
+    if (!isItem) return { failure: notFound('There is no such resource.') }
     if (!read) return { failure: methodNotAllowed(method, 'GET, HEAD') }
-    // A name that cannot be an id goes the way of an id that no pet has.
-    return {
-      operation: 'getPet',
-      petId: /^[1-9]\d{0,15}$/.test(petId) ? Number(petId) : Number.NaN,
-    }
+    return { operation: 'getPet', petId: petIdAt(path, items.length) }
   }
+}
+
+/** NaN for a name that is no decimal number as we would write it: it goes the way of an unknown id. */
+function petIdAt(path: string, start: number): number {
+  let id = 0
+  for (let at = start; at < path.length; at++) {
+    const digit = path.charCodeAt(at) - 48
+    if (digit < 0 || digit > 9 || (digit === 0 && id === 0)) return Number.NaN
+    id = id * 10 + digit
+  }
+  return id
 }
 
 const LIST_PETS: Route = { operation: 'listPets' }

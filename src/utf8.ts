@@ -17,11 +17,6 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return strict.decode(bytes)
 }
 
-/** Whether the text has as many bytes in UTF-8 as it has characters. */
-export function isAscii(text: string): boolean {
-  return !/[^\x00-\x7f]/.test(text)
-}
-
 /**
  * How many bytes the text has in UTF-8. A lone surrogate counts as the three bytes of its
  * replacement.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseJson, toJson } from '../src/index.js'
-import { petToJson } from '../src/json.js'
+import { isPlain, petToJson } from '../src/json.js'
 
 const RUNS = { seed: 20_301_205, numRuns: 200 }
 
@@ -116,6 +116,19 @@ test('toJson - writes every int64 so that it is read again as it was', async () 
     }),
     RUNS,
   )
+})
+
+test('petToJson - escapes in a name what JSON escapes, character by character', () => {
+  const units = Array.from({ length: 0x180 }, (_, unit) => unit)
+  for (const unit of [...units, 0x2028, 0xd83d, 0xdc15, 0xfeff, 0xffff]) {
+    const pet = { id: 1, name: `a${String.fromCharCode(unit)}b`, categoryId: 1 }
+    assert.equal(petToJson(pet), JSON.stringify(pet), `U+${unit.toString(16)}`)
+    // Where it is said to be plain, nobody counts its bytes.
+    assert.equal(
+      isPlain(pet.name),
+      unit >= 0x20 && unit < 0x7f && !'"\\'.includes(pet.name.charAt(1)),
+    )
+  }
 })
 
 test('toJson - leaves out what is undefined, as JSON.stringify does', () => {
