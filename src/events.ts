@@ -1,4 +1,3 @@
-import mitt, { type Emitter, type Handler, type WildcardHandler } from 'mitt'
 import type { RateLimit } from './errors.js'
 import type { Pet } from './model.js'
 
@@ -13,25 +12,43 @@ export type StoreEvents = {
   'ratelimit.degraded': { readonly error: unknown }
 }
 
-export type StoreEmitter = Pick<Emitter<StoreEvents>, 'on' | 'off'>
+export interface StoreEmitter {
+  on<Name extends keyof StoreEvents>(name: Name, listener: Listener<StoreEvents[Name]>): void
+  /** Every event, after those who asked for its name. */
+  on(name: '*', listener: EveryListener): void
+  off<Name extends keyof StoreEvents>(name: Name, listener: Listener<StoreEvents[Name]>): void
+  off(name: '*', listener: EveryListener): void
+}
+
+type Listener<Event> = (event: Event) => void
+type EveryListener = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 /**
  * An emitter whose listeners cannot hurt: one that throws changes no response and starves no other
- * listener.
+ * listener. With an emitter of a package it would be as long: those let a listener throw.
  */
 export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
-  const { all, on, off } = mitt<StoreEvents>()
+  // Arrays that are replaced, not changed: a listener may take itself off while it is called.
+  const listeners = new Map<string, readonly ((...told: unknown[]) => unknown)[]>()
+  const of = (name: string) => listeners.get(name) ?? []
+
   return {
-    events: { on, off },
+    events: {
+      on(name: string, listener: (...told: never[]) => void) {
+        listeners.set(name, [...of(name), listener as never])
+      },
+      off(name: string, listener: (...told: never[]) => void) {
+        listeners.set(
+          name,
+          of(name).filter(known => known !== listener),
+        )
+      },
+    },
     emit(name, event) {
-      for (const listener of [...(all.get(name) ?? [])] as Handler<never>[]) {
-        guard(() => listener(event as never))
-      }
-      for (const listener of [...(all.get('*') ?? [])] as WildcardHandler<StoreEvents>[]) {
-        guard(() => listener(name, event))
-      }
+      for (const listener of of(name)) guard(() => listener(event))
+      for (const listener of of('*')) guard(() => listener(name, event))
     },
   }
 }
