@@ -1,4 +1,5 @@
 import type { Plan, Policy } from '../../src/plans.js'
+import { version } from './version.js'
 
 /** What there is to know once the server listens. */
 export interface Ready {
@@ -16,14 +17,13 @@ export interface Ready {
 
 /** What the banner says beyond that, for people only. */
 export interface Told {
-  readonly version: string
   readonly animalsFrom: string
   readonly policies: Readonly<Record<Plan, Policy>>
   readonly keysFrom: string | undefined
 }
 
 /** One screen: where it is, what works, what to paste, how to stop. */
-export function banner(ready: Ready, { version, animalsFrom, policies, keysFrom }: Told): string {
+export function banner(ready: Ready, { animalsFrom, policies, keysFrom }: Told): string {
   const keys = Object.entries(ready.apiKeys).map(([plan, key]) => {
     const { perMinute, perDay } = policies[plan as Plan]
     return `${key.padEnd(16)} ${count(perMinute)} requests a minute, ${count(perDay)} a day`
@@ -44,7 +44,7 @@ export function banner(ready: Ready, { version, animalsFrom, policies, keysFrom 
     ['Stop', 'Ctrl+C'],
   ]
   const lines = rows.map(([label, value]) => `  ${label.padEnd(9)} ${value}`)
-  return `animal-adoption-store ${version}\n\n${lines.join('\n')}\n`
+  return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
 }
 
 function firstKey({ apiKeys }: Ready): string {

@@ -3,13 +3,9 @@ import type { ApiKey } from '../../src/api-keys.js'
 import type { Clock, PetSnapshot, PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
 import { memoryStorage } from '../memory.js'
-import { createClock } from '../test-double/clock.js'
 import type { TestDouble, TestDoubleOptions } from '../test-double/index.js'
-import { instantOf } from '../test-double/instants.js'
 import { demoAnimals } from './demo.js'
-import { readSeed } from './files.js'
-import { type Flags, wholeNumber } from './flags.js'
-import { UsageError } from './usage-error.js'
+import { type Flags, UsageError, wholeNumber } from './flags.js'
 
 /** What is served below one address. */
 export interface Environment {
@@ -44,7 +40,10 @@ export async function openEnvironment(
   const isEmpty = pets.length === 0 && nextId === 1
   if (isEmpty && begin.pets.pets.length > 0) await storage.restore(begin.pets)
   return {
-    handler: withDelay(createStore({ ...storeOptions(flags), storage, apiKeys }), delayOf(flags)),
+    handler: await withDelay(
+      createStore({ ...storeOptions(flags), storage, apiKeys }),
+      delayOf(flags),
+    ),
     clock: Date.now,
     animals: isEmpty ? begin.pets.pets.length : pets.length,
     from: isEmpty ? begin.from : 'as stored',
@@ -61,7 +60,7 @@ export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Requi
     ...storeOptions(flags),
     apiKeys,
     pets,
-    clock: clockOf(flags),
+    clock: await clockOf(flags),
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, times: 'always' }],
   }
   const double = createDouble(options)
@@ -88,13 +87,17 @@ function storeOptions(flags: Flags) {
 
 async function beginning(flags: Flags): Promise<{ pets: PetSnapshot; from: string }> {
   const { seed } = flags
-  if (seed !== undefined) return { pets: await readSeed(seed), from: `from ${seed}` }
+  if (seed !== undefined) {
+    const { readSeed } = await import('./files.js')
+    return { pets: await readSeed(seed), from: `from ${seed}` }
+  }
   if (flags.empty) return { pets: { pets: [], nextId: 1 }, from: 'as asked for' }
   return { pets: demoAnimals(), from: 'invented for a demo' }
 }
 
-function clockOf({ clock }: Flags): number | 'running' {
+async function clockOf({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
+  const { instantOf } = await import('../test-double/instants.js')
   try {
     return instantOf(clock)
   } catch (error) {
@@ -106,8 +109,9 @@ function delayOf(flags: Flags): number {
   return wholeNumber(flags, 'delay', LONGEST_DELAY) ?? 0
 }
 
-function withDelay(handler: ApiHandler, ms: number): ApiHandler {
+async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {
   if (ms === 0) return handler
+  const { createClock } = await import('../test-double/clock.js')
   const clock = createClock({ frozen: false })
   return {
     ...handler,

@@ -7,7 +7,7 @@ import { reportText } from '../test-double/verdict/report.js'
 import { openControlled } from './environment.js'
 import { readKeys } from './files.js'
 import type { Flags } from './flags.js'
-import { UsageError } from './usage-error.js'
+import { UsageError } from './flags.js'
 
 /**
  * Runs a command with a private store beside it, says at its end what the client did wrong, and

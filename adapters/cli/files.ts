@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type ApiKey, createApiKeys } from '../../src/api-keys.js'
 import { parseJson } from '../../src/json.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import { UsageError } from './usage-error.js'
+import { UsageError } from './flags.js'
 
 /** The animals of `--seed`: an array of NewPet, given ids from 1 on in their order. */
 export async function readSeed(path: string): Promise<PetSnapshot> {

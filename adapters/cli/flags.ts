@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import { UsageError } from './usage-error.js'
 
 interface Flag {
   readonly short?: string
@@ -52,6 +51,13 @@ export interface CommandLine {
   readonly flags: Flags
   /** What stands after `--`. */
   readonly rest: readonly string[]
+}
+
+/**
+ * Something typed, or a file it names, is not right: exit code 2. The message says how it would be.
+ */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
 }
 
 /** @throws UsageError naming what was typed and what would be right */

@@ -1,9 +1,6 @@
-import { constants } from 'node:os'
 import { OptionError } from '../../src/options.js'
-import { type Flags, helpText, parseCommandLine } from './flags.js'
+import { type Flags, helpText, parseCommandLine, UsageError } from './flags.js'
 import { serve } from './serve.js'
-import { UsageError } from './usage-error.js'
-import { version } from './version.js'
 
 /**
  * The command line. Exit codes: 0 ok, 1 a failure while running, 2 something typed, or a file it
@@ -14,13 +11,18 @@ export async function run(words: readonly string[]): Promise<void> {
   try {
     const { command, flags, rest } = parseCommandLine(words)
     if (flags.help) process.stdout.write(helpText())
-    else if (flags.version) process.stdout.write(`${version()}\n`)
+    else if (flags.version) await printVersion()
     else if (command === 'openapi') await printOpenApi(flags)
     else if (command === 'exec') await runExec(flags, rest)
     else stopOnSignal(await serve(flags))
   } catch (error) {
     fail(error)
   }
+}
+
+async function printVersion(): Promise<void> {
+  const { version } = await import('./version.js')
+  process.stdout.write(`${version()}\n`)
 }
 
 async function printOpenApi({ pagination }: Flags): Promise<void> {
@@ -35,9 +37,9 @@ async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
 
 function stopOnSignal(stop: () => Promise<void>): void {
   let stopping = false
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
     process.on(signal, () => {
-      if (stopping) process.exit(128 + constants.signals[signal])
+      if (stopping) process.exit(128 + number)
       stopping = true
       stop().then(() => process.exit(0), fail)
     })

@@ -1,17 +1,16 @@
 import type { ApiHandler } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
+import { chain } from '../../src/awaitable.js'
+import { onDemand } from '../../src/on-demand.js'
 import { PLANS, type Plan, type Policy } from '../../src/plans.js'
 import { DEMO_KEYS } from '../demo-keys.js'
-import { withDocs } from '../docs.js'
-import { type HttpServer, listen } from '../http/index.js'
-import { banner, type Ready } from './banner.js'
+import type { DocsOptions } from '../docs.js'
+import { type HttpServer, listen } from '../http/listen.js'
+import type { Ready } from './banner.js'
 import { isControlled, openEnvironment } from './environment.js'
-import { readKeys } from './files.js'
-import { type Flags, wholeNumber } from './flags.js'
+import { type Flags, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
-import { UsageError } from './usage-error.js'
-import { version } from './version.js'
 
 /**
  * Starts what the flags ask for, says so on stdout, and gives the way to stop it.
@@ -38,8 +37,7 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
   const log = logFormat(flags)
   const host = hostOf(flags)
   const store = flags.store ?? 'memory:'
-  const release = version()
-  const apiKeys = flags.keys === undefined ? DEMO_KEYS : await readKeys(flags.keys)
+  const apiKeys = await keysOf(flags)
 
   // Staging is for trying things out: its animals are its own, and gone when it stops.
   const staging = stagingPort === undefined ? undefined : await open('memory:', stagingPort)
@@ -58,7 +56,8 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
   if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
   else if (!flags.quiet) {
     const animalsFrom = production.from
-    const told = { version: release, animalsFrom, policies: POLICIES, keysFrom: flags.keys }
+    const told = { animalsFrom, policies: POLICIES, keysFrom: flags.keys }
+    const { banner } = await import('./banner.js')
     process.stdout.write(banner(ready, told))
   }
 
@@ -66,8 +65,8 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
     const environment = await openEnvironment(flags, name, apiKeys, stops)
     const { handler, clock, double, animals, from } = environment
     const logged = withRequestLog(handler, log, clock, writeLogLine)
-    const documented = withDocs(logged, { pagination: flags.pagination, stagingBaseUrl })
-    const server = await listenOn(withHealth(documented, release), host, port)
+    const documented = withDocsOnDemand(logged, { pagination: flags.pagination, stagingBaseUrl })
+    const server = await listenOn(withHealth(documented), host, port)
     stops.push(server.close)
     // First of all: who waits on a clock that stands still would never be answered.
     if (double) stops.push(double.close)
@@ -89,6 +88,27 @@ const POLICIES: Readonly<Record<Plan, Policy>> = {
 
 function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan, string>> {
   return Object.fromEntries(Object.entries(keys).map(([key, { plan }]) => [plan, key]))
+}
+
+async function keysOf({ keys }: Flags): Promise<Readonly<Record<string, ApiKey>>> {
+  if (keys === undefined) return DEMO_KEYS
+  const { readKeys } = await import('./files.js')
+  return readKeys(keys)
+}
+
+/** The pages are read when somebody first asks for something outside the API. */
+function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
+  const documented = onDemand(async () => {
+    const { withDocs } = await import('../docs.js')
+    return withDocs(handler, options)
+  })
+  return {
+    ...handler,
+    handle: request =>
+      request.path.startsWith(handler.basePath)
+        ? handler.handle(request)
+        : chain(documented(), docs => docs.handle(request)),
+  }
 }
 
 /** The demo keys are known to everyone: with them nothing but this machine may reach the server. */
