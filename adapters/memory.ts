@@ -42,10 +42,15 @@ export interface PetIndex {
 
 /** @throws RangeError when an id stands twice, or is not below `nextId` */
 export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }): PetIndex {
-  const all = createShelf()
-  const byStatus = new Map(PET_STATUSES.map(status => [status, createShelf()]))
   let nextId = 1
-  for (const pet of snapshot.pets.toSorted((a, b) => a.id - b.id)) add(pet.id, pet)
+  const ascending = snapshot.pets.toSorted((a, b) => a.id - b.id)
+  const all = createShelf(ascending.map(pet => frozen(pet.id, pet)))
+  const byStatus = new Map(
+    PET_STATUSES.map(status => [
+      status,
+      createShelf(all.pets.filter(pet => pet.status === status)),
+    ]),
+  )
   if (!(snapshot.nextId >= nextId && Number.isSafeInteger(snapshot.nextId))) {
     throw new RangeError(
       `Expected \`nextId\` to be a safe integer above ${nextId - 1}, got ${snapshot.nextId}`,
@@ -57,7 +62,12 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     get nextId() {
       return nextId
     },
-    add,
+    add(id, given) {
+      const pet = frozen(id, given)
+      all.pets.push(pet)
+      if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
+      return pet
+    },
     find(id) {
       const pet = all.pets[positionAfter(all.pets, id - 1)]
       return pet?.id === id ? pet : undefined
@@ -68,7 +78,8 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     dump: () => ({ pets: all.pets.slice(), nextId }),
   }
 
-  function add(id: number, { name, categoryId, status }: NewPet): Pet {
+  /** The pet as it is kept; its id is the last one given from now on. */
+  function frozen(id: number, { name, categoryId, status }: NewPet): Pet {
     if (!(id >= nextId)) {
       throw new RangeError(
         `Expected each id once and in ascending order, got ${id} after ${nextId - 1}`,
@@ -77,13 +88,10 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     if (!Number.isSafeInteger(id + 1)) {
       throw new RangeError(`Expected an id below ${Number.MAX_SAFE_INTEGER}, got ${id}`)
     }
-    const pet: Pet = Object.freeze(
+    nextId = id + 1
+    return Object.freeze(
       status === undefined ? { id, name, categoryId } : { id, name, categoryId, status },
     )
-    all.pets.push(pet)
-    if (status !== undefined) shelfOf(status).pets.push(pet)
-    nextId = id + 1
-    return pet
   }
 
   function shelfOf(status: PetStatus): Shelf {
@@ -96,8 +104,7 @@ interface Shelf {
   page(limit: number, after: number | undefined): readonly Pet[]
 }
 
-function createShelf(): Shelf {
-  const pets: Pet[] = []
+function createShelf(pets: Pet[]): Shelf {
   const firstPages: (readonly Pet[])[] = []
 
   return {
