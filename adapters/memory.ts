@@ -69,6 +69,8 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       return pet
     },
     find(id) {
+      const guess = all.pets[id - 1]
+      if (guess?.id === id) return guess
       const pet = all.pets[positionAfter(all.pets, id - 1)]
       return pet?.id === id ? pet : undefined
     },

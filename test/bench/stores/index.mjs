@@ -3,6 +3,7 @@ import { result } from '../harness/children.mjs'
 /** The stores that are compared, with the packages each is made of. */
 export const STORES = {
   ours: [],
+  memory: [],
   array: [],
   lowdb: ['lowdb'],
   'msw-data': ['@msw/data'],

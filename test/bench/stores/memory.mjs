@@ -1,0 +1,11 @@
+import { memoryStorage } from '../../../dist/adapters/memory.js'
+
+/** The storage alone, as the libraries are: no validation, and nothing is waited for. */
+export function open(animals) {
+  const storage = memoryStorage({ pets: animals, nextId: animals.length + 1 })
+  return {
+    list: status => storage.list({ status, limit: 20 }),
+    get: id => storage.find(id),
+    create: animal => storage.insert(animal),
+  }
+}
