@@ -167,6 +167,7 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
     [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
     [['--store', 'pets.txt'], 2, /--store takes memory: or a file that ends with \.json/],
     [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json cannot be read: ENOENT/],
+    [['--empty', '--seed', notJson], 2, /--empty does not go with --seed/],
     [['--seed', notJson], 2, /--seed .* is not valid JSON/],
     [['--seed', badSeed], 2, /--seed .*: animal 2: `categoryId` must be an integer/],
     [['--keys', notJson], 2, /--keys .* is not valid JSON/],

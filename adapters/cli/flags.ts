@@ -100,6 +100,9 @@ function checkFit({ command, flags, rest }: CommandLine): void {
   const unfit = command === 'exec' ? NOT_FOR_EXEC : (['strict'] as const)
   const given = unfit.find(name => flags[name] !== undefined)
   if (given) throw new UsageError(`--${given} does not go with ${command}`)
+  if (flags.empty && flags.seed !== undefined) {
+    throw new UsageError('--empty does not go with --seed; give one of them')
+  }
   const [word] = rest
   if (command !== 'exec' && word !== undefined) {
     throw new UsageError(`-- does not go with ${command}; to run a command: exec -- ${word}`)
