@@ -7,7 +7,8 @@ export { createRateLimitTable as memoryRateLimits } from '../src/rate-limit-tabl
 /**
  * Pets in this process, for as long as it lives.
  *
- * @throws RangeError when an id to begin with stands twice, or is not below `nextId`
+ * @throws RangeError when an id to begin with stands twice, or is not below `nextId`, or a status is
+ * none of the specification
  */
 export function memoryStorage(begin?: PetSnapshot): PetStorage {
   let index = createPetIndex(begin)
@@ -44,7 +45,7 @@ export interface PetIndex {
 export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }): PetIndex {
   let nextId = 1
   const ascending = snapshot.pets.toSorted((a, b) => a.id - b.id)
-  const all = createShelf(ascending.map(pet => frozen(pet.id, pet)))
+  const all = createShelf(ascending.map(pet => admit(pet.id, pet)))
   const byStatus = new Map(
     PET_STATUSES.map(status => [
       status,
@@ -63,7 +64,7 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       return nextId
     },
     add(id, given) {
-      const pet = frozen(id, given)
+      const pet = admit(id, given)
       all.pets.push(pet)
       if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
       return pet
@@ -80,8 +81,8 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     dump: () => ({ pets: all.pets.slice(), nextId }),
   }
 
-  /** The pet as it is kept; its id is the last one given from now on. */
-  function frozen(id: number, { name, categoryId, status }: NewPet): Pet {
+  /** The pet as it is kept; its id is from now on the last one given. */
+  function admit(id: number, { name, categoryId, status }: NewPet): Pet {
     if (!(id >= nextId)) {
       throw new RangeError(
         `Expected each id once and in ascending order, got ${id} after ${nextId - 1}`,
@@ -89,6 +90,9 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     }
     if (!Number.isSafeInteger(id + 1)) {
       throw new RangeError(`Expected an id below ${Number.MAX_SAFE_INTEGER}, got ${id}`)
+    }
+    if (status !== undefined && !PET_STATUSES.includes(status)) {
+      throw new RangeError(`Expected a status of ${PET_STATUSES.join(', ')}, got ${status}`)
     }
     nextId = id + 1
     return Object.freeze(

@@ -27,11 +27,13 @@ export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEven
 
 /**
  * An emitter whose listeners cannot hurt: one that throws changes no response and starves no other
- * listener. With an emitter of a package it would be as long: those let a listener throw.
+ * listener. What happens while listeners are called is told after that, so that all hear of it in
+ * the order it happened.
  */
 export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
   // Arrays that are replaced, not changed: a listener may take itself off while it is called.
   const listeners = new Map<string, readonly ((...told: unknown[]) => unknown)[]>()
+  let untold: [name: string, event: unknown][] = []
   const of = (name: string) => listeners.get(name) ?? []
 
   return {
@@ -40,15 +42,18 @@ export function createEvents(): { readonly events: StoreEmitter; readonly emit: 
         listeners.set(name, [...of(name), listener as never])
       },
       off(name: string, listener: (...told: never[]) => void) {
-        listeners.set(
-          name,
-          of(name).filter(known => known !== listener),
-        )
+        const known = of(name)
+        const at = known.indexOf(listener as never)
+        if (at >= 0) listeners.set(name, known.toSpliced(at, 1))
       },
     },
     emit(name, event) {
-      for (const listener of of(name)) guard(() => listener(event))
-      for (const listener of of('*')) guard(() => listener(name, event))
+      if (listeners.size === 0 || untold.push([name, event]) > 1) return
+      for (const [name, event] of untold) {
+        for (const listener of of(name)) guard(() => listener(event))
+        for (const listener of of('*')) guard(() => listener(name, event))
+      }
+      untold = []
     },
   }
 }

@@ -97,7 +97,9 @@ export function createMeter(options: MeterOptions): Meter {
   }
 
   function told(decision: Decision | undefined): Decision {
-    if (!decision) throw new TypeError('The rate limit store gave no decision')
+    if (typeof decision?.remaining !== 'number') {
+      throw new TypeError('The rate limit store gave no decision')
+    }
     return decision
   }
 

@@ -103,7 +103,8 @@ export function createProtocol(options: ProtocolOptions): ApiHandler {
       case 'createPet':
         return chain(readBody(request, maxBodyBytes), create)
       case 'listPets': {
-        const filter = filterOf(request.query)
+        // A copy, as what is remembered is for others as well.
+        const filter = { ...filterOf(request.query) }
         const page = operations.list(filter)
         return pagination ? linkedAnswer(filter, page) : chain(page, pageAnswer)
       }

@@ -81,6 +81,33 @@ test('events - a listener that removes itself or others takes part in no later e
   assert.deepEqual(calls, ['once', 'removed', 'always', 'always'])
 })
 
+test('events - what a listener does is told to all after what it was told', async () => {
+  const store = open()
+  const told: number[] = []
+  store.events.on('pet.created', ({ pet }) => {
+    if (pet.id < 3_000) void store.createPet({ name: 'Rex', categoryId: 1 })
+  })
+  store.events.on('pet.created', ({ pet }) => void told.push(pet.id))
+  await store.createPet({ name: 'Rex', categoryId: 1 })
+  assert.deepEqual(
+    told,
+    Array.from({ length: 3_000 }, (_, at) => at + 1),
+  )
+})
+
+test('events - a listener that is there twice is called twice, and once when it was removed once', async () => {
+  const store = open()
+  let calls = 0
+  const listener = () => void calls++
+  store.events.on('pet.created', listener)
+  store.events.on('pet.created', listener)
+  await send(store, 'POST')
+  assert.equal(calls, 2)
+  store.events.off('pet.created', listener)
+  await send(store, 'POST')
+  assert.equal(calls, 3)
+})
+
 test('events - a pet is announced when it can be found, in every form of createPet', async () => {
   const store = open()
   const found: Promise<unknown>[] = []

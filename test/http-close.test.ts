@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
-import { createStore } from '../src/index.js'
+import { type ApiHandler, createStore } from '../src/index.js'
 import { heldHandler } from './held-handler.js'
 import { T0 } from './rate-limit-vectors.js'
 import { openSocket, statusesIn } from './raw-socket.js'
@@ -37,6 +37,32 @@ test('close - finishes an upload in flight, drops idle sockets, and can be calle
   const late = connect(server.port, '127.0.0.1')
   const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException]
   assert.equal(error.code, 'ECONNREFUSED')
+})
+
+test('close - what comes in one piece while closing is all answered', async () => {
+  const store = open()
+  const [held, release] = signal()
+  const [arrived, arrive] = signal()
+  const handler: ApiHandler = {
+    ...store,
+    handle(request) {
+      if (request.path !== '/v1/pets/9') return store.handle(request)
+      arrive()
+      return held.then(() => store.handle(request))
+    },
+  }
+  const server = await listen(handler, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET.replace('/pets', '/pets/9'))
+  await arrived
+  const closed = server.close()
+  const [created, create] = signal()
+  store.events.on('pet.created', () => create())
+  client.write(GET + POST(`Content-Length: ${REX.length}`, REX))
+  await created
+  release()
+  assert.deepEqual(statusesIn(await client.ended()), [404, 200, 201])
+  await closed
 })
 
 test('close - answers every pipelined request in flight, in whatever order they are done', async () => {
@@ -105,3 +131,12 @@ test('close - does not wait for ever for a client that does not read its answer'
   await server.close()
   client.socket.destroy()
 })
+
+/** A promise, and what fulfils it. */
+function signal(): [promise: Promise<void>, give: () => void] {
+  let give = () => {}
+  const promise = new Promise<void>(resolve => {
+    give = resolve
+  })
+  return [promise, give]
+}

@@ -1,5 +1,16 @@
+import assert from 'node:assert/strict'
 import test from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
 import { storageSuite } from './storage-suite.js'
 
 storageSuite(test, { create: memoryStorage })
+
+test('memory - a snapshot with a status of its own is refused, and nothing changes', async () => {
+  const storage = memoryStorage()
+  const lost = { id: 1, name: 'Rex', categoryId: 1, status: 'lost' as 'sold' }
+  const rule = { name: 'RangeError', message: /Expected a status of .*, got lost/ }
+  assert.throws(() => memoryStorage({ pets: [lost], nextId: 2 }), rule)
+  await assert.rejects(async () => storage.restore({ pets: [lost], nextId: 2 }), rule)
+  await assert.rejects(async () => storage.insert(lost), rule)
+  assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
+})

@@ -12,6 +12,8 @@ test('limits.apply - a rate limit store that fails leaves neither 500 nor an unl
     },
     rejects: () => Promise.reject(new Error('down')),
     'answers nothing': () => undefined,
+    'answers something else': () => true,
+    'answers a decision without numbers': () => ({}),
     'resolves nothing': async () => undefined,
     'is a thenable whose then returns nothing': () => ({
       // biome-ignore lint/suspicious/noThenProperty: the odd thenable is the point

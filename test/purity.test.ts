@@ -48,6 +48,7 @@ test('purity - a process that only lists pets has read no parser and no server',
     await createStore({ storage: memoryStorage(), apiKeys: {} }).listPets()
   `)
   const packages = urls.filter(url => url.includes('/node_modules/'))
+  assert.ok(urls.some(url => url.endsWith('/src/store.js')))
   assert.deepEqual(packages, [])
   for (const name of ['http', '_http_server', 'https']) assert.ok(!builtins.includes(name), name)
 })

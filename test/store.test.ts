@@ -142,6 +142,24 @@ test('handle - what its storage knows at once is an answer at once', async () =>
   }
 })
 
+test('store - a storage that changes what it was asked for changes no later request', async () => {
+  const base = memoryStorage()
+  const storage: PetStorage = {
+    ...base,
+    list(filter) {
+      const page = base.list(filter)
+      Object.assign(filter, { limit: 1 })
+      return page
+    },
+  }
+  const store = open({ storage })
+  for (const name of ['Rex', 'Tom']) await store.createPet({ name, categoryId: 1 })
+  const { send } = await (DOORS['handle'] as NonNullable<(typeof DOORS)[string]>)(store)
+  const ask = async () => JSON.parse((await send({ path: '/v1/pets?limit=2', key: 'demo' })).body)
+  assert.equal((await ask()).length, 2)
+  assert.equal((await ask()).length, 2)
+})
+
 test('store - a storage may give anything that can be awaited', async () => {
   const rex = Object.freeze({ id: 1, name: 'Rex', categoryId: 1 })
   const soon = <T>(value: T) => ({

@@ -2,12 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { DEMO_KEYS } from '../demo-keys.js'
-import { listen } from '../http/index.js'
+import { listen } from '../http/listen.js'
 import { reportText } from '../test-double/verdict/report.js'
 import { openControlled } from './environment.js'
 import { readKeys } from './files.js'
-import type { Flags } from './flags.js'
-import { UsageError } from './flags.js'
+import { type Flags, UsageError } from './flags.js'
 
 /**
  * Runs a command with a private store beside it, says at its end what the client did wrong, and

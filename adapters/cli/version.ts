@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 
+let known: string | undefined
+
 /** The version of this package. */
 export function version(): string {
-  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
+  const manifest = new URL('../../../package.json', import.meta.url)
+  known ??= (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version
+  return known
 }

@@ -101,9 +101,9 @@ export async function listen(
       const sent = isPromise(request)
         ? request.then(whole => respond(whole, response, connection))
         : respond(request, response, connection)
+      // The client went away in the middle of its body, or the handler broke its contract.
       if (isPromise(sent)) sent.catch(() => message.socket.destroy())
     } catch {
-      // The client went away in the middle of its body, or the handler broke its contract.
       message.socket.destroy()
     }
   }
@@ -114,8 +114,10 @@ export async function listen(
     connection: Connection,
   ): Awaitable<void> {
     const answer = handler.handle(request)
-    return isPromise(answer)
-      ? answer.then(later => send(later, response, connection))
+    // While closing, the last answer ends the connection, and what came in the same piece is not
+    // seen yet.
+    return isPromise(answer) || closing
+      ? Promise.resolve(answer).then(later => send(later, response, connection))
       : send(answer, response, connection)
   }
 

@@ -22,7 +22,7 @@ export function readRequest(
   const bodyless = announced === undefined && headers['transfer-encoding'] === undefined
   // Too large already by its own word: none of it is read.
   if (bodyless || Number(announced) > maxBodyBytes) {
-    return plain(message, connection, proxyHops, undefined)
+    return toRequest(message, connection, proxyHops, undefined)
   }
   return withBody(message, connection, proxyHops, maxBodyBytes + 1)
 }
@@ -34,12 +34,12 @@ function withBody(
   limit: number,
 ): Promise<ConnectedRequest> {
   return new Promise((resolve, reject) => {
-    readAtMost(message, limit, body => resolve(plain(message, connection, proxyHops, body)))
+    readAtMost(message, limit, body => resolve(toRequest(message, connection, proxyHops, body)))
     message.on('error', reject)
   })
 }
 
-function plain(
+function toRequest(
   message: IncomingMessage,
   connection: Connection,
   proxyHops: number,
@@ -64,17 +64,17 @@ function plain(
  * The first chunks of the body, up to the one that reaches `limit` bytes; Node discards the rest
  * unread.
  */
-function readAtMost(message: IncomingMessage, limit: number, then: (body: Buffer) => void): void {
+function readAtMost(message: IncomingMessage, limit: number, done: (body: Buffer) => void): void {
   let bytes: Buffer | undefined
   let length = 0
   message.on('data', (chunk: Buffer) => {
     if (length >= limit) return
     bytes = bytes === undefined ? chunk : append(bytes, length, chunk)
     length += chunk.length
-    if (length >= limit) then(bytes.subarray(0, length))
+    if (length >= limit) done(bytes.subarray(0, length))
   })
   message.on('end', () => {
-    if (length < limit) then(bytes?.subarray(0, length) ?? Buffer.alloc(0))
+    if (length < limit) done(bytes?.subarray(0, length) ?? Buffer.alloc(0))
   })
 }
 

@@ -14,7 +14,7 @@ export interface LosableAnswer extends ApiResponse {
 export function writeAnswer(response: ServerResponse, answer: LosableAnswer, last: boolean): void {
   const { status, headers, body, lostBy } = answer
   if (lostBy === 'reset') {
-    response.socket?.resetAndDestroy()
+    response.req.socket.resetAndDestroy()
     return
   }
   response.sendDate = false
