@@ -13,7 +13,7 @@ import { WORKLOADS } from './harness/workload.mjs'
 const { rounds, seconds, warmup, connections, only, workloads } = readArguments({
   rounds: 5,
   seconds: 2,
-  warmup: 1,
+  warmup: 2,
   connections: 64,
   only: Object.keys(SUBJECTS),
   workloads: Object.keys(WORKLOADS),
