@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { endIdleConnections } from '../adapters/http/idle.js'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { type ApiHandler, createStore } from '../src/index.js'
 import { heldHandler } from './held-handler.js'
 import { T0 } from './rate-limit-vectors.js'
-import { openSocket, statusesIn } from './raw-socket.js'
+import { openSocket, type RawSocket, statusesIn } from './raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
 const POST = (headers: string, body = '') =>
@@ -130,6 +131,64 @@ test('close - does not wait for ever for a client that does not read its answer'
   await fetch(`${server.url}/pets?limit=1`, { headers: { authorization: 'Bearer demo' } })
   await server.close()
   client.socket.destroy()
+})
+
+test('keepAliveTimeout - ends a connection that nobody asks on, and none that is in use', async t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { handler, release, arrived } = heldHandler(open())
+  const silence = { status: 200, headers: {}, body: '', about: {}, lostBy: 'hang' }
+  const hanging: ApiHandler = {
+    ...handler,
+    handle: request => (request.path === '/hang' ? silence : handler.handle(request)),
+  }
+  const server = await listen(hanging, { port: 0, keepAliveTimeout: 3_000 })
+  const [idle, busy, unasked, hung] = (await Promise.all(
+    Array.from({ length: 4 }, () => openSocket(server.port)),
+  )) as [RawSocket, RawSocket, RawSocket, RawSocket]
+  hung.write(GET.replace('/v1/pets', '/hang'))
+  unasked.write('GET /v1/pets HTTP/1.1\r\n')
+  idle.write(GET)
+  await arrived(1)
+  release(0)
+  assert.match(await idle.until('[]'), /\r\nKeep-Alive: timeout=3\r\n/)
+  busy.write(GET)
+  await arrived(2)
+
+  // A look at what came until now, three more, and then the last.
+  for (let second = 0; second < 4; second++) t.mock.timers.tick(1_000)
+  idle.write(GET)
+  await arrived(3)
+  release(2)
+  await idle.until(/\[\].*\[\]/s)
+  for (let second = 0; second < 4; second++) t.mock.timers.tick(1_000)
+  const ended = idle.ended()
+  t.mock.timers.tick(1_000)
+  assert.deepEqual(statusesIn(await ended), [200, 200])
+
+  for (let second = 0; second < 20; second++) t.mock.timers.tick(1_000)
+  release(1)
+  await busy.until('[]')
+  unasked.write('Host: a\r\nAuthorization: Bearer demo\r\n\r\n')
+  await arrived(4)
+  release(3)
+  await unasked.until('[]')
+  assert.ok(!hung.socket.readableEnded)
+  await server.close()
+})
+
+test('keepAliveTimeout - begins again with every byte of a request that arrives slowly', t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const socket = { bytesRead: 1, destroyed: false, destroy: () => (socket.destroyed = true) }
+  const connections = new Map([[socket, { isKeptAlive: () => true }]])
+  const stop = endIdleConnections(connections as never, 3_000)
+  for (let second = 0; second < 20; second++) {
+    t.mock.timers.tick(1_000)
+    if (second % 4 === 3) socket.bytesRead++
+  }
+  assert.ok(!socket.destroyed)
+  for (let second = 0; second < 5; second++) t.mock.timers.tick(1_000)
+  assert.ok(socket.destroyed)
+  stop()
 })
 
 /** A promise, and what fulfils it. */

@@ -16,6 +16,8 @@ export interface Connection {
   hang(): void
   /** Whether no answer is waited for that is still to come. */
   isIdle(): boolean
+  /** Whether it waits, after an answer, for the next request. */
+  isKeptAlive(): boolean
   /** Whether no request came after the one that this answers. */
   isLast(response: ServerResponse): boolean
   /** Closes the socket as soon as what is under way is answered. */
@@ -31,6 +33,7 @@ export function createConnection(socket: Socket): Connection {
   // As answers leave in order, these two tell of all that are pending.
   let last: ServerResponse | undefined
   let secondLast: ServerResponse | undefined
+  let asked = false
   let ending = false
   let hanging = false
   const span = openSpan()
@@ -41,6 +44,7 @@ export function createConnection(socket: Socket): Connection {
     span,
     client: subscriber(socket.remoteAddress),
     add(response) {
+      asked = true
       secondLast = last
       last = response
       response.on('close', forget)
@@ -49,6 +53,7 @@ export function createConnection(socket: Socket): Connection {
       hanging = true
     },
     isIdle: () => hanging || !isPending(last),
+    isKeptAlive: () => asked && !isPending(last),
     isLast: response => response === last,
     closeWhenIdle() {
       if (connection.isIdle()) socket.destroySoon()

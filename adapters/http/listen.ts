@@ -4,6 +4,7 @@ import type { ApiHandler, ApiRequest } from '../../src/api.js'
 import { type Awaitable, isPromise } from '../../src/awaitable.js'
 import { checkOptions, isCount, isSize, type Rule } from '../../src/options.js'
 import { type Connection, createConnection } from './connection.js'
+import { endIdleConnections } from './idle.js'
 import { readRequest } from './read-request.js'
 import { refusalOf } from './refusals.js'
 import { type LosableAnswer, writeAnswer } from './write-answer.js'
@@ -66,6 +67,8 @@ export async function listen(
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
     connections.set(socket, createConnection(socket))
+    // What Node would do to a socket between two requests is done below, for all of them.
+    socket.setTimeout = () => socket
     socket.on('close', () => connections.delete(socket))
   })
   server.on('request', onRequest)
@@ -81,6 +84,7 @@ export async function listen(
       resolve()
     })
   })
+  const stopLooking = endIdleConnections(connections, keepAliveTimeout)
   const bound = (server.address() as AddressInfo).port
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 
@@ -147,6 +151,7 @@ export async function listen(
       // comes last, to stop its timer.
       Server.prototype.close.call(server, () => {
         clearTimeout(deadline)
+        stopLooking()
         server.close()
         resolve()
       })
