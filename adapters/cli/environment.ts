@@ -2,6 +2,7 @@ import type { ApiHandler } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import type { Clock, PetSnapshot, PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
+import { DEMO_KEYS } from '../demo-keys.js'
 import { memoryStorage } from '../memory.js'
 import type { TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
@@ -71,6 +72,13 @@ export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Requi
     animals: pets.pets.length,
     from,
   }
+}
+
+/** Those of `--keys`, or the demo keys. @throws UsageError */
+export async function keysOf({ keys }: Flags): Promise<Keys> {
+  if (keys === undefined) return DEMO_KEYS
+  const { readKeys } = await import('./files.js')
+  return readKeys(keys)
 }
 
 export function isControlled({ control, clock }: Flags): boolean {

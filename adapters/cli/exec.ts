@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import { DEMO_KEYS } from '../demo-keys.js'
 import { listen } from '../http/listen.js'
 import { reportText } from '../test-double/verdict/report.js'
-import { openControlled } from './environment.js'
-import { readKeys } from './files.js'
+import { keysOf, openControlled } from './environment.js'
 import { type Flags, UsageError } from './flags.js'
 
 /**
@@ -15,7 +13,7 @@ import { type Flags, UsageError } from './flags.js'
 export async function exec(flags: Flags, words: readonly string[]): Promise<number> {
   const [command, ...rest] = words
   if (command === undefined) throw new UsageError('exec needs a command: exec -- <command>')
-  const apiKeys = flags.keys === undefined ? DEMO_KEYS : await readKeys(flags.keys)
+  const apiKeys = await keysOf(flags)
   const { handler, double } = await openControlled(flags, apiKeys)
   const server = await listen(handler, { port: 0 })
   try {

@@ -7,7 +7,7 @@ import { DEMO_KEYS } from '../demo-keys.js'
 import type { DocsOptions } from '../docs.js'
 import { type HttpServer, listen } from '../http/listen.js'
 import type { Ready } from './banner.js'
-import { isControlled, openEnvironment } from './environment.js'
+import { isControlled, keysOf, openEnvironment } from './environment.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
@@ -88,12 +88,6 @@ const POLICIES: Readonly<Record<Plan, Policy>> = {
 
 function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan, string>> {
   return Object.fromEntries(Object.entries(keys).map(([key, { plan }]) => [plan, key]))
-}
-
-async function keysOf({ keys }: Flags): Promise<Readonly<Record<string, ApiKey>>> {
-  if (keys === undefined) return DEMO_KEYS
-  const { readKeys } = await import('./files.js')
-  return readKeys(keys)
 }
 
 /** The pages are read when somebody first asks for something outside the API. */

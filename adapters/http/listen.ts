@@ -156,8 +156,7 @@ export async function listen(
         resolve()
       })
       // A client that does not read its answer would hold the server for as long as it likes. It
-      // has
-      // as long for that as a request has to arrive, and Node a second to see that one did not.
+      // has as long for that as a request has to arrive, and Node a second to see that one did not.
       const deadline = setTimeout(() => server.closeAllConnections(), 2 * requestTimeout + 1_000)
       for (const connection of connections.values()) connection.closeWhenIdle()
     })

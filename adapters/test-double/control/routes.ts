@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../../src/api-keys.js'
+import type { Awaitable } from '../../../src/awaitable.js'
 import { invalidRequest, notFound } from '../../../src/errors.js'
 import type { NewPet } from '../../../src/model.js'
 import { checkOptions, isBoolean, OptionError, optional, type Rule } from '../../../src/options.js'
@@ -16,7 +17,7 @@ export interface Call extends Command {
   readonly id: string
 }
 
-type Run = (call: Call) => Reply | Promise<Reply>
+type Run = (call: Call) => Awaitable<Reply>
 
 /** Every command of the tree. */
 export const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
