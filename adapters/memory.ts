@@ -2,7 +2,7 @@ import type { NewPet, Pet } from '../src/model.js'
 import type { PetFilter, PetSnapshot, PetStorage } from '../src/ports.js'
 import { PET_STATUSES, type PetStatus } from '../src/specification.js'
 
-export { createRateLimitTable as memoryRateLimits } from '../src/rate-limit-table.js'
+export { memoryRateLimits } from '../src/memory-rate-limits.js'
 
 /**
  * Pets in this process, for as long as it lives.

@@ -1,11 +1,12 @@
 import {
-  checkOptions,
+  check,
   isObject,
   isOneOf,
   isSecretObject,
   OptionError,
   optional,
-  type Rule,
+  type Rules,
+  readOptions,
 } from './options.js'
 import { checkPolicy, PLAN_NAMES, PLANS, type Plan, type PlanTable, type Policy } from './plans.js'
 
@@ -53,7 +54,7 @@ export function createApiKeys(
       if (!/^[\x21-\x7e]+$/.test(key)) {
         throw new OptionError('Expected an API key to be printable ASCII without spaces')
       }
-      const known = check(record, plans)
+      const known = readApiKey(record, plans)
       if (keys.has(key)) throw new OptionError('Expected each API key once, got one of them twice')
       if (ids.has(known.id))
         throw new OptionError(`Expected each key id once, got '${known.id}' twice`)
@@ -83,26 +84,22 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return /^bearer +([^ ](?:.*[^ ])?) *$/i.exec(authorization)?.[1]
 }
 
-function check(record: ApiKey, plans: PlanTable): KnownKey {
-  checkOptions({ record }, { record: isSecretObject }, 'apiKeys[…] ')
+function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
+  check('apiKeys[…]', record, isSecretObject)
   // The key itself is a secret, so a message names its record by the id.
   const field =
     typeof record.id === 'string' && record.id !== '' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
-  const { id, plan, limits } = checkOptions(
-    { limits: undefined, ...record },
-    KEY_RULES,
-    `${field}.`,
-  )
+  const { id, plan, limits } = readOptions(record, {}, KEY_RULES, `${field}.`)
   if (plan === 'enterprise') return { id, plan, policy: checkPolicy(`${field}.limits`, limits) }
   if (limits === undefined) return { id, plan, policy: plans[plan] }
   throw new OptionError(`Expected \`${field}.limits\` only on enterprise, got it on ${plan}`)
 }
 
-const KEY_RULES = {
-  id: [
-    "a string that is not empty and does not begin with 'addr:'",
-    id => typeof id === 'string' && id !== '' && !id.startsWith('addr:'),
-  ] satisfies Rule,
+const KEY_RULES: Rules<ApiKey> = {
+  id: {
+    expected: "a non-empty string that does not begin with 'addr:'",
+    accepts: id => typeof id === 'string' && id !== '' && !id.startsWith('addr:'),
+  },
   plan: isOneOf(PLAN_NAMES),
   limits: optional(isObject),
 }

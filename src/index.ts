@@ -11,7 +11,6 @@ export {
 export type { StoreEmitter, StoreEvents } from './events.js'
 export { parseJson, toJson } from './json.js'
 export type { Int64, NewPet, Pet } from './model.js'
-export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from './openapi.js'
 export { OptionError } from './options.js'
 export type { Pets } from './pets.js'
 export { PLANS, type Plan, type PlanTable, type Policy } from './plans.js'

@@ -1,8 +1,8 @@
 import { type Awaitable, chain } from './awaitable.js'
+import { lazy } from './lazy.js'
 import type { Pet } from './model.js'
-import { onDemand } from './on-demand.js'
 
-const losslessJson = onDemand(() => import('lossless-json'))
+const losslessJson = lazy(() => import('lossless-json'))
 
 /**
  * Sixteen digits or an exponent: only then can `JSON.parse` round. A match inside a string costs

@@ -2,10 +2,10 @@ import type { ApiKeys, KnownKey } from './api-keys.js'
 import { type Awaitable, isPromise } from './awaitable.js'
 import { rateLimited, rateLimitOf, unauthorized } from './errors.js'
 import type { Emit } from './events.js'
+import { memoryRateLimits } from './memory-rate-limits.js'
 import type { Policy } from './plans.js'
 import type { RateLimitStore } from './ports.js'
 import type { Decision } from './rate-limit.js'
-import { createRateLimitTable } from './rate-limit-table.js'
 
 export interface MeterOptions {
   readonly apiKeys: ApiKeys
@@ -92,7 +92,7 @@ export function createMeter(options: MeterOptions): Meter {
   ): Awaitable<Decision> {
     if (!Number.isFinite(now)) throw error
     emit('ratelimit.degraded', { error })
-    insurance ??= createRateLimitTable()
+    insurance ??= memoryRateLimits()
     return insurance.consume(partition, policy, now)
   }
 

@@ -1,7 +1,7 @@
 import { type Awaitable, attempt, chain } from './awaitable.js'
 import { ApiError, gone, invalidRequest, notFound, storageUnavailable } from './errors.js'
+import { lazy } from './lazy.js'
 import type { Int64, NewPet, Pet } from './model.js'
-import { onDemand } from './on-demand.js'
 import type { PetFilter, PetStorage } from './ports.js'
 import type { ListPetsQuery } from './query.js'
 import type { PetStatus } from './specification.js'
@@ -37,7 +37,7 @@ export interface PetOperations {
   find(id: Int64, now: number): Awaitable<Pet>
 }
 
-const model = onDemand(() => import('./model.js'))
+const model = lazy(() => import('./model.js'))
 
 /** The operations over a storage: parse, call the port, return. */
 export function createPetOperations(options: PetsOptions): PetOperations {

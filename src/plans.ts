@@ -1,4 +1,4 @@
-import { checkOptions, isCount, optional, type Rule } from './options.js'
+import { isCount, optional, type Rules, readOptions } from './options.js'
 
 /** What a partition may use. All three are integers of at least 1. */
 export interface Policy {
@@ -29,14 +29,14 @@ export const PLANS: PlanTable = {
 
 /** Checks numbers given by a host. `banAfter` may also be Infinity, which means never. */
 export function checkPolicy(field: string, policy: Policy | undefined): Policy {
-  return checkOptions({ ...(policy as Policy) }, POLICY_RULES, `${field}.`)
+  return readOptions(policy, {}, POLICY_RULES, `${field}.`)
 }
 
-const POLICY_RULES: Record<keyof Policy, Rule> = {
+const POLICY_RULES: Rules<Policy> = {
   perMinute: isCount,
   perDay: isCount,
-  banAfter: optional([
-    isCount[0],
-    value => value === Number.POSITIVE_INFINITY || isCount[1](value),
-  ]),
+  banAfter: optional({
+    ...isCount,
+    accepts: value => value === Number.POSITIVE_INFINITY || isCount.accepts(value),
+  }),
 }

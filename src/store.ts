@@ -3,9 +3,9 @@ import { type ApiKey, type ApiKeys, createApiKeys } from './api-keys.js'
 import { MAX_BODY_BYTES } from './body.js'
 import { type RateLimit, rateLimitOf } from './errors.js'
 import { createEvents, type StoreEmitter } from './events.js'
+import { memoryRateLimits } from './memory-rate-limits.js'
 import { createMeter, type Visit } from './metering.js'
 import {
-  checkOptions,
   hasMethods,
   isBoolean,
   isFunction,
@@ -15,14 +15,14 @@ import {
   isSecretObject,
   isSize,
   orNull,
-  type Rule,
+  type Rules,
+  readOptions,
 } from './options.js'
 import { createPetOperations, type Pets } from './pets.js'
 import { checkPolicy, PLANS, type PlanTable } from './plans.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { createProtocol } from './protocol.js'
 import { checkListPetsQuery } from './query.js'
-import { createRateLimitTable } from './rate-limit-table.js'
 import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './specification.js'
 
 export interface StoreOptions {
@@ -77,9 +77,9 @@ export interface MeteredPets extends Pets {
  * @throws OptionError naming an option that is not right, and its value
  */
 export function createStore(options: StoreOptions): Store {
-  const checked = check(options)
+  const checked = readOptions(options, { ...DEFAULTS, rateLimits: memoryRateLimits() }, STORE_RULES)
   const { clock } = checked
-  const plans = checkPlans(checked.plans)
+  const plans = readPlans(checked.plans)
   const { events, emit } = createEvents()
   const apiKeys = createApiKeys(checked.apiKeys, plans)
   const rateLimits = checked.rateLimit ? checked.rateLimits : undefined
@@ -141,17 +141,17 @@ const DEFAULTS = {
   maxBodyBytes: MAX_BODY_BYTES,
 } as const
 
-const RULES: Record<keyof StoreOptions, Rule> = {
+export const STORE_RULES: Rules<StoreOptions> = {
   storage: hasMethods('insert', 'find', 'list', 'dump', 'restore'),
   apiKeys: isSecretObject,
   clock: isFunction,
   rateLimit: isBoolean,
   rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),
   plans: isObject,
-  basePath: [
-    "'' or segments such as '/v1'",
-    path => typeof path === 'string' && /^(\/[\w.~-]+)*$/.test(path),
-  ],
+  basePath: {
+    expected: "'' or segments such as '/v1'",
+    accepts: path => typeof path === 'string' && /^(\/[\w.~-]+)*$/.test(path),
+  },
   defaultStatus: orNull(isOneOf(PET_STATUSES)),
   sunset: orNull(isInstant),
   deprecatedAt: orNull(isInstant),
@@ -161,23 +161,9 @@ const RULES: Record<keyof StoreOptions, Rule> = {
   maxBodyBytes: isSize,
 }
 
-function check(given: StoreOptions) {
-  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
-  const options = {
-    ...DEFAULTS,
-    rateLimits: createRateLimitTable(),
-    ...(Object.fromEntries(set) as unknown as StoreOptions),
-  }
-  return checkOptions(options, RULES)
-}
-
-function checkPlans(given: Partial<PlanTable>): PlanTable {
-  const plans = { ...PLANS, ...given }
-  checkOptions(
-    plans,
-    { free: isObject, pro: isObject, business: isObject, anonymous: isObject },
-    'plans.',
-  )
+function readPlans(given: Partial<PlanTable>): PlanTable {
+  const rules = { free: isObject, pro: isObject, business: isObject, anonymous: isObject }
+  const plans = readOptions<PlanTable, PlanTable>(given as PlanTable, PLANS, rules, 'plans.')
   for (const [name, policy] of Object.entries(plans)) checkPolicy(`plans.${name}`, policy)
   return plans
 }

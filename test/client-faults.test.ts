@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, ConnectionError } from '../adapters/client/index.js'
-import { answering, createClientServer, type Fault, hang, reset, T0 } from './client-server.js'
+import {
+  answering,
+  createClientServer,
+  type Fault,
+  hang,
+  reset,
+  T0,
+} from './support/client-server.js'
 
 /** Half of the answer comes, then the connection ends. */
 const truncate: Fault = async serve => {

@@ -7,8 +7,15 @@ import {
   ConnectionError,
   RateLimitError,
 } from '../adapters/client/index.js'
-import { answering, createClientServer, type Fault, hang, reset, T0 } from './client-server.js'
-import { createVirtualTime, type VirtualTime } from './virtual-time.js'
+import {
+  answering,
+  createClientServer,
+  type Fault,
+  hang,
+  reset,
+  T0,
+} from './support/client-server.js'
+import { createVirtualTime, type VirtualTime } from './support/virtual-time.js'
 
 test('gate - 300 calls at once on a Free key: no 429, in the shortest time there is', async () => {
   const { client, time, seen } = createClientServer()

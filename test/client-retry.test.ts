@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { httpDate, toldWait, waitBefore } from '../adapters/client/retry.js'
-import { T0 } from './client-server.js'
+import { T0 } from './support/client-server.js'
 
 const DATE = 'Tue, 01 Jan 2030 00:00:00 GMT'
 

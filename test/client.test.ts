@@ -9,7 +9,7 @@ import {
   QueueFullError,
   RateLimitError,
 } from '../adapters/client/index.js'
-import { answering, createClientServer, hang, T0 } from './client-server.js'
+import { answering, createClientServer, hang, T0 } from './support/client-server.js'
 
 const LAST_INT64 = 9_223_372_036_854_775_807n
 
@@ -159,8 +159,11 @@ test('client - options that are not right are named, the API key never shown', (
     assert.throws(() => createClient({ ...good, ...options }), { name: 'OptionError', message })
   refused({ baseUrl: '/v1' }, /Expected `baseUrl` to be an address .*, got '\/v1'/)
   refused({ maxConcurrent: 0 }, /`maxConcurrent` to be an integer of at least 1, got 0/)
-  refused({ retries: 3 }, /among baseUrl, .*got `retries`/)
-  refused({ apiKey: 'secret\n' }, /^Expected `apiKey` to be printable ASCII without spaces$/)
+  refused({ retries: 3 }, /^Unknown option `retries`; expected one of maxRetries, /)
+  refused(
+    { apiKey: 'secret\n' },
+    /^Expected `apiKey` to be printable ASCII without spaces, got a string$/,
+  )
   refused({ apiKey: undefined }, /`apiKey`/)
 })
 

@@ -8,7 +8,8 @@ import { withDocs } from '../adapters/docs.js'
 import { toFetchHandler } from '../adapters/fetch.js'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
-import { type ApiHandler, createStore, openApiDocument } from '../src/index.js'
+import { openApiDocument } from '../adapters/openapi/index.js'
+import { type ApiHandler, createStore } from '../src/index.js'
 
 const store = createStore({ storage: memoryStorage(), apiKeys: {} })
 
@@ -100,7 +101,7 @@ test('withDocs - where the renderer is not installed, the page says how to get i
   t.after(() => rm(directory, { recursive: true }))
   const root = fileURLToPath(new URL('../..', import.meta.url))
   await cp(join(root, 'dist/src'), join(directory, 'src'), { recursive: true })
-  await cp(join(root, 'dist/adapters/docs.js'), join(directory, 'adapters/docs.js'))
+  await cp(join(root, 'dist/adapters'), join(directory, 'adapters'), { recursive: true })
   await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
   await mkdir(join(directory, 'node_modules'))
   await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules', 'zod'))

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type Store, type StoreEvents } from '../src/index.js'
-import { DOORS, type Reply } from './doors.js'
-import { T0 } from './rate-limit-vectors.js'
+import { DOORS, type Reply } from './support/doors.js'
+import { T0 } from './support/rate-limit-vectors.js'
 
 const KEY = 'a-very-secret-key'
 

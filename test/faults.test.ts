@@ -59,7 +59,7 @@ test('faults - what is not known is refused when it is armed, naming what is', (
     ],
     [{ kind: 'hang', key: 'demo-gold' }, /`key` to be one of 'demo-free', 'demo-pro'/],
     [{ kind: 'hang', times: 0 }, /`times` to be an integer of at least 1, or 'always', got 0/],
-    [{ kind: 'hang', probability: 0.5 }, /got `probability`/],
+    [{ kind: 'hang', probability: 0.5 }, /^Unknown option `probability`/],
     [{ kind: 'status', status: 404 }, /`status` to be one of 429, 500, 503, got 404/],
     [{ kind: 'status', status: 429, retryAfter: -1 }, /`retryAfter` to be seconds/],
     [{ kind: 'delay' }, /`ms`/],

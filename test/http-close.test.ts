@@ -6,9 +6,9 @@ import { endIdleConnections } from '../adapters/http/idle.js'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { type ApiHandler, createStore } from '../src/index.js'
-import { heldHandler } from './held-handler.js'
-import { T0 } from './rate-limit-vectors.js'
-import { openSocket, type RawSocket, statusesIn } from './raw-socket.js'
+import { heldHandler } from './support/held-handler.js'
+import { T0 } from './support/rate-limit-vectors.js'
+import { openSocket, type RawSocket, statusesIn } from './support/raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
 const POST = (headers: string, body = '') =>

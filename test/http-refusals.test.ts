@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { type ListenOptions, listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { type ApiHandler, createStore } from '../src/index.js'
-import { T0 } from './rate-limit-vectors.js'
-import { lastError, openSocket, statusesIn } from './raw-socket.js'
+import { T0 } from './support/rate-limit-vectors.js'
+import { lastError, openSocket, statusesIn } from './support/raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
 const POST = GET.replace('GET', 'POST')

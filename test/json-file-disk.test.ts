@@ -7,7 +7,7 @@ import { type Disk, NODE_DISK } from '../adapters/json-file/disk.js'
 import { type JsonFileOptions, jsonFileStorage } from '../adapters/json-file/index.js'
 import type { PetStorage } from '../src/ports.js'
 import { createStore } from '../src/store.js'
-import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+import { type DiskCall, diskError, watchedDisk } from './support/disk-faults.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
 after(() => fs.rmSync(root, { recursive: true }))

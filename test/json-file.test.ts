@@ -10,7 +10,7 @@ import {
   type JsonFileStorage,
   jsonFileStorage,
 } from '../adapters/json-file/index.js'
-import { storageSuite } from './storage-suite.js'
+import { storageSuite } from './support/storage-suite.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-'))
 after(() => fs.rmSync(root, { recursive: true }))
@@ -124,7 +124,10 @@ test('json file - a folder, and a file in no folder, are refused', async () => {
 test('json file - a wrong option is named', async () => {
   const path = join(folder(), 'pets.json')
   await assert.rejects(jsonFileStorage(path, { whenIdle: 5 as never }), /Expected `whenIdle` to be/)
-  await assert.rejects(jsonFileStorage(path, { idle: 5 } as never), /got `idle`/)
+  await assert.rejects(
+    jsonFileStorage(path, { idle: 5 } as never),
+    /Unknown option `idle`; expected one of disk, whenIdle$/,
+  )
 })
 
 test('json file - the journal that a crash left is read, and folded', async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type ListenOptions, listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, OptionError } from '../src/index.js'
-import { T0 } from './rate-limit-vectors.js'
+import { T0 } from './support/rate-limit-vectors.js'
 
 test('listen - port 0 tells the true address, below the base path', async () => {
   await using server = await listen(open(), { port: 0 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type RateLimitStore, type Store, type StoreOptions } from '../src/index.js'
-import { DOORS, type Reply } from './doors.js'
-import { T0 } from './rate-limit-vectors.js'
+import { DOORS, type Reply } from './support/doors.js'
+import { T0 } from './support/rate-limit-vectors.js'
 
 test('limits.apply - a rate limit store that fails leaves neither 500 nor an unlimited door', async () => {
   const broken: Record<string, () => unknown> = {

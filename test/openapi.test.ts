@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
+import { openApiDocument } from '../adapters/openapi/index.js'
 import {
   type ApiHandler,
   type ApiRequest,
   createStore,
   ERROR_STATUS,
   OptionError,
-  openApiDocument,
   PAGE_SIZE,
   PET_STATUSES,
   type StoreOptions,
   SUNSET,
 } from '../src/index.js'
-import { type Contract, createContract } from './contract.js'
-import { DOORS, type Door } from './doors.js'
-import { protocolSuite } from './protocol-suite.js'
+import { protocolSuite } from './protocol/suite.js'
+import { type Contract, createContract } from './support/contract.js'
+import { DOORS, type Door } from './support/doors.js'
 
 const NOW = Date.UTC(2030, 0, 1)
 
@@ -118,7 +118,10 @@ test('openApiDocument - both servers, by the addresses it is given', async () =>
     ],
   )
   await assert.rejects(openApiDocument({ baseUrl: '' }), OptionError)
-  await assert.rejects(openApiDocument({ server: 'x' } as object), /among baseUrl, /)
+  await assert.rejects(
+    openApiDocument({ server: 'x' } as object),
+    /Unknown option `server`; expected one of baseUrl, /,
+  )
 })
 
 test('openApiDocument - pagination only where it is asked for', async () => {

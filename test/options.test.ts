@@ -47,7 +47,10 @@ test('options - one that does not exist is refused, with those that do', () => {
   const unknown = () => open({ pagniation: true })
   assert.throws(unknown, error => {
     assert.ok(error instanceof OptionError)
-    assert.match(error.message, /^Expected options among .*pagination.*, got `pagniation`$/)
+    assert.match(
+      error.message,
+      /^Unknown option `pagniation`; expected one of pagination, .*storage/,
+    )
     return true
   })
 })
@@ -69,10 +72,10 @@ test('options - a plan that is not right is named with its field', () => {
     ],
     [{ pro: { perMinute: 1 } }, `Expected \`plans.pro.perDay\` to be ${COUNT}, got undefined`],
     [{ pro: null }, 'Expected `plans.pro` to be an object, got null'],
-    [{ gold: {} }, 'Expected options among free, pro, business, anonymous, got `plans.gold`'],
+    [{ gold: {} }, 'Unknown option `plans.gold`; expected one of free, pro, business, anonymous'],
     [
       { free: { perMinute: 1, perDay: 1, perHour: 1 } },
-      'Expected options among perMinute, perDay, banAfter, got `plans.free.perHour`',
+      'Unknown option `plans.free.perHour`; expected one of perDay, perMinute, banAfter',
     ],
   ] as const) {
     assert.throws(() => open({ plans }), { name: 'OptionError', message })
@@ -81,12 +84,12 @@ test('options - a plan that is not right is named with its field', () => {
 
 test('options - a key that is not right is named by its id, never by itself', () => {
   const names = "one of 'free', 'pro', 'business', 'enterprise'"
-  const id = "a string that is not empty and does not begin with 'addr:'"
+  const id = "a non-empty string that does not begin with 'addr:'"
   for (const [record, message] of [
     [{ id: '', plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got ''`],
     [{ id: 'addr:x', plan: 'free' }, `Expected \`apiKeys['addr:x'].id\` to be ${id}, got 'addr:x'`],
     [{ plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got undefined`],
-    [null, 'Expected `apiKeys[…] record` to be an object, got null'],
+    [null, 'Expected `apiKeys[…]` to be an object, got null'],
     [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys['a'].plan\` to be ${names}, got 'gold'`],
     [
       { id: 'a', plan: 'enterprise' },
@@ -98,7 +101,7 @@ test('options - a key that is not right is named by its id, never by itself', ()
     ],
     [
       { id: 'a', plan: 'free', name: 'x' },
-      "Expected options among id, plan, limits, got `apiKeys['a'].name`",
+      "Unknown option `apiKeys['a'].name`; expected one of id, plan, limits",
     ],
   ] as const) {
     assert.throws(() => open({ apiKeys: { secret: record } }), { name: 'OptionError', message })

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, ERROR_STATUS } from '../src/index.js'
-import { DOORS, type Reply } from './doors.js'
-import { T0 } from './rate-limit-vectors.js'
-import { openSocket, statusesIn } from './raw-socket.js'
+import { DOORS, type Reply } from './support/doors.js'
+import { T0 } from './support/rate-limit-vectors.js'
+import { openSocket, statusesIn } from './support/raw-socket.js'
 
 const SEED = 20_301_205
 const RUNS = { seed: SEED, numRuns: 250 }

@@ -1,5 +1,5 @@
-import { DOORS } from './doors.js'
-import { protocolSuite } from './protocol-suite.js'
+import { protocolSuite } from './protocol/suite.js'
+import { DOORS } from './support/doors.js'
 
 for (const [name, open] of Object.entries(DOORS)) {
   protocolSuite(name, open)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore } from '../src/index.js'
-import { type Call, DOORS, type Door } from './doors.js'
-import { T0 } from './rate-limit-vectors.js'
+import { type Call, DOORS, type Door } from './support/doors.js'
+import { T0 } from './support/rate-limit-vectors.js'
 
 interface Row {
   readonly id: string

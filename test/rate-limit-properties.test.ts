@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decide, type Usage } from '../src/rate-limit.js'
-import { T0 } from './rate-limit-vectors.js'
+import { T0 } from './support/rate-limit-vectors.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000

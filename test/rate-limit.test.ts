@@ -1,10 +1,10 @@
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, PLANS, type Plan } from '../src/index.js'
+import { memoryRateLimits } from '../src/memory-rate-limits.js'
 import { decide, type Usage } from '../src/rate-limit.js'
-import { createRateLimitTable } from '../src/rate-limit-table.js'
-import { DOORS, type Reply } from './doors.js'
-import { type Consumer, rateLimitSuite, type Told } from './rate-limit-suite.js'
-import { policyOf } from './rate-limit-vectors.js'
+import { DOORS, type Reply } from './support/doors.js'
+import { type Consumer, rateLimitSuite, type Told } from './support/rate-limit-suite.js'
+import { policyOf } from './support/rate-limit-vectors.js'
 
 rateLimitSuite('decide', pureConsumer)
 rateLimitSuite('table', tableConsumer)
@@ -27,13 +27,13 @@ function pureConsumer(): Consumer {
 }
 
 function tableConsumer(): Consumer {
-  let table = createRateLimitTable()
+  let table = memoryRateLimits()
   return {
     consume: async (partition, policy, now) =>
       told(await table.consume(partition, policyOf(policy), now)),
     async restart() {
       const snapshot = JSON.stringify(await table.dump())
-      table = createRateLimitTable()
+      table = memoryRateLimits()
       await table.restore(JSON.parse(snapshot))
     },
   }
@@ -42,7 +42,7 @@ function tableConsumer(): Consumer {
 /** A server whose keys are the partitions; an address of a vector is the address of the client. */
 async function doorConsumer(name: string): Promise<Consumer> {
   let now = 0
-  let table = createRateLimitTable()
+  let table = memoryRateLimits()
   const open = () =>
     createStore({ storage: memoryStorage(), apiKeys: {}, clock: () => now, rateLimits: table })
   let store = open()
@@ -61,7 +61,7 @@ async function doorConsumer(name: string): Promise<Consumer> {
     async restart() {
       const snapshot = await table.dump()
       await door?.close()
-      table = createRateLimitTable()
+      table = memoryRateLimits()
       await table.restore(snapshot)
       store = open()
       plans.clear()

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { createPetIndex, memoryStorage } from '../adapters/memory.js'
 import type { NewPet, Pet } from '../src/model.js'
 import type { PetStorage } from '../src/ports.js'
-import { storageSuite } from './storage-suite.js'
+import { storageSuite } from './support/storage-suite.js'
 
 test('storage suite - a storage without a bug fails no case', async () => {
   assert.deepEqual(await failingCases(storage => storage), [])

@@ -13,8 +13,8 @@ import {
   SUNSET,
   toJson,
 } from '../src/index.js'
-import { DOORS } from './doors.js'
-import { T0 } from './rate-limit-vectors.js'
+import { DOORS } from './support/doors.js'
+import { T0 } from './support/rate-limit-vectors.js'
 
 /** What is done in each form, one after the other; failures are kept as their code and message. */
 const SCRIPT: readonly ((pets: Pets) => Promise<unknown>)[] = [

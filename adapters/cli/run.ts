@@ -26,7 +26,7 @@ async function printVersion(): Promise<void> {
 }
 
 async function printOpenApi({ pagination }: Flags): Promise<void> {
-  const { openApiDocument } = await import('../../src/openapi.js')
+  const { openApiDocument } = await import('../openapi/openapi.js')
   process.stdout.write(`${JSON.stringify(await openApiDocument({ pagination }), null, 2)}\n`)
 }
 

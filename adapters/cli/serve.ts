@@ -1,7 +1,7 @@
 import type { ApiHandler } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import { chain } from '../../src/awaitable.js'
-import { onDemand } from '../../src/on-demand.js'
+import { lazy } from '../../src/lazy.js'
 import { PLANS, type Plan, type Policy } from '../../src/plans.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import type { DocsOptions } from '../docs.js'
@@ -92,7 +92,7 @@ function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan,
 
 /** The pages are read when somebody first asks for something outside the API. */
 function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
-  const documented = onDemand(async () => {
+  const documented = lazy(async () => {
     const { withDocs } = await import('../docs.js')
     return withDocs(handler, options)
   })

@@ -1,7 +1,7 @@
 import { invalidRequest, type RateLimit } from '../../src/errors.js'
 import { parseJson, toJson } from '../../src/json.js'
+import { lazy } from '../../src/lazy.js'
 import type { Int64, NewPet, Pet } from '../../src/model.js'
-import { onDemand } from '../../src/on-demand.js'
 import type { Pets } from '../../src/pets.js'
 import type { Clock } from '../../src/ports.js'
 import type { ListPetsQuery } from '../../src/query.js'
@@ -58,7 +58,7 @@ export interface Client extends Pets {
   readonly rateLimit: RateLimit | undefined
 }
 
-const model = onDemand(() => import('../../src/model.js'))
+const model = lazy(() => import('../../src/model.js'))
 
 /**
  * A client that stays within the limits of its key: it stops before they are used up, waits as long

@@ -1,10 +1,10 @@
 import { ApiError, ERROR_STATUS, type ErrorCode } from '../../src/errors.js'
 import { parseJson } from '../../src/json.js'
-import { onDemand } from '../../src/on-demand.js'
+import { lazy } from '../../src/lazy.js'
 import type { Answer } from './attempt.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 
-const model = onDemand(() => import('../../src/model.js'))
+const model = lazy(() => import('../../src/model.js'))
 
 /**
  * What an answer that is no success says. A code that we do not know, as from a newer server or

@@ -1,22 +1,10 @@
-import {
-  checkOptions,
-  isCount,
-  isFunction,
-  isSize,
-  OptionError,
-  type Rule,
-} from '../../src/options.js'
+import { isCount, isFunction, isSize, type Rules, readOptions } from '../../src/options.js'
 import type { ClientOptions } from './client.js'
 import type { Sleep } from './gate.js'
 
 /** The options with their defaults. @throws OptionError, which never shows the API key */
 export function checkClientOptions(given: ClientOptions): Required<ClientOptions> {
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  const { apiKey, ...options } = { ...DEFAULTS, ...(set as typeof given) }
-  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new OptionError('Expected `apiKey` to be printable ASCII without spaces')
-  }
-  return { ...checkOptions(options, RULES), apiKey }
+  return readOptions(given, DEFAULTS, RULES)
 }
 
 const sleep: Sleep = (ms, signal) =>
@@ -47,11 +35,16 @@ const DEFAULTS = {
   random: Math.random,
 }
 
-const RULES: Record<Exclude<keyof ClientOptions, 'apiKey'>, Rule> = {
-  baseUrl: [
-    'an address that begins with http:// or https://',
-    value => typeof value === 'string' && /^https?:$/.test(protocolOf(value)),
-  ],
+const RULES: Rules<ClientOptions> = {
+  apiKey: {
+    expected: 'printable ASCII without spaces',
+    accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
+    secret: true,
+  },
+  baseUrl: {
+    expected: 'an address that begins with http:// or https://',
+    accepts: value => typeof value === 'string' && /^https?:$/.test(protocolOf(value)),
+  },
   maxConcurrent: isCount,
   maxQueued: isSize,
   maxRetries: isSize,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, Server, type Socket } from 'node:net'
 import type { ApiHandler, ApiRequest } from '../../src/api.js'
 import { type Awaitable, isPromise } from '../../src/awaitable.js'
-import { checkOptions, isCount, isSize, type Rule } from '../../src/options.js'
+import { isCount, isSize, isText, type Rules, readOptions } from '../../src/options.js'
 import { type Connection, createConnection } from './connection.js'
 import { endIdleConnections } from './idle.js'
 import { readRequest } from './read-request.js'
@@ -49,7 +49,11 @@ export async function listen(
   handler: ApiHandler,
   options: ListenOptions = {},
 ): Promise<HttpServer> {
-  const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = check(options)
+  const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = readOptions(
+    options,
+    DEFAULTS,
+    RULES,
+  )
   const connections = new Map<Socket, Connection>()
   let closing: Promise<void> | undefined
 
@@ -173,16 +177,14 @@ const DEFAULTS = {
   keepAliveTimeout: 5_000,
 }
 
-const RULES: Record<keyof ListenOptions, Rule> = {
-  port: ['an integer from 0 to 65535', port => isSize[1](port) && Number(port) <= 65_535],
-  host: ['a host name or an address', host => typeof host === 'string' && host !== ''],
+const RULES: Rules<ListenOptions> = {
+  port: {
+    expected: 'an integer from 0 to 65535',
+    accepts: port => isSize.accepts(port) && Number(port) <= 65_535,
+  },
+  host: { ...isText, expected: 'a host name or an address' },
   proxyHops: isSize,
   headersTimeout: isCount,
   requestTimeout: isCount,
   keepAliveTimeout: isCount,
-}
-
-function check(given: ListenOptions): Required<ListenOptions> {
-  const set = Object.entries(given).filter(([, value]) => value !== undefined)
-  return checkOptions({ ...DEFAULTS, ...Object.fromEntries(set) }, RULES)
 }

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { checkOptions, hasMethods, isFunction } from '../../src/options.js'
+import { hasMethods, isFunction, type Rules, readOptions } from '../../src/options.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { type Disk, isMissing, NODE_DISK } from './disk.js'
@@ -31,10 +31,7 @@ export async function jsonFileStorage(
   path: string,
   options: JsonFileOptions = {},
 ): Promise<JsonFileStorage> {
-  const { whenIdle, disk } = checkOptions(
-    { whenIdle: afterASecond, disk: NODE_DISK, ...options },
-    { whenIdle: isFunction, disk: hasMethods(...Object.keys(NODE_DISK)) },
-  )
+  const { whenIdle, disk } = readOptions(options, DEFAULTS, RULES)
   try {
     const file = await locate(disk, path)
     const lock = await takeLock(disk, file.path)
@@ -102,4 +99,11 @@ function afterASecond(task: () => void): () => void {
   const timer = setTimeout(task, 1_000)
   timer.unref()
   return () => clearTimeout(timer)
+}
+
+const DEFAULTS = { whenIdle: afterASecond, disk: NODE_DISK }
+
+const RULES: Rules<JsonFileOptions> = {
+  whenIdle: isFunction,
+  disk: hasMethods(...Object.keys(NODE_DISK)),
 }

@@ -9,7 +9,7 @@ import type { Exchange } from './exchange.js'
 import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
 import type { ExchangeFilter } from './journal.js'
-import { readOptions, type TestDoubleOptions } from './options.js'
+import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { seedAll } from './seed.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import { type Beginning, createState } from './state.js'
@@ -53,7 +53,7 @@ export function createDouble(
   options: TestDoubleOptions,
   around: (double: TestDouble) => ApiHandler = double => double,
 ): TestDouble {
-  const { state: stateOptions, begin, baseUrl } = readOptions(options)
+  const { state: stateOptions, begin, baseUrl } = readDoubleOptions(options)
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   let state = createState(stateOptions, begin)

@@ -1,4 +1,12 @@
-import { checkOptions, isCount, isOneOf, isSize, optional, type Rule } from '../../src/options.js'
+import {
+  check,
+  isCount,
+  isOneOf,
+  isSize,
+  optional,
+  type Rule,
+  readOptions,
+} from '../../src/options.js'
 import type { Operation } from '../../src/specification.js'
 import type { Look } from './exchange.js'
 
@@ -91,8 +99,9 @@ export function createFaults(
   }
 
   function arm(fault: Fault, given?: ArmedFault['left']): ArmedFault {
-    check(fault, keyIds())
-    const { left } = checkOptions({ left: given ?? fault.times ?? 1 }, { left: TIMES })
+    checkFault(fault, keyIds())
+    const left = given ?? fault.times ?? 1
+    check('left', left, TIMES)
     const one = { fault: { ...fault }, left }
     armed.push(one)
     return show(one)
@@ -116,9 +125,10 @@ function show({ fault, left }: { fault: Fault; left: number | 'always' }): Armed
   return { ...fault, left }
 }
 
-function check(fault: Fault, keyIds: readonly string[]): void {
+function checkFault(fault: Fault, keyIds: readonly string[]): void {
   const kinds = isOneOf(Object.keys(RULES))
-  const { kind } = checkOptions({ kind: (fault as Fault | null)?.kind }, { kind: kinds })
+  const kind = (fault as Fault | null)?.kind
+  check('kind', kind, kinds)
   const rules: Record<string, Rule> = {
     kind: kinds,
     operation: optional(isOneOf(OPERATIONS)),
@@ -126,18 +136,21 @@ function check(fault: Fault, keyIds: readonly string[]): void {
     times: optional(TIMES),
     ...RULES[kind as FaultKind],
   }
-  checkOptions<object>(fault, rules)
+  readOptions<object, object>(fault, {}, rules)
 }
 
-const TIMES: Rule = [`${isCount[0]}, or 'always'`, value => value === 'always' || isCount[1](value)]
+const TIMES: Rule = {
+  expected: `${isCount.expected}, or 'always'`,
+  accepts: value => value === 'always' || isCount.accepts(value),
+}
 
 const RULES: Record<FaultKind, Record<string, Rule>> = {
   status: {
     status: isOneOf([429, 500, 503]),
-    retryAfter: optional([
-      'seconds of at least 0, { date: seconds from now }, or null',
-      value => value === null || isSize[1](value) || isDate(value),
-    ]),
+    retryAfter: optional({
+      expected: 'seconds of at least 0, { date: seconds from now }, or null',
+      accepts: value => value === null || isSize.accepts(value) || isDate(value),
+    }),
   },
   delay: { ms: isSize },
   hang: {},

@@ -1,14 +1,14 @@
 import {
-  checkOptions,
   isBoolean,
   isCount,
   isObject,
   optional,
-  type Rule,
+  type Rules,
+  readOptions,
 } from '../../src/options.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { BASE_PATH } from '../../src/specification.js'
-import type { StoreOptions } from '../../src/store.js'
+import { STORE_RULES, type StoreOptions } from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import type { Fault } from './faults.js'
 import { type Instant, instantOf } from './instants.js'
@@ -45,15 +45,13 @@ const DEFAULTS = {
 } as const
 
 /** What a double is made of. @throws OptionError naming an option that is not right */
-export function readOptions(given: TestDoubleOptions): {
+export function readDoubleOptions(given: TestDoubleOptions): {
   readonly state: StateOptions
   readonly begin: Beginning
   readonly baseUrl: string
 } {
-  const set = Object.entries(given).filter(([, value]) => value !== undefined)
-  const options: TestDoubleOptions & typeof DEFAULTS = { ...DEFAULTS, ...Object.fromEntries(set) }
-  const { clock, pets, faults, baseUrl, control, ...rest } = options
-  checkOptions({ pets, faults, baseUrl, control, journal: rest.journal }, RULES)
+  const options = readOptions(given, DEFAULTS, RULES)
+  const { clock, pets, faults, baseUrl, control: _, ...rest } = options
   return {
     state: { ...rest, basePath: new URL(baseUrl).pathname.replace(/\/$/, '') },
     begin: { clock: clockState(clock), faults, ...pets },
@@ -66,13 +64,24 @@ function clockState(clock: Instant): Beginning['clock'] {
   return { frozen: true, now: instantOf(clock) }
 }
 
-const RULES: Record<'pets' | 'faults' | 'baseUrl' | 'control' | 'journal', Rule> = {
+const {
+  basePath: _basePath,
+  rateLimits: _rateLimits,
+  storage: _storage,
+  ...SHARED_RULES
+} = STORE_RULES
+
+const RULES: Rules<TestDoubleOptions> = {
+  ...(Object.fromEntries(
+    Object.entries(SHARED_RULES).map(([name, rule]) => [name, optional(rule)]),
+  ) as typeof SHARED_RULES),
+  clock: { expected: 'an instant', accepts: () => true },
   pets: optional(isObject),
-  faults: optional(['an array', Array.isArray]),
-  baseUrl: [
-    'an absolute http or https URL',
-    value => /^https?:/.test(String(value)) && URL.canParse(String(value)),
-  ],
+  faults: optional({ expected: 'an array', accepts: Array.isArray }),
+  baseUrl: {
+    expected: 'an absolute http or https URL',
+    accepts: value => /^https?:/.test(String(value)) && URL.canParse(String(value)),
+  },
   control: isBoolean,
   journal: isCount,
 }

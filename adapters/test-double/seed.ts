@@ -1,9 +1,9 @@
 import { invalidRequest } from '../../src/errors.js'
+import { lazy } from '../../src/lazy.js'
 import type { NewPet, Pet } from '../../src/model.js'
-import { onDemand } from '../../src/on-demand.js'
 import type { Pets } from '../../src/pets.js'
 
-const model = onDemand(() => import('../../src/model.js'))
+const model = lazy(() => import('../../src/model.js'))
 
 /** Creates all of the animals in their order, or none. @throws ApiError `invalid_request` */
 export async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<readonly Pet[]> {

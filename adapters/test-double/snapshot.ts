@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../src/errors.js'
-import { onDemand } from '../../src/on-demand.js'
+import { lazy } from '../../src/lazy.js'
 import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
 import type { ArmedFault } from './faults.js'
 import type { JournalState } from './journal.js'
@@ -25,7 +25,7 @@ export async function checkSnapshot(value: unknown): Promise<Snapshot> {
   return parsed.data
 }
 
-const schema = onDemand(async () => ({
+const schema = lazy(async () => ({
   ...(await import('./snapshot-schema.js')),
   ...(await import('../../src/model.js')),
 }))

@@ -2,7 +2,7 @@ import type { ApiKey } from '../../../src/api-keys.js'
 import type { Awaitable } from '../../../src/awaitable.js'
 import { invalidRequest, notFound } from '../../../src/errors.js'
 import type { NewPet } from '../../../src/model.js'
-import { checkOptions, isBoolean, OptionError, optional, type Rule } from '../../../src/options.js'
+import { isBoolean, OptionError, optional, type Rule, readOptions } from '../../../src/options.js'
 import type { Fault } from '../faults.js'
 import { type Duration, durationOf, type Instant, instantOf } from '../instants.js'
 import type { Snapshot } from '../snapshot.js'
@@ -86,7 +86,7 @@ async function seed({ double, body }: Call): Promise<Reply> {
 
 function addKey({ double, body }: Call): Reply {
   const { key, ...record } = fields(body, {
-    key: ['a string', value => typeof value === 'string'],
+    key: { expected: 'a string', accepts: value => typeof value === 'string' },
     id: ANYTHING,
     plan: ANYTHING,
     limits: ANYTHING,
@@ -139,7 +139,7 @@ function disposeWorld({ worlds, id }: Call): Reply {
 }
 
 const NOTHING: Reply = { status: 204 }
-const ANYTHING: Rule = ['anything', () => true]
+const ANYTHING: Rule = { expected: 'anything', accepts: () => true }
 
 function ok(value: unknown): Reply {
   return { status: 200, value }
@@ -148,7 +148,7 @@ function ok(value: unknown): Reply {
 /** The fields of a JSON object, and no others. */
 function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<string, unknown> {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
-    return checkOptions({ ...body }, rules)
+    return readOptions<Record<string, unknown>, object>({ ...body }, {}, rules)
   }
   throw invalidRequest(`Send a JSON object with ${Object.keys(rules).join(', ')}.`)
 }
@@ -156,5 +156,5 @@ function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<st
 /** The named parameters, and no others: a filter with a typing error would find everything. */
 function parameters(query: string, names: readonly string[]): Partial<Record<string, string>> {
   const given: Partial<Record<string, string>> = Object.fromEntries(new URLSearchParams(query))
-  return checkOptions(given, Object.fromEntries(names.map(name => [name, ANYTHING])))
+  return readOptions(given, {}, Object.fromEntries(names.map(name => [name, ANYTHING])))
 }

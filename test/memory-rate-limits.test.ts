@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { memoryRateLimits } from '../src/memory-rate-limits.js'
 import { PLANS } from '../src/plans.js'
 import type { RateLimitStore } from '../src/ports.js'
 import { type Decision, decide, type Usage } from '../src/rate-limit.js'
-import { createRateLimitTable } from '../src/rate-limit-table.js'
-import { T0 } from './rate-limit-vectors.js'
+import { T0 } from './support/rate-limit-vectors.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
 const FREE = PLANS.free
 
 test('limiter - a clock that is not finite is refused and counts nothing', () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
     assert.throws(() => decide(undefined, FREE, now), RangeError)
     assert.throws(() => table.consume('key', FREE, now), RangeError)
@@ -25,14 +25,14 @@ test('limiter - limit-1, limit and limit+1 requests', () => {
     [60, 0, undefined],
     [61, 0, 'rate_limit_exceeded'],
   ] as const) {
-    const table = createRateLimitTable()
+    const table = memoryRateLimits()
     const told = consume(table, 'key', T0, count)
     assert.deepEqual([told.remaining, told.code], [remaining, code])
   }
 })
 
 test('limiter - two requests in one tick share no unit', async () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   consume(table, 'key', T0, 59)
   const both = await Promise.all([table.consume('key', FREE, T0), table.consume('key', FREE, T0)])
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('limiter - two requests in one tick share no unit', async () => {
 })
 
 test('table - the 10,001st address and all after it share one budget', () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   for (let n = 0; n < 10_000; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
   assert.equal(consume(table, 'addr:a', T0).remaining, 59)
   assert.equal(consume(table, 'addr:b', T0).remaining, 58)
@@ -54,7 +54,7 @@ test('table - the 10,001st address and all after it share one budget', () => {
 })
 
 test('table - a new UTC day drops what is stale and remembers bans', () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   table.consume('quiet', FREE, T0)
   table.consume('addr:192.0.2.1', PLANS.anonymous, T0)
   consume(table, 'banned', T0, 91)
@@ -68,7 +68,7 @@ test('table - a new UTC day drops what is stale and remembers bans', () => {
 
 test('table - addresses have room again after a new day, a reset and a restore', () => {
   const crowded = () => {
-    const table = createRateLimitTable()
+    const table = memoryRateLimits()
     for (let n = 0; n < 10_001; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
     return table
   }
@@ -88,7 +88,7 @@ test('table - addresses have room again after a new day, a reset and a restore',
 })
 
 test('table - inspect counts nothing, reset forgets one partition and its ban', () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   assert.equal(table.inspect('key'), undefined)
   consume(table, 'key', T0, 91)
   consume(table, 'other', T0, 5)
@@ -109,9 +109,9 @@ test('table - inspect counts nothing, reset forgets one partition and its ban', 
 })
 
 test('table - dump and restore carry a ban through JSON', () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   consume(table, 'key', T0, 91)
-  const copy = createRateLimitTable()
+  const copy = memoryRateLimits()
   copy.restore(JSON.parse(JSON.stringify(table.dump())))
   assert.equal(consume(copy, 'key', T0 + 1).code, 'api_key_banned')
   assert.deepEqual(copy.dump(), table.dump())
@@ -129,7 +129,7 @@ function partitions(table: RateLimitStore): string[] {
 }
 
 test('limiter - a clock that came back from the future still drops what is stale', () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   consume(table, 'addr:192.0.2.1', T0 + 10 * DAY, 1)
   consume(table, 'addr:192.0.2.2', T0, 1)
   consume(table, 'addr:192.0.2.3', T0 + 2 * DAY, 1)
@@ -137,7 +137,7 @@ test('limiter - a clock that came back from the future still drops what is stale
 })
 
 test('limiter - a step back over midnight gives no second day', () => {
-  const table = createRateLimitTable()
+  const table = memoryRateLimits()
   const midnight = T0 + DAY
   consume(table, 'key', midnight - 50, 60)
   consume(table, 'other', midnight + 10, 1)

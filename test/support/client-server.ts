@@ -1,7 +1,7 @@
-import { type ClientOptions, createClient } from '../adapters/client/index.js'
-import { toFetchHandler } from '../adapters/fetch.js'
-import { memoryStorage } from '../adapters/memory.js'
-import { createStore, type Policy, type Store } from '../src/index.js'
+import { type ClientOptions, createClient } from '../../adapters/client/index.js'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { createStore, type Policy, type Store } from '../../src/index.js'
 import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 
 /** Midnight, so that the windows of a minute and of a day begin. */

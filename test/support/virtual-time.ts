@@ -1,5 +1,5 @@
-import type { Sleep } from '../adapters/client/gate.js'
-import type { Clock } from '../src/index.js'
+import type { Sleep } from '../../adapters/client/gate.js'
+import type { Clock } from '../../src/index.js'
 
 /** Time that passes only when nothing else can happen. */
 export interface VirtualTime {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Check, demoHeaders, post } from './protocol-check.js'
+import { assertError, type Check, demoHeaders, post } from './check.js'
 
 const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate'

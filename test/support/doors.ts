@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { toFetchHandler } from '../adapters/fetch.js'
-import { listen } from '../adapters/http/index.js'
-import type { ApiHandler } from '../src/api.js'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { listen } from '../../adapters/http/index.js'
+import type { ApiHandler } from '../../src/api.js'
 
 /** A request as a test writes it. */
 export interface Call {

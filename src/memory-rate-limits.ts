@@ -13,7 +13,7 @@ const SHARED_ADDRESS = 'addr:overflow'
  * Usage counted in this process, for as long as it lives. Entries of a past UTC day are dropped
  * when a new one begins, unless they remember a ban; there is no timer.
  */
-export function createRateLimitTable(): RateLimitStore {
+export function memoryRateLimits(): RateLimitStore {
   const table = new Map<string, Usage>()
   let addresses = 0
   let today = Number.NEGATIVE_INFINITY

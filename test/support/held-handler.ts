@@ -1,4 +1,4 @@
-import type { ApiHandler } from '../src/index.js'
+import type { ApiHandler } from '../../src/index.js'
 
 /** A handler that answers the nth request only when it is released. */
 export function heldHandler(handler: ApiHandler) {

@@ -1,4 +1,4 @@
-import { PLANS, type PlanTable, type Policy } from '../src/plans.js'
+import { PLANS, type PlanTable, type Policy } from '../../src/plans.js'
 
 /** 2030-01-01T00:00:00Z, where the clock of the vectors starts. */
 export const T0 = 1_893_456_000_000

@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { errorBodySchema, newPetSchema, petSchema, petStatusSchema, petsSchema } from './model.js'
+import {
+  errorBodySchema,
+  newPetSchema,
+  petSchema,
+  petStatusSchema,
+  petsSchema,
+} from '../../src/model.js'
 
 /** The schemas of the specification (spec §2) as JSON Schema, for `components.schemas`. */
 export function jsonSchemas(): Readonly<Record<string, object>> {

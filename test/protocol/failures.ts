@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { memoryStorage } from '../adapters/memory.js'
-import { ERROR_STATUS, type ErrorCode, type PetStorage } from '../src/index.js'
-import type { Reply } from './doors.js'
-import { assertError, type Check, demoHeaders, post } from './protocol-check.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { ERROR_STATUS, type ErrorCode, type PetStorage } from '../../src/index.js'
+import type { Reply } from '../support/doors.js'
+import { assertError, type Check, demoHeaders, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 

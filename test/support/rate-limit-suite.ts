@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Decision } from '../src/rate-limit.js'
+import type { Decision } from '../../src/rate-limit.js'
 import { T0, VECTORS, type Vector } from './rate-limit-vectors.js'
 
 /** What a request was told: as a `Decision`, or read from the headers of an answer. */

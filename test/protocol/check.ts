@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { ErrorCode, Store, StoreOptions } from '../src/index.js'
-import type { Reply, Send } from './doors.js'
-import { T0 } from './rate-limit-vectors.js'
+import type { ErrorCode, Store, StoreOptions } from '../../src/index.js'
+import type { Reply, Send } from '../support/doors.js'
+import { T0 } from '../support/rate-limit-vectors.js'
 
 /** One documented behaviour, by an id that stays. */
 export interface Check {

@@ -1,8 +1,14 @@
-import type { NewPet, Pet } from './model.js'
-import type { OpenApiDocument, OpenApiOptions } from './openapi.js'
-import { responseComponents, responsesOf } from './openapi-responses.js'
-import { jsonSchemas, schemaRef } from './openapi-schemas.js'
-import { BASE_PATH, type Operation, PAGE_SIZE, PET_STATUSES, SUNSET } from './specification.js'
+import type { NewPet, Pet } from '../../src/model.js'
+import {
+  BASE_PATH,
+  type Operation,
+  PAGE_SIZE,
+  PET_STATUSES,
+  SUNSET,
+} from '../../src/specification.js'
+import type { OpenApiDocument, OpenApiOptions } from './index.js'
+import { responseComponents, responsesOf } from './responses.js'
+import { jsonSchemas, schemaRef } from './schemas.js'
 
 /** Puts the description together; its responses and its schemas have files of their own. */
 export function describeApi(options: OpenApiOptions): OpenApiDocument {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Check, demoHeaders, listOf, type Subject } from './protocol-check.js'
+import { assertError, type Check, demoHeaders, listOf, type Subject } from './check.js'
 
 /** `listPets` (spec §4.1). */
 export const listChecks: readonly Check[] = [

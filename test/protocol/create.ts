@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Check, demoHeaders, listOf, petOf, post } from './protocol-check.js'
+import { assertError, type Check, demoHeaders, listOf, petOf, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 

@@ -5,7 +5,7 @@ import type { Awaitable } from './awaitable.js'
  * parsers are most of the import time of this package, and a process that only lists pets needs
  * none of them.
  */
-export function onDemand<T>(load: () => Promise<T>): () => Awaitable<T> {
+export function lazy<T>(load: () => Promise<T>): () => Awaitable<T> {
   let loaded: T | undefined
   return () => loaded ?? load().then(module => (loaded = module))
 }

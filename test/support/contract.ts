@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ApiHandler, ApiRequest, ApiResponse, OpenApiDocument } from '../src/index.js'
+import type { OpenApiDocument } from '../../adapters/openapi/index.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/index.js'
 
 /** A description held against what is really answered. */
 export interface Contract {

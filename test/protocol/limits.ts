@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Check, demoHeaders, post } from './protocol-check.js'
-import { T0 } from './rate-limit-vectors.js'
+import { T0 } from '../support/rate-limit-vectors.js'
+import { type Check, demoHeaders, post } from './check.js'
 
 /** What every answer tells of limits and of the time; `rate-limit-suite.ts` has the rest. */
 export const limitChecks: readonly Check[] = [

@@ -1,4 +1,4 @@
-import { MAX_BODY_BYTES } from './body.js'
+import { MAX_BODY_BYTES } from '../../src/body.js'
 import {
   type ApiError,
   ERROR_STATUS,
@@ -13,11 +13,11 @@ import {
   toApiError,
   unauthorized,
   unsupportedMediaType,
-} from './errors.js'
-import { schemaRef } from './openapi-schemas.js'
-import { PLANS } from './plans.js'
-import { decide } from './rate-limit.js'
-import { SUNSET } from './specification.js'
+} from '../../src/errors.js'
+import { PLANS } from '../../src/plans.js'
+import { decide } from '../../src/rate-limit.js'
+import { SUNSET } from '../../src/specification.js'
+import { schemaRef } from './schemas.js'
 
 /** The answer when all goes well. */
 export interface Success {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { SUNSET } from '../src/index.js'
-import { assertError, type Check, demoHeaders, petOf, post } from './protocol-check.js'
+import { SUNSET } from '../../src/index.js'
+import { assertError, type Check, demoHeaders, petOf, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 

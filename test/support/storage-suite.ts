@@ -1,6 +1,6 @@
-import type { NewPet, Pet } from '../src/model.js'
-import type { PetSnapshot, PetStorage } from '../src/ports.js'
-import { PET_STATUSES } from '../src/specification.js'
+import type { NewPet, Pet } from '../../src/model.js'
+import type { PetSnapshot, PetStorage } from '../../src/ports.js'
+import { PET_STATUSES } from '../../src/specification.js'
 
 /** What makes the storages to test. */
 export interface StorageFactory {

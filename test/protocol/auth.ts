@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Check, post } from './protocol-check.js'
+import { assertError, type Check, post } from './check.js'
 
 const CHALLENGE = 'Bearer realm="animal-adoption-store"'
 

@@ -1,4 +1,4 @@
-import { checkOptions, isBoolean, optional, type Rule } from './options.js'
+import { isBoolean, isText, optional, type Rules, readOptions } from '../../src/options.js'
 
 export interface OpenApiOptions {
   /**
@@ -29,21 +29,16 @@ export interface OpenApiDocument {
  */
 export async function openApiDocument(options: OpenApiOptions = {}): Promise<OpenApiDocument> {
   checkOpenApiOptions(options)
-  const { describeApi } = await import('./openapi-document.js')
+  const { describeApi } = await import('./document.js')
   return describeApi(options)
 }
 
 /** @throws OptionError */
 export function checkOpenApiOptions(options: OpenApiOptions): void {
-  checkOptions(options, RULES)
+  readOptions(options, {}, RULES)
 }
 
-const isText: Rule = [
-  'a string that is not empty',
-  value => typeof value === 'string' && value !== '',
-]
-
-const RULES: Record<keyof OpenApiOptions, Rule> = {
+const RULES: Rules<OpenApiOptions> = {
   baseUrl: optional(isText),
   stagingBaseUrl: optional(isText),
   pagination: optional(isBoolean),

@@ -1,0 +1,1 @@
+export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from './openapi.js'
