@@ -1,7 +1,8 @@
+import mitt from 'mitt'
 import type { RateLimit } from './errors.js'
 import type { Pet } from './model.js'
 
-/** What a store tells its host. No event carries an API key, only its id. */
+/** What a store announces to its host. No event carries an API key, only its id. */
 export type StoreEvents = {
   'pet.created': { readonly pet: Pet }
   /** A 429 of code `rate_limit_exceeded`. `partition` is a key id, or `addr:` and an address. */
@@ -14,51 +15,48 @@ export type StoreEvents = {
 
 export interface StoreEmitter {
   on<Name extends keyof StoreEvents>(name: Name, listener: Listener<StoreEvents[Name]>): void
-  /** Every event, after those who asked for its name. */
-  on(name: '*', listener: EveryListener): void
+  /** `'*'` listeners receive every event, after the listeners of its name. */
+  on(name: '*', listener: WildcardListener): void
   off<Name extends keyof StoreEvents>(name: Name, listener: Listener<StoreEvents[Name]>): void
-  off(name: '*', listener: EveryListener): void
+  off(name: '*', listener: WildcardListener): void
 }
 
 type Listener<Event> = (event: Event) => void
-type EveryListener = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
+type WildcardListener = <Name extends keyof StoreEvents>(
+  name: Name,
+  event: StoreEvents[Name],
+) => void
 
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 /**
- * An emitter whose listeners cannot hurt: one that throws changes no response and starves no other
- * listener. What happens while listeners are called is told after that, so that all hear of it in
- * the order it happened.
+ * mitt keeps the listeners; this `emit` isolates them. A listener that throws changes no response
+ * and starves no other listener, and an event that a listener causes waits until the current one
+ * has reached everyone, so that all listeners see the same order.
  */
 export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
-  // Arrays that are replaced, not changed: a listener may take itself off while it is called.
-  const listeners = new Map<string, readonly ((...told: unknown[]) => unknown)[]>()
-  let untold: [name: string, event: unknown][] = []
-  const of = (name: string) => listeners.get(name) ?? []
+  const { all, on, off } = mitt<StoreEvents>()
+  const pending: { readonly name: keyof StoreEvents; readonly event: unknown }[] = []
 
   return {
-    events: {
-      on(name: string, listener: (...told: never[]) => void) {
-        listeners.set(name, [...of(name), listener as never])
-      },
-      off(name: string, listener: (...told: never[]) => void) {
-        const known = of(name)
-        const at = known.indexOf(listener as never)
-        if (at >= 0) listeners.set(name, known.toSpliced(at, 1))
-      },
-    },
+    events: { on, off },
     emit(name, event) {
-      if (listeners.size === 0 || untold.push([name, event]) > 1) return
-      for (const [name, event] of untold) {
-        for (const listener of of(name)) guard(() => listener(event))
-        for (const listener of of('*')) guard(() => listener(name, event))
+      if (all.size === 0 || pending.push({ name, event }) > 1) return
+      for (const { name, event } of pending) {
+        for (const listener of listenersOf(name)) guard(() => listener(event))
+        for (const listener of listenersOf('*')) guard(() => listener(name, event))
       }
-      untold = []
+      pending.length = 0
     },
+  }
+
+  /** A copy: a listener may remove itself or others while it is called. */
+  function listenersOf(name: keyof StoreEvents | '*'): readonly ((...event: unknown[]) => void)[] {
+    return (all.get(name) ?? []).slice() as never
   }
 }
 
-/** The answer is already decided: what becomes of a listener, now or later, is its own matter. */
+/** The response is already decided: a listener's failure, now or later, is its own. */
 function guard(call: () => unknown): void {
   try {
     const result = call()
