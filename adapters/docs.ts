@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../src/api.js'
 import { type Awaitable, chain } from '../src/awaitable.js'
 import { utf8Length } from '../src/utf8.js'
-import { checkOpenApiOptions, type OpenApiOptions, openApiDocument } from './openapi/openapi.js'
+import type { OpenApiOptions } from './openapi/document.js'
+import { checkOpenApiOptions, openApiDocument } from './openapi/openapi.js'
 
 /** The base address is that of the request, so that what is tried out reaches this server. */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>

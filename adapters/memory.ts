@@ -1,20 +1,21 @@
 import type { NewPet, Pet } from '../src/model.js'
+import { toPet } from '../src/pet.js'
 import type { PetFilter, PetSnapshot, PetStorage } from '../src/ports.js'
 import { PET_STATUSES, type PetStatus } from '../src/specification.js'
 
 export { memoryRateLimits } from '../src/memory-rate-limits.js'
 
 /**
- * Pets in this process, for as long as it lives.
+ * Keeps pets in this process, for as long as it lives.
  *
- * @throws RangeError when an id to begin with stands twice, or is not below `nextId`, or a status is
- * none of the specification
+ * @param begin the pets to start with
+ * @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status
  */
 export function memoryStorage(begin?: PetSnapshot): PetStorage {
   let index = createPetIndex(begin)
 
   return {
-    insert: pet => index.add(index.nextId, pet),
+    insert: pet => index.insert(pet),
     find: id => index.find(id),
     list: filter => index.list(filter),
     dump: () => index.dump(),
@@ -24,24 +25,22 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
   }
 }
 
-/**
- * Pets in ascending id, all of them and those of each status. No pet is ever changed or removed.
- */
+/** Pets in ascending id, all of them and by status. No pet is ever changed or removed. */
 export interface PetIndex {
-  /** Above every id that was ever given. */
+  /** Above every id ever assigned. */
   readonly nextId: number
-  /** Adds a pet. @throws RangeError when the id is below `nextId`, or not below 2 ** 53 - 1 */
-  add(id: number, pet: NewPet): Pet
-  find(id: number): Pet | undefined
   /**
-   * A frozen array of frozen pets; a first page is the same array for as long as it is the same
-   * page.
+   * @param id at least `nextId`, which is the default, and below 2 ** 53 - 1
+   * @throws RangeError
    */
+  insert(pet: NewPet, id?: number): Pet
+  find(id: number): Pet | undefined
+  /** A frozen array of frozen pets. A first page stays the same array until it changes. */
   list(filter: PetFilter): readonly Pet[]
   dump(): PetSnapshot
 }
 
-/** @throws RangeError when an id stands twice, or is not below `nextId` */
+/** @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status */
 export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }): PetIndex {
   let nextId = 1
   const ascending = snapshot.pets.toSorted((a, b) => a.id - b.id)
@@ -63,7 +62,7 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     get nextId() {
       return nextId
     },
-    add(id, given) {
+    insert(given, id = nextId) {
       const pet = admit(id, given)
       all.pets.push(pet)
       if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
@@ -81,8 +80,9 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     dump: () => ({ pets: all.pets.slice(), nextId }),
   }
 
-  /** The pet as it is kept; its id is from now on the last one given. */
-  function admit(id: number, { name, categoryId, status }: NewPet): Pet {
+  /** Freezes a copy, and moves `nextId` past it. */
+  function admit(id: number, given: NewPet): Pet {
+    const { status } = given
     if (!(id >= nextId)) {
       throw new RangeError(
         `Expected each id once and in ascending order, got ${id} after ${nextId - 1}`,
@@ -95,9 +95,7 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       throw new RangeError(`Expected a status of ${PET_STATUSES.join(', ')}, got ${status}`)
     }
     nextId = id + 1
-    return Object.freeze(
-      status === undefined ? { id, name, categoryId } : { id, name, categoryId, status },
-    )
+    return Object.freeze(toPet(id, given))
   }
 
   function shelfOf(status: PetStatus): Shelf {
@@ -129,10 +127,7 @@ function createShelf(pets: Pet[]): Shelf {
   }
 }
 
-/**
- * Where the first pet with an id above `id` stands. Ids mostly have no gaps, so the first guess
- * mostly hits.
- */
+/** The position of the first pet above `id`. Ids rarely have gaps, so the first guess mostly hits. */
 function positionAfter(pets: readonly Pet[], id: number): number {
   const guess = Math.min(id, pets.length)
   if ((pets[guess - 1]?.id ?? 0) <= id && (pets[guess]?.id ?? Infinity) > id) return guess

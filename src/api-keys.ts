@@ -10,34 +10,32 @@ import {
 } from './options.js'
 import { checkPolicy, PLAN_NAMES, PLANS, type Plan, type PlanTable, type Policy } from './plans.js'
 
-/** Who a key belongs to and what it may use. */
+/** Who a key belongs to, and its plan. */
 export interface ApiKey {
-  /** Names the key in events, logs and counters; a budget belongs to it. */
+  /** Names the key in events, logs and counters. Budgets belong to it. */
   readonly id: string
   readonly plan: Plan
-  /** Enterprise only, and required there: the plan's numbers are agreed per customer (spec §8). */
+  /** Required on enterprise, not allowed on other plans (spec §8). */
   readonly limits?: Policy | undefined
 }
 
-/** A key as the store knows it: its policy looked up and checked. */
+/** A checked key with its policy. */
 export interface KnownKey {
   readonly id: string
   readonly plan: Plan
   readonly policy: Policy
 }
 
-/**
- * The keys that are valid now. Keys are compared whole, as data: `__proto__` is a key like any
- * other.
- */
+/** The currently valid keys. */
 export interface ApiKeys {
   find(key: string): KnownKey | undefined
   /**
-   * Makes a key valid from the next request on. Throws when its record is not right or its id is
-   * taken.
+   * Makes a key valid from the next request on.
+   *
+   * @throws OptionError for an invalid record, or a key or id already in use
    */
   add(key: string, record: ApiKey): void
-  /** Revokes a key; false when there was none. */
+  /** Revokes a key; false when it was not valid. */
   remove(key: string): boolean
 }
 
@@ -55,9 +53,8 @@ export function createApiKeys(
         throw new OptionError('Expected an API key to be printable ASCII without spaces')
       }
       const known = readApiKey(record, plans)
-      if (keys.has(key)) throw new OptionError('Expected each API key once, got one of them twice')
-      if (ids.has(known.id))
-        throw new OptionError(`Expected each key id once, got '${known.id}' twice`)
+      if (keys.has(key)) throw new OptionError('Duplicate API key')
+      if (ids.has(known.id)) throw new OptionError(`Duplicate API key id '${known.id}'`)
       keys.set(key, known)
       ids.add(known.id)
     },
@@ -72,21 +69,21 @@ export function createApiKeys(
 }
 
 /**
- * The token of `Authorization: Bearer <API_KEY>` (spec §5, RFC 6750 §2.1). The scheme may be in any
- * case (RFC 9110 §11.1); undefined when the header is missing, empty or of another scheme.
+ * The token of `Authorization: Bearer <API_KEY>` (spec §5, RFC 6750 §2.1), with the scheme in any
+ * case (RFC 9110 §11.1). Undefined when the header is missing, empty or of another scheme.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
   if (typeof authorization !== 'string') return undefined
-  // As nearly everyone sends it.
+  // The form that nearly every client sends.
   const token = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
   if (token !== '' && !token.includes(' ')) return token
-  // Only one way to split a run of spaces, so that a long one costs no more than its length.
+  // A run of spaces can be split in one way only, so matching is linear.
   return /^bearer +([^ ](?:.*[^ ])?) *$/i.exec(authorization)?.[1]
 }
 
 function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
   check('apiKeys[…]', record, isSecretObject)
-  // The key itself is a secret, so a message names its record by the id.
+  // The key itself is a secret, so messages name the id.
   const field =
     typeof record.id === 'string' && record.id !== '' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
   const { id, plan, limits } = readOptions(record, {}, KEY_RULES, `${field}.`)
@@ -97,8 +94,9 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
 
 const KEY_RULES: Rules<ApiKey> = {
   id: {
-    expected: "a non-empty string that does not begin with 'addr:'",
-    accepts: id => typeof id === 'string' && id !== '' && !id.startsWith('addr:'),
+    expected: "a non-empty, well-formed string that does not begin with 'addr:'",
+    // Encoded as UTF-8, ids with different lone surrogates would share one budget.
+    accepts: id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
   },
   plan: isOneOf(PLAN_NAMES),
   limits: optional(isObject),

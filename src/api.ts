@@ -3,47 +3,45 @@ import type { Awaitable } from './awaitable.js'
 import type { ApiError } from './errors.js'
 import type { Operation } from './specification.js'
 
-/** A request as a door hands it in: plain values, no socket. */
+/** A request as a door passes it on: plain values, no socket. */
 export interface ApiRequest {
-  /** In capitals, as on the wire. */
+  /** In upper case, as on the wire. */
   readonly method: string
   /** The path of the URL as sent, percent-encoding included, without the query. */
   readonly path: string
-  /** What follows the `?`, without it; '' when there is none. */
+  /** The query string without the `?`; '' without one. */
   readonly query: string
-  /** Names in lower case; a header that stands several times is joined with ', '. */
+  /** Names in lower case; repeated headers joined with ', '. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Where it is larger than `maxBodyBytes`, the beginning, as soon as that can be seen. */
+  /** Of a body beyond `maxBodyBytes`, any part that exceeds it is enough. */
   readonly body?: Uint8Array | string | undefined
-  /** The caller's address, for counting requests without a valid key. */
+  /** The caller's address. Requests without a valid key are counted by it. */
   readonly client?: string | undefined
-  /**
-   * Why a door could or would not read the request: counted like any other, and answered with this.
-   */
+  /** Why a door could not read the request. It is counted like any other, then gets this error. */
   readonly refusal?: ApiError | undefined
 }
 
-/** The whole answer: what is not here is not sent. */
+/** The complete response: a door sends this and nothing else. */
 export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** For logs and journals, never sent: which operation was asked for, and by whom. */
-  readonly about: {
-    readonly operation?: Operation | undefined
-    readonly key?: KnownKey | undefined
-  }
+  /** For logs and journals, never sent. */
+  readonly about?: Identity | undefined
 }
 
-/** What a door serves: a store, or something around one. */
+/** Which operation a request is for, and whose key it carries. */
+export interface Identity {
+  readonly operation?: Operation | undefined
+  readonly key?: KnownKey | undefined
+}
+
+/** What a door serves: a store, or a wrapper around one. */
 export interface ApiHandler {
-  /**
-   * Never throws or rejects: whatever happens is an answer. It is there at once where nothing had to
-   * be waited for.
-   */
+  /** Never throws or rejects. Answers synchronously when it can. */
   handle(request: ApiRequest): Awaitable<ApiResponse>
-  /** How much of a body a door reads before it stops. */
+  /** How many bytes of a body a door reads before it stops. */
   readonly maxBodyBytes: number
-  /** The path every base address ends with, such as `/v1`. */
+  /** The path that every base address ends with, such as `/v1`. */
   readonly basePath: string
 }

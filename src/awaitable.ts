@@ -1,24 +1,24 @@
-/** A value, or a promise of it: what is there at once waits for nothing. */
+/** A value or a promise of it. Code that has its result need not wait for a microtask. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Whether it is a promise, or anything else that `await` waits for. */
+/** Also true for other thenables, which `await` waits for as well. */
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
 }
 
-/** Goes on with a value as soon as it is there, and that may be now. */
+/** `then` that runs synchronously on a value. */
 export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return isPromise(value) ? value.then(next) : next(value)
 }
 
-/** `try` and `catch` around a call that may fail now or later. */
+/** `try` and `catch` around a call that may throw or reject. */
 export function attempt<T, U>(
   call: () => Awaitable<T>,
   recover: (error: unknown) => Awaitable<U>,
 ): Awaitable<T | U> {
   try {
     const value = call()
-    // Resolved first, as what other people's code gives may have a `then` and no `catch`.
+    // Resolved first, as a thenable of a host may lack `catch`.
     return isPromise(value) ? Promise.resolve(value).catch(recover) : value
   } catch (error) {
     return recover(error)

@@ -1,16 +1,16 @@
 import type { ApiRequest } from './api.js'
 import { type Awaitable, attempt } from './awaitable.js'
 import { invalidRequest, payloadTooLarge, unsupportedMediaType } from './errors.js'
-import { parseJsonAtOnce } from './json.js'
+import { readJson } from './json.js'
 import { decodeUtf8, utf8Length } from './utf8.js'
 
-/** Larger bodies get 413, unless a store is told otherwise. */
+/** The default of the store option `maxBodyBytes`. */
 export const MAX_BODY_BYTES = 1_048_576
 
 /**
- * The JSON value of a request body.
+ * Parses a request body as JSON.
  *
- * @throws ApiError `payload_too_large`, `unsupported_media_type`, `invalid_request`, in this order
+ * @throws ApiError `payload_too_large`, `unsupported_media_type` or `invalid_request`, in this order
  */
 export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<unknown> {
   const { headers, body = '' } = request
@@ -21,14 +21,15 @@ export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<u
     throw unsupportedMediaType('The Content-Type must be application/json.')
   }
   if ((headers['content-encoding'] || 'identity').toLowerCase() !== 'identity') {
-    throw unsupportedMediaType('The Content-Encoding must be identity; send the body as it is.')
+    throw unsupportedMediaType('The Content-Encoding must be identity; send the body uncompressed.')
   }
   const text = textOf(body)
   if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
-  return attempt(() => parseJsonAtOnce(text), notJson)
+  return attempt(() => readJson(text), notJson)
 }
 
-function notJson(): never {
+function notJson(error: unknown): never {
+  if (!(error instanceof SyntaxError)) throw error
   throw invalidRequest('The body is not valid JSON.')
 }
 

@@ -1,6 +1,6 @@
 import type { Decision } from './rate-limit.js'
 
-/** Every `code` an Error body can have, with the status it comes with. */
+/** Every `code` of an Error body, with its status. */
 export const ERROR_STATUS = {
   invalid_request: 400,
   unauthorized: 401,
@@ -16,7 +16,7 @@ export const ERROR_STATUS = {
 } as const
 export type ErrorCode = keyof typeof ERROR_STATUS
 
-/** The limit that applies, as the three headers tell it (spec §8). `reset` is in Unix seconds. */
+/** The limit that applies, as in the three headers (spec §8). `reset` is in Unix seconds. */
 export interface RateLimit {
   readonly limit: number
   readonly remaining: number
@@ -26,16 +26,14 @@ export interface RateLimit {
 export interface ApiErrorOptions extends ErrorOptions {
   /** @default ERROR_STATUS[code] */
   readonly status?: number | undefined
-  /** Headers that go with the answer, such as `Allow`. */
+  /** Headers of the response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly rateLimit?: RateLimit | undefined
   /** Seconds to wait; on 429 only. */
   readonly retryAfter?: number | undefined
 }
 
-/**
- * A failure the protocol has an answer for. `code` is for machines, `message` for people (spec §7).
- */
+/** A failure that the protocol defines. `code` is for machines, `message` for people (spec §7). */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
   readonly code: ErrorCode
@@ -95,10 +93,13 @@ export function unsupportedMediaType(message: string): ApiError {
   return new ApiError('unsupported_media_type', message)
 }
 
-/** RFC 6585 §4: a 429 is not to be cached. */
+/** The last instant that a Date can hold, in ms since the epoch. */
+const LATEST = 8.64e15
+
+/** RFC 6585 §4: a 429 must not be cached. */
 export function rateLimited(decision: Decision): ApiError {
   const { code = 'rate_limit_exceeded', limit, window, reset, retryAfter } = decision
-  const until = new Date(reset * 1000).toISOString().replace('.000Z', 'Z')
+  const until = new Date(Math.min(reset * 1000, LATEST)).toISOString().replace('.000Z', 'Z')
   const message =
     code === 'api_key_banned'
       ? `The API key is banned until ${until}: too many requests after a 429.`
@@ -111,19 +112,23 @@ export function rateLimited(decision: Decision): ApiError {
 }
 
 export function storageUnavailable(cause: unknown): ApiError {
-  return new ApiError('storage_unavailable', 'The storage cannot answer now; try again later.', {
-    cause,
-  })
+  return new ApiError(
+    'storage_unavailable',
+    'The storage is temporarily unavailable; try again later.',
+    {
+      cause,
+    },
+  )
 }
 
 export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {
   return { limit, remaining, reset }
 }
 
-/** Whatever was thrown, as an answer; the text of an unknown error stays inside. */
+/** Anything thrown, as an ApiError. The details of unknown errors are not exposed. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
-  return new ApiError('internal_error', 'The service failed; the fault is not in the request.', {
+  return new ApiError('internal_error', 'The service failed; the request is not to blame.', {
     cause: thrown,
   })
 }

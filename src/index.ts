@@ -1,4 +1,4 @@
-export type { ApiHandler, ApiRequest, ApiResponse } from './api.js'
+export type { ApiHandler, ApiRequest, ApiResponse, Identity } from './api.js'
 export type { ApiKey, ApiKeys, KnownKey } from './api-keys.js'
 export type { Awaitable } from './awaitable.js'
 export {
@@ -9,8 +9,9 @@ export {
   type RateLimit,
 } from './errors.js'
 export type { StoreEmitter, StoreEvents } from './events.js'
+export type { Int64 } from './int64.js'
 export { parseJson, toJson } from './json.js'
-export type { Int64, NewPet, Pet } from './model.js'
+export type { NewPet, Pet } from './model.js'
 export { OptionError } from './options.js'
 export type { Pets } from './pets.js'
 export { PLANS, type Plan, type PlanTable, type Policy } from './plans.js'

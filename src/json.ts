@@ -1,44 +1,38 @@
 import { type Awaitable, chain } from './awaitable.js'
+import { mayRound, readNumber } from './int64.js'
 import { lazy } from './lazy.js'
 import type { Pet } from './model.js'
 
 const losslessJson = lazy(() => import('lossless-json'))
 
-/**
- * Sixteen digits or an exponent: only then can `JSON.parse` round. A match inside a string costs
- * time, not truth.
- */
-const MAY_ROUND = /\d[\d.]{15}|\d[eE]/
+/** Deeper texts are refused, so that all parsers agree and none exhausts its stack. */
+const MAX_DEPTH = 1_000
 
 /**
- * `JSON.parse` that rounds no integer: a safe integer is a number, one beyond is a bigint, and so
- * are the integers written `1.0` or `9.2e18`. The last of two equal names wins.
+ * `JSON.parse` that rounds no integer: safe integers are numbers, larger ones are bigints, and so
+ * are integers written `1.0` or `9.2e18`. The last of two equal names wins.
  *
- * @throws SyntaxError when the text is not JSON, or nests too deep for a number it holds to be read exactly
+ * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
  */
 export async function parseJson(text: string): Promise<unknown> {
-  return parseJsonAtOnce(text)
+  return readJson(text)
 }
 
-/** The same, with a promise only where the parser that reads every digit is not loaded yet. */
-export function parseJsonAtOnce(text: string): Awaitable<unknown> {
-  const value: unknown = JSON.parse(text)
-  if (!MAY_ROUND.test(text)) return value
-  return chain(losslessJson(), ({ parse }) => {
-    try {
-      return parse(text, undefined, {
-        parseNumber: exactNumber,
-        onDuplicateKey: ({ newValue }) => newValue,
-      })
-    } catch (cause) {
-      throw new SyntaxError('The text nests too deep', { cause })
-    }
-  })
+/** `parseJson` that answers synchronously when it can. */
+export function readJson(text: string): Awaitable<unknown> {
+  if (nestsTooDeep(text)) throw new SyntaxError(`The text nests deeper than ${MAX_DEPTH} levels`)
+  if (!mayRound(text)) return JSON.parse(text)
+  return chain(losslessJson(), ({ parse }) =>
+    parse(text, undefined, {
+      parseNumber: readNumber,
+      onDuplicateKey: ({ newValue }) => newValue,
+    }),
+  )
 }
 
 /**
- * `JSON.stringify` that writes a bigint as its digits. For plain data: objects, arrays, strings,
- * numbers.
+ * `JSON.stringify` that writes bigints as digits, which `JSON.stringify` refuses. For plain data:
+ * objects, arrays, strings, numbers.
  */
 export function toJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
@@ -48,11 +42,6 @@ export function toJson(value: unknown): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${toJson(field)}`).join(',')}}`
 }
 
-/** Whether JSON escapes none of it and UTF-8 has a byte for each character, as in most names. */
-export function isPlain(text: string): boolean {
-  return /^[ !#-[\]-~]*$/.test(text)
-}
-
 /** `toJson` of a pet, with the fields in the order of the specification. */
 export function petToJson({ id, name, categoryId, status }: Pet): string {
   const quoted = isPlain(name) ? `"${name}"` : JSON.stringify(name)
@@ -60,26 +49,33 @@ export function petToJson({ id, name, categoryId, status }: Pet): string {
   return status === undefined ? `${start}}` : `${start},"status":"${status}"}`
 }
 
-/**
- * The number a JSON text means. Fractions stay fractions, and what is too long for an int64 becomes
- * Infinity.
- */
-function exactNumber(text: string): number | bigint {
-  const near = Number(text)
-  const exponentAt = text.search(/[eE]/)
-  const mantissa = exponentAt < 0 ? text : text.slice(0, exponentAt)
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.')
-  const digits = whole + fraction
-  let start = 0
-  while (digits[start] === '0') start++
-  if (start === digits.length) return 0
-  let end = digits.length
-  while (digits[end - 1] === '0') end--
+/** Whether a text needs no escapes in JSON and one UTF-8 byte per character, as most names do. */
+export function isPlain(text: string): boolean {
+  return /^[ !#-[\]-~]*$/.test(text)
+}
 
-  const exponent = exponentAt < 0 ? 0 : Number(text.slice(exponentAt + 1))
-  const zeros = exponent - fraction.length + (digits.length - end)
-  if (zeros < 0) return Number.isInteger(near) ? Number.NaN : near
-  if (end - start + zeros > 19) return near < 0 ? -Infinity : Infinity
-  const exact = BigInt(digits.slice(start, end) + '0'.repeat(zeros)) * (text[0] === '-' ? -1n : 1n)
-  return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact
+function nestsTooDeep(text: string): boolean {
+  // Too short to hold that many pairs of brackets.
+  if (text.length < 2 * MAX_DEPTH) return false
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') at = endOfString(text, at)
+    else if (character === '[' || character === '{') depth++
+    else if (character === ']' || character === '}') depth--
+    if (depth > MAX_DEPTH) return true
+  }
+  return false
+}
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end < 0 ? text.length : end
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0
+  while (text[at - 1 - backslashes] === '\\') backslashes++
+  return backslashes % 2 === 1
 }

@@ -1,17 +1,14 @@
 import type { RateLimitStore } from './ports.js'
 import { CLOCK_SKEW, DAY, decide, type Usage } from './rate-limit.js'
 
-/**
- * Addresses counted one by one; those beyond share one budget, so that strangers cannot fill the
- * memory.
- */
+/** Addresses counted one by one. Further ones share a budget, so that strangers cannot fill memory. */
 const ADDRESSES = 10_000
 const ADDRESS = 'addr:'
 const SHARED_ADDRESS = 'addr:overflow'
 
 /**
- * Usage counted in this process, for as long as it lives. Entries of a past UTC day are dropped
- * when a new one begins, unless they remember a ban; there is no timer.
+ * Counts usage in this process, for as long as it lives. There is no timer: entries of a past UTC
+ * day are dropped by the first request of the next one, unless they remember a ban.
  */
 export function memoryRateLimits(): RateLimitStore {
   const table = new Map<string, Usage>()
@@ -20,8 +17,8 @@ export function memoryRateLimits(): RateLimitStore {
 
   return {
     consume(partition, policy, now) {
-      const day = Math.floor(now / DAY)
-      // Not on every flutter of the clock about midnight.
+      // Late by the skew: a clock that steps back over midnight still finds what was counted.
+      const day = Math.floor((now - CLOCK_SKEW) / DAY)
       if (day > today || day < today - 1) startDay(day)
       const known = table.get(partition)
       const name = known === undefined ? place(partition) : partition
@@ -50,8 +47,7 @@ export function memoryRateLimits(): RateLimitStore {
 
   function startDay(day: number): void {
     today = day
-    // A clock that steps back over midnight still finds what it counted.
-    const start = day * DAY - CLOCK_SKEW
+    const start = day * DAY
     for (const [partition, usage] of table) {
       // A ban is remembered for a day after its end, so its entry outlives the counts.
       if (Math.max(usage.lastSeen, usage.bannedUntil + DAY) < start) table.delete(partition)

@@ -1,15 +1,13 @@
 import * as z from 'zod'
 import { ERROR_STATUS } from './errors.js'
+import { INT64_RANGE, type Int64, isInt64, shortestForm } from './int64.js'
 import { PET_STATUSES } from './specification.js'
 
-/** A number whenever it is a safe integer, a bigint beyond: digits are never rounded. */
-export type Int64 = number | bigint
-
-const INT64_RULE = 'must be an integer from -9223372036854775808 to 9223372036854775807'
-
-/** Any int64, given as a safe integer or as a bigint; the result is its one `Int64` form. */
 export const int64Schema = z
-  .custom<Int64>(isInt64, INT64_RULE)
+  .custom<Int64>(
+    isInt64,
+    `must be an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`,
+  )
   .transform(shortestForm)
   .meta({ type: 'integer', format: 'int64' })
 
@@ -17,7 +15,7 @@ export const petStatusSchema = z
   .enum(PET_STATUSES, `must be one of ${PET_STATUSES.join(', ')}`)
   .describe('Whether the animal can be adopted.')
 
-/** The body of `createPet` (spec §2). Fields it does not name are dropped. */
+/** The body of `createPet` (spec §2). Unknown fields are dropped. */
 export const newPetSchema = z.object(
   {
     name: z.string('must be a string').describe("The animal's name."),
@@ -28,9 +26,7 @@ export const newPetSchema = z.object(
 )
 export type NewPet = Readonly<z.infer<typeof newPetSchema>>
 
-/**
- * An animal as it is stored and answered (spec §2). The service gives ids that are safe integers.
- */
+/** An animal as stored and returned (spec §2). Ids of this service are safe integers. */
 export const petSchema = z.object({
   id: z
     .int('must be a positive integer')
@@ -43,7 +39,7 @@ export type Pet = Readonly<z.infer<typeof petSchema>>
 
 export const petsSchema = z.array(petSchema, 'must be a JSON array').describe('In ascending id.')
 
-/** The body of every failure (spec §2). Its codes are a closed list, which a reader need not close. */
+/** The body of every failure (spec §2). The list of codes is closed; readers may stay lenient. */
 export const errorBodySchema = z.object({
   code: z.string().meta({
     description: 'What failed, for machines.',
@@ -53,7 +49,7 @@ export const errorBodySchema = z.object({
   status: z.int().describe('The HTTP status code.'),
 })
 
-/** Every pet and the next id to give: all that a storage holds. */
+/** The whole content of a storage: every pet, and the next id. */
 export const petSnapshotSchema = z.object({
   pets: z.array(petSchema),
   nextId: z.int().min(1),
@@ -74,14 +70,4 @@ export function describeIssues({ issues }: z.ZodError, input: unknown): string {
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)[key], input)
-}
-
-function isInt64(value: unknown): boolean {
-  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value
-  return Number.isSafeInteger(value)
-}
-
-function shortestForm(value: Int64): Int64 {
-  if (typeof value === 'number') return value === 0 ? 0 : value
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }

@@ -1,15 +1,14 @@
 import { type Awaitable, attempt, chain } from './awaitable.js'
 import { ApiError, gone, invalidRequest, notFound, storageUnavailable } from './errors.js'
+import type { Int64 } from './int64.js'
 import { lazy } from './lazy.js'
-import type { Int64, NewPet, Pet } from './model.js'
+import type { NewPet, Pet } from './model.js'
+import { toNewPet } from './pet.js'
 import type { PetFilter, PetStorage } from './ports.js'
 import type { ListPetsQuery } from './query.js'
 import type { PetStatus } from './specification.js'
 
-/**
- * The operations of the specification (spec §4), the same for a store in this process and for a
- * remote one.
- */
+/** The operations of the specification (spec §4), of a store in this process or a remote one. */
 export interface Pets {
   /** @throws ApiError `invalid_request`, `storage_unavailable` */
   createPet(pet: NewPet): Promise<Pet>
@@ -17,7 +16,7 @@ export interface Pets {
   listPets(query?: ListPetsQuery): Promise<readonly Pet[]>
   /**
    * @throws ApiError `not_found`, `storage_unavailable`, and `gone` from the removal date on
-   * @deprecated by the specification, to be removed on 5 December 2030: use `listPets` with a status
+   * @deprecated The specification removes it on 5 December 2030. Use `listPets` with a status.
    */
   getPet(id: Int64): Promise<Pet>
 }
@@ -29,34 +28,33 @@ export interface PetsOptions {
   readonly onCreated: (pet: Pet) => void
 }
 
-/** The operations as the store itself calls them: what its storage knows at once is there at once. */
+/** The same operations within the core. They answer synchronously when the storage does. */
 export interface PetOperations {
-  create(input: NewPet): Awaitable<Pet>
-  list(filter: PetFilter): Awaitable<readonly Pet[]>
+  createPet(input: NewPet): Awaitable<Pet>
+  listPets(filter: PetFilter): Awaitable<readonly Pet[]>
   /** @param now ms since the epoch */
-  find(id: Int64, now: number): Awaitable<Pet>
+  getPet(id: Int64, now: number): Awaitable<Pet>
 }
 
 const model = lazy(() => import('./model.js'))
 
-/** The operations over a storage: parse, call the port, return. */
+/** Parse, call the storage, return. */
 export function createPetOperations(options: PetsOptions): PetOperations {
   const { storage, defaultStatus, sunset, onCreated } = options
 
   return {
-    create: input =>
+    createPet: input =>
       chain(model(), ({ newPetSchema, describeIssues }) => {
         const parsed = newPetSchema.safeParse(input)
         if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
-        const { name, categoryId, status = defaultStatus } = parsed.data
-        const pet = status === null ? { name, categoryId } : { name, categoryId, status }
+        const pet = toNewPet(parsed.data, defaultStatus)
         return chain(
           attempt(() => storage.insert(pet), unavailable),
           announced,
         )
       }),
-    list: filter => attempt(() => storage.list(filter), unavailable),
-    find(id, now) {
+    listPets: filter => attempt(() => storage.list(filter), unavailable),
+    getPet(id, now) {
       if (sunset !== null && now >= sunset) throw gone(sunset)
       const key = typeof id === 'bigint' ? Number(id) : id
       if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
@@ -80,7 +78,7 @@ function existing(pet: Pet | undefined): Pet {
   return pet
 }
 
-/** A storage that fails is 503: nothing was acknowledged, and the next request may succeed. */
+/** A failing storage is a 503: nothing was acknowledged, and the next request may succeed. */
 function unavailable(error: unknown): never {
   throw error instanceof ApiError ? error : storageUnavailable(error)
 }

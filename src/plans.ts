@@ -1,25 +1,23 @@
 import { isCount, optional, type Rules, readOptions } from './options.js'
 
-/** What a partition may use. All three are integers of at least 1. */
+/** The limits of one partition. All three are integers of at least 1. */
 export interface Policy {
   readonly perMinute: number
   readonly perDay: number
   /**
-   * Rejections in one calendar minute before the next one starts a ban.
+   * How many rejections one calendar minute allows; the next one starts a ban.
    * @default Math.max(10, Math.floor(perMinute / 2))
    */
   readonly banAfter?: number
 }
 
-/**
- * The plans of the specification (spec §8). Enterprise is custom: each key brings its own limits.
- */
+/** The plans of spec §8. Enterprise is custom: each key has its own limits. */
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const
 export type Plan = (typeof PLAN_NAMES)[number]
 
 export type PlanTable = Readonly<Record<Exclude<Plan, 'enterprise'> | 'anonymous', Policy>>
 
-/** Requests without a valid key share the numbers of Free, per address, and are never banned. */
+/** Requests without a valid key have the numbers of Free, per address, and are never banned. */
 export const PLANS: PlanTable = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
@@ -27,7 +25,11 @@ export const PLANS: PlanTable = {
   anonymous: { perMinute: 60, perDay: 1_000, banAfter: Number.POSITIVE_INFINITY },
 }
 
-/** Checks numbers given by a host. `banAfter` may also be Infinity, which means never. */
+/**
+ * Checks a policy of the host. `banAfter: Infinity` disables bans.
+ *
+ * @throws OptionError naming the field
+ */
 export function checkPolicy(field: string, policy: Policy | undefined): Policy {
   return readOptions(policy, {}, POLICY_RULES, `${field}.`)
 }

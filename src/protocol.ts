@@ -1,161 +1,163 @@
-import type { ApiHandler, ApiRequest, ApiResponse } from './api.js'
+import { type Admission, type Gate, UNCOUNTED } from './admission.js'
+import type { ApiHandler, ApiRequest, ApiResponse, Identity } from './api.js'
 import { bearerToken } from './api-keys.js'
-import { type Awaitable, chain, isPromise } from './awaitable.js'
+import { type Awaitable, attempt, chain } from './awaitable.js'
 import { readBody } from './body.js'
 import { notFound, toApiError } from './errors.js'
-import { isPlain, petToJson } from './json.js'
-import type { Meter, Visit } from './metering.js'
 import type { NewPet, Pet } from './model.js'
 import type { PetOperations } from './pets.js'
 import type { Clock, PetFilter } from './ports.js'
-import { checkListPetsQuery, parseListPetsQuery } from './query.js'
-import { type HeaderOptions, type Headers, responseHeaders } from './response-headers.js'
+import { createQueryReader } from './query.js'
+import {
+  errorRepresentation,
+  pageRepresentation,
+  petRepresentation,
+  type Representation,
+} from './representation.js'
+import { type HeaderOptions, responseHeaders } from './response-headers.js'
 import { createRouter, type OperationRoute, type Route } from './route.js'
-import { utf8Length } from './utf8.js'
 
 export interface ProtocolOptions extends HeaderOptions {
   readonly operations: PetOperations
-  readonly meter: Meter
+  readonly gate: Gate
   readonly clock: Clock
   readonly maxBodyBytes: number
 }
 
-/** JSON text with its length in UTF-8 bytes. */
-interface Content {
-  readonly text: string
-  readonly bytes: number
-}
-
-interface Answer {
-  readonly status: number
-  readonly content?: Content
-  readonly headers?: Headers | undefined
+export interface Protocol extends ApiHandler {
+  /** Tells which operation a request is for and whose key it carries. Counts nothing. */
+  identify(request: ApiRequest): Identity
 }
 
 /**
  * The whole protocol as one function from a request to a response: preflight, then 401, then 429,
- * then 404 and 405, then the body (413, 415, 400), then the operation. Every failure on the way is
- * thrown, and caught once.
+ * then 404 and 405, then the body (413, 415, 400), then the operation.
  */
-export function createProtocol(options: ProtocolOptions): ApiHandler {
-  const { operations, meter, clock, basePath, cors, pagination, maxBodyBytes } = options
+export function createProtocol(options: ProtocolOptions): Protocol {
+  const { operations, gate, clock, basePath, cors, pagination, maxBodyBytes } = options
   const routeOf = createRouter(basePath)
   const headersOf = responseHeaders(options)
-  const filterOf = remembered((text: string) =>
-    checkListPetsQuery(parseListPetsQuery(text, pagination), pagination),
-  )
+  const readQuery = createQueryReader(pagination)
 
   return {
     basePath,
     maxBodyBytes,
+    identify(request) {
+      return {
+        operation: routeOf(request.method, request.path)?.operation,
+        key: gate.identify(tokenOf(request)),
+      }
+    },
     handle(request) {
-      const route = routeOf(request.method, request.path)
-      const visit: Visit = {
-        token: bearerToken(request.headers['authorization']),
-        client: request.client,
-        now: Number.NaN,
-        key: undefined,
-        decision: undefined,
-      }
-      let answer: Awaitable<Answer>
-      try {
-        answer = answerTo(request, route, visit)
-      } catch (thrown) {
-        answer = failure(thrown)
-      }
-      return isPromise(answer)
-        ? respondLater(request, route, visit, answer)
-        : respond(request, route, visit, answer)
+      const exchange = { request, route: routeOf(request.method, request.path), now: readClock() }
+      return chain(
+        attempt(() => admit(exchange), refused),
+        admission =>
+          chain(
+            attempt(() => answer(exchange, admission), errorRepresentation),
+            representation => respond(exchange, admission, representation),
+          ),
+      )
     },
   }
 
-  function answerTo(
-    request: ApiRequest,
-    route: Route | undefined,
-    visit: Visit,
-  ): Awaitable<Answer> {
-    visit.now = clock()
-    if (!request.refusal) {
-      if (!route) throw notFound(`The API is served below ${basePath}.`)
-      if (cors && isPreflight(request)) return PREFLIGHT
-    }
-    const counting = meter.count(visit)
-    return isPromise(counting)
-      ? counting.then(() => admitted(request, route, visit))
-      : admitted(request, route, visit)
+  function admit({ request, route, now }: Exchange): Awaitable<Admission> {
+    const { client, refusal } = request
+    if (!refusal && (!route || isPreflight(request))) return UNCOUNTED
+    return gate.admit({ token: tokenOf(request), client, now, refusal })
   }
 
-  function admitted(
-    request: ApiRequest,
-    route: Route | undefined,
-    visit: Visit,
-  ): Awaitable<Answer> {
-    if (request.refusal) throw request.refusal
-    meter.authenticate(visit)
-    if (!route || route.failure) throw route?.failure
-    return operate(route, request, visit.now)
+  function answer(
+    { request, route, now }: Exchange,
+    { failure }: Admission,
+  ): Awaitable<Representation> {
+    if (failure) throw failure
+    if (!route) throw notFound(`The API is served below ${basePath}.`)
+    if (isPreflight(request)) return PREFLIGHT
+    if (route.failure) throw route.failure
+    return operate(route, request, now)
   }
 
-  function operate(route: OperationRoute, request: ApiRequest, now: number): Awaitable<Answer> {
+  function operate(
+    route: OperationRoute,
+    request: ApiRequest,
+    now: number,
+  ): Awaitable<Representation> {
     switch (route.operation) {
       case 'getPet':
-        return chain(operations.find(route.petId, now), found)
+        return chain(operations.getPet(route.petId, now), found)
       case 'createPet':
-        return chain(readBody(request, maxBodyBytes), create)
+        return chain(readBody(request, maxBodyBytes), createPet)
       case 'listPets': {
-        // A copy, as what is remembered is for others as well.
-        const filter = { ...filterOf(request.query) }
-        const page = operations.list(filter)
-        return pagination ? linkedAnswer(filter, page) : chain(page, pageAnswer)
+        const filter = readQuery(request.query)
+        const page = operations.listPets(filter)
+        return pagination ? linked(filter, page) : chain(page, pageRepresentation)
       }
     }
   }
 
-  function create(body: unknown): Awaitable<Answer> {
-    // It checks what the body really is.
-    return chain(operations.create(body as NewPet), created)
+  function createPet(body: unknown): Awaitable<Representation> {
+    // The operation validates it.
+    return chain(operations.createPet(body as NewPet), created)
   }
 
-  /** With a `Link` to the page after it, if there is one. */
-  async function linkedAnswer(
+  /** Adds a `Link` to the next page, if there is one. */
+  async function linked(
     { limit, status }: PetFilter,
     listed: Awaitable<readonly Pet[]>,
-  ): Promise<Answer> {
+  ): Promise<Representation> {
     const page = await listed
     const after = page[limit - 1]?.id
-    const [more] = after === undefined ? [] : await operations.list({ limit: 1, status, after })
-    if (after === undefined || !more) return pageAnswer(page)
-    return { ...pageAnswer(page), headers: headersOf.next({ limit, status, after }) }
-  }
-
-  /** A function of its own: what `handle` closes over would cost those as well who wait for nothing. */
-  function respondLater(
-    request: ApiRequest,
-    route: Route | undefined,
-    visit: Visit,
-    answer: Promise<Answer>,
-  ): Promise<ApiResponse> {
-    return answer.catch(failure).then(answer => respond(request, route, visit, answer))
+    const [more] = after === undefined ? [] : await operations.listPets({ limit: 1, status, after })
+    if (after === undefined || !more) return pageRepresentation(page)
+    return { ...pageRepresentation(page), headers: headersOf.next({ limit, status, after }) }
   }
 
   function respond(
-    { method }: ApiRequest,
-    route: Route | undefined,
-    { now, key, decision }: Visit,
-    { status, content, headers: own }: Answer,
+    { request, route, now }: Exchange,
+    admission: Admission,
+    { status, content, headers: own }: Representation,
   ): ApiResponse {
     const operation = route?.operation
     return {
       status,
-      headers: headersOf.answer(now, content?.bytes, decision, operation, own),
-      body: content === undefined || method === 'HEAD' ? '' : content.text,
-      about: { operation, key },
+      headers: headersOf.all({ now, bytes: content?.bytes, admission, operation, own }),
+      body: content === undefined || request.method === 'HEAD' ? '' : content.text,
+      about: { operation, key: admission.key },
     }
+  }
+
+  /** NaN where the host's clock fails: then no decision can be made, and the response is a 500. */
+  function readClock(): number {
+    try {
+      return clock()
+    } catch {
+      return Number.NaN
+    }
+  }
+
+  /** Fetch standard, "CORS-preflight request". */
+  function isPreflight({ method, headers }: ApiRequest): boolean {
+    return (
+      cors &&
+      method === 'OPTIONS' &&
+      headers['origin'] !== undefined &&
+      headers['access-control-request-method'] !== undefined
+    )
   }
 }
 
-/** It is of no key and counts against no budget (Fetch standard, "CORS protocol"). */
-const PREFLIGHT: Answer = {
+/** A request on its way through the protocol. */
+interface Exchange {
+  readonly request: ApiRequest
+  /** Undefined outside the base path. */
+  readonly route: Route | undefined
+  /** ms since the epoch: the one instant that the whole response goes by. */
+  readonly now: number
+}
+
+/** Without key and quota (Fetch standard, "CORS protocol"). */
+const PREFLIGHT: Representation = {
   status: 204,
   headers: {
     'Access-Control-Allow-Methods': 'GET, HEAD, POST',
@@ -164,62 +166,18 @@ const PREFLIGHT: Answer = {
   },
 }
 
-function failure(thrown: unknown): Answer {
-  const { code, message, status, headers } = toApiError(thrown)
-  return { status, content: measured(JSON.stringify({ code, message, status })), headers }
+function refused(thrown: unknown): Admission {
+  return { ...UNCOUNTED, failure: toApiError(thrown) }
 }
 
-/** Clients ask for the same few pages again and again. */
-function remembered<T>(parse: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>()
-  return text => {
-    const kept = known.get(text)
-    if (kept !== undefined) return kept
-    if (known.size === 256) known.clear()
-    const parsed = parse(text)
-    known.set(text, parsed)
-    return parsed
-  }
+function tokenOf({ headers }: ApiRequest): string | undefined {
+  return bearerToken(headers['authorization'])
 }
 
-/**
- * Answers of pages that cannot change any more: a storage may give the same frozen page again and
- * again.
- */
-const pageAnswers = new WeakMap<readonly Pet[], Answer>()
-
-function pageAnswer(page: readonly Pet[]): Answer {
-  const kept = pageAnswers.get(page)
-  if (kept) return kept
-  const answer = { status: 200, content: measured(`[${page.map(petToJson).join(',')}]`) }
-  if (Object.isFrozen(page)) pageAnswers.set(page, answer)
-  return answer
+function found(pet: Pet): Representation {
+  return petRepresentation(200, pet)
 }
 
-function found(pet: Pet): Answer {
-  return petAnswer(200, pet)
-}
-
-function created(pet: Pet): Answer {
-  return petAnswer(201, pet)
-}
-
-function petAnswer(status: 200 | 201, pet: Pet): Answer {
-  const text = petToJson(pet)
-  // Only the name can have anything else: the rest need not be looked at.
-  const content = isPlain(pet.name) ? { text, bytes: text.length } : measured(text)
-  return { status, content }
-}
-
-function measured(text: string): Content {
-  return { text, bytes: utf8Length(text) }
-}
-
-/** Fetch standard, "CORS-preflight request". */
-function isPreflight({ method, headers }: ApiRequest): boolean {
-  return (
-    method === 'OPTIONS' &&
-    headers['origin'] !== undefined &&
-    headers['access-control-request-method'] !== undefined
-  )
+function created(pet: Pet): Representation {
+  return petRepresentation(201, pet)
 }

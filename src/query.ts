@@ -2,26 +2,51 @@ import { invalidRequest } from './errors.js'
 import type { PetFilter } from './ports.js'
 import { PAGE_SIZE, PET_STATUSES, type PetStatus } from './specification.js'
 
-/** What `listPets` can be asked for (spec §4.1). */
+/** The parameters of `listPets` (spec §4.1). */
 export interface ListPetsQuery {
   /**
    * At most this many, an integer from 1 to 100.
    * @default 20
    */
   readonly limit?: number | undefined
-  /** @default no filter */
+  /**
+   * Only animals of this status.
+   * @default no filter
+   */
   readonly status?: PetStatus | undefined
-  /** Only ids above this one; read only where `pagination` is on. */
+  /** Only ids above this one. Ignored unless the store option `pagination` is on. */
   readonly after?: number | undefined
 }
 
+/** How many queries to remember. */
+const KEPT_QUERIES = 256
+
 /**
- * The query of the URL as `listPets` takes it. `limit` and `after` are digits and nothing else,
- * each known name stands once, unknown names are ignored (README, `list.limit`, `query.unknown`).
+ * Reads the query of a URL as the filter for a storage. Clients repeat the same few queries, so
+ * parsed ones are kept.
  *
  * @throws ApiError `invalid_request`
  */
-export function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
+export function createQueryReader(pagination: boolean): (query: string) => PetFilter {
+  const kept = new Map<string, PetFilter>()
+
+  return query => {
+    let filter = kept.get(query)
+    if (filter === undefined) {
+      filter = checkListPetsQuery(parseListPetsQuery(query, pagination), pagination)
+      if (kept.size === KEPT_QUERIES) kept.clear()
+      kept.set(query, filter)
+    }
+    // A copy, which a storage may change.
+    return { ...filter }
+  }
+}
+
+/**
+ * `limit` and `after` are digits only, known names appear once, and unknown names are ignored
+ * (decisions `list.limit`, `list.status`, `query.unknown`).
+ */
+function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
   const values: { -readonly [name in keyof ListPetsQuery]: string } = {}
   for (const pair of query === '' ? [] : query.split('&')) {
     const equals = pair.indexOf('=')
@@ -38,7 +63,7 @@ export function parseListPetsQuery(query: string, pagination: boolean): ListPets
 }
 
 /**
- * Checks a query, from the URL or from a direct call, by the same rules, and gives it its defaults.
+ * Checks a query, from the URL or from a direct call, and fills in the defaults.
  *
  * @throws ApiError `invalid_request`
  */
@@ -64,7 +89,7 @@ function digits(text: string | undefined): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** Undefined where the percent-encoding is broken. */
+/** Undefined for invalid percent-encoding. */
 function decode(text: string): string | undefined {
   if (!text.includes('%') && !text.includes('+')) return text
   try {

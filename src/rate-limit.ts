@@ -1,26 +1,24 @@
 import type { Policy } from './plans.js'
 
-/** What is known of one partition: counts of its current windows and its bans. Times in ms. */
+/** The usage of one partition: counts of its current windows, and its bans. Times in ms. */
 export interface Usage {
   readonly lastSeen: number
   readonly minuteCount: number
-  /** Answers `rate_limit_exceeded` in the minute of `lastSeen`. */
+  /** 429 responses of code `rate_limit_exceeded` in the minute of `lastSeen`. */
   readonly rejections: number
   readonly dayCount: number
-  /** When the last ban ends or ended; 0 when there was none. */
+  /** When the last ban ends or ended; 0 without one. */
   readonly bannedUntil: number
-  /** How many bans have followed each other; it doubles the length of the next. */
+  /** How many bans followed each other; each doubles the length of the next. */
   readonly banLevel: number
 }
 
-/**
- * The answer to one request for a unit: the window it reports, and whether the request is admitted.
- */
+/** Whether one request is admitted, and the window to report. */
 export interface Decision {
   /** Why the request is rejected; absent when it is admitted. */
   readonly code?: 'rate_limit_exceeded' | 'api_key_banned'
   readonly limit: number
-  /** Units left in the reported window after this request, never negative. */
+  /** Requests left in the reported window after this one, never negative. */
   readonly remaining: number
   /** Unix seconds at which the limit resets, or the ban ends if that is later. */
   readonly reset: number
@@ -28,38 +26,39 @@ export interface Decision {
   readonly retryAfter?: number
   /** The window reported. */
   readonly window: 'minute' | 'day'
-  /** The numbers it was decided by. */
-  readonly policy: Policy
-  /** When the ban ends, in ms; only on the one rejection that begins it. */
+  /** When the ban ends, in ms; only on the rejection that starts it. */
   readonly bannedUntil?: number
 }
 
 const SECOND = 1000
 export const MINUTE = 60 * SECOND
 export const DAY = 24 * 60 * MINUTE
-/** The first ban; each next one is twice as long, up to the longest. */
+/** Each further ban is twice as long as the one before, up to the longest. */
 const FIRST_BAN = 5 * MINUTE
 const LONGEST_BAN = 60 * MINUTE
-/** After a day without a ban the next one is a first ban again. */
+/** A day after the last ban ended, the next one is a first ban again. */
 const BAN_MEMORY = DAY
 /** A clock that steps back no further than this is held; further, it is followed. */
 export const CLOCK_SKEW = MINUTE
+/** `bannedUntil` of a partition without a ban: also before 1970 nobody is banned until then. */
+const NEVER = 0
 
+/** The usage of a partition that has never been counted. */
 const UNSEEN: Usage = {
   lastSeen: Number.NEGATIVE_INFINITY,
   minuteCount: 0,
   rejections: 0,
   dayCount: 0,
-  bannedUntil: 0,
+  bannedUntil: NEVER,
   banLevel: 0,
 }
 
 /**
- * Decides one request: fixed windows of a UTC minute and a UTC day, both checked, then both
- * counted. A rejection counts in neither; too many in a minute start a ban (spec §8 "Behaviour on
- * exceeding"; README, "Rate limits").
+ * Decides one request. Two fixed windows, a UTC minute and a UTC day, are both checked, then both
+ * counted. A rejection counts in neither; too many in a minute start a ban (spec §8, "Behaviour on
+ * exceeding").
  *
- * @param usage what the last decision for this partition returned, or undefined for the first
+ * @param usage what the last decision for this partition returned; undefined for the first
  * @param now ms since the epoch, fractions allowed
  * @throws RangeError when `now` is not finite
  */
@@ -69,9 +68,9 @@ export function decide(
   now: number,
 ): { readonly decision: Decision; readonly usage: Usage } {
   if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
-  const told = Math.floor(now)
-  const steppedBack = usage.lastSeen - told
-  const at = steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeen : told
+  const current = Math.floor(now)
+  const steppedBack = usage.lastSeen - current
+  const at = steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeen : current
 
   const sameMinute = windowOf(usage.lastSeen, MINUTE) === windowOf(at, MINUTE)
   const sameDay = windowOf(usage.lastSeen, DAY) === windowOf(at, DAY)
@@ -82,13 +81,14 @@ export function decide(
   const dayLeft = Math.max(0, policy.perDay - dayCount)
   const minuteEnd = (windowOf(at, MINUTE) + 1) * MINUTE
   const dayEnd = (windowOf(at, DAY) + 1) * DAY
-  // No ban is that long: the clock was set back since, and the ban would never end.
+  // No ban is that long: the clock was set back, and the ban would not end.
   const impossible = usage.bannedUntil > at + LONGEST_BAN + SECOND
-  const bannedUntil = impossible ? 0 : usage.bannedUntil
+  const bannedUntil = impossible ? NEVER : usage.bannedUntil
 
   const banLevel = usage.banLevel
-  if (at >= bannedUntil && minuteLeft > 0 && dayLeft > 0) {
-    // The window with the fewest units left is the limit that applies; on a tie the day, which ends
+  const banned = bannedUntil !== NEVER && at < bannedUntil
+  if (!banned && minuteLeft > 0 && dayLeft > 0) {
+    // The limit that applies is the window with fewer requests left; on a tie the day, which ends
     // no earlier.
     const dayApplies = dayLeft <= minuteLeft
     return {
@@ -97,7 +97,6 @@ export function decide(
         remaining: (dayApplies ? dayLeft : minuteLeft) - 1,
         reset: (dayApplies ? dayEnd : minuteEnd) / SECOND,
         window: dayApplies ? 'day' : 'minute',
-        policy,
       },
       usage: {
         lastSeen: at,
@@ -111,15 +110,15 @@ export function decide(
   }
 
   const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : 0
-  const refusal: Refusal = { policy, told, window: dayLeft === 0 ? 'day' : 'minute', windowEnd }
-  if (at < bannedUntil) return { decision: reject('api_key_banned', refusal, bannedUntil), usage }
+  const refusal: Refusal = { policy, current, window: dayLeft === 0 ? 'day' : 'minute', windowEnd }
+  if (banned) return { decision: reject('api_key_banned', refusal, bannedUntil), usage }
 
   const counts = { lastSeen: at, minuteCount, dayCount, bannedUntil, banLevel }
   if (rejections < banAfter(policy)) {
     const decision = reject('rate_limit_exceeded', refusal, 0)
     return { decision, usage: { ...counts, rejections: rejections + 1 } }
   }
-  const remembered = bannedUntil > 0 && at - bannedUntil < BAN_MEMORY
+  const remembered = bannedUntil !== NEVER && at - bannedUntil < BAN_MEMORY
   const level = remembered ? banLevel + 1 : 1
   const length = Math.min(FIRST_BAN * 2 ** (level - 1), LONGEST_BAN)
   const until = Math.ceil((at + length) / SECOND) * SECOND
@@ -129,16 +128,18 @@ export function decide(
   }
 }
 
-interface Refusal extends Pick<Decision, 'policy' | 'window'> {
-  /** When that window ends, in ms; 0 when neither is used up. */
+interface Refusal {
+  readonly policy: Policy
+  readonly window: Decision['window']
+  /** When that window ends, in ms; 0 when neither is exhausted. */
   readonly windowEnd: number
-  /** The clock as told, even while it is held: the caller's wait is real time. */
-  readonly told: number
+  /** The clock's time, even while it is held: the caller waits in real time. */
+  readonly current: number
 }
 
 function reject(
   code: 'rate_limit_exceeded' | 'api_key_banned',
-  { policy, window, windowEnd, told }: Refusal,
+  { policy, window, windowEnd, current }: Refusal,
   until: number,
 ): Decision {
   const reset = Math.max(windowEnd, until)
@@ -147,9 +148,8 @@ function reject(
     limit: window === 'day' ? policy.perDay : policy.perMinute,
     remaining: 0,
     reset: reset / SECOND,
-    retryAfter: Math.ceil((reset - told) / SECOND),
+    retryAfter: Math.ceil((reset - current) / SECOND),
     window,
-    policy,
   }
 }
 

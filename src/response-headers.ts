@@ -1,7 +1,21 @@
+import type { Admission } from './admission.js'
+import type { Policy } from './plans.js'
 import type { Decision } from './rate-limit.js'
 import type { Operation } from './specification.js'
 
 export type Headers = Readonly<Record<string, string>>
+
+/** What the headers of one response depend on. */
+interface HeaderContext {
+  /** ms since the epoch; NaN where the clock failed */
+  readonly now: number
+  /** Of the content; undefined without any. */
+  readonly bytes: number | undefined
+  readonly admission: Admission
+  readonly operation: Operation | undefined
+  /** Those of this response alone, such as `Allow`. */
+  readonly own: Headers | undefined
+}
 
 export interface HeaderOptions {
   readonly basePath: string
@@ -15,7 +29,7 @@ export interface HeaderOptions {
 const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate'
 
-/** Every header of every response, in the order they are sent. */
+/** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
   const { basePath, cors, pagination, standardHeaders, sunset, deprecatedAt } = options
   const dateOf = createDateHeader()
@@ -25,7 +39,7 @@ export function responseHeaders(options: HeaderOptions) {
   const exposed = pagination ? `${EXPOSED}, Link` : EXPOSED
 
   return {
-    /** RFC 8288: where the page after this one is. */
+    /** RFC 8288: the address of the next page. */
     next({
       limit,
       status,
@@ -39,30 +53,22 @@ export function responseHeaders(options: HeaderOptions) {
       return { Link: `<${basePath}/pets?limit=${limit}${filter}&after=${after}>; rel="next"` }
     },
 
-    /**
-     * @param now ms since the epoch, or NaN where the clock failed
-     * @param bytes of the content, if there is any
-     * @param own those of this answer alone, such as `Allow`
-     */
-    answer(
-      now: number,
-      bytes: number | undefined,
-      decision: Decision | undefined,
-      operation: Operation | undefined,
-      own: Headers | undefined,
-    ): Headers {
+    all({ now, bytes, admission, operation, own }: HeaderContext): Headers {
+      const { decision, policy } = admission
       const date = dateOf(now)
       const headers: Record<string, string> =
         date !== undefined && bytes !== undefined && decision
           ? counted(date, bytes, decision)
           : uncounted(date, bytes)
-      if (decision && standardHeaders) Object.assign(headers, draftHeaders(decision, now))
+      if (decision && policy && standardHeaders) {
+        Object.assign(headers, draftHeaders(decision, policy, now))
+      }
       if (cors) {
         headers['Access-Control-Allow-Origin'] = '*'
         headers['Access-Control-Expose-Headers'] = exposed
       }
       if (operation === 'getPet') {
-        // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and what is to be used instead.
+        // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and the replacement.
         if (deprecation !== undefined) headers['Deprecation'] = deprecation
         if (sunsetDate !== undefined) headers['Sunset'] = sunsetDate
         headers['Link'] = successor
@@ -72,7 +78,7 @@ export function responseHeaders(options: HeaderOptions) {
   }
 }
 
-/** Of nearly every answer, and therefore in one piece. */
+/** One literal, as nearly every response needs exactly these. */
 function counted(date: string, bytes: number, { limit, remaining, reset }: Decision) {
   return {
     Date: date,
@@ -95,10 +101,14 @@ function uncounted(date: string | undefined, bytes: number | undefined) {
 }
 
 /**
- * draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, and what is left of the
+ * draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, and the remaining quota of the
  * reported one.
  */
-function draftHeaders({ window, remaining, reset, policy }: Decision, now: number): Headers {
+function draftHeaders(
+  { window, remaining, reset }: Decision,
+  policy: Policy,
+  now: number,
+): Headers {
   const seconds = Math.max(0, Math.ceil(reset - now / 1000))
   return {
     'RateLimit-Policy': `"minute";q=${policy.perMinute};w=60, "day";q=${policy.perDay};w=86400`,
@@ -106,7 +116,7 @@ function draftHeaders({ window, remaining, reset, policy }: Decision, now: numbe
   }
 }
 
-/** RFC 9110 §6.6.1, written once a second. Undefined when the clock tells no time. */
+/** RFC 9110 §6.6.1, formatted once per second. Undefined when the clock is not a valid date. */
 function createDateHeader(): (now: number) => string | undefined {
   let second = Number.NaN
   let text: string | undefined

@@ -1,14 +1,13 @@
 import { type ApiError, methodNotAllowed, notFound } from './errors.js'
 
-/** Where a request goes: to an operation, or to the failure that nothing is there. */
+/** An operation, or why there is none: 404 or 405. */
 export type Route = OperationRoute | { readonly operation?: never; readonly failure: ApiError }
 
 export type OperationRoute =
-  | { readonly operation: 'listPets'; readonly failure?: never }
-  | { readonly operation: 'createPet'; readonly failure?: never }
+  | { readonly operation: 'listPets' | 'createPet'; readonly failure?: never }
   | { readonly operation: 'getPet'; readonly petId: number; readonly failure?: never }
 
-/** The route table of a base path; it knows nothing about what is not below it. */
+/** The route table below a base path. Returns undefined for paths outside it. */
 export function createRouter(
   basePath: string,
 ): (method: string, path: string) => Route | undefined {
@@ -32,7 +31,7 @@ export function createRouter(
   }
 }
 
-/** NaN for a name that is no decimal number as we would write it: it goes the way of an unknown id. */
+/** NaN for anything but plain digits without leading zeros: it is treated as an unknown id. */
 function petIdAt(path: string, start: number): number {
   let id = 0
   for (let at = start; at < path.length; at++) {
@@ -52,7 +51,7 @@ function isBelow(basePath: string, path: string): boolean {
   )
 }
 
-/** RFC 3986 §6.2.2.2: a character that needs no percent-encoding means the same with it. */
+/** RFC 3986 §6.2.2.2: percent-encoded unreserved characters mean the same as plain ones. */
 function decodeUnreserved(path: string): string {
   if (!path.includes('%')) return path
   return path.replace(/%[0-9A-Fa-f]{2}/g, encoded => {

@@ -1,19 +1,20 @@
-import type { ApiHandler } from './api.js'
+import { type Admission, createGate } from './admission.js'
 import { type ApiKey, type ApiKeys, createApiKeys } from './api-keys.js'
 import { MAX_BODY_BYTES } from './body.js'
 import { type RateLimit, rateLimitOf } from './errors.js'
 import { createEvents, type StoreEmitter } from './events.js'
 import { memoryRateLimits } from './memory-rate-limits.js'
-import { createMeter, type Visit } from './metering.js'
 import {
   hasMethods,
   isBoolean,
+  isCount,
   isFunction,
   isInstant,
   isObject,
   isOneOf,
   isSecretObject,
   isSize,
+  OptionError,
   orNull,
   type Rules,
   readOptions,
@@ -21,98 +22,144 @@ import {
 import { createPetOperations, type Pets } from './pets.js'
 import { checkPolicy, PLANS, type PlanTable } from './plans.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
-import { createProtocol } from './protocol.js'
+import { createProtocol, type Protocol } from './protocol.js'
 import { checkListPetsQuery } from './query.js'
+import { insureRateLimits, type Timer } from './rate-limit-insurance.js'
 import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './specification.js'
 
 export interface StoreOptions {
   readonly storage: PetStorage
-  /** The valid API keys and who they belong to. */
+  /** The valid API keys. */
   readonly apiKeys: Readonly<Record<string, ApiKey>>
-  /** @default Date.now */
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
   readonly clock?: Clock
-  /** Off: nothing is counted, and no answer has a rate limit header. @default true */
+  /**
+   * `false` turns rate limiting off, headers included.
+   * @default true
+   */
   readonly rateLimit?: boolean
-  /** Where usage is counted. @default in this process, for as long as it lives */
+  /**
+   * Where usage is counted.
+   * @default memoryRateLimits()
+   */
   readonly rateLimits?: RateLimitStore
-  /** Other numbers for some plans. @default PLANS, those of the specification */
+  /**
+   * How long to wait for `rateLimits`, in ms, before this process counts by itself.
+   * @default 150
+   */
+  readonly rateLimitTimeoutMs?: number
+  /**
+   * Replaces the limits of some plans.
+   * @default PLANS
+   */
   readonly plans?: Partial<PlanTable>
-  /** @default '/v1' */
+  /**
+   * The path that every base address ends with.
+   * @default '/v1'
+   */
   readonly basePath?: string
-  /** The status of an animal created without one; null stores none. @default 'available' */
+  /**
+   * The status of an animal created without one; `null` stores none.
+   * @default 'available'
+   */
   readonly defaultStatus?: PetStatus | null
-  /** When `GET /pets/{petId}` is removed, in ms; null keeps it. @default SUNSET, 5 December 2030 */
+  /**
+   * When `GET /pets/{petId}` is removed, in ms since the epoch; `null` keeps it.
+   * @default SUNSET
+   */
   readonly sunset?: number | null
   /**
-   * Since when it is deprecated, in ms; sent as `Deprecation` (RFC 9745). @default null, not sent
+   * Since when it is deprecated, in ms since the epoch, for the `Deprecation` header (RFC 9745).
+   * @default null
    */
   readonly deprecatedAt?: number | null
-  /** `after=<id>` and `Link: …; rel="next"` on lists. @default false */
+  /**
+   * Adds `after=<id>` and `Link: …; rel="next"` to lists.
+   * @default false
+   */
   readonly pagination?: boolean
-  /** Preflights and CORS headers for every origin. @default false */
+  /**
+   * Answers preflights and sends CORS headers, for every origin.
+   * @default false
+   */
   readonly cors?: boolean
-  /** Also send `RateLimit` and `RateLimit-Policy` as in that draft. @default null */
+  /**
+   * Also sends `RateLimit` and `RateLimit-Policy` in the form of this draft.
+   * @default null
+   */
   readonly standardHeaders?: 'draft-10' | null
-  /** Larger bodies get 413. @default 1_048_576 */
+  /**
+   * The largest request body, in bytes; larger ones get 413.
+   * @default 1_048_576
+   */
   readonly maxBodyBytes?: number
 }
 
-/** Direct calls are the trusted host's: no key, no limits. */
-export interface Store extends Pets, ApiHandler {
-  /** The same operations as the holder of a key: they throw ApiError 401 and 429 as well. */
+/** Its own `createPet`, `listPets` and `getPet` are the trusted host's: no key, no limits. */
+export interface Store extends Pets, Protocol {
+  /** The same operations on behalf of an API key: also throws ApiError 401 and 429. */
   forKey(apiKey: string): MeteredPets
-  /** The valid keys; they can be added and revoked while the store runs. */
+  /** The valid keys, which can be added and revoked at any time. */
   readonly apiKeys: ApiKeys
   readonly events: StoreEmitter
 }
 
 export interface MeteredPets extends Pets {
-  /** What the last call was told; undefined before the first. */
+  /** The limit after the latest call; undefined before the first. */
   readonly rateLimit: RateLimit | undefined
 }
 
 /**
- * The store: pets over a storage, for a host, for the holders of keys, and as the whole protocol.
+ * Creates the store: pets over a storage, for the host, for API keys, and as the whole protocol.
  *
- * @throws OptionError naming an option that is not right, and its value
+ * @throws OptionError naming the invalid option and its value
  */
 export function createStore(options: StoreOptions): Store {
-  const checked = readOptions(options, { ...DEFAULTS, rateLimits: memoryRateLimits() }, STORE_RULES)
-  const { clock } = checked
-  const plans = readPlans(checked.plans)
+  const defaults = { ...DEFAULTS, rateLimits: memoryRateLimits() }
+  const settings = readOptions<StoreOptions, typeof defaults>(options, defaults, STORE_RULES)
+  const { clock, pagination, sunset, deprecatedAt } = settings
+  if (sunset !== null && deprecatedAt !== null && deprecatedAt > sunset) {
+    throw new OptionError('Expected `deprecatedAt` to be at or before `sunset` (RFC 9745 §4)')
+  }
+  const plans = readPlans(settings.plans)
   const { events, emit } = createEvents()
-  const apiKeys = createApiKeys(checked.apiKeys, plans)
-  const rateLimits = checked.rateLimit ? checked.rateLimits : undefined
-  const meter = createMeter({ apiKeys, rateLimits, anonymous: plans.anonymous, emit })
+  const apiKeys = createApiKeys(settings.apiKeys, plans)
+  const insured = insureRateLimits({
+    rateLimits: settings.rateLimits,
+    timeoutMs: settings.rateLimitTimeoutMs,
+    timer: startTimer,
+    onFailure: error => emit('ratelimit.degraded', { error }),
+  })
+  const gate = createGate({
+    apiKeys,
+    rateLimits: settings.rateLimit ? insured : undefined,
+    anonymous: plans.anonymous,
+    emit,
+  })
   const operations = createPetOperations({
-    ...checked,
+    ...settings,
     onCreated: pet => emit('pet.created', { pet }),
   })
-  const protocol = createProtocol({ ...checked, operations, meter })
-  // Asynchronous, so that what is thrown at once is a rejection as well.
+  // Async functions, so that synchronous failures are rejections too.
   const pets: Pets = {
-    createPet: async pet => operations.create(pet),
-    listPets: async (query = {}) => operations.list(checkListPetsQuery(query, checked.pagination)),
-    getPet: async id => operations.find(id, clock()),
+    createPet: async pet => operations.createPet(pet),
+    listPets: async (query = {}) => operations.listPets(checkListPetsQuery(query, pagination)),
+    getPet: async id => operations.getPet(id, clock()),
   }
 
   return {
     ...pets,
-    ...protocol,
+    ...createProtocol({ ...settings, operations, gate }),
     apiKeys,
     events,
     forKey(apiKey) {
-      let last: Visit | undefined
+      let latest: Admission | undefined
       const admitted = async <T>(operation: () => Promise<T>): Promise<T> => {
-        last = {
-          token: apiKey,
-          client: undefined,
-          now: clock(),
-          key: undefined,
-          decision: undefined,
-        }
-        await meter.count(last)
-        meter.authenticate(last)
+        latest = await gate.admit({ token: apiKey, client: undefined, now: clock() })
+        if (latest.failure) throw latest.failure
         return operation()
       }
       return {
@@ -120,7 +167,7 @@ export function createStore(options: StoreOptions): Store {
         listPets: query => admitted(() => pets.listPets(query)),
         getPet: id => admitted(() => pets.getPet(id)),
         get rateLimit() {
-          return last?.decision && rateLimitOf(last.decision)
+          return latest?.decision && rateLimitOf(latest.decision)
         },
       }
     },
@@ -130,6 +177,7 @@ export function createStore(options: StoreOptions): Store {
 const DEFAULTS = {
   clock: Date.now,
   rateLimit: true,
+  rateLimitTimeoutMs: 150,
   plans: {},
   basePath: BASE_PATH,
   defaultStatus: 'available',
@@ -147,6 +195,7 @@ export const STORE_RULES: Rules<StoreOptions> = {
   clock: isFunction,
   rateLimit: isBoolean,
   rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),
+  rateLimitTimeoutMs: isCount,
   plans: isObject,
   basePath: {
     expected: "'' or segments such as '/v1'",
@@ -166,4 +215,13 @@ function readPlans(given: Partial<PlanTable>): PlanTable {
   const plans = readOptions<PlanTable, PlanTable>(given as PlanTable, PLANS, rules, 'plans.')
   for (const [name, policy] of Object.entries(plans)) checkPolicy(`plans.${name}`, policy)
   return plans
+}
+
+/** Not part of the language, but of every JavaScript runtime. */
+declare function setTimeout(task: () => void, ms: number): unknown
+declare function clearTimeout(timer: unknown): void
+
+const startTimer: Timer = (task, ms) => {
+  const timer = setTimeout(task, ms)
+  return () => clearTimeout(timer)
 }

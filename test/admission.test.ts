@@ -57,6 +57,107 @@ test('limits.apply - a rate limit store that recovers is asked again', async () 
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '58')
 })
 
+const DECISION = { limit: 60, remaining: 59, reset: T0 / 1000 + 60, window: 'minute' } as const
+const REJECTION = {
+  ...DECISION,
+  code: 'rate_limit_exceeded',
+  remaining: 0,
+  retryAfter: 60,
+} as const
+
+for (const [field, decision] of [
+  ['limit', { ...DECISION, limit: undefined }],
+  ['limit', { ...DECISION, limit: '60\r\nX-Injected: 1' }],
+  ['limit', { ...DECISION, limit: 0 }],
+  ['remaining', { ...DECISION, remaining: -1 }],
+  ['remaining', { ...DECISION, remaining: 0.5 }],
+  ['reset', { ...DECISION, reset: Number.NaN }],
+  ['reset', { ...REJECTION, reset: undefined }],
+  ['window', { ...DECISION, window: 'hour' }],
+  ['code', { ...REJECTION, code: 'unauthorized' }],
+  ['code', { ...DECISION, code: null }],
+  ['retryAfter', { ...REJECTION, retryAfter: undefined }],
+  ['retryAfter', { ...REJECTION, retryAfter: 0 }],
+  ['bannedUntil', { ...REJECTION, code: 'api_key_banned', bannedUntil: 'soon' }],
+  ['limit', null],
+] as const) {
+  const shown = JSON.stringify(decision)
+  test(`limits.apply - a decision with a broken \`${field}\` is replaced: ${shown}`, async () => {
+    for (const consume of [() => decision, async () => decision]) {
+      const rateLimits = { ...memoryRateLimits(), consume } as unknown as RateLimitStore
+      const store = open({ rateLimits, standardHeaders: 'draft-10' })
+      const messages: string[] = []
+      store.events.on('ratelimit.degraded', ({ error }) => messages.push((error as Error).message))
+      const { status, headers } = await list(store)
+      assert.equal(status, 200)
+      assert.equal(headers['x-ratelimit-remaining'], '59')
+      assert.deepEqual(messages, [`The rate limit store returned no decision: check \`${field}\``])
+    }
+  })
+}
+
+test('limits.apply - a rate limit store that hangs delays one answer, then is left alone a while', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let now = T0
+  let asked = 0
+  const rateLimits = {
+    ...memoryRateLimits(),
+    consume: () => {
+      asked++
+      return new Promise<never>(() => {})
+    },
+  }
+  const store = open({ rateLimits, rateLimitTimeoutMs: 40, clock: () => now })
+  const errors: unknown[] = []
+  store.events.on('ratelimit.degraded', ({ error }) => errors.push(error))
+  const first = list(store)
+  await Promise.resolve()
+  t.mock.timers.tick(39)
+  assert.equal(errors.length, 0)
+  t.mock.timers.tick(1)
+  assert.equal((await first).headers['x-ratelimit-remaining'], '59')
+  assert.match(String(errors[0]), /did not answer within 40 ms/)
+  now += 999
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '58')
+  assert.equal(asked, 1)
+  now += 1
+  void list(store)
+  await Promise.resolve()
+  assert.equal(asked, 2)
+  now = T0 - 1
+  void list(store)
+  await Promise.resolve()
+  assert.equal(asked, 3, 'a clock that was set back does not prolong the pause')
+})
+
+test('limits.apply - a rate limit store that answers in time leaves no timer behind', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const table = memoryRateLimits()
+  const rateLimits = {
+    ...table,
+    consume: async (...request: Parameters<typeof table.consume>) => table.consume(...request),
+  }
+  const store = open({ rateLimits })
+  let degraded = 0
+  store.events.on('ratelimit.degraded', () => degraded++)
+  await list(store)
+  t.mock.timers.tick(10_000)
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '58')
+  assert.equal(degraded, 0)
+})
+
+for (const [what, now] of [
+  ['before 1970', -1_000_000_000_000],
+  ['a moment before 1970', -1],
+  ['the last instant of a Date', 8.64e15],
+] as const) {
+  test(`limits.apply - a clock at ${what} counts like any other`, async () => {
+    const store = open({ clock: () => now })
+    assert.deepEqual(await statusesOf(store, 62), [...Array(60).fill(200), 429, 429])
+    assert.match((await list(store)).body, /used up until/)
+  })
+}
+
 test('limits.apply - a clock that tells no time is a fault of the host, answered 500', async () => {
   const store = open({ clock: () => Number.NaN })
   const { status, headers, body } = await list(store)
@@ -129,6 +230,23 @@ test('limits.anonymous - a stranger cannot use up or ban a key, nor an address b
   const strangers = [...Array(500)].map(() => list(store, 'wrong'))
   const last = (await Promise.all(strangers)).at(-1) as Reply
   assert.equal((JSON.parse(last.body) as { code: string }).code, 'rate_limit_exceeded')
+  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
+})
+
+test('identify - tells the operation and the key, and counts nothing', async () => {
+  const store = open()
+  const identify = (method: string, path: string, authorization?: string) =>
+    store.identify({ method, path, query: '', headers: { authorization } })
+  assert.deepEqual(identify('GET', '/v1/pets', 'bearer demo'), {
+    operation: 'listPets',
+    key: { id: 'demo', plan: 'free', policy: { perMinute: 60, perDay: 1_000 } },
+  })
+  assert.deepEqual(identify('GET', '/v1/pets/1', 'Bearer wrong'), {
+    operation: 'getPet',
+    key: undefined,
+  })
+  assert.deepEqual(identify('PUT', '/v1/pets'), { operation: undefined, key: undefined })
+  assert.deepEqual(identify('GET', '/'), { operation: undefined, key: undefined })
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
 })
 

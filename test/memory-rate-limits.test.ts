@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { memoryRateLimits } from '../src/memory-rate-limits.js'
 import { PLANS } from '../src/plans.js'
 import type { RateLimitStore } from '../src/ports.js'
-import { type Decision, decide, type Usage } from '../src/rate-limit.js'
+import { CLOCK_SKEW, type Decision, decide, type Usage } from '../src/rate-limit.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
 const MINUTE = 60_000
@@ -59,11 +59,23 @@ test('table - a new UTC day drops what is stale and remembers bans', () => {
   table.consume('addr:192.0.2.1', PLANS.anonymous, T0)
   consume(table, 'banned', T0, 91)
   assert.deepEqual(partitions(table), ['quiet', 'addr:192.0.2.1', 'banned'])
-  table.consume('new', FREE, T0 + DAY)
+  table.consume('new', FREE, T0 + DAY + CLOCK_SKEW)
   assert.deepEqual(partitions(table), ['banned', 'new'])
   assert.equal(consume(table, 'banned', T0 + DAY, 91).retryAfter, 600, 'its second ban is longer')
-  table.consume('new', FREE, T0 + 3 * DAY)
+  table.consume('new', FREE, T0 + 3 * DAY + CLOCK_SKEW)
   assert.deepEqual(partitions(table), ['new'])
+})
+
+test('table - a clock that steps back over midnight grants no second budget for the day', () => {
+  const table = memoryRateLimits()
+  const policy = { perMinute: 5, perDay: 5 }
+  const midnight = T0 + DAY
+  const ask = (partition: string, now: number) => table.consume(partition, policy, now) as Decision
+  for (let n = 0; n < 5; n++) ask('a', midnight - 60 * MINUTE)
+  assert.equal(ask('b', midnight).code, undefined)
+  assert.equal(ask('a', midnight - 1).code, 'rate_limit_exceeded')
+  assert.equal(ask('b', midnight + CLOCK_SKEW - 1).code, undefined)
+  assert.equal(ask('a', midnight - 1).code, 'rate_limit_exceeded')
 })
 
 test('table - addresses have room again after a new day, a reset and a restore', () => {
@@ -78,7 +90,7 @@ test('table - addresses have room again after a new day, a reset and a restore',
   const restored = crowded()
   restored.restore([])
   for (const [table, now] of [
-    [nextDay, T0 + DAY],
+    [nextDay, T0 + DAY + CLOCK_SKEW],
     [reset, T0],
     [restored, T0],
   ] as const) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
-import { createStore, OptionError, type StoreOptions } from '../src/index.js'
+import { createStore, OptionError, type StoreOptions, SUNSET } from '../src/index.js'
 
 const STORAGE = 'an object with the methods insert, find, list, dump, restore'
 const LIMITS = 'an object with the methods consume, inspect, reset, dump, restore'
@@ -28,6 +28,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['sunset', Number.NaN, INSTANT, 'NaN'],
   ['sunset', '2030-12-05', INSTANT, "'2030-12-05'"],
   ['deprecatedAt', 9e15, INSTANT, '9000000000000000'],
+  ['rateLimitTimeoutMs', 0, 'an integer of at least 1', '0'],
   ['pagination', 1, 'true or false', '1'],
   ['cors', '*', 'true or false', "'*'"],
   ['standardHeaders', 'draft-7', "one of 'draft-10', null", "'draft-7'"],
@@ -84,7 +85,7 @@ test('options - a plan that is not right is named with its field', () => {
 
 test('options - a key that is not right is named by its id, never by itself', () => {
   const names = "one of 'free', 'pro', 'business', 'enterprise'"
-  const id = "a non-empty string that does not begin with 'addr:'"
+  const id = "a non-empty, well-formed string that does not begin with 'addr:'"
   for (const [record, message] of [
     [{ id: '', plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got ''`],
     [{ id: 'addr:x', plan: 'free' }, `Expected \`apiKeys['addr:x'].id\` to be ${id}, got 'addr:x'`],
@@ -111,6 +112,32 @@ test('options - a key that is not right is named by its id, never by itself', ()
 function open(options: Readonly<Record<string, unknown>>) {
   return createStore({ storage: memoryStorage(), apiKeys: {}, ...options } as StoreOptions)
 }
+
+test('options - a key id with a lone surrogate is refused, one with a pair is not', () => {
+  const withId = (id: string) => open({ apiKeys: { secret: { id, plan: 'free' } } })
+  assert.throws(() => withId('a\ud800'), /well-formed/)
+  withId('a\u{1f415}\n')
+})
+
+test('options - an API key and a key id can be used once', () => {
+  const record = { id: 'a', plan: 'free' } as const
+  const apiKeys = { first: record, second: record }
+  assert.throws(() => open({ apiKeys }), { message: "Duplicate API key id 'a'" })
+  const store = open({ apiKeys: { first: record } })
+  const again = () => store.apiKeys.add('first', { id: 'b', plan: 'free' })
+  assert.throws(again, { message: 'Duplicate API key' })
+  assert.throws(() => store.apiKeys.add('second', record), /Duplicate API key id 'a'/)
+  assert.equal(store.apiKeys.find('second'), undefined)
+})
+
+test('options - deprecatedAt cannot be after sunset', () => {
+  open({ deprecatedAt: SUNSET })
+  open({ deprecatedAt: SUNSET + 1, sunset: null })
+  assert.throws(() => open({ deprecatedAt: SUNSET + 1 }), {
+    name: 'OptionError',
+    message: 'Expected `deprecatedAt` to be at or before `sunset` (RFC 9745 §4)',
+  })
+})
 
 test('options - a key in the place of a record is not told', () => {
   const swapped = { apiKeys: { ci: 'sk-live-secret' as never } }

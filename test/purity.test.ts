@@ -16,9 +16,9 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   process: /\bprocess\s*[.[?]|\bglobalThis\b|\bBuffer\b|\brequire\s*\(/,
   evaluation: /\beval\s*\(|\bnew Function\b/,
 }
-const PACKAGES = ['zod', 'lossless-json']
+const PACKAGES = ['zod', 'mitt', 'lossless-json']
 
-test('purity - the core names nothing of its surroundings, and one clock', async () => {
+test('purity - the core names nothing of its surroundings but one clock and one timer', async () => {
   const found: string[] = []
   for (const { file, code } of await sources()) {
     for (const [what, pattern] of Object.entries(FORBIDDEN)) {
@@ -27,11 +27,17 @@ test('purity - the core names nothing of its surroundings, and one clock', async
       }
     }
   }
-  assert.deepEqual(found, ['store.ts: the time of day: Date.now'])
+  assert.deepEqual(found.toSorted(), [
+    'store.ts: the time of day: Date.now',
+    'store.ts: timers: setTimeout',
+    'store.ts: timers: setTimeout',
+  ])
 })
 
-test('purity - the core imports itself and two packages', async () => {
-  for (const { file, code } of await sources()) {
+test('purity - the core imports itself and three packages', async () => {
+  const files = await sources()
+  assert.ok(files.length > 15)
+  for (const { file, code } of files) {
     const specifiers = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"`]([^'"`]+)['"`]/g)
     for (const [, specifier = ''] of specifiers) {
       const { href } = new URL(specifier, new URL(file, SOURCES))
@@ -41,15 +47,40 @@ test('purity - the core imports itself and two packages', async () => {
   }
 })
 
+test('purity - no file imports, not even a type, from one that imports it', async () => {
+  const imports = new Map<string, string[]>()
+  for (const folder of ['src/', 'adapters/openapi/', 'adapters/http/']) {
+    const root = new URL(`../../${folder}`, import.meta.url)
+    for (const { file, code } of await sources(root)) {
+      const from = new URL(file, root)
+      const specifiers = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)
+      imports.set(
+        from.href,
+        [...specifiers].map(([, to = '']) => new URL(to, from).href.replace(/\.js$/, '.ts')),
+      )
+    }
+  }
+  const circles: string[] = []
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      circles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
+      return
+    }
+    for (const next of imports.get(file) ?? []) walk(next, [...path, file])
+    imports.delete(file)
+  }
+  for (const file of [...imports.keys()]) walk(file, [])
+  assert.deepEqual(circles, [])
+})
+
 test('purity - a process that only lists pets has read no parser and no server', async () => {
   const { urls, builtins } = await loadedBy(`
     const { createStore } = await import('${new URL('src/index.js', BUILT)}')
     const { memoryStorage } = await import('${new URL('adapters/memory.js', BUILT)}')
     await createStore({ storage: memoryStorage(), apiKeys: {} }).listPets()
   `)
-  const packages = urls.filter(url => url.includes('/node_modules/'))
   assert.ok(urls.some(url => url.endsWith('/src/store.js')))
-  assert.deepEqual(packages, [])
+  assert.deepEqual(packagesIn(urls), ['mitt'])
   for (const name of ['http', '_http_server', 'https']) assert.ok(!builtins.includes(name), name)
 })
 
@@ -62,18 +93,21 @@ test('purity - a process that creates pets has read the parsers, and still no ad
     const headers = { authorization: 'Bearer k' }
     await store.handle({ method: 'POST', path: '/v1/pets', query: '', headers, body })
   `)
-  const packages = urls.map(url => /\/node_modules\/([^/]+)\//.exec(url)?.[1]).filter(Boolean)
-  assert.deepEqual([...new Set(packages)].toSorted(), ['lossless-json', 'zod'])
+  assert.deepEqual(packagesIn(urls), ['lossless-json', 'mitt', 'zod'])
   assert.ok(!builtins.includes('http'))
 })
 
-/** Every file of the core, without its comments. */
-async function sources(): Promise<{ file: string; code: string }[]> {
-  const files = (await readdir(SOURCES, { recursive: true })).filter(name => name.endsWith('.ts'))
-  assert.ok(files.length > 15)
+function packagesIn(urls: readonly string[]): string[] {
+  const names = urls.flatMap(url => /\/node_modules\/([^/]+)\//.exec(url)?.[1] ?? [])
+  return [...new Set(names)].toSorted()
+}
+
+/** Every file of a folder, without its comments. */
+async function sources(root = SOURCES): Promise<{ file: string; code: string }[]> {
+  const files = (await readdir(root, { recursive: true })).filter(name => name.endsWith('.ts'))
   return Promise.all(
     files.map(async file => {
-      const text = await readFile(new URL(file, SOURCES), 'utf8')
+      const text = await readFile(new URL(file, root), 'utf8')
       return { file, code: text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '') }
     }),
   )

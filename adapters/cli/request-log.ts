@@ -28,7 +28,7 @@ export function withRequestLog(
     const ms = Math.round((performance.now() - start) * 100) / 100
     const { method, path } = request
     const { status, about } = response
-    const plan = about.key?.plan ?? null
+    const plan = about?.key?.plan ?? null
     write(
       format === 'json'
         ? JSON.stringify({

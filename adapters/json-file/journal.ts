@@ -112,7 +112,7 @@ export async function replayJournal(disk: Disk, path: string, index: PetIndex): 
 
   function replay(pet: Pet, number: number): void {
     if (pet.id === index.nextId) {
-      index.add(pet.id, pet)
+      index.insert(pet, pet.id)
       return
     }
     const known = index.find(pet.id)

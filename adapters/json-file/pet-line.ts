@@ -1,4 +1,6 @@
-import type { Int64, Pet } from '../../src/model.js'
+import { readInt64 } from '../../src/int64.js'
+import type { Pet } from '../../src/model.js'
+import { toPet } from '../../src/pet.js'
 import { PET_STATUSES } from '../../src/specification.js'
 
 /**
@@ -11,10 +13,9 @@ export function parsePetLine(line: string): Pet | undefined {
   if (!head || !tail) return undefined
   const id = Number(head[1])
   const name = parseString(line.slice(head[0].length - 1, tail.index + 1))
-  const categoryId = parseInt64(tail[1] as string)
+  const categoryId = readInt64(tail[1] as string)
   if (!Number.isSafeInteger(id) || name === undefined || categoryId === undefined) return undefined
-  const status = tail[2] as Pet['status']
-  return status === undefined ? { id, name, categoryId } : { id, name, categoryId, status }
+  return toPet(id, { name, categoryId, status: tail[2] as Pet['status'] })
 }
 
 const HEAD = /^\{"id":([1-9]\d*),"name":"/
@@ -29,11 +30,4 @@ function parseString(text: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function parseInt64(digits: string): Int64 | undefined {
-  const near = Number(digits)
-  if (Number.isSafeInteger(near)) return near
-  const exact = digits.length > 20 ? undefined : BigInt(digits)
-  return exact !== undefined && BigInt.asIntN(64, exact) === exact ? exact : undefined
 }

@@ -73,7 +73,7 @@ export function createStorage(
       for (const { reject } of batch) reject(error)
       return
     }
-    for (const { pet, resolve } of batch) resolve(index.add(index.nextId, pet))
+    for (const { pet, resolve } of batch) resolve(index.insert(pet))
     callOff()
     if (files.outgrown) foldInBackground()
     else callOff = whenIdle(foldInBackground)

@@ -6,9 +6,30 @@ import {
   PET_STATUSES,
   SUNSET,
 } from '../../src/specification.js'
-import type { OpenApiDocument, OpenApiOptions } from './index.js'
 import { responseComponents, responsesOf } from './responses.js'
 import { jsonSchemas, schemaRef } from './schemas.js'
+
+export interface OpenApiOptions {
+  /**
+   * What the specification writes `{base_url}`.
+   * @default an address that leads nowhere: the specification gives none
+   */
+  readonly baseUrl?: string | undefined
+  /** What it writes `{staging_base_url}`. @default as above */
+  readonly stagingBaseUrl?: string | undefined
+  /** Also describe what the store option of that name adds. @default false */
+  readonly pagination?: boolean | undefined
+}
+
+/** An OpenAPI 3.1 description, as plain data that JSON can hold. */
+export interface OpenApiDocument {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string }
+  readonly servers: readonly object[]
+  readonly paths: Readonly<Record<string, object>>
+  readonly components: Readonly<Record<string, object>>
+  readonly [field: string]: unknown
+}
 
 /** Puts the description together; its responses and its schemas have files of their own. */
 export function describeApi(options: OpenApiOptions): OpenApiDocument {

@@ -1,1 +1,2 @@
-export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from './openapi.js'
+export type { OpenApiDocument, OpenApiOptions } from './document.js'
+export { openApiDocument } from './openapi.js'

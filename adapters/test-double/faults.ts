@@ -7,7 +7,7 @@ import {
   type Rule,
   readOptions,
 } from '../../src/options.js'
-import type { Operation } from '../../src/specification.js'
+import { OPERATIONS, type Operation } from '../../src/specification.js'
 import type { Look } from './exchange.js'
 
 /** Something that goes wrong on purpose, for the first requests that it fits. */
@@ -68,8 +68,6 @@ export interface Faults {
     readonly fault?: Exclude<Fault, { kind: 'delay' }>
   }
 }
-
-const OPERATIONS: readonly Operation[] = ['listPets', 'createPet', 'getPet']
 
 /** @param begin armed from the beginning, such as those of a snapshot */
 export function createFaults(

@@ -1,7 +1,6 @@
 import type { ApiResponse } from '../../src/api.js'
-import { type ApiKey, bearerToken } from '../../src/api-keys.js'
+import type { ApiKey } from '../../src/api-keys.js'
 import type { RateLimitStore } from '../../src/ports.js'
-import { createRouter } from '../../src/route.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import type { ConnectedRequest } from '../http/index.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
@@ -51,7 +50,6 @@ export function createState(options: StateOptions, begin: Beginning): State {
   const keys = Object.values(options.apiKeys).map(record => ({ ...record }))
   const faults = createFaults(() => keys.map(({ id }) => id), begin.faults)
   const journal = createJournal(capacity, clock.now, options.pagination, begin.journal)
-  const routeOf = createRouter(options.basePath)
 
   return {
     store,
@@ -59,11 +57,8 @@ export function createState(options: StateOptions, begin: Beginning): State {
     faults,
     journal,
     handle(request) {
-      const token = bearerToken(request.headers['authorization'])
-      const look = {
-        operation: routeOf(request.method, request.path)?.operation,
-        key: token === undefined ? undefined : store.apiKeys.find(token)?.id,
-      }
+      const { operation, key } = store.identify(request)
+      const look = { operation, key: key?.id }
       return journal.record(request, look, note =>
         strike(store, request, { look, faults, clock, note }),
       )

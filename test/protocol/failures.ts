@@ -29,7 +29,7 @@ export const failureChecks: readonly Check[] = [
   },
   {
     id: 'errors.body',
-    behaviour: 'code, message and status; the text of an unknown error stays inside',
+    behaviour: 'code, message and status; the details of unknown errors are not exposed',
     options: () => ({
       // A storage that breaks its contract: what the core trips over is nobody's business.
       storage: {
@@ -39,7 +39,7 @@ export const failureChecks: readonly Check[] = [
       } as unknown as PetStorage,
     }),
     async run({ send }) {
-      const message = 'The service failed; the fault is not in the request.'
+      const message = 'The service failed; the request is not to blame.'
       const reply = await send(post(REX))
       const body = JSON.stringify({ code: 'internal_error', message, status: 500 })
       assert.deepEqual(reply, { status: 500, headers: demoHeaders(999, body.length), body })
@@ -50,7 +50,7 @@ export const failureChecks: readonly Check[] = [
     behaviour: '503, nothing visible, and the next request may succeed',
     options: () => ({ storage: failingOnce('insert', 'find', 'list') }),
     async run({ send }) {
-      const message = 'The storage cannot answer now; try again later.'
+      const message = 'The storage is temporarily unavailable; try again later.'
       const unavailable = (reply: Reply) => assertError(reply, 503, 'storage_unavailable', message)
       unavailable(await send(post(REX)))
       unavailable(await send({ path: '/v1/pets' }))
