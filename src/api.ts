@@ -17,6 +17,8 @@ export interface ApiRequest {
   readonly body?: Uint8Array | string | undefined
   /** The caller's address. Requests without a valid key are counted by it. */
   readonly client?: string | undefined
+  /** The connection it arrived on, as `ApiHandler.connect` returned it. */
+  readonly connection?: Connection | undefined
   /** Why a door could not read the request. It is counted like any other, then gets this error. */
   readonly refusal?: ApiError | undefined
 }
@@ -28,6 +30,17 @@ export interface ApiResponse {
   readonly body: string
   /** For logs and journals, never sent. */
   readonly about?: Identity | undefined
+  /**
+   * Delivers the answer instead of the Node door, which passes its `ServerResponse` and does not
+   * wait for the outcome when it closes. A test double loses answers this way.
+   */
+  readonly deliver?: ((response: unknown) => void) | undefined
+}
+
+/** A connection in the eyes of the handler that follows it. */
+export interface Connection {
+  /** Called once the client has ended the connection; may be called again. */
+  end(): void
 }
 
 /** Which operation a request is for, and whose key it carries. */
@@ -44,4 +57,6 @@ export interface ApiHandler {
   readonly maxBodyBytes: number
   /** The path that every base address ends with, such as `/v1`. */
   readonly basePath: string
+  /** For handlers that follow connections: a door calls it when one opens. */
+  connect?(): Connection
 }

@@ -136,7 +136,7 @@ test('close - does not wait for ever for a client that does not read its answer'
 test('keepAliveTimeout - ends a connection that nobody asks on, and none that is in use', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { handler, release, arrived } = heldHandler(open())
-  const silence = { status: 200, headers: {}, body: '', about: {}, lostBy: 'hang' }
+  const silence = { status: 200, headers: {}, body: '', deliver() {} }
   const hanging: ApiHandler = {
     ...handler,
     handle: request => (request.path === '/hang' ? silence : handler.handle(request)),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../adapters/http/index.js'
@@ -172,6 +173,61 @@ function open(options: Partial<StoreOptions> = {}) {
     ...options,
   })
 }
+
+test('http.deliver - an answer is delivered its own way, and close does not wait for it', async () => {
+  const handler = open()
+  const silent: ApiHandler = {
+    ...handler,
+    async handle(request) {
+      const answer = await handler.handle(request)
+      if (request.path.endsWith('/1')) return { ...answer, deliver() {} }
+      const deliver = (response: unknown) => void (response as ServerResponse).end('by hand')
+      return { ...answer, deliver }
+    },
+  }
+  const server = await listen(silent, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET)
+  await client.until('by hand')
+  client.write(GET.replace('/pets', '/pets/1') + GET)
+  await new Promise(setImmediate)
+  await server.close()
+  assert.deepEqual(statusesIn(await client.ended()), [200])
+})
+
+test('http.connect - requests name their connection, and its end is reported once it comes', async () => {
+  const handler = open()
+  const ended: number[] = []
+  const seen: unknown[] = []
+  let opened = 0
+  await using server = await listen(
+    {
+      ...handler,
+      connect() {
+        const n = ++opened
+        return { n, end: () => void ended.push(n) }
+      },
+      handle(request) {
+        seen.push((request.connection as unknown as { n: number }).n)
+        return handler.handle(request)
+      },
+    },
+    { port: 0 },
+  )
+  const first = await openSocket(server.port)
+  first.write(GET)
+  await first.until('[]')
+  const second = await openSocket(server.port)
+  second.write(GET + GET)
+  await second.until(/\[\].*\[\]/s)
+  assert.deepEqual(ended, [])
+  second.socket.end()
+  await second.ended()
+  first.write(GET)
+  await first.until(/\[\].*\[\]/s)
+  assert.deepEqual([seen, new Set(ended)], [[1, 2, 2, 1], new Set([2])])
+  first.socket.destroy()
+})
 
 test('http - a handler that breaks its contract costs a connection, not the process', async () => {
   const store = open()

@@ -41,7 +41,7 @@ test('openApiDocument - an answer that is not described is a violation', async (
     maxBodyBytes: 0,
     async handle({ path }) {
       const headers = { 'X-RateLimit-Limit': 'sixty', 'X-RateLimit-Remaining': '1' }
-      return { status: path === '/v1/pets' ? 200 : 418, headers, body: '[{}]', about: {} }
+      return { status: path === '/v1/pets' ? 200 : 418, headers, body: '[{}]' }
     },
   })
   await handle(request('GET', '/v1/pets'))

@@ -1,19 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ApiResponse } from '../../src/api.js'
-import { type ConnectionSpan, endSpan, openSpan } from './connection-span.js'
+import type { ApiResponse, Connection as Identity } from '../../src/api.js'
 import { subscriber } from './subscriber.js'
 import { writeLastAnswer } from './write-answer.js'
 
 /** The answers on their way out through one socket, in the order they leave it. */
 export interface Connection {
-  readonly span: ConnectionSpan
+  /** What the handler knows it by. */
+  readonly identity: Identity | undefined
   /** Who is at the other end. */
   readonly client: string | undefined
   /** A request came, and this will be its answer. */
   add(response: ServerResponse): void
-  /** What came last is never answered, nor is anything behind it. */
-  hang(): void
+  /** Somebody else delivers the last answer: nothing here waits for it, or for those behind it. */
+  handOver(): void
   /** Whether no answer is waited for that is still to come. */
   isIdle(): boolean
   /** Whether it waits, after an answer, for the next request. */
@@ -29,19 +29,20 @@ export interface Connection {
   end(answer: () => Promise<ApiResponse | undefined>): void
 }
 
-export function createConnection(socket: Socket): Connection {
+export function createConnection(socket: Socket, identity: Identity | undefined): Connection {
   // As answers leave in order, these two tell of all that are pending.
   let last: ServerResponse | undefined
   let secondLast: ServerResponse | undefined
   let asked = false
   let ending = false
-  let hanging = false
-  const span = openSpan()
-  socket.once('end', () => endSpan(span))
-  socket.once('close', () => endSpan(span))
+  let handedOver = false
+  if (identity) {
+    socket.once('end', () => identity.end())
+    socket.once('close', () => identity.end())
+  }
 
   const connection: Connection = {
-    span,
+    identity,
     client: subscriber(socket.remoteAddress),
     add(response) {
       asked = true
@@ -49,10 +50,10 @@ export function createConnection(socket: Socket): Connection {
       last = response
       response.on('close', forget)
     },
-    hang() {
-      hanging = true
+    handOver() {
+      handedOver = true
     },
-    isIdle: () => hanging || !isPending(last),
+    isIdle: () => handedOver || !isPending(last),
     isKeptAlive: () => asked && !isPending(last),
     isLast: response => response === last,
     closeWhenIdle() {

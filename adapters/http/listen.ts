@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server, type Socket } from 'node:net'
-import type { ApiHandler, ApiRequest } from '../../src/api.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { type Awaitable, isPromise } from '../../src/awaitable.js'
 import { isCount, isSize, isText, type Rules, readOptions } from '../../src/options.js'
 import { type Connection, createConnection } from './connection.js'
 import { endIdleConnections } from './idle.js'
 import { readRequest } from './read-request.js'
 import { refusalOf } from './refusals.js'
-import { type LosableAnswer, writeAnswer } from './write-answer.js'
+import { writeAnswer } from './write-answer.js'
 
 export interface ListenOptions {
   /** 0 picks a free one. @default 4280 */
@@ -70,7 +70,7 @@ export async function listen(
   // Node would close on a client that has sent all and says so, and not send what it waits for.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
-    connections.set(socket, createConnection(socket))
+    connections.set(socket, createConnection(socket, handler.connect?.()))
     // What Node would do to a socket between two requests is done below, for all of them.
     socket.setTimeout = () => socket
     socket.on('close', () => connections.delete(socket))
@@ -129,10 +129,11 @@ export async function listen(
       : send(answer, response, connection)
   }
 
-  function send(answer: LosableAnswer, response: ServerResponse, connection: Connection): void {
-    if (answer.lostBy === 'hang') {
-      connection.hang()
-      if (closing) response.req.socket.destroy()
+  function send(answer: ApiResponse, response: ServerResponse, connection: Connection): void {
+    if (answer.deliver) {
+      connection.handOver()
+      answer.deliver(response)
+      if (closing) response.req.socket.destroySoon()
       return
     }
     writeAnswer(response, answer, closing !== undefined && connection.isLast(response))

@@ -3,7 +3,6 @@ import type { ApiRequest } from '../../src/api.js'
 import type { Awaitable } from '../../src/awaitable.js'
 import { invalidRequest } from '../../src/errors.js'
 import type { Connection } from './connection.js'
-import type { ConnectedRequest } from './connection-span.js'
 import { subscriber } from './subscriber.js'
 
 /**
@@ -16,7 +15,7 @@ export function readRequest(
   connection: Connection,
   maxBodyBytes: number,
   proxyHops: number,
-): Awaitable<ConnectedRequest> {
+): Awaitable<ApiRequest> {
   const { headers } = message
   const announced = headers['content-length']
   const bodyless = announced === undefined && headers['transfer-encoding'] === undefined
@@ -32,7 +31,7 @@ function withBody(
   connection: Connection,
   proxyHops: number,
   limit: number,
-): Promise<ConnectedRequest> {
+): Promise<ApiRequest> {
   return new Promise((resolve, reject) => {
     readAtMost(message, limit, body => resolve(toRequest(message, connection, proxyHops, body)))
     message.on('error', reject)
@@ -44,7 +43,7 @@ function toRequest(
   connection: Connection,
   proxyHops: number,
   body: Uint8Array | undefined,
-): ConnectedRequest {
+): ApiRequest {
   const { method = '', url = '' } = message
   const target = url.startsWith('/') ? url : withoutAuthority(url)
   const queryAt = target.indexOf('?')
@@ -56,7 +55,7 @@ function toRequest(
     body,
     client: clientOf(message, connection, proxyHops),
     refusal: hasOneHost(message) ? undefined : invalidRequest('Send the Host header, once.'),
-    connection: connection.span,
+    connection: connection.identity,
   }
 }
 

@@ -2,39 +2,16 @@ import { type OutgoingHttpHeaders, type ServerResponse, STATUS_CODES } from 'nod
 import type { Socket } from 'node:net'
 import type { ApiResponse } from '../../src/api.js'
 
-/** How a network can lose an answer: a TCP reset, silence, or half of the body and then the end. */
-export type LostBy = 'reset' | 'hang' | 'truncate'
-
-/** An answer that a handler may want to be lost on its way, to show what a client makes of it. */
-export interface LosableAnswer extends ApiResponse {
-  readonly lostBy?: LostBy | undefined
-}
-
 /** Writes what the answer says and nothing more: no header of Node's own but `Keep-Alive`. */
-export function writeAnswer(response: ServerResponse, answer: LosableAnswer, last: boolean): void {
-  const { status, headers, body, lostBy } = answer
-  if (lostBy === 'reset') {
-    response.req.socket.resetAndDestroy()
-    return
-  }
+export function writeAnswer(response: ServerResponse, answer: ApiResponse, last: boolean): void {
+  const { status, headers, body } = answer
   response.sendDate = false
   response.writeHead(
     status,
     last ? { ...headers, Connection: 'close' } : (headers as OutgoingHttpHeaders),
   )
-  if (lostBy === 'truncate') {
-    response.write(firstHalf(body))
-    response.socket?.destroySoon()
-    return
-  }
   // As many bytes as characters: Node copies those without looking at each.
   response.end(body, headers['Content-Length'] === String(body.length) ? 'latin1' : 'utf8')
-}
-
-/** Half of the bytes, for an answer that announces all of them. */
-export function firstHalf(body: string): Uint8Array {
-  const bytes = Buffer.from(body)
-  return bytes.subarray(0, bytes.length >> 1)
 }
 
 /** For how long what still arrives is read and dropped, in ms. */

@@ -1,19 +1,20 @@
-import type { ConnectionSpan } from '../http/index.js'
+import type { Connection } from '../../src/api.js'
+import type { ConnectionSpan } from './connections.js'
 import type { Exchange } from './exchange.js'
 
 /** Tells of each request what its sender can have known. */
 export interface Arrivals {
   arrive(
     caller: string,
-    connection: ConnectionSpan | undefined,
+    connection: Connection | undefined,
   ): Pick<Exchange, 'connection' | 'sequential'>
   /** Its answer is on the way. */
-  leave(caller: string, connection: ConnectionSpan | undefined): void
+  leave(caller: string, connection: Connection | undefined): void
 }
 
 export function createArrivals(): Arrivals {
-  const callers = new Map<string, { underWay: number; last?: ConnectionSpan | undefined }>()
-  const numbers = new WeakMap<ConnectionSpan, number>()
+  const callers = new Map<string, { underWay: number; last?: Connection | undefined }>()
+  const numbers = new WeakMap<Connection, number>()
   let connections = 0
 
   return {
@@ -32,7 +33,7 @@ export function createArrivals(): Arrivals {
     },
   }
 
-  function numberOf(connection: ConnectionSpan | undefined): number | null {
+  function numberOf(connection: Connection | undefined): number | null {
     if (!connection) return null
     const number = numbers.get(connection) ?? ++connections
     numbers.set(connection, number)
@@ -40,11 +41,10 @@ export function createArrivals(): Arrivals {
   }
 }
 
-/** Whether who opened this connection can have read the last answer on that one. */
-function isAfter(
-  connection: ConnectionSpan | undefined,
-  last: ConnectionSpan | undefined,
-): boolean {
+/** Whether the client that opened this connection can have read the last answer on that one. */
+function isAfter(connection: Connection | undefined, last: Connection | undefined): boolean {
   if (connection === last || !connection || !last) return true
-  return last.ended !== undefined && last.ended < connection.opened
+  // A double's `connect` opens nothing else.
+  const [{ opened }, { ended }] = [connection, last] as [ConnectionSpan, ConnectionSpan]
+  return ended !== undefined && ended < opened
 }

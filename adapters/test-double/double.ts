@@ -1,10 +1,11 @@
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
+import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import type { NewPet, Pet } from '../../src/model.js'
 import { OptionError } from '../../src/options.js'
 import type { Pets } from '../../src/pets.js'
 import { type HttpServer, type ListenOptions, listen } from '../http/index.js'
 import type { VirtualClock } from './clock.js'
+import { createConnections } from './connections.js'
 import type { Exchange } from './exchange.js'
 import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
@@ -18,6 +19,7 @@ import { type Report, reportOn } from './verdict/report.js'
 /** A store whose time, state and failures a test commands, and that tells what its client did. */
 export interface TestDouble extends ApiHandler, AsyncDisposable {
   readonly baseUrl: string
+  connect(): Connection
   /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
   readonly fetch: typeof fetch
   /** Serves it on a socket as well. @default port 0, which picks a free one */
@@ -57,7 +59,8 @@ export function createDouble(
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   let state = createState(stateOptions, begin)
-  const inProcess = createFetch(handle, baseUrl)
+  const connect = createConnections()
+  const inProcess = createFetch(handle, connect, baseUrl)
   let closed = false
 
   const double: TestDouble = {
@@ -65,6 +68,7 @@ export function createDouble(
     basePath: stateOptions.basePath,
     maxBodyBytes: state.store.maxBodyBytes,
     handle,
+    connect,
     fetch: inProcess.fetch,
     clock: {
       now: () => state.clock.now(),
@@ -127,6 +131,7 @@ export function createDouble(
       {
         basePath: handler.basePath,
         maxBodyBytes: handler.maxBodyBytes,
+        connect,
         handle(request) {
           const answer = handler.handle(request)
           if (closing) state.clock.release()

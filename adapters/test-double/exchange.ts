@@ -1,7 +1,6 @@
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/specification.js'
-import type { ConnectedRequest } from '../http/index.js'
 import { digestOf } from './digest.js'
 import type { FaultKind } from './faults.js'
 import { knownQuery, unknownNames } from './unknown-names.js'
@@ -52,7 +51,7 @@ export interface Look {
 
 /** What is known of an exchange before it is answered. */
 export function requestOf(
-  request: ConnectedRequest,
+  request: ApiRequest,
   { operation, key }: Look,
   pagination: boolean,
 ): Omit<Exchange, 'n' | 'at' | 'connection' | 'sequential'> {

@@ -1,7 +1,7 @@
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import { toResponse } from '../fetch.js'
-import { type ConnectedRequest, endSpan, openSpan } from '../http/connection-span.js'
-import { firstHalf, type LosableAnswer } from '../http/write-answer.js'
+import type { ConnectionSpan } from './connections.js'
+import { firstHalf, type LosableAnswer } from './lost-answer.js'
 
 export interface DoubleFetch {
   /** Stands in for the global `fetch`, below one base URL and without a socket. */
@@ -12,7 +12,8 @@ export interface DoubleFetch {
 
 /** Does what undici's `fetch` does with these answers on a socket. */
 export function createFetch(
-  handle: (request: ConnectedRequest) => Promise<ApiResponse>,
+  handle: (request: ApiRequest) => Promise<ApiResponse>,
+  connect: () => ConnectionSpan,
   baseUrl: string,
 ): DoubleFetch {
   const { origin } = new URL(baseUrl)
@@ -20,7 +21,7 @@ export function createFetch(
 
   return {
     async fetch(input, init) {
-      const connection = openSpan()
+      const connection = connect()
       const request = requestOf(input, init, baseUrl)
       const url = new URL(request.url)
       if (url.origin !== origin) {
@@ -37,7 +38,7 @@ export function createFetch(
         body,
         connection,
       })
-      const answer = await abortable(signal, arrived(exchange)).finally(() => endSpan(connection))
+      const answer = await abortable(signal, arrived(exchange)).finally(connection.end)
       const response = answer.lostBy === 'truncate' ? truncated(answer) : toResponse(answer)
       url.hash = ''
       return Object.defineProperty(response, 'url', { value: url.href })

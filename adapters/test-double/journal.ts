@@ -1,6 +1,5 @@
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import type { Clock } from '../../src/ports.js'
-import type { ConnectedRequest } from '../http/index.js'
 import { createArrivals } from './arrivals.js'
 import { answerOf, type Exchange, type Look, requestOf } from './exchange.js'
 import type { FaultKind } from './faults.js'
@@ -19,7 +18,7 @@ export interface JournalState {
 export interface Journal {
   /** Notes the request, has it answered, notes the answer. */
   record(
-    request: ConnectedRequest,
+    request: ApiRequest,
     look: Look,
     answer: (note: (fault: FaultKind) => void) => Promise<ApiResponse>,
   ): Promise<ApiResponse>

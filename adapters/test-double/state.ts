@@ -1,8 +1,7 @@
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import type { RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
-import type { ConnectedRequest } from '../http/index.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { type ClockState, createClock, type WaitingClock } from './clock.js'
 import { digestOfValue } from './digest.js'
@@ -32,7 +31,7 @@ export interface State {
   readonly clock: WaitingClock
   readonly faults: Faults
   readonly journal: Journal
-  handle(request: ConnectedRequest): Promise<ApiResponse>
+  handle(request: ApiRequest): Promise<ApiResponse>
   /** Makes a key valid. @throws OptionError */
   addKey(key: string, record: ApiKey): void
   dump(): Promise<Snapshot>

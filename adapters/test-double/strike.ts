@@ -1,16 +1,16 @@
-import type { ApiHandler, ApiRequest } from '../../src/api.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { ApiError, type ErrorCode } from '../../src/errors.js'
-import type { LosableAnswer } from '../http/index.js'
 import type { WaitingClock } from './clock.js'
 import type { Look } from './exchange.js'
 import type { Fault, FaultKind, Faults } from './faults.js'
+import { lost } from './lost-answer.js'
 
 /** Has a request answered by the store, with what is armed for it. */
 export async function strike(
   store: ApiHandler,
   request: ApiRequest,
   { look, faults, clock, note }: Circumstances,
-): Promise<LosableAnswer> {
+): Promise<ApiResponse> {
   const { delay, fault } = faults.strike(look)
   if (delay !== undefined) {
     note('delay')
@@ -18,13 +18,13 @@ export async function strike(
   }
   if (!fault) return store.handle(request)
   note(fault.kind)
-  if (fault.kind === 'hang') return { status: 0, headers: {}, body: '', about: {}, lostBy: 'hang' }
+  if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
   if (fault.kind === 'status') {
     return store.handle({ ...request, refusal: errorOf(fault, clock.now()) })
   }
   const answer = await store.handle(request)
   if (fault.kind === 'malformed') return halved(answer)
-  return { ...answer, lostBy: fault.kind }
+  return lost(answer, fault.kind)
 }
 
 interface Circumstances {
@@ -57,7 +57,7 @@ function retryAfterText(retryAfter: number | { readonly date: number }, now: num
 }
 
 /** A complete message whose body stops in the middle, so that it is no JSON. */
-function halved(answer: LosableAnswer): LosableAnswer {
+function halved(answer: ApiResponse): ApiResponse {
   const body = answer.body.slice(0, answer.body.length >> 1)
   const headers = { ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)) }
   return body === '' ? answer : { ...answer, headers, body }

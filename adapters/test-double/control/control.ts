@@ -20,6 +20,7 @@ export function withControl(double: TestDouble, options: TestDoubleOptions): Api
   return {
     basePath: double.basePath,
     maxBodyBytes,
+    connect: () => double.connect(),
     async handle(request) {
       const [, worldId, control] = PLACE.exec(request.path) ?? []
       const place = worldId === undefined ? double : worlds.find(worldId)
