@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { ApiHandler, ApiRequest, ApiResponse } from '../src/api.js'
-import { type Awaitable, chain } from '../src/awaitable.js'
-import { utf8Length } from '../src/utf8.js'
+import type { ApiHandler, ApiRequest } from '../src/api.js'
+import type { Awaitable } from '../src/awaitable.js'
 import type { OpenApiOptions } from './openapi/document.js'
 import { checkOpenApiOptions, openApiDocument } from './openapi/openapi.js'
+import { type Page, withPages } from './pages.js'
 
 /** The base address is that of the request, so that what is tried out reaches this server. */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
@@ -21,38 +21,22 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   const { stagingBaseUrl } = options
   const staging = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
   const policy = [...POLICY, ["connect-src 'self'", ...staging].join(' ')].join('; ')
-  const files = new Map<string, (request: ApiRequest) => Awaitable<File>>([
+  const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
+  const pages = new Map<string, (request: ApiRequest) => Awaitable<Page>>([
     ['/openapi.json', openApiJson],
-    ['/docs', () => (swaggerUi() ? { ...PAGE, policy } : NOT_INSTALLED)],
+    ['/docs', () => (swaggerUi() ? page : NOT_INSTALLED)],
     ['/docs/start.js', () => START],
     ['/docs/swagger-ui-bundle.js', () => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT)],
     ['/docs/swagger-ui.css', () => swaggerUiFile('swagger-ui.css', 'text/css; charset=utf-8')],
   ])
 
-  return {
-    ...handler,
-    handle(request) {
-      const isRead = request.method === 'GET' || request.method === 'HEAD'
-      const file = isRead ? files.get(request.path) : undefined
-      if (!file) return handler.handle(request)
-      return chain(file(request), file => answer(request, file))
-    },
-  }
+  return withPages(handler, pages)
 
-  async function openApiJson({ headers }: ApiRequest): Promise<File> {
+  async function openApiJson({ headers }: ApiRequest): Promise<Page> {
     const baseUrl = `${originOf(headers)}${handler.basePath}` || '/'
     const document = await openApiDocument({ ...options, baseUrl })
-    return { type: 'application/json', text: JSON.stringify(document, null, 2) }
+    return { text: JSON.stringify(document, null, 2), headers: PUBLIC }
   }
-}
-
-interface File {
-  /** @default 200 */
-  readonly status?: number
-  readonly type: string
-  readonly text: string
-  /** What the page may load, and from where. */
-  readonly policy?: string
 }
 
 /** Where the package is; undefined when it is not installed. */
@@ -64,25 +48,12 @@ function swaggerUi(): string | undefined {
   }
 }
 
-async function swaggerUiFile(name: string, type: string): Promise<File> {
+async function swaggerUiFile(name: string, type: string): Promise<Page> {
   try {
-    return { type, text: await readFile(join(swaggerUi() ?? '', name), 'utf8') }
+    return { type, text: await readFile(join(swaggerUi() ?? '', name), 'utf8'), headers: PUBLIC }
   } catch {
     return NOT_INSTALLED
   }
-}
-
-function answer({ method }: ApiRequest, file: File): ApiResponse {
-  const { status = 200, type, text, policy } = file
-  const headers = {
-    'Content-Type': type,
-    'Content-Length': String(utf8Length(text)),
-    'Cache-Control': 'no-cache',
-    // All of it is public, and a description is also read by pages of others.
-    'Access-Control-Allow-Origin': '*',
-    ...(policy === undefined ? {} : { 'Content-Security-Policy': policy }),
-  }
-  return { status, headers, body: method === 'HEAD' ? '' : text, about: {} }
 }
 
 /** Empty where the caller does not say, or says no host: then the address is relative. */
@@ -91,6 +62,9 @@ function originOf(headers: ApiRequest['headers']): string {
   if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(host)) return ''
   return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
 }
+
+/** All of it is public, and a description is also read by pages of other origins. */
+const PUBLIC = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
@@ -114,7 +88,7 @@ const HEAD = `<!doctype html>
 <link rel="icon" href="data:,">
 `
 
-const PAGE: File = {
+const PAGE: Page = {
   type: HTML,
   text: `${HEAD}<link rel="stylesheet" href="docs/swagger-ui.css">
 <div id="docs"></div>
@@ -127,8 +101,9 @@ const PAGE: File = {
  * The validator would be a service elsewhere. An answer that is laid out as JSON has its numbers
  * rounded, so one with a number too long for that is shown as it came.
  */
-const START: File = {
+const START: Page = {
   type: JAVASCRIPT,
+  headers: PUBLIC,
   text: `const exactNumbers = ({ React }) => ({
   wrapComponents: {
     responseBody: Body => props =>
@@ -149,9 +124,10 @@ SwaggerUIBundle({
 `,
 }
 
-const NOT_INSTALLED: File = {
+const NOT_INSTALLED: Page = {
   status: 404,
   type: HTML,
+  headers: PUBLIC,
   text: `${HEAD}<h1>Animal Adoption Store</h1>
 <p>The API is described in <a href="openapi.json">openapi.json</a>.</p>
 <p>To read it here and to try it out, install the renderer and start the server again:</p>

@@ -36,11 +36,10 @@ export async function command(path: string, given: Command): Promise<ApiResponse
     const run = Object.hasOwn(methods, method) ? methods[method] : undefined
     if (!run) throw methodNotAllowed(request.method, Object.keys(methods).join(', '))
     const body = method === 'GET' ? undefined : await readValue(request, maxBodyBytes)
-    const answer = respond(await run({ ...given, body, id: id ?? '' }))
-    return request.method === 'HEAD' ? { ...answer, body: '' } : answer
+    return respond(request.method, await run({ ...given, body, id: id ?? '' }))
   } catch (thrown) {
     const wrong = thrown instanceof OptionError || thrown instanceof RangeError
-    return failure(wrong ? invalidRequest(thrown.message) : toApiError(thrown))
+    return failure(request.method, wrong ? invalidRequest(thrown.message) : toApiError(thrown))
   }
 }
 

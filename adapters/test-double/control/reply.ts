@@ -1,6 +1,7 @@
 import type { ApiResponse } from '../../../src/api.js'
 import type { ApiError } from '../../../src/errors.js'
 import { toJson } from '../../../src/json.js'
+import { toAnswer } from '../../pages.js'
 
 /** What a command answers: a value as JSON, a text, or nothing. */
 export interface Reply {
@@ -10,26 +11,12 @@ export interface Reply {
 }
 
 /** No CORS header, so that no page of another origin can read it. */
-export function respond(
-  { status, value, text }: Reply,
-  headers: Record<string, string> = {},
-): ApiResponse {
-  const body = text ?? (value === undefined ? '' : toJson(value))
-  return {
-    status,
-    headers: {
-      ...(status !== 204 && {
-        'Content-Type': text === undefined ? 'application/json' : 'text/plain; charset=utf-8',
-        'Content-Length': String(Buffer.byteLength(body)),
-      }),
-      'Cache-Control': 'no-store',
-      ...headers,
-    },
-    body,
-    about: {},
-  }
+export function respond(method: string, { status, value, text }: Reply): ApiResponse {
+  if (text !== undefined)
+    return toAnswer(method, { status, type: 'text/plain; charset=utf-8', text })
+  return toAnswer(method, { status, text: value === undefined ? '' : toJson(value) })
 }
 
-export function failure({ code, message, status, headers }: ApiError): ApiResponse {
-  return respond({ status, value: { code, message, status } }, headers)
+export function failure(method: string, { code, message, status, headers }: ApiError): ApiResponse {
+  return toAnswer(method, { status, text: toJson({ code, message, status }), headers })
 }
