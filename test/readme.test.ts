@@ -6,16 +6,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { codeBlocks, ROOT, readPages } from './support/pages.js'
 
 /**
- * Every code block of the README is run as it stands. Its words after the fence say how: `js` as a
- * module, `js test` by the test runner, `sh` by a shell, `js server` and `sh server` with a server
- * beside it. Blocks of one's set-up (`npm install && …`) are what CI and this very run are.
+ * Runs every code block of every page. The words after the fence say how:
+ *
+ * - `js`, `js test`: as a module, or by the test runner
+ * - `sh`: by a shell
+ * - `js server`, `sh server`: with a server beside it
+ * - `sh setup`: not here; CI installs project and package. The scripts it names are checked
+ * - `<language> file=<path>`: not here; must be an excerpt of that file, which CI runs
+ * - `json`: is parsed; `text`, `mermaid`: nothing to run
  */
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAIN = join(ROOT, 'dist/adapters/cli/main.js')
-const SETUP = ['npm install && npm start', 'npm install && npm test']
 
 // Below the package, so that a block imports it by its own name, as a user does.
 const modules = join(ROOT, 'dist/readme')
@@ -33,32 +36,45 @@ after(() => {
   rmSync(commands, { recursive: true, force: true })
 })
 
-for (const { line, how, code } of codeBlocks(readFileSync(join(ROOT, 'README.md'), 'utf8'))) {
-  const title = `readme - the ${how} block at line ${line} runs`
-  if (how === 'js') test(title, () => runModule(line, code))
-  else if (how === 'js test') test(title, () => runModule(line, code, '--test'))
-  else if (how === 'js server') test(title, t => runModuleBesideServer(t, line, code))
-  else if (how === 'sh server') test(title, t => runBesideServer(t, code))
-  else if (how === 'sh' && SETUP.includes(code.trim())) test(title, () => assertScript(code))
-  else if (how === 'sh') test(title, async t => void (await runShell(t, code)))
-  else throw new Error(`There is no way to run a block marked '${how}', at line ${line}`)
+for (const page of readPages()) {
+  for (const { line, info, code } of codeBlocks(page)) {
+    test(`readme - the ${info} block of ${page.path}, line ${line}`, async t => {
+      await runBlock(t, info, code)
+    })
+  }
 }
 
-function codeBlocks(markdown: string): { line: number; how: string; code: string }[] {
-  return [...markdown.matchAll(/^```(.+)\n([\s\S]*?)^```$/gm)].map(
-    ({ index, 1: how = '', 2: code = '' }) => ({
-      line: markdown.slice(0, index).split('\n').length,
-      how,
-      code,
-    }),
-  )
+async function runBlock(t: TestContext, info: string, code: string): Promise<unknown> {
+  const [, excerptOf] = info.match(/ file=(\S+)$/) ?? []
+  if (excerptOf) return assertExcerpt(excerptOf, code)
+  switch (info) {
+    case 'js':
+      return runModule(code)
+    case 'js test':
+      return runModule(code, '--test')
+    case 'js server':
+      return runModule(await besideServer(t, code))
+    case 'sh':
+      return runShell(t, code)
+    case 'sh server':
+      return runBesideServer(t, code)
+    case 'sh setup':
+      return assertScripts(code)
+    case 'json':
+      return JSON.parse(code)
+    case 'text':
+    case 'mermaid':
+      return undefined
+    default:
+      throw new Error(`No way to run a block marked '${info}'`)
+  }
 }
 
-async function runModule(line: number, code: string, ...flags: string[]): Promise<void> {
-  const path = join(modules, `line-${line}.mjs`)
+async function runModule(code: string, ...flags: string[]): Promise<void> {
+  const folder = mkdtempSync(join(modules, 'block-'))
+  const path = join(folder, 'block.mjs')
   writeFileSync(path, code)
-  const folder = mkdtempSync(join(commands, 'run-'))
-  await succeeds(process.execPath, [...flags, path], folder)
+  await succeeds(process.execPath, [...flags, path], mkdtempSync(join(commands, 'run-')))
 }
 
 async function runShell(t: TestContext, code: string): Promise<string> {
@@ -73,10 +89,6 @@ async function runShell(t: TestContext, code: string): Promise<string> {
   return succeeds('/bin/sh', ['-c', script], mkdtempSync(join(commands, 'run-')))
 }
 
-async function runModuleBesideServer(t: TestContext, line: number, code: string): Promise<void> {
-  await runModule(line, await besideServer(t, code))
-}
-
 async function runBesideServer(t: TestContext, code: string): Promise<void> {
   const output = await runShell(t, await besideServer(t, code))
   for (const [answer, status] of output.matchAll(/^HTTP\/1\.1 (\d+).*$/gm)) {
@@ -84,7 +96,7 @@ async function runBesideServer(t: TestContext, code: string): Promise<void> {
   }
 }
 
-/** The code with the address of a server that runs until the test ends. */
+/** The code, with the address of a server that runs until the test ends. */
 async function besideServer(t: TestContext, code: string): Promise<string> {
   const flags = ['--port', '0', '--json', '-q', ...(code.includes('_control') ? ['--control'] : [])]
   const server = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -93,10 +105,16 @@ async function besideServer(t: TestContext, code: string): Promise<string> {
   return code.replaceAll('127.0.0.1:4280', new URL(JSON.parse(String(ready)).origin).host)
 }
 
-function assertScript(code: string): void {
+function assertScripts(code: string): void {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const name = code.trim().split(' ').at(-1) as string
-  assert.equal(typeof scripts[name], 'string')
+  for (const [, name = ''] of code.matchAll(/npm (?:run )?(\S+)/g)) {
+    assert.ok(name in scripts || ['ci', 'install', 'pack'].includes(name), `npm ${name}`)
+  }
+}
+
+function assertExcerpt(path: string, code: string): void {
+  const file = readFileSync(join(ROOT, path), 'utf8')
+  assert.ok(file.includes(code.trim()), `${path} does not contain this block:\n${code}`)
 }
 
 async function succeeds(command: string, words: string[], cwd: string): Promise<string> {
