@@ -7,6 +7,7 @@ import {
   optional,
   type Rules,
   readOptions,
+  rule,
 } from './options.js'
 import { checkPolicy, PLAN_NAMES, PLANS, type Plan, type PlanTable, type Policy } from './plans.js'
 
@@ -93,11 +94,11 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
 }
 
 const KEY_RULES: Rules<ApiKey> = {
-  id: {
-    expected: "a non-empty, well-formed string that does not begin with 'addr:'",
-    // Encoded as UTF-8, ids with different lone surrogates would share one budget.
-    accepts: id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
-  },
+  // Encoded as UTF-8, ids with different lone surrogates would share one budget.
+  id: rule(
+    "a non-empty, well-formed string that does not begin with 'addr:'",
+    id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
+  ),
   plan: isOneOf(PLAN_NAMES),
   limits: optional(isObject),
 }

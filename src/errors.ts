@@ -58,14 +58,11 @@ export function invalidRequest(message: string): ApiError {
 
 /** RFC 6750 §3.1: a request without any credential gets no error attribute. */
 export function unauthorized(credentialGiven: boolean): ApiError {
-  const challenge = 'Bearer realm="animal-adoption-store"'
-  return credentialGiven
-    ? new ApiError('unauthorized', 'The API key is not valid.', {
-        headers: { 'WWW-Authenticate': `${challenge}, error="invalid_token"` },
-      })
-    : new ApiError('unauthorized', 'Send an API key: Authorization: Bearer <API_KEY>.', {
-        headers: { 'WWW-Authenticate': challenge },
-      })
+  const [message, error] = credentialGiven
+    ? ['The API key is not valid.', ', error="invalid_token"']
+    : ['Send an API key: Authorization: Bearer <API_KEY>.', '']
+  const headers = { 'WWW-Authenticate': `Bearer realm="animal-adoption-store"${error}` }
+  return new ApiError('unauthorized', message, { headers })
 }
 
 export function notFound(message: string): ApiError {
@@ -73,16 +70,14 @@ export function notFound(message: string): ApiError {
 }
 
 export function methodNotAllowed(method: string, allowed: string): ApiError {
-  return new ApiError('method_not_allowed', `${method} is not allowed here; use ${allowed}.`, {
-    headers: { Allow: allowed },
-  })
+  const message = `${method} is not allowed here; use ${allowed}.`
+  return new ApiError('method_not_allowed', message, { headers: { Allow: allowed } })
 }
 
 export function gone(since: number): ApiError {
-  return new ApiError(
-    'gone',
-    `GET /pets/{petId} was removed on ${day(since)}; use GET /pets with a status filter.`,
-  )
+  const day = new Date(since).toISOString().slice(0, 10)
+  const message = `GET /pets/{petId} was removed on ${day}; use GET /pets with a status filter.`
+  return new ApiError('gone', message)
 }
 
 export function payloadTooLarge(maxBodyBytes: number): ApiError {
@@ -93,13 +88,11 @@ export function unsupportedMediaType(message: string): ApiError {
   return new ApiError('unsupported_media_type', message)
 }
 
-/** The last instant that a Date can hold, in ms since the epoch. */
-const LATEST = 8.64e15
-
 /** RFC 6585 §4: a 429 must not be cached. */
 export function rateLimited(decision: Decision): ApiError {
   const { code = 'rate_limit_exceeded', limit, window, reset, retryAfter } = decision
-  const until = new Date(Math.min(reset * 1000, LATEST)).toISOString().replace('.000Z', 'Z')
+  // Within the range of a Date, whatever the clock says.
+  const until = new Date(Math.min(reset * 1000, 8.64e15)).toISOString().replace('.000Z', 'Z')
   const message =
     code === 'api_key_banned'
       ? `The API key is banned until ${until}: too many requests after a 429.`
@@ -112,13 +105,8 @@ export function rateLimited(decision: Decision): ApiError {
 }
 
 export function storageUnavailable(cause: unknown): ApiError {
-  return new ApiError(
-    'storage_unavailable',
-    'The storage is temporarily unavailable; try again later.',
-    {
-      cause,
-    },
-  )
+  const message = 'The storage is temporarily unavailable; try again later.'
+  return new ApiError('storage_unavailable', message, { cause })
 }
 
 export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {
@@ -128,11 +116,6 @@ export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {
 /** Anything thrown, as an ApiError. The details of unknown errors are not exposed. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
-  return new ApiError('internal_error', 'The service failed; the request is not to blame.', {
-    cause: thrown,
-  })
-}
-
-function day(instant: number): string {
-  return new Date(instant).toISOString().slice(0, 10)
+  const message = 'The service failed; the request is not to blame.'
+  return new ApiError('internal_error', message, { cause: thrown })
 }

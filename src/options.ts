@@ -54,72 +54,48 @@ export function check(name: string, value: unknown, { expected, accepts, secret 
   throw new OptionError(`Expected \`${name}\` to be ${expected}, got ${shown}`)
 }
 
-export const isBoolean: Rule = {
-  expected: 'true or false',
-  accepts: value => typeof value === 'boolean',
-}
-
-export const isFunction: Rule = {
-  expected: 'a function',
-  accepts: value => typeof value === 'function',
-}
-
-export const isObject: Rule = {
-  expected: 'an object',
-  accepts: value => typeof value === 'object' && value !== null && !Array.isArray(value),
-}
-
+export const isBoolean = rule('true or false', value => typeof value === 'boolean')
+export const isFunction = rule('a function', value => typeof value === 'function')
+export const isText = rule('a non-empty string', value => typeof value === 'string' && value !== '')
+export const isCount = rule('an integer of at least 1', value => isInteger(value, 1))
+export const isSize = rule('an integer of at least 0', value => isInteger(value, 0))
+export const isObject = rule(
+  'an object',
+  value => typeof value === 'object' && value !== null && !Array.isArray(value),
+)
 export const isSecretObject: Rule = { ...isObject, secret: true }
-
-export const isCount: Rule = {
-  expected: 'an integer of at least 1',
-  accepts: value => Number.isSafeInteger(value) && Number(value) >= 1,
-}
-
-export const isSize: Rule = {
-  expected: 'an integer of at least 0',
-  accepts: value => Number.isSafeInteger(value) && Number(value) >= 0,
-}
-
-export const isText: Rule = {
-  expected: 'a non-empty string',
-  accepts: value => typeof value === 'string' && value !== '',
-}
-
 /** Within the range of a Date. */
-export const isInstant: Rule = {
-  expected: 'milliseconds since the Unix epoch',
-  accepts: value => typeof value === 'number' && Math.abs(value) <= 8.64e15,
-}
+export const isInstant = rule(
+  'milliseconds since the Unix epoch',
+  value => typeof value === 'number' && Math.abs(value) <= 8.64e15,
+)
 
 export function isOneOf(values: readonly unknown[]): Rule {
-  return {
-    expected: `one of ${values.map(show).join(', ')}`,
-    accepts: value => values.includes(value),
-  }
+  return rule(`one of ${values.map(show).join(', ')}`, value => values.includes(value))
 }
 
 /** A port: an object with these methods. */
 export function hasMethods(...methods: readonly string[]): Rule {
-  return {
-    expected: `an object with the methods ${methods.join(', ')}`,
-    accepts: value =>
-      methods.every(name => typeof (value as Port | null | undefined)?.[name] === 'function'),
-  }
+  return rule(`an object with the methods ${methods.join(', ')}`, value =>
+    methods.every(name => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
+  )
 }
-type Port = Readonly<Record<string, unknown>>
 
-export function orNull(rule: Rule): Rule {
-  return {
-    ...rule,
-    expected: `${rule.expected}, or null`,
-    accepts: value => value === null || rule.accepts(value),
-  }
+export function orNull({ expected, accepts }: Rule): Rule {
+  return rule(`${expected}, or null`, value => value === null || accepts(value))
 }
 
 /** For an option without a default. */
-export function optional(rule: Rule): Rule {
-  return { ...rule, accepts: value => value === undefined || rule.accepts(value) }
+export function optional(given: Rule): Rule {
+  return { ...given, accepts: value => value === undefined || given.accepts(value) }
+}
+
+export function rule(expected: string, accepts: Rule['accepts']): Rule {
+  return { expected, accepts }
+}
+
+function isInteger(value: unknown, minimum: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= minimum
 }
 
 function show(value: unknown): string {

@@ -1,4 +1,4 @@
-import { isCount, optional, type Rules, readOptions } from './options.js'
+import { isCount, optional, type Rules, readOptions, rule } from './options.js'
 
 /** The limits of one partition. All three are integers of at least 1. */
 export interface Policy {
@@ -37,8 +37,5 @@ export function checkPolicy(field: string, policy: Policy | undefined): Policy {
 const POLICY_RULES: Rules<Policy> = {
   perMinute: isCount,
   perDay: isCount,
-  banAfter: optional({
-    ...isCount,
-    accepts: value => value === Number.POSITIVE_INFINITY || isCount.accepts(value),
-  }),
+  banAfter: optional(rule(isCount.expected, value => value === Infinity || isCount.accepts(value))),
 }

@@ -1,6 +1,5 @@
-import { type Awaitable, isPromise } from './awaitable.js'
+import { type Awaitable, attempt, chain, isPromise } from './awaitable.js'
 import { memoryRateLimits } from './memory-rate-limits.js'
-import type { Policy } from './plans.js'
 import type { RateLimitStore } from './ports.js'
 import type { Decision } from './rate-limit.js'
 
@@ -30,39 +29,26 @@ export function insureRateLimits(options: InsuranceOptions): Pick<RateLimitStore
 
   return {
     consume(partition, policy, now) {
-      // Also bounded below, as the clock may be set back.
-      const paused = now < pausedUntil && now >= pausedUntil - PAUSE
-      if (paused) return decideHere(partition, policy, now)
-      try {
-        const outcome = rateLimits.consume(partition, policy, now)
-        if (!isPromise(outcome)) return checkDecision(outcome)
-        return inTime(outcome, now)
-          .then(checkDecision)
-          .catch(error => recover(error, partition, policy, now))
-      } catch (error) {
-        return recover(error, partition, policy, now)
+      const decideHere = () => {
+        insurance ??= memoryRateLimits()
+        return insurance.consume(partition, policy, now)
       }
+      // Also bounded below, as the clock may be set back.
+      if (now < pausedUntil && now >= pausedUntil - PAUSE) return decideHere()
+      return attempt(
+        () => chain(inTime(rateLimits.consume(partition, policy, now), now), checkDecision),
+        error => {
+          // The clock failed, not the store.
+          if (!Number.isFinite(now)) throw error
+          onFailure(error)
+          return decideHere()
+        },
+      )
     },
   }
 
-  function recover(
-    error: unknown,
-    partition: string,
-    policy: Policy,
-    now: number,
-  ): Awaitable<Decision> {
-    // The clock failed, not the store.
-    if (!Number.isFinite(now)) throw error
-    onFailure(error)
-    return decideHere(partition, policy, now)
-  }
-
-  function decideHere(partition: string, policy: Policy, now: number): Awaitable<Decision> {
-    insurance ??= memoryRateLimits()
-    return insurance.consume(partition, policy, now)
-  }
-
-  function inTime(outcome: Promise<Decision>, now: number): Promise<Decision> {
+  function inTime(outcome: Awaitable<Decision>, now: number): Awaitable<Decision> {
+    if (!isPromise(outcome)) return outcome
     return new Promise((resolve, reject) => {
       const cancel = timer(() => {
         pausedUntil = now + PAUSE

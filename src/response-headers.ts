@@ -1,5 +1,6 @@
 import type { Admission } from './admission.js'
 import type { Policy } from './plans.js'
+import type { PetFilter } from './ports.js'
 import type { Decision } from './rate-limit.js'
 import type { Operation } from './specification.js'
 
@@ -40,15 +41,7 @@ export function responseHeaders(options: HeaderOptions) {
 
   return {
     /** RFC 8288: the address of the next page. */
-    next({
-      limit,
-      status,
-      after,
-    }: {
-      limit: number
-      status?: string | undefined
-      after: number
-    }): Headers {
+    next({ limit, status, after }: PetFilter): Headers {
       const filter = status === undefined ? '' : `&status=${status}`
       return { Link: `<${basePath}/pets?limit=${limit}${filter}&after=${after}>; rel="next"` }
     },
@@ -100,10 +93,7 @@ function uncounted(date: string | undefined, bytes: number | undefined) {
   }
 }
 
-/**
- * draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, and the remaining quota of the
- * reported one.
- */
+/** draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, the reported one as limit. */
 function draftHeaders(
   { window, remaining, reset }: Decision,
   policy: Policy,

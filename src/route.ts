@@ -23,23 +23,14 @@ export function createRouter(
       if (method === 'POST') return CREATE_PET
       return { failure: methodNotAllowed(method, 'GET, HEAD, POST') }
     }
-    const isItem =
-      path.startsWith(items) && path.length > items.length && path.indexOf('/', items.length) < 0
-    if (!isItem) return { failure: notFound('There is no such resource.') }
+    if (!path.startsWith(items) || path === items || path.includes('/', items.length)) {
+      return { failure: notFound('There is no such resource.') }
+    }
     if (!read) return { failure: methodNotAllowed(method, 'GET, HEAD') }
-    return { operation: 'getPet', petId: petIdAt(path, items.length) }
+    const id = path.slice(items.length)
+    // NaN is treated as an unknown id.
+    return { operation: 'getPet', petId: /^[1-9]\d*$/.test(id) ? Number(id) : Number.NaN }
   }
-}
-
-/** NaN for anything but plain digits without leading zeros: it is treated as an unknown id. */
-function petIdAt(path: string, start: number): number {
-  let id = 0
-  for (let at = start; at < path.length; at++) {
-    const digit = path.charCodeAt(at) - 48
-    if (digit < 0 || digit > 9 || (digit === 0 && id === 0)) return Number.NaN
-    id = id * 10 + digit
-  }
-  return id
 }
 
 const LIST_PETS: Route = { operation: 'listPets' }
