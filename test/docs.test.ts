@@ -3,13 +3,14 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { withDocs } from '../adapters/docs.js'
 import { toFetchHandler } from '../adapters/fetch.js'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { openApiDocument } from '../adapters/openapi/index.js'
 import { type ApiHandler, createStore } from '../src/index.js'
+import { BUILD_URL, ROOT } from './support/paths.js'
 
 const store = createStore({ storage: memoryStorage(), apiKeys: {} })
 
@@ -99,12 +100,11 @@ test('withDocs - works behind the fetch door', async () => {
 test('withDocs - where the renderer is not installed, the page says how to get it', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'docs-'))
   t.after(() => rm(directory, { recursive: true }))
-  const root = fileURLToPath(new URL('../..', import.meta.url))
-  await cp(join(root, 'dist/src'), join(directory, 'src'), { recursive: true })
-  await cp(join(root, 'dist/adapters'), join(directory, 'adapters'), { recursive: true })
+  await cp(new URL('src', BUILD_URL), join(directory, 'src'), { recursive: true })
+  await cp(new URL('adapters', BUILD_URL), join(directory, 'adapters'), { recursive: true })
   await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
   await mkdir(join(directory, 'node_modules'))
-  await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules', 'zod'))
+  await symlink(join(ROOT, 'node_modules/zod'), join(directory, 'node_modules', 'zod'))
   const alone = await import(pathToFileURL(join(directory, 'adapters/docs.js')).href)
   const handler: ApiHandler = alone.withDocs(store)
   for (const path of ['/docs', '/docs/swagger-ui-bundle.js']) {

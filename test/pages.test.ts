@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { anchors, localLinks, type Page, ROOT, readPages } from './support/pages.js'
+import { ERROR_STATUS } from '../src/index.js'
+import {
+  declaredOptions,
+  literalDefaults,
+  optionTables,
+  tableRows,
+} from './support/option-tables.js'
+import { anchors, localLinks, type Page, readPages } from './support/pages.js'
+import { MAIN, ROOT } from './support/paths.js'
 
 const pages = readPages()
 const byPath = new Map(pages.map(page => [page.path, page]))
@@ -37,6 +46,77 @@ test('pages - every page travels in the package', () => {
     [],
   )
 })
+
+const tables = pages.flatMap(page => [...optionTables(page)])
+
+test('pages - every function with options has a table', () => {
+  assert.deepEqual(tables.map(([name]) => name).sort(), [
+    'ClientOptions',
+    'FetchHandlerOptions',
+    'JsonFileOptions',
+    'ListenOptions',
+    'OpenApiOptions',
+    'StoreOptions',
+    'TestDoubleOptions',
+  ])
+})
+
+for (const [name, rows] of tables) {
+  test(`pages - the table of ${name} lists its options with their defaults`, () => {
+    assert.deepEqual(rows, declaredOptions(name))
+    assert.ok(rows.every(row => row.default !== 'undocumented'))
+  })
+}
+
+test('pages - the documented defaults are those of the code', () => {
+  const compared = tables.flatMap(([name, rows]) => {
+    const documented = new Map(rows.map(row => [row.name, row.default]))
+    return literalDefaults(name)
+      .filter(literal => documented.has(literal.name))
+      .map(literal => [`${name}.${literal.name}`, documented.get(literal.name), literal.default])
+  })
+  assert.ok(compared.length > 10, `only ${compared.length} literals found`)
+  assert.deepEqual(
+    compared.filter(([, documented, actual]) => documented !== actual),
+    [],
+  )
+})
+
+test('pages - the table of the command line lists the flags of --help', () => {
+  const help = spawnSync(process.execPath, [MAIN, '--help'], { encoding: 'utf8' }).stdout
+  const inHelp = [...help.matchAll(/^ +(?:-\w, | {4})(--[\w-]+)/gm)].map(([, flag]) => flag)
+  const inTable = readmeTable('Command line').flatMap(
+    ([cell = '']) => cell.match(/--[\w-]+/g) ?? [],
+  )
+  assert.ok(inHelp.length > 10)
+  assert.deepEqual(inTable.sort(), inHelp.sort())
+})
+
+test('pages - the table of errors lists every code with its status', () => {
+  const inTable = readmeTable('Errors').map(
+    ([status, code = '']) => `${code.trim()} ${status?.trim().slice(0, 3)}`,
+  )
+  const inCode = Object.entries(ERROR_STATUS).map(([code, status]) => `\`${code}\` ${status}`)
+  assert.deepEqual([...new Set(inTable)].sort(), [...inCode, '`invalid_request` 408'].sort())
+})
+
+test('pages - every decision is proved by a test that carries its id', () => {
+  const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts'))
+    .map(path => readFileSync(join(ROOT, 'test', path), 'utf8'))
+  const ids = readmeTable('Decisions').map(([id = '']) => id.replaceAll('`', '').trim())
+  assert.ok(ids.length > 20)
+  assert.deepEqual(
+    ids.filter(id => !tests.some(text => new RegExp(`'(\\w+ - )?${id}[':]`).test(text))),
+    [],
+  )
+})
+
+function readmeTable(heading: string): string[][] {
+  const text = byPath.get('README.md')?.text ?? ''
+  const [, table = ''] = text.match(new RegExp(`^## ${heading}\\n[^|]*((?:\\|.*\\n)+)`, 'm')) ?? []
+  return tableRows(table)
+}
 
 function brokenLinks(page: Page): string[] {
   return localLinks(page)

@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { CODE_URL, ROOT_URL } from './support/paths.js'
 
-const SOURCES = new URL('../../src/', import.meta.url)
-const BUILT = new URL('../', import.meta.url)
+const SOURCES = new URL('src/', ROOT_URL)
 
 /** What the compiler cannot see: names that exist in every runtime, or that a cast hides. */
 const FORBIDDEN: Readonly<Record<string, RegExp>> = {
@@ -75,19 +75,19 @@ test('purity - no file imports, not even a type, from one that imports it', asyn
 
 test('purity - a process that only lists pets has read no parser and no server', async () => {
   const { urls, builtins } = await loadedBy(`
-    const { createStore } = await import('${new URL('src/index.js', BUILT)}')
-    const { memoryStorage } = await import('${new URL('adapters/memory.js', BUILT)}')
+    const { createStore } = await import('${new URL('src/index.js', CODE_URL)}')
+    const { memoryStorage } = await import('${new URL('adapters/memory.js', CODE_URL)}')
     await createStore({ storage: memoryStorage(), apiKeys: {} }).listPets()
   `)
-  assert.ok(urls.some(url => url.endsWith('/src/store.js')))
+  assert.ok(urls.some(url => /\/src\/store\.[jt]s$/.test(url)))
   assert.deepEqual(packagesIn(urls), ['mitt'])
   for (const name of ['http', '_http_server', 'https']) assert.ok(!builtins.includes(name), name)
 })
 
 test('purity - a process that creates pets has read the parsers, and still no adapter’s package', async () => {
   const { urls, builtins } = await loadedBy(`
-    const { createStore } = await import('${new URL('src/index.js', BUILT)}')
-    const { memoryStorage } = await import('${new URL('adapters/memory.js', BUILT)}')
+    const { createStore } = await import('${new URL('src/index.js', CODE_URL)}')
+    const { memoryStorage } = await import('${new URL('adapters/memory.js', CODE_URL)}')
     const store = createStore({ storage: memoryStorage(), apiKeys: { k: { id: 'k', plan: 'free' } } })
     const body = '{"name":"Rex","categoryId":9007199254740993}'
     const headers = { authorization: 'Bearer k' }

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, type TestContext, test } from 'node:test'
-import { codeBlocks, ROOT, readPages } from './support/pages.js'
+import { fileURLToPath } from 'node:url'
+import { codeBlocks, readPages } from './support/pages.js'
+import { BUILD_URL, ROOT } from './support/paths.js'
 
 /**
  * Runs every code block of every page. The words after the fence say how:
@@ -18,10 +20,10 @@ import { codeBlocks, ROOT, readPages } from './support/pages.js'
  * - `<language> file=<path>`: not here; must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run
  */
-const MAIN = join(ROOT, 'dist/adapters/cli/main.js')
+const MAIN = fileURLToPath(new URL('adapters/cli/main.js', BUILD_URL))
 
 // Below the package, so that a block imports it by its own name, as a user does.
-const modules = join(ROOT, 'dist/readme')
+const modules = fileURLToPath(new URL('readme', BUILD_URL))
 const commands = mkdtempSync(join(tmpdir(), 'adoption-readme-'))
 mkdirSync(modules, { recursive: true })
 for (const [name, line] of [

@@ -4,7 +4,7 @@ let known: string | undefined
 
 /** The version of this package. */
 export function version(): string {
-  const manifest = new URL('../../../package.json', import.meta.url)
+  const manifest = new URL(import.meta.resolve('animal-adoption-store/package.json'))
   known ??= (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version
   return known
 }

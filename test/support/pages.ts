@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { ROOT } from './paths.js'
 
 /** A Markdown file of the repository. */
 export interface Page {
@@ -15,8 +15,6 @@ export interface CodeBlock {
   readonly info: string
   readonly code: string
 }
-
-export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 export function readPages(): Page[] {
   const nested = ['src', 'adapters', 'test'].flatMap(folder =>
