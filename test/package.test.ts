@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { ROOT_URL } from './support/paths.js'
+
+const { scripts, allowScripts } = JSON.parse(
+  readFileSync(new URL('package.json', ROOT_URL), 'utf8'),
+) as { scripts: Record<string, string>; allowScripts: Record<string, boolean> }
+
+// `dependencies` builds a checkout, also inside an install from git; it never runs for consumers.
+test('package - installing it runs no script, so npm asks for no approval', () => {
+  const asked = ['preinstall', 'install', 'postinstall', 'prepublish', 'prepare']
+  assert.deepEqual(
+    asked.filter(name => name in scripts),
+    [],
+  )
+})
+
+test('package - no dependency may run a script at installation', () => {
+  assert.ok(Object.values(allowScripts).every(allowed => !allowed))
+})
