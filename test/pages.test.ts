@@ -10,7 +10,7 @@ import {
   optionTables,
   tableRows,
 } from './support/option-tables.js'
-import { anchors, localLinks, type Page, readPages } from './support/pages.js'
+import { anchors, localLinks, namedFiles, type Page, readPages } from './support/pages.js'
 import { MAIN, ROOT } from './support/paths.js'
 
 const pages = readPages()
@@ -19,6 +19,15 @@ const byPath = new Map(pages.map(page => [page.path, page]))
 for (const page of pages) {
   test(`pages - every link of ${page.path} leads somewhere`, () => {
     assert.deepEqual(brokenLinks(page), [])
+  })
+}
+
+for (const page of pages) {
+  test(`pages - every file that ${page.path} names exists`, () => {
+    assert.deepEqual(
+      namedFiles(page).filter(path => !existsSync(join(ROOT, path))),
+      [],
+    )
   })
 }
 

@@ -46,6 +46,12 @@ export function localLinks(page: Page): { line: number; path: string; anchor: st
     })
 }
 
+/** The files and folders of this repository that it names in code spans; no patterns. */
+export function namedFiles({ text }: Page): string[] {
+  const spans = withoutCode(text).matchAll(/`((?:src|adapters|test|\.ci)\/[\w./-]*)`/g)
+  return [...spans].map(([, path = '']) => path)
+}
+
 /** The anchors of its headings, as GitHub makes them. */
 export function anchors({ text }: Page): Set<string> {
   const known = new Set<string>()
