@@ -5,7 +5,7 @@ import { createStore, type RateLimitStore, type Store, type StoreOptions } from 
 import { DOORS, type Reply } from './support/doors.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
-test('limits.apply - a rate limit store that fails leaves neither 500 nor an unlimited door', async () => {
+test('limits.apply - a failing rate limit store causes no 500 and lifts no limit', async () => {
   const broken: Record<string, () => unknown> = {
     throws() {
       throw new Error('down')
@@ -40,7 +40,7 @@ test('limits.apply - a rate limit store that fails leaves neither 500 nor an unl
   }
 })
 
-test('limits.apply - a rate limit store that recovers is asked again', async () => {
+test('limits.apply - a recovered rate limit store is used again', async () => {
   const table = memoryRateLimits()
   let down = true
   const rateLimits: RateLimitStore = {
@@ -82,7 +82,7 @@ for (const [field, decision] of [
   ['limit', null],
 ] as const) {
   const shown = JSON.stringify(decision)
-  test(`limits.apply - a decision with a broken \`${field}\` is replaced: ${shown}`, async () => {
+  test(`limits.apply - a decision with an invalid \`${field}\` is replaced: ${shown}`, async () => {
     for (const consume of [() => decision, async () => decision]) {
       const rateLimits = { ...memoryRateLimits(), consume } as unknown as RateLimitStore
       const store = open({ rateLimits, standardHeaders: 'draft-10' })
@@ -96,7 +96,7 @@ for (const [field, decision] of [
   })
 }
 
-test('limits.apply - a rate limit store that hangs delays one answer, then is left alone a while', async t => {
+test('limits.apply - a hanging rate limit store delays one response, then is bypassed for a while', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let now = T0
   let asked = 0
@@ -130,7 +130,7 @@ test('limits.apply - a rate limit store that hangs delays one answer, then is le
   assert.equal(asked, 3, 'a clock that was set back does not prolong the pause')
 })
 
-test('limits.apply - a rate limit store that answers in time leaves no timer behind', async t => {
+test('limits.apply - a timely rate limit store leaves no timer behind', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const table = memoryRateLimits()
   const rateLimits = {
@@ -151,14 +151,14 @@ for (const [what, now] of [
   ['a moment before 1970', -1],
   ['the last instant of a Date', 8.64e15],
 ] as const) {
-  test(`limits.apply - a clock at ${what} counts like any other`, async () => {
+  test(`limits.apply - counts normally with a clock at ${what}`, async () => {
     const store = open({ clock: () => now })
     assert.deepEqual(await statusesOf(store, 62), [...Array(60).fill(200), 429, 429])
     assert.match((await list(store)).body, /used up until/)
   })
 }
 
-test('limits.apply - a clock that tells no time is a fault of the host, answered 500', async () => {
+test('limits.apply - a clock that returns NaN is a 500', async () => {
   const store = open({ clock: () => Number.NaN })
   const { status, headers, body } = await list(store)
   assert.equal(status, 500)
@@ -166,7 +166,7 @@ test('limits.apply - a clock that tells no time is a fault of the host, answered
   assert.equal(headers['date'], undefined)
 })
 
-test('limits.apply - a clock that throws is a fault of the host as well, and no rejection', async () => {
+test('limits.apply - a clock that throws is a 500, not a rejection', async () => {
   const store = open({
     clock: () => {
       throw new Error('no battery')
@@ -178,7 +178,7 @@ test('limits.apply - a clock that throws is a fault of the host as well, and no 
   assert.doesNotMatch(answer.body, /battery/)
 })
 
-test('limits.apply - off, nothing is counted and no answer tells a limit', async () => {
+test('limits.apply - when off, nothing is counted and no response has limit headers', async () => {
   const store = open({ rateLimit: false, standardHeaders: 'draft-10' })
   for (let n = 0; n < 200; n++) await list(store)
   const { status, headers } = await list(store)
@@ -190,7 +190,7 @@ test('limits.apply - off, nothing is counted and no answer tells a limit', async
   assert.equal(metered.rateLimit, undefined)
 })
 
-test('standardHeaders - draft-10 tells both windows, and what is left of the reported one', async () => {
+test('standardHeaders - draft-10 describes both windows, and what is left of the reported one', async () => {
   let now = T0 + 500
   const store = open({
     apiKeys: {
@@ -200,19 +200,19 @@ test('standardHeaders - draft-10 tells both windows, and what is left of the rep
     standardHeaders: 'draft-10',
   })
   const policy = '"minute";q=2;w=60, "day";q=3;w=86400'
-  const told = async () => {
+  const limitHeaders = async () => {
     const { headers } = await list(store)
     assert.equal(headers['ratelimit-policy'], policy)
     return [headers['ratelimit'], headers['retry-after']]
   }
-  assert.deepEqual(await told(), ['"minute";r=1;t=60', undefined])
-  assert.deepEqual(await told(), ['"minute";r=0;t=60', undefined])
-  assert.deepEqual(await told(), ['"minute";r=0;t=60', '60'])
-  assert.deepEqual(await told(), ['"minute";r=0;t=301', '301'], 'the ban ends later')
+  assert.deepEqual(await limitHeaders(), ['"minute";r=1;t=60', undefined])
+  assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=60', undefined])
+  assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=60', '60'])
+  assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=301', '301'], 'the ban ends later')
   now = T0 + 301_000
-  assert.deepEqual(await told(), ['"day";r=0;t=86099', undefined])
+  assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86099', undefined])
   now = T0 + 360_000
-  assert.deepEqual(await told(), ['"day";r=0;t=86040', '86040'])
+  assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86040', '86040'])
 })
 
 test('limits.keys - two keys have two budgets, and a reset lifts a ban', async () => {
@@ -225,7 +225,7 @@ test('limits.keys - two keys have two budgets, and a reset lifts a ban', async (
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
 })
 
-test('limits.anonymous - a stranger cannot use up or ban a key, nor an address be banned', async () => {
+test('limits.anonymous - anonymous requests cannot exhaust or ban a key, and addresses are never banned', async () => {
   const store = open()
   const strangers = [...Array(500)].map(() => list(store, 'wrong'))
   const last = (await Promise.all(strangers)).at(-1) as Reply
@@ -233,7 +233,7 @@ test('limits.anonymous - a stranger cannot use up or ban a key, nor an address b
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
 })
 
-test('identify - tells the operation and the key, and counts nothing', async () => {
+test('identify - returns the operation and the key, and counts nothing', async () => {
   const store = open()
   const identify = (method: string, path: string, authorization?: string) =>
     store.identify({ method, path, query: '', headers: { authorization } })

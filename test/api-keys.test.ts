@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { bearerToken, createApiKeys } from '../src/api-keys.js'
 import { OptionError } from '../src/options.js'
 
-test('bearerToken - the token is what stands after the scheme, without the spaces around it', () => {
+test('bearerToken - returns what follows the scheme, without surrounding spaces', () => {
   for (const [header, token] of [
     ['Bearer demo', 'demo'],
     ['bearer   d  ', 'd'],
@@ -18,13 +18,13 @@ test('bearerToken - the token is what stands after the scheme, without the space
   }
 })
 
-test('bearerToken - a long run of spaces costs no more than its length', { timeout: 5_000 }, () => {
+test('bearerToken - takes linear time for a long run of spaces', { timeout: 5_000 }, () => {
   const spaces = ' '.repeat(400_000)
   assert.equal(bearerToken(`Bearer${spaces}`), undefined)
   assert.equal(bearerToken(`Bearer x${spaces}y\n\n`), undefined)
 })
 
-test('api keys - keys and ids are data, also those that name properties', () => {
+test('api keys - keys and ids are data, even if they name object properties', () => {
   const keys = createApiKeys({})
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     assert.equal(keys.find(name), undefined)
@@ -33,7 +33,7 @@ test('api keys - keys and ids are data, also those that name properties', () => 
   }
 })
 
-test('api keys - a key and an id are given once, and are free again when the key is removed', () => {
+test('api keys - keys and ids are unique, and free again once removed', () => {
   const keys = createApiKeys({ demo: { id: 'a', plan: 'free' } })
   assert.throws(() => keys.add('demo', { id: 'b', plan: 'free' }), OptionError)
   assert.throws(() => keys.add('other', { id: 'a', plan: 'free' }), OptionError)
@@ -42,7 +42,7 @@ test('api keys - a key and an id are given once, and are free again when the key
   assert.equal(keys.find('other')?.plan, 'pro')
 })
 
-test('api keys - no message of an error tells the key', () => {
+test('api keys - no error message contains a key', () => {
   for (const key of ['has space secret', 'sécret', '', 'secret\n', 'secret']) {
     const add = () => createApiKeys({ [key]: { id: '', plan: 'free' } })
     assert.throws(add, error => error instanceof OptionError && !/s.cret/.test(error.message))

@@ -7,12 +7,12 @@ import { T0 } from './support/rate-limit-vectors.js'
 
 const KEY = 'a-very-secret-key'
 
-test('events - each tells what happened, in order, and never a key', async () => {
+test('events - are emitted in order and never contain a key', async () => {
   const store = open()
   const seen = record(store)
   await exercise(store)
-  const told = seen.map(([name]) => name)
-  assert.deepEqual(told, [
+  const names = seen.map(([name]) => name)
+  assert.deepEqual(names, [
     'pet.created',
     ...Array(30).fill('limit.exceeded'),
     'key.banned',
@@ -34,7 +34,7 @@ test('events - each tells what happened, in order, and never a key', async () =>
   assert.ok(!JSON.stringify(seen).includes(KEY))
 })
 
-test('events - a ratelimit.degraded tells the error of the store', async () => {
+test('events - ratelimit.degraded carries the error of the rate limit store', async () => {
   const error = new Error('down')
   const rateLimits = { ...memoryRateLimits(), consume: () => Promise.reject(error) }
   const store = open({ rateLimits })
@@ -43,7 +43,7 @@ test('events - a ratelimit.degraded tells the error of the store', async () => {
   assert.deepEqual(seen, [['ratelimit.degraded', { error }]])
 })
 
-const HURTFUL: Readonly<Record<string, () => unknown>> = {
+const FAULTY: Readonly<Record<string, () => unknown>> = {
   throws() {
     throw new Error(KEY)
   },
@@ -51,8 +51,8 @@ const HURTFUL: Readonly<Record<string, () => unknown>> = {
   'never settles': () => new Promise(() => {}),
 }
 
-for (const [what, listener] of Object.entries(HURTFUL)) {
-  test(`events - a listener that ${what} changes no answer and starves no other`, async () => {
+for (const [what, listener] of Object.entries(FAULTY)) {
+  test(`events - a listener that ${what} affects neither the response nor other listeners`, async () => {
     const [undisturbed, disturbed] = [open(), open()]
     for (const name of ['pet.created', 'limit.exceeded', 'key.banned', '*'] as const) {
       disturbed.events.on(name as 'pet.created', listener as never)
@@ -64,7 +64,7 @@ for (const [what, listener] of Object.entries(HURTFUL)) {
   })
 }
 
-test('events - a listener that removes itself or others takes part in no later event', async () => {
+test('events - a listener can remove itself or others', async () => {
   const store = open()
   const calls: string[] = []
   const once = () => {
@@ -81,21 +81,21 @@ test('events - a listener that removes itself or others takes part in no later e
   assert.deepEqual(calls, ['once', 'removed', 'always', 'always'])
 })
 
-test('events - what a listener does is told to all after what it was told', async () => {
+test('events - an event caused by a listener follows the current one', async () => {
   const store = open()
-  const told: number[] = []
+  const created: number[] = []
   store.events.on('pet.created', ({ pet }) => {
     if (pet.id < 3_000) void store.createPet({ name: 'Rex', categoryId: 1 })
   })
-  store.events.on('pet.created', ({ pet }) => void told.push(pet.id))
+  store.events.on('pet.created', ({ pet }) => void created.push(pet.id))
   await store.createPet({ name: 'Rex', categoryId: 1 })
   assert.deepEqual(
-    told,
+    created,
     Array.from({ length: 3_000 }, (_, at) => at + 1),
   )
 })
 
-test('events - a listener that is there twice is called twice, and once when it was removed once', async () => {
+test('events - a listener added twice is called twice, or once after one removal', async () => {
   const store = open()
   let calls = 0
   const listener = () => void calls++
@@ -108,7 +108,7 @@ test('events - a listener that is there twice is called twice, and once when it 
   assert.equal(calls, 3)
 })
 
-test('events - a pet is announced when it can be found, in every form of createPet', async () => {
+test('events - pet.created follows the commit, in every form of createPet', async () => {
   const store = open()
   const found: Promise<unknown>[] = []
   store.events.on('pet.created', ({ pet }) => void found.push(store.getPet(pet.id)))
@@ -118,7 +118,7 @@ test('events - a pet is announced when it can be found, in every form of createP
   assert.deepEqual((await Promise.all(found)).length, 3)
 })
 
-test('events - nothing is announced that did not happen', async () => {
+test('events - a failed operation emits nothing', async () => {
   const storage = { ...memoryStorage(), insert: () => Promise.reject(new Error('full')) }
   const store = open({ storage })
   const seen = record(store)
@@ -127,7 +127,7 @@ test('events - nothing is announced that did not happen', async () => {
   assert.deepEqual(seen, [])
 })
 
-/** A create, a ban and a stranger: every event but one. */
+/** Causes every event but `ratelimit.degraded`. */
 async function exercise(store: Store): Promise<Reply[]> {
   const replies = [await send(store, 'POST')]
   for (let n = 0; n < 95; n++) replies.push(await send(store, 'GET'))

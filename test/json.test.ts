@@ -6,7 +6,7 @@ import { isPlain, petToJson } from '../src/json.js'
 
 const RUNS = { seed: 20_301_205, numRuns: 200 }
 
-test('parseJson - an integer is exact, a number where that is safe and a bigint beyond', async () => {
+test('parseJson - integers are exact: a number if safe, otherwise a bigint', async () => {
   for (const [text, value] of [
     ['9007199254740991', 9007199254740991],
     ['9007199254740992', 9007199254740992n],
@@ -33,7 +33,7 @@ test('parseJson - an integer is exact, a number where that is safe and a bigint 
   }
 })
 
-test('parseJson - what only looks like an integer after rounding is none', async () => {
+test('parseJson - a fraction that rounds to an integer is not an integer', async () => {
   for (const text of [
     '1.00000000000000000001',
     '9007199254740992.5',
@@ -49,7 +49,7 @@ test('parseJson - what only looks like an integer after rounding is none', async
   }
 })
 
-test('parseJson - what is too long for any int64 is infinite, in no time', async () => {
+test('parseJson - integers longer than any int64 are infinite, in linear time', async () => {
   const many = '9'.repeat(900_000)
   for (const text of ['1e400', '1e19', '12345678901234567890', many, `1e${many}`, `${many}e5`]) {
     assert.equal(await parseJson(text), Number.POSITIVE_INFINITY, text.slice(0, 40))
@@ -57,7 +57,7 @@ test('parseJson - what is too long for any int64 is infinite, in no time', async
   }
 })
 
-test('parseJson - the last of two equal names wins, and __proto__ is a name', async () => {
+test('parseJson - the last duplicate name wins, and __proto__ is an ordinary name', async () => {
   for (const number of ['1', '1e0']) {
     assert.deepEqual(await parseJson(`{"a":2,"a":${number}}`), { a: 1 })
     const parsed = (await parseJson(`{"__proto__":{"a":${number}},"b":1}`)) as object
@@ -66,7 +66,7 @@ test('parseJson - the last of two equal names wins, and __proto__ is a name', as
   }
 })
 
-test('parseJson - reads every text as JSON.parse does, but for what that rounds', async () => {
+test('parseJson - agrees with JSON.parse except where that rounds', async () => {
   const json = fc.oneof(
     fc.json(),
     fc.jsonValue().map(value => JSON.stringify(value, undefined, '\t ')),
@@ -75,7 +75,7 @@ test('parseJson - reads every text as JSON.parse does, but for what that rounds'
   await fc.assert(
     fc.asyncProperty(json, async text => {
       const expected = JSON.parse(text) as unknown
-      // The exponent sends the same text the exact way.
+      // The exponent forces the exact parser.
       const [exact] = (await parseJson(`[${text},1e0]`)) as [unknown]
       assert.deepEqual(approximate(exact), approximate(expected))
       assert.deepEqual(approximate(await parseJson(text)), approximate(expected))
@@ -84,7 +84,7 @@ test('parseJson - reads every text as JSON.parse does, but for what that rounds'
   )
 })
 
-test('parseJson - refuses every text that JSON.parse refuses', async () => {
+test('parseJson - rejects everything that JSON.parse rejects', async () => {
   const almost = fc.oneof(
     fc.string({ maxLength: 20 }),
     fc.json().map(text => `${text}1e5`),
@@ -104,7 +104,7 @@ test('parseJson - refuses every text that JSON.parse refuses', async () => {
   )
 })
 
-test('toJson - writes every int64 so that it is read again as it was', async () => {
+test('toJson - round-trips every int64', async () => {
   const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
   await fc.assert(
     fc.asyncProperty(int64, fc.string({ unit: 'binary' }), async (categoryId, name) => {
@@ -118,12 +118,12 @@ test('toJson - writes every int64 so that it is read again as it was', async () 
   )
 })
 
-test('petToJson - escapes in a name what JSON escapes, character by character', () => {
+test('petToJson - escapes the same characters as JSON.stringify', () => {
   const units = Array.from({ length: 0x180 }, (_, unit) => unit)
   for (const unit of [...units, 0x2028, 0xd83d, 0xdc15, 0xfeff, 0xffff]) {
     const pet = { id: 1, name: `a${String.fromCharCode(unit)}b`, categoryId: 1 }
     assert.equal(petToJson(pet), JSON.stringify(pet), `U+${unit.toString(16)}`)
-    // Where it is said to be plain, nobody counts its bytes.
+    // The byte count of a plain text is its length.
     assert.equal(
       isPlain(pet.name),
       unit >= 0x20 && unit < 0x7f && !'"\\'.includes(pet.name.charAt(1)),
@@ -131,12 +131,12 @@ test('petToJson - escapes in a name what JSON escapes, character by character', 
   }
 })
 
-test('toJson - leaves out what is undefined, as JSON.stringify does', () => {
+test('toJson - omits undefined fields, like JSON.stringify', () => {
   const value = { a: undefined, b: [undefined, null, 1n], c: { d: undefined }, e: '"' }
   assert.equal(toJson(value), '{"b":[null,null,1],"c":{},"e":"\\""}')
 })
 
-/** A value with bigints as the nearest numbers, and none of more than 19 digits. */
+/** Replaces bigints by the nearest number; excludes integers of more than 19 digits. */
 function approximate(value: unknown): unknown {
   if (typeof value === 'bigint') return approximate(Number(value))
   if (typeof value === 'number') return Math.abs(value) < 1e19 ? value + 0 : Math.sign(value) * 1e19

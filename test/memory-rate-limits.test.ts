@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const DAY = 86_400_000
 const FREE = PLANS.free
 
-test('limiter - a clock that is not finite is refused and counts nothing', () => {
+test('limiter - rejects a non-finite clock and counts nothing', () => {
   const table = memoryRateLimits()
   for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
     assert.throws(() => decide(undefined, FREE, now), RangeError)
@@ -19,19 +19,19 @@ test('limiter - a clock that is not finite is refused and counts nothing', () =>
   assert.deepEqual(table.dump(), [])
 })
 
-test('limiter - limit-1, limit and limit+1 requests', () => {
+test('limiter - decides limit-1, limit and limit+1 requests', () => {
   for (const [count, remaining, code] of [
     [59, 1, undefined],
     [60, 0, undefined],
     [61, 0, 'rate_limit_exceeded'],
   ] as const) {
     const table = memoryRateLimits()
-    const told = consume(table, 'key', T0, count)
-    assert.deepEqual([told.remaining, told.code], [remaining, code])
+    const last = consume(table, 'key', T0, count)
+    assert.deepEqual([last.remaining, last.code], [remaining, code])
   }
 })
 
-test('limiter - two requests in one tick share no unit', async () => {
+test('limiter - two requests in one tick cannot share the last unit', async () => {
   const table = memoryRateLimits()
   consume(table, 'key', T0, 59)
   const both = await Promise.all([table.consume('key', FREE, T0), table.consume('key', FREE, T0)])
@@ -41,7 +41,7 @@ test('limiter - two requests in one tick share no unit', async () => {
   )
 })
 
-test('table - the 10,001st address and all after it share one budget', () => {
+test('table - addresses from the 10,001st on share one budget', () => {
   const table = memoryRateLimits()
   for (let n = 0; n < 10_000; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
   assert.equal(consume(table, 'addr:a', T0).remaining, 59)
@@ -53,7 +53,7 @@ test('table - the 10,001st address and all after it share one budget', () => {
   assert.equal(consume(table, 'key', T0).remaining, 59, 'a key is never among the addresses')
 })
 
-test('table - a new UTC day drops what is stale and remembers bans', () => {
+test('table - a new UTC day drops stale entries and keeps bans', () => {
   const table = memoryRateLimits()
   table.consume('quiet', FREE, T0)
   table.consume('addr:192.0.2.1', PLANS.anonymous, T0)
@@ -66,7 +66,7 @@ test('table - a new UTC day drops what is stale and remembers bans', () => {
   assert.deepEqual(partitions(table), ['new'])
 })
 
-test('table - a clock that steps back over midnight grants no second budget for the day', () => {
+test('table - stepping back over midnight grants no second daily budget', () => {
   const table = memoryRateLimits()
   const policy = { perMinute: 5, perDay: 5 }
   const midnight = T0 + DAY
@@ -78,7 +78,7 @@ test('table - a clock that steps back over midnight grants no second budget for 
   assert.equal(ask('a', midnight - 1).code, 'rate_limit_exceeded')
 })
 
-test('table - addresses have room again after a new day, a reset and a restore', () => {
+test('table - a new day, a reset or a restore makes room for addresses', () => {
   const crowded = () => {
     const table = memoryRateLimits()
     for (let n = 0; n < 10_001; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
@@ -140,7 +140,7 @@ function partitions(table: RateLimitStore): string[] {
   return (table.dump() as [string, Usage][]).map(([partition]) => partition)
 }
 
-test('limiter - a clock that came back from the future still drops what is stale', () => {
+test('limiter - drops stale entries after the clock returns from the future', () => {
   const table = memoryRateLimits()
   consume(table, 'addr:192.0.2.1', T0 + 10 * DAY, 1)
   consume(table, 'addr:192.0.2.2', T0, 1)
@@ -148,7 +148,7 @@ test('limiter - a clock that came back from the future still drops what is stale
   assert.equal(table.inspect('addr:192.0.2.2'), undefined)
 })
 
-test('limiter - a step back over midnight gives no second day', () => {
+test('limiter - a step back over midnight grants no second day', () => {
   const table = memoryRateLimits()
   const midnight = T0 + DAY
   consume(table, 'key', midnight - 50, 60)

@@ -5,7 +5,7 @@ import { storageSuite } from './support/storage-suite.js'
 
 storageSuite(test, { create: memoryStorage })
 
-test('memory - a snapshot with a status of its own is refused, and nothing changes', async () => {
+test('memory - rejects a snapshot with an unknown status and changes nothing', async () => {
   const storage = memoryStorage()
   const lost = { id: 1, name: 'Rex', categoryId: 1, status: 'lost' as 'sold' }
   const rule = { name: 'RangeError', message: /Expected a status of .*, got lost/ }

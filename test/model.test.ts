@@ -74,7 +74,7 @@ const get = fc.integer({ min: -1, max: 60 }).map(
   }),
 )
 
-test('store - behaves as a plain array, whatever is done in whatever order', async () => {
+test('store - behaves like a plain array under any sequence of operations', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.commands([create, create, refuse, list, get], { size: '+1' }),

@@ -38,13 +38,13 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
 ]
 
 for (const [name, value, rule, shown] of WRONG) {
-  test(`options - ${name} cannot be ${shown}`, () => {
+  test(`options - \`${name}\` rejects ${shown}`, () => {
     const message = `Expected \`${name}\` to be ${rule}, got ${shown}`
     assert.throws(() => open({ [name]: value }), { name: 'OptionError', message })
   })
 }
 
-test('options - one that does not exist is refused, with those that do', () => {
+test('options - an unknown option lists the known ones, nearest first', () => {
   const unknown = () => open({ pagniation: true })
   assert.throws(unknown, error => {
     assert.ok(error instanceof OptionError)
@@ -56,7 +56,7 @@ test('options - one that does not exist is refused, with those that do', () => {
   })
 })
 
-test('options - undefined is the default, and none at all is refused by name', async () => {
+test('options - undefined means the default, and a missing required option is named', async () => {
   const store = open({ basePath: undefined, sunset: undefined, rateLimits: undefined })
   assert.equal(store.basePath, '/v1')
   assert.equal(store.maxBodyBytes, 1_048_576)
@@ -65,7 +65,7 @@ test('options - undefined is the default, and none at all is refused by name', a
   assert.throws(() => (createStore as () => unknown)(), OptionError)
 })
 
-test('options - a plan that is not right is named with its field', () => {
+test('options - an invalid plan is named with its field', () => {
   for (const [plans, message] of [
     [
       { free: { perMinute: 0, perDay: 1 } },
@@ -83,7 +83,7 @@ test('options - a plan that is not right is named with its field', () => {
   }
 })
 
-test('options - a key that is not right is named by its id, never by itself', () => {
+test('options - an invalid key is named by its id, never by its value', () => {
   const names = "one of 'free', 'pro', 'business', 'enterprise'"
   const id = "a non-empty, well-formed string that does not begin with 'addr:'"
   for (const [record, message] of [
@@ -113,13 +113,13 @@ function open(options: Readonly<Record<string, unknown>>) {
   return createStore({ storage: memoryStorage(), apiKeys: {}, ...options } as StoreOptions)
 }
 
-test('options - a key id with a lone surrogate is refused, one with a pair is not', () => {
+test('options - a key id may contain surrogate pairs but no lone surrogate', () => {
   const withId = (id: string) => open({ apiKeys: { secret: { id, plan: 'free' } } })
   assert.throws(() => withId('a\ud800'), /well-formed/)
   withId('a\u{1f415}\n')
 })
 
-test('options - an API key and a key id can be used once', () => {
+test('options - API keys and key ids are unique', () => {
   const record = { id: 'a', plan: 'free' } as const
   const apiKeys = { first: record, second: record }
   assert.throws(() => open({ apiKeys }), { message: "Duplicate API key id 'a'" })
@@ -139,7 +139,7 @@ test('options - deprecatedAt cannot be after sunset', () => {
   })
 })
 
-test('options - a key in the place of a record is not told', () => {
+test('options - a key passed in place of its record is not shown', () => {
   const swapped = { apiKeys: { ci: 'sk-live-secret' as never } }
   const bare = { apiKeys: 'sk-live-secret' as never }
   for (const options of [swapped, bare]) {

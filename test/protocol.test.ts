@@ -6,7 +6,7 @@ for (const [name, open] of Object.entries(DOORS)) {
   protocolSuite(`${name} over ports that take their time`, open, undefined, later)
 }
 
-/** The same port, but nothing it knows is there at once. */
+/** The same port, but every method is asynchronous. */
 function later<Port extends object>(port: Port): Port {
   return new Proxy(port, {
     get(target, name) {

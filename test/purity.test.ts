@@ -7,7 +7,7 @@ import { CODE_URL, ROOT_URL } from './support/paths.js'
 
 const SOURCES = new URL('src/', ROOT_URL)
 
-/** What the compiler cannot see: names that exist in every runtime, or that a cast hides. */
+/** Names that the compiler allows because every runtime has them, or because of a cast. */
 const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   randomness: /\bMath\s*\.\s*random\b|\bcrypto\b/,
   'the time of day': /\bDate\s*\.\s*now\b|\bnew Date\(\s*\)|\bDate\(\s*\)|\bperformance\b/,
@@ -18,7 +18,7 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
 }
 const PACKAGES = ['zod', 'mitt', 'lossless-json']
 
-test('purity - the core names nothing of its surroundings but one clock and one timer', async () => {
+test('purity - the core uses one clock and one timer, and nothing else of its environment', async () => {
   const found: string[] = []
   for (const { file, code } of await sources()) {
     for (const [what, pattern] of Object.entries(FORBIDDEN)) {
@@ -34,7 +34,7 @@ test('purity - the core names nothing of its surroundings but one clock and one 
   ])
 })
 
-test('purity - the core imports itself and three packages', async () => {
+test('purity - the core imports only itself and three packages', async () => {
   const files = await sources()
   assert.ok(files.length > 15)
   for (const { file, code } of files) {
@@ -47,7 +47,7 @@ test('purity - the core imports itself and three packages', async () => {
   }
 })
 
-test('purity - no file imports, not even a type, from one that imports it', async () => {
+test('purity - there are no import cycles, not even of types', async () => {
   const imports = new Map<string, string[]>()
   for (const folder of ['src/', 'adapters/openapi/', 'adapters/http/']) {
     const root = new URL(`../../${folder}`, import.meta.url)
@@ -73,7 +73,7 @@ test('purity - no file imports, not even a type, from one that imports it', asyn
   assert.deepEqual(circles, [])
 })
 
-test('purity - a process that only lists pets has read no parser and no server', async () => {
+test('purity - listing pets loads no parser and no server', async () => {
   const { urls, builtins } = await loadedBy(`
     const { createStore } = await import('${new URL('src/index.js', CODE_URL)}')
     const { memoryStorage } = await import('${new URL('adapters/memory.js', CODE_URL)}')
@@ -84,7 +84,7 @@ test('purity - a process that only lists pets has read no parser and no server',
   for (const name of ['http', '_http_server', 'https']) assert.ok(!builtins.includes(name), name)
 })
 
-test('purity - a process that creates pets has read the parsers, and still no adapter’s package', async () => {
+test('purity - creating pets loads the parsers and no package of an adapter', async () => {
   const { urls, builtins } = await loadedBy(`
     const { createStore } = await import('${new URL('src/index.js', CODE_URL)}')
     const { memoryStorage } = await import('${new URL('adapters/memory.js', CODE_URL)}')
@@ -113,7 +113,7 @@ async function sources(root = SOURCES): Promise<{ file: string; code: string }[]
   )
 }
 
-/** What a fresh process loads to run this module: files by their URL, parts of Node by name. */
+/** Everything a fresh process loads to run a module: the URLs of files, the names of builtins. */
 async function loadedBy(script: string): Promise<{ urls: string[]; builtins: string[] }> {
   const hooks = `
     import { writeSync } from 'node:fs'

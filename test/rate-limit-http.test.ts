@@ -12,11 +12,11 @@ interface Row {
   readonly call: Call
   /** @default 1 */
   readonly count?: number
-  /** Of the last answer. */
+  /** Of the last response. */
   readonly status: number
-  /** Limit, Remaining, Reset in seconds after T0; null when the answer has none of them. */
+  /** Limit, Remaining, Reset in seconds after T0; null if the response has none of them. */
   readonly limit: readonly [number, number, number] | null
-  /** Headers that have to be there, or with null must not. */
+  /** Required headers; null for headers that must be absent. */
   readonly headers?: Readonly<Record<string, string | null>>
   readonly code?: string
 }
@@ -27,7 +27,7 @@ const INVALID = `${CHALLENGE}, error="invalid_token"`
 const PREFLIGHT = { origin: 'https://example.org', 'access-control-request-method': 'POST' }
 const RL = 'rate_limit_exceeded'
 
-/** One server, in order, all from one address. */
+/** Sent to one server in this order, from one address. */
 const ROWS: readonly Row[] = [
   { id: 'P1', at: 0, call: { path: PETS, key: 'good' }, status: 200, limit: [60, 59, 60] },
   {
@@ -171,10 +171,12 @@ async function run(row: Row, { send }: Door): Promise<void> {
   for (let n = 1; n < count; n++) await send(call)
   const { status, headers, body } = await send(call)
   const expected = limit && [limit[0], limit[1], T0 / 1000 + limit[2]].map(String)
-  const told = ['limit', 'remaining', 'reset'].map(name => headers[`x-ratelimit-${name}`] ?? null)
+  const reported = ['limit', 'remaining', 'reset'].map(
+    name => headers[`x-ratelimit-${name}`] ?? null,
+  )
   assert.deepEqual(
-    { id, status, told },
-    { id, status: row.status, told: expected ?? [null, null, null] },
+    { id, status, reported },
+    { id, status: row.status, reported: expected ?? [null, null, null] },
   )
   assert.equal(headers['retry-after'] !== undefined, row.status === 429, id)
   for (const [header, value] of Object.entries(row.headers ?? {})) {

@@ -15,13 +15,13 @@ const policies = fc.record({
 })
 const steps = fc.array(fc.integer({ min: 0, max: 20 * MINUTE }), { maxLength: 80 })
 
-test('limiter - who waits for Retry-After is admitted', () => {
+test('limiter - a request after Retry-After is admitted', () => {
   fc.assert(
     fc.property(policies, steps, (policy, waits) => {
       let usage: Usage | undefined
       let now = T0 + 23 * 60 * MINUTE
       for (const wait of waits) {
-        // Mostly in bursts, so that limits and bans are met.
+        // Mostly in bursts, to reach limits and bans.
         now += wait % 3 === 0 ? wait : wait % 1_000
         const first = decide(usage, policy, now)
         usage = first.usage
@@ -36,7 +36,7 @@ test('limiter - who waits for Retry-After is admitted', () => {
   )
 })
 
-test('limiter - no UTC day and no minute admits more than its limit', () => {
+test('limiter - no minute and no UTC day admits more than its limit', () => {
   fc.assert(
     fc.property(policies, steps, (policy, waits) => {
       const admitted = new Map<string, number>()

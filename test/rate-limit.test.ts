@@ -3,7 +3,7 @@ import { createStore, PLANS, type Plan } from '../src/index.js'
 import { memoryRateLimits } from '../src/memory-rate-limits.js'
 import { decide, type Usage } from '../src/rate-limit.js'
 import { DOORS, type Reply } from './support/doors.js'
-import { type Consumer, rateLimitSuite, type Told } from './support/rate-limit-suite.js'
+import { type Consumer, type Reported, rateLimitSuite } from './support/rate-limit-suite.js'
 import { policyOf } from './support/rate-limit-vectors.js'
 
 rateLimitSuite('decide', pureConsumer)
@@ -16,7 +16,7 @@ function pureConsumer(): Consumer {
     consume(partition, policy, now) {
       const { decision, usage } = decide(usages.get(partition), policyOf(policy), now)
       usages.set(partition, usage)
-      return told(decision)
+      return reported(decision)
     },
     restart() {
       for (const [partition, usage] of usages) {
@@ -30,7 +30,7 @@ function tableConsumer(): Consumer {
   let table = memoryRateLimits()
   return {
     consume: async (partition, policy, now) =>
-      told(await table.consume(partition, policyOf(policy), now)),
+      reported(await table.consume(partition, policyOf(policy), now)),
     async restart() {
       const snapshot = JSON.stringify(await table.dump())
       table = memoryRateLimits()
@@ -39,7 +39,7 @@ function tableConsumer(): Consumer {
   }
 }
 
-/** A server whose keys are the partitions; an address of a vector is the address of the client. */
+/** A server whose keys are the partitions; a vector's address is the client's address. */
 async function doorConsumer(name: string): Promise<Consumer> {
   let now = 0
   let table = memoryRateLimits()
@@ -82,11 +82,11 @@ async function doorConsumer(name: string): Promise<Consumer> {
   }
 }
 
-function toldBy({ status, headers, body }: Reply, admitted: number): Told {
+function toldBy({ status, headers, body }: Reply, admitted: number): Reported {
   const retryAfter = headers['retry-after']
-  const code = status === 429 ? (JSON.parse(body) as { code: Told['code'] }).code : undefined
+  const code = status === 429 ? (JSON.parse(body) as { code: Reported['code'] }).code : undefined
   if (status !== 429 && status !== admitted) throw new Error(`${status} ${body}`)
-  return told({
+  return reported({
     ...(code && { code }),
     limit: Number(headers['x-ratelimit-limit']),
     remaining: Number(headers['x-ratelimit-remaining']),
@@ -95,6 +95,6 @@ function toldBy({ status, headers, body }: Reply, admitted: number): Told {
   })
 }
 
-function told({ code, limit, remaining, reset, retryAfter }: Told) {
-  return { code, limit, remaining, reset, retryAfter } as Told
+function reported({ code, limit, remaining, reset, retryAfter }: Reported) {
+  return { code, limit, remaining, reset, retryAfter } as Reported
 }

@@ -10,7 +10,7 @@ import { createTestDouble } from '../adapters/test-double/index.js'
 import { ApiError, createStore, type StoreEvents, toJson } from '../src/index.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
-const SECRET = 'k3y-that-nobody-may-see'
+const SECRET = 'k3y-that-must-not-leak'
 const LIMITS = { perMinute: 3, perDay: 100, banAfter: 1 }
 const API_KEYS = { [SECRET]: { id: 'ci', plan: 'enterprise', limits: LIMITS } } as const
 const EVENTS: (keyof StoreEvents)[] = [
@@ -20,7 +20,7 @@ const EVENTS: (keyof StoreEvents)[] = [
   'ratelimit.degraded',
 ]
 
-test('secrets - no event, log line, answer, thrown error, counter or file holds a key', async t => {
+test('secrets - no event, log line, response, error, counter or file contains a key', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-secrets-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   await using storage = await jsonFileStorage(join(folder, 'pets.json'))
@@ -77,7 +77,7 @@ test('secrets - no event, log line, answer, thrown error, counter or file holds 
   const files = await readdir(folder, { recursive: true })
   assert.ok(files.includes('pets.json.journal'))
   for (const file of files) {
-    // The lock is a folder, whose name is all there is to it.
+    // The lock is a folder; only its name carries data.
     seen.push(file, await readFile(join(folder, file), 'utf8').catch(() => ''))
   }
   assert.deepEqual([...names].sort(), [...EVENTS].sort())
@@ -88,7 +88,7 @@ test('secrets - no event, log line, answer, thrown error, counter or file holds 
   )
 })
 
-test('secrets - no journal, snapshot or verdict of a double holds a key', async () => {
+test('secrets - no journal, snapshot or report of a double contains a key', async () => {
   await using double = createTestDouble({ apiKeys: API_KEYS })
   for (const authorization of [`Bearer ${SECRET}`, `Bearer ${SECRET}x`, SECRET]) {
     for (let n = 0; n < 6; n++) {
@@ -97,7 +97,7 @@ test('secrets - no journal, snapshot or verdict of a double holds a key', async 
   }
   const { findings } = double.report()
   assert.ok(findings.length > 0)
-  const told = toJson([double.requests(), await double.snapshot(), findings])
+  const shown = toJson([double.requests(), await double.snapshot(), findings])
   assert.equal(double.requests().length, 18)
-  assert.ok(!told.includes(SECRET))
+  assert.ok(!shown.includes(SECRET))
 })

@@ -5,11 +5,11 @@ import type { NewPet, Pet } from '../src/model.js'
 import type { PetStorage } from '../src/ports.js'
 import { storageSuite } from './support/storage-suite.js'
 
-test('storage suite - a storage without a bug fails no case', async () => {
+test('storage suite - passes a correct storage', async () => {
   assert.deepEqual(await failingCases(storage => storage), [])
 })
 
-test('storage suite - every case is failed by a planted bug', () => {
+test('storage suite - has a planted bug for every case', () => {
   const ids: string[] = []
   storageSuite(name => ids.push(idOf(name)), { create: memoryStorage, reopen: async s => s })
   const failed = Object.values(plantedBugs()).map(bug => bug.fails)
@@ -27,7 +27,7 @@ interface Bug {
   readonly plant: Plant
   readonly fails: string
 }
-/** Makes a good storage a bad one. */
+/** Breaks a correct storage. */
 type Plant = (good: PetStorage) => PetStorage
 
 function plantedBugs(): Record<string, Bug> {
@@ -285,7 +285,7 @@ function plantedBugs(): Record<string, Bug> {
 const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
 const RESTART = Symbol('restart')
 
-/** The ids of the cases that a storage with the bug fails. */
+/** The ids of the cases that a broken storage fails. */
 async function failingCases(plant: Plant): Promise<string[]> {
   const cases: [string, () => Promise<void>][] = []
   storageSuite((name, run) => cases.push([name, run]), {
@@ -320,7 +320,7 @@ function reopening(change: (snapshot: Awaited<ReturnType<PetStorage['dump']>>) =
   }
 }
 
-/** Every pet that goes in comes out changed. */
+/** Changes every pet on its way out. */
 function overPets(good: PetStorage, change: (pet: Pet, given: NewPet) => Pet): PetStorage {
   const given = new Map<number, NewPet>()
   const changed = (pet: Pet) => change(pet, given.get(pet.id) ?? pet)
@@ -339,7 +339,7 @@ function overPets(good: PetStorage, change: (pet: Pet, given: NewPet) => Pet): P
   }
 }
 
-/** An array, handed out and taken in as it is. */
+/** Keeps and returns the array itself. */
 function sharing(): PetStorage {
   let pets: Pet[] = []
   let nextId = 1

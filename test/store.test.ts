@@ -16,7 +16,7 @@ import {
 import { DOORS } from './support/doors.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
-/** What is done in each form, one after the other; failures are kept as their code and message. */
+/** Run in each form; failures are recorded as code and message. */
 const SCRIPT: readonly ((pets: Pets) => Promise<unknown>)[] = [
   pets => pets.createPet({ name: 'Rex', categoryId: 1 }),
   pets => pets.createPet({ name: '', categoryId: 9223372036854775807n, status: 'sold' }),
@@ -52,7 +52,7 @@ for (const options of [
   { clock: () => SUNSET },
 ]) {
   const described = Object.keys(options).join() || 'defaults'
-  test(`store - direct, metered and protocol do the same, with ${described}`, async () => {
+  test(`store - direct calls, forKey and the protocol agree, with ${described}`, async () => {
     const direct = await outcomes(open(options))
     assert.deepEqual(await outcomes(open(options).forKey('demo')), direct)
     for (const name of Object.keys(DOORS)) {
@@ -63,7 +63,7 @@ for (const options of [
   })
 }
 
-test('forKey - is refused as the protocol refuses, and says what is left', async () => {
+test('forKey - throws what the protocol answers, and reports what is left', async () => {
   const store = open()
   const demo = store.forKey('demo')
   assert.equal(demo.rateLimit, undefined)
@@ -95,7 +95,7 @@ test('forKey - shares its budget with the protocol', async () => {
   assert.equal(demo.rateLimit?.remaining, 58)
 })
 
-test('store - what it gives is nobody else’s: changing it changes nothing', async () => {
+test('store - changing a result changes nothing in the store', async () => {
   const store = open()
   const input = { name: 'Rex', categoryId: 1 }
   const pet = await store.createPet(input)
@@ -108,7 +108,7 @@ test('store - what it gives is nobody else’s: changing it changes nothing', as
   ])
 })
 
-test('store - counters come back with a dump of the rate limit store, pets with one of the storage', async () => {
+test('store - a dump restores counters, and pets', async () => {
   const [storage, rateLimits] = [memoryStorage(), memoryRateLimits()]
   const before = open({ storage, rateLimits })
   await before.forKey('demo').createPet({ name: 'Rex', categoryId: 2n ** 60n })
@@ -120,7 +120,7 @@ test('store - counters come back with a dump of the rate limit store, pets with 
   assert.equal(demo.rateLimit?.remaining, 58)
 })
 
-test('about - an answer tells logs the operation and the key’s id, never the key', async () => {
+test('about - a response names the operation and the key id, never the key', async () => {
   const store = open()
   const handle = (path: string, authorization: string) =>
     store.handle({ method: 'GET', path, query: '', headers: { authorization } })
@@ -133,7 +133,7 @@ test('about - an answer tells logs the operation and the key’s id, never the k
   assert.deepEqual(got.about, { operation: 'getPet', key: undefined })
 })
 
-test('handle - what its storage knows at once is an answer at once', async () => {
+test('handle - answers synchronously when the storage does', async () => {
   const store = open()
   const rex = await store.createPet({ name: 'Rex', categoryId: 1 })
   const request = { method: 'GET', query: '', headers: { authorization: 'Bearer demo' } }
@@ -142,7 +142,7 @@ test('handle - what its storage knows at once is an answer at once', async () =>
   }
 })
 
-test('store - a storage that changes what it was asked for changes no later request', async () => {
+test('store - a storage that mutates its arguments affects no later request', async () => {
   const base = memoryStorage()
   const storage: PetStorage = {
     ...base,
@@ -160,10 +160,10 @@ test('store - a storage that changes what it was asked for changes no later requ
   assert.equal((await ask()).length, 2)
 })
 
-test('store - a storage may give anything that can be awaited', async () => {
+test('store - a storage may return any thenable', async () => {
   const rex = Object.freeze({ id: 1, name: 'Rex', categoryId: 1 })
   const soon = <T>(value: T) => ({
-    // biome-ignore lint/suspicious/noThenProperty: what some database drivers give
+    // biome-ignore lint/suspicious/noThenProperty: some database drivers return thenables
     then: (done: (value: T) => void) => done(value),
   })
   const storage = {
@@ -204,7 +204,7 @@ async function outcomes(pets: Pets): Promise<unknown[]> {
   return all
 }
 
-/** The operations as requests through a door: what a client has to do. */
+/** The operations as requests, as a client sends them. */
 function overProtocol({ send }: Awaited<ReturnType<NonNullable<(typeof DOORS)[string]>>>): Pets {
   const ask = async (call: Parameters<typeof send>[0]) => {
     const { status, body } = await send({ ...call, key: 'demo' })

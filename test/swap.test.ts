@@ -9,7 +9,7 @@ import { ApiError, createStore, type Pets, type Policy, type Store } from '../sr
 const NOW = Date.UTC(2030, 0, 1)
 const LIMITS = { perMinute: 1_000_000, perDay: 1_000_000 }
 
-test('swap - the same program in this process, through fetch and over a socket', async () => {
+test('swap - one program runs in process, through fetch and over a socket', async () => {
   const expected = await program(createPets())
   assert.equal(expected.length, 47)
 
@@ -26,7 +26,7 @@ test('swap - the same program in this process, through fetch and over a socket',
   assert.deepEqual(await program(createPets().forKey('key')), expected)
 })
 
-test('swap - a key that is not valid is the same error in this process and through fetch', async () => {
+test('swap - an invalid key is the same error in process and through fetch', async () => {
   const store = createPets()
   const serve = toFetchHandler(store)
   const remote = createClient({
@@ -39,7 +39,7 @@ test('swap - a key that is not valid is the same error in this process and throu
   }
 })
 
-test('swap - a limit that is used up is the same error, also before it is sent', async () => {
+test('swap - an exhausted limit is the same error, even before anything is sent', async () => {
   const failures = []
   for (const swap of [(store: Store) => store.forKey('key'), withoutWaiting]) {
     const pets = swap(createPets({ perMinute: 1, perDay: 10 }))
@@ -66,7 +66,7 @@ function createPets(limits: Policy = LIMITS): Store {
   })
 }
 
-/** Written once, for whatever has the operations: what each step brings, or its error code. */
+/** Runs on anything with the operations; returns the result or error code of each step. */
 async function program(pets: Pets): Promise<readonly unknown[]> {
   const steps: (() => Promise<unknown>)[] = []
   for (const input of INPUTS) steps.push(() => pets.createPet(input as never))

@@ -3,11 +3,11 @@ import { assertError, type Check, post } from './check.js'
 
 const CHALLENGE = 'Bearer realm="animal-adoption-store"'
 
-/** Who is let in (spec §5). */
+/** Authentication (spec §5). */
 export const authChecks: readonly Check[] = [
   {
     id: 'auth.first',
-    behaviour: '401 comes before 404, 405 and every fault of the body',
+    behaviour: '401 comes before 404, 405 and every body error',
     async run({ send }) {
       for (const call of [
         { path: '/v1/nope' },
@@ -23,7 +23,7 @@ export const authChecks: readonly Check[] = [
   },
   {
     id: 'auth.first',
-    behaviour: 'then 429, then 404 and 405, then the body: 413, 415, 400',
+    behaviour: '429 follows, then 404 and 405, then the body: 413, 415, 400',
     options: () => ({ maxBodyBytes: 10 }),
     async run({ send }) {
       const text = { 'content-type': 'text/plain' }
@@ -41,7 +41,7 @@ export const authChecks: readonly Check[] = [
   },
   {
     id: 'auth.scheme',
-    behaviour: 'Bearer in any case, one space or more',
+    behaviour: 'accepts Bearer in any case, with one or more spaces',
     async run({ send }) {
       for (const authorization of ['Bearer demo', 'bearer demo', 'BEARER demo', 'bEaReR   demo']) {
         const reply = await send({ path: '/v1/pets', key: undefined, headers: { authorization } })
@@ -51,7 +51,7 @@ export const authChecks: readonly Check[] = [
   },
   {
     id: 'auth.scheme',
-    behaviour: '401 carries the challenge, with an error only where a key was sent',
+    behaviour: '401 carries the challenge, with an error only if a key was sent',
     async run({ send }) {
       const missing = 'Send an API key: Authorization: Bearer <API_KEY>.'
       const bare = [
@@ -88,7 +88,7 @@ export const authChecks: readonly Check[] = [
   },
   {
     id: 'auth.keys',
-    behaviour: 'a key is valid from when it is added until it is removed',
+    behaviour: 'a key is valid from its addition to its removal',
     async run({ send, store }) {
       const list = () => send({ path: '/v1/pets', key: 'later' })
       assert.equal((await list()).status, 401)

@@ -3,11 +3,11 @@ import { assertError, type Check, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 
-/** Which bodies are read. */
+/** Request bodies. */
 export const bodyChecks: readonly Check[] = [
   {
     id: 'body.type',
-    behaviour: 'application/json with any parameters, or none',
+    behaviour: 'accepts application/json with or without parameters',
     async run({ send }) {
       const types =
         'application/json|Application/JSON|application/json; charset=utf-8|application/json;a|'
@@ -25,7 +25,7 @@ export const bodyChecks: readonly Check[] = [
   },
   {
     id: 'body.type',
-    behaviour: 'no content type at all is JSON, and no content-encoding but identity',
+    behaviour: 'a missing content type is JSON; identity is the only content encoding',
     async run({ send }) {
       const bytes = new TextEncoder().encode(JSON.stringify(REX))
       assert.equal((await send(post(bytes))).status, 201)
@@ -40,7 +40,7 @@ export const bodyChecks: readonly Check[] = [
   },
   {
     id: 'body.size',
-    behaviour: 'as many bytes as the host allows, and not one more',
+    behaviour: 'accepts exactly maxBodyBytes, and not one byte more',
     options: () => ({ maxBodyBytes: 100 }),
     async run({ send }) {
       const sized = (bytes: number, fill: string) => {
@@ -59,7 +59,7 @@ export const bodyChecks: readonly Check[] = [
   },
   {
     id: 'body.size',
-    behaviour: '1 MiB by default',
+    behaviour: 'defaults to 1 MiB',
     async run({ send }) {
       const [short, long] = [1_048_576, 1_048_577].map(bytes => post(`"${'x'.repeat(bytes - 2)}"`))
       assert.equal((await send(short as ReturnType<typeof post>)).status, 400)
@@ -68,7 +68,7 @@ export const bodyChecks: readonly Check[] = [
   },
   {
     id: 'body.json',
-    behaviour: 'strict UTF-8, with a byte order mark before it or not',
+    behaviour: 'strict UTF-8, with or without a byte order mark',
     async run({ send }) {
       const text = Buffer.from('{"name":"é€🐈","categoryId":1}')
       assert.equal((await send(post(text))).status, 201)
@@ -84,7 +84,7 @@ export const bodyChecks: readonly Check[] = [
   },
   {
     id: 'body.json',
-    behaviour: 'nesting beyond 1,000 levels is refused, and the last of two equal names wins',
+    behaviour: 'nesting beyond 1,000 levels is rejected, and the last duplicate name wins',
     async run({ send }) {
       for (const inner of ['', '12345678901234567890', '1e400']) {
         for (const [open, close] of [

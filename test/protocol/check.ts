@@ -3,19 +3,19 @@ import type { ErrorCode, Store, StoreOptions } from '../../src/index.js'
 import type { Reply, Send } from '../support/doors.js'
 import { T0 } from '../support/rate-limit-vectors.js'
 
-/** One documented behaviour, by an id that stays. */
+/** One documented behaviour, under a permanent id. */
 export interface Check {
-  /** The id of the README's table of decisions, or one of its own. */
+  /** An id from the decisions in the README, or its own. */
   readonly id: string
   readonly behaviour: string
-  /** On top of the fixture below. */
+  /** Added to the options of the fixture. */
   readonly options?: () => Partial<StoreOptions>
   run(subject: Subject): Promise<void>
 }
 
-/** A store at T0 behind a door, with a key of each kind. */
+/** A store at T0 behind an adapter, with a key of each kind. */
 export interface Subject {
-  /** Sends the key `demo` where the call names none. */
+  /** Sends the key `demo` unless the call names another. */
   readonly send: Send
   readonly store: Store
   setClock(now: number): void
@@ -30,7 +30,7 @@ export function assertError(reply: Reply, status: number, code: ErrorCode, messa
   assert.equal(reply.headers['content-type'], 'application/json')
 }
 
-/** The headers that every answer below the base path has, when the key `demo` is used at T0. */
+/** The headers of every response below the base path to the key `demo` at T0. */
 export function demoHeaders(remaining: number, bytes: number): Record<string, string> {
   return {
     'content-length': String(bytes),
@@ -48,19 +48,19 @@ export function post(body: unknown, headers: Record<string, string> = {}) {
   return { method: 'POST', path: '/v1/pets', headers, body: text }
 }
 
-/** An animal as it is answered. */
+/** An animal in a response. */
 export interface Answered {
   readonly id: number
   readonly name: string
   readonly status?: string
 }
 
-/** The animal in an answer. */
+/** The animal in a response. */
 export function petOf({ body }: Reply): Answered {
   return JSON.parse(body) as Answered
 }
 
-/** The animals in an answer to `listPets`. */
+/** The animals in a response to `listPets`. */
 export function listOf(reply: Reply): Answered[] {
   assert.equal(reply.status, 200, reply.body)
   return JSON.parse(reply.body) as Answered[]

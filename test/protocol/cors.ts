@@ -5,11 +5,11 @@ const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate'
 const PREFLIGHT = { origin: 'https://example.org', 'access-control-request-method': 'POST' }
 
-/** What a page of another origin may see. */
+/** What pages of other origins may read. */
 export const corsChecks: readonly Check[] = [
   {
     id: 'cors',
-    behaviour: 'off: no header, and a preflight is any other OPTIONS',
+    behaviour: 'off: no CORS headers, and a preflight is an ordinary OPTIONS request',
     async run({ send }) {
       const { headers } = await send({
         path: '/v1/pets',
@@ -23,7 +23,7 @@ export const corsChecks: readonly Check[] = [
   },
   {
     id: 'cors',
-    behaviour: 'on: a preflight is answered 204, without a key or a count',
+    behaviour: 'on: a preflight is 204, without a key and outside the quota',
     options: () => ({ cors: true }),
     async run({ send }) {
       for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nope']) {
@@ -49,7 +49,7 @@ export const corsChecks: readonly Check[] = [
   },
   {
     id: 'cors',
-    behaviour: 'on: every other answer can be read by any page',
+    behaviour: 'on: pages of any origin can read every other response',
     options: () => ({ cors: true, pagination: true }),
     async run({ send }) {
       const half = { origin: 'https://example.org' }

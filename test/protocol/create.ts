@@ -16,7 +16,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'createPet.ids',
-    behaviour: 'ids ascend from 1, and a refused body takes none',
+    behaviour: 'ids ascend from 1, and a rejected body uses none',
     async run({ send }) {
       await send(post(REX))
       await send(post({ name: 'Rex' }))
@@ -25,7 +25,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'createPet.fields',
-    behaviour: 'a field that is missing or wrong is 400 and is named',
+    behaviour: 'a missing or invalid field is 400, and the message names it',
     async run({ send }) {
       const status = '`status` must be one of available, pending, sold'
       const int64 = 'must be an integer from -9223372036854775808 to 9223372036854775807'
@@ -60,7 +60,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'status.default',
-    behaviour: 'or has none where the host says so, and then no filter finds it',
+    behaviour: 'or has none with defaultStatus null, and then no filter matches it',
     options: () => ({ defaultStatus: null }),
     async run({ send }) {
       assert.deepEqual(petOf(await send(post(REX))), { id: 1, ...REX })
@@ -72,7 +72,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'query.unknown',
-    behaviour: 'unknown body fields, an id too, are neither stored nor answered',
+    behaviour: 'unknown body fields, id included, are neither stored nor returned',
     async run({ send }) {
       const body = '{"id":99,"name":"Rex","categoryId":1,"tag":[1],"__proto__":{"status":"sold"}}'
       const pet = { id: 1, ...REX, status: 'available' }
@@ -84,7 +84,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'name.bounds',
-    behaviour: 'every string comes back exactly',
+    behaviour: 'every string round-trips exactly',
     async run({ send }) {
       const names = [
         '',
@@ -112,7 +112,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'categoryId.range',
-    behaviour: 'every int64 comes back with the same digits',
+    behaviour: 'every int64 round-trips with the same digits',
     async run({ send }) {
       for (const [sent, answered = sent] of [
         ['0'],
@@ -140,7 +140,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'categoryId.range',
-    behaviour: 'what is not an int64 is 400, never rounded',
+    behaviour: 'anything but an int64 is 400, never rounded',
     async run({ send }) {
       const million = '9'.repeat(400_000)
       for (const sent of [

@@ -6,7 +6,7 @@ import { assertError, type Check, demoHeaders, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 
-/** What is said when the host fails, and the list of all codes. */
+/** Failures of the host, and the list of all codes. */
 export const failureChecks: readonly Check[] = [
   {
     id: 'errors.codes',
@@ -31,7 +31,7 @@ export const failureChecks: readonly Check[] = [
     id: 'errors.body',
     behaviour: 'code, message and status; the details of unknown errors are not exposed',
     options: () => ({
-      // A storage that breaks its contract: what the core trips over is nobody's business.
+      // A storage that breaks its contract: the details stay private.
       storage: {
         ...memoryStorage(),
         insert: async () => undefined,
@@ -62,7 +62,7 @@ export const failureChecks: readonly Check[] = [
   },
 ]
 
-/** Each of the methods rejects its first call, and does nothing. */
+/** Every method rejects its first call and does nothing. */
 function failingOnce(...methods: ('insert' | 'find' | 'list')[]): PetStorage {
   const storage = memoryStorage()
   for (const name of methods) {

@@ -4,11 +4,11 @@ import { assertError, type Check, demoHeaders, petOf, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 
-/** `getPet`, and how it goes (spec §4.3). */
+/** `getPet` and its removal (spec §4.3). */
 export const getChecks: readonly Check[] = [
   {
     id: 'getPet.answer',
-    behaviour: '200 with the animal, and how the operation will go',
+    behaviour: '200 with the animal and the deprecation headers',
     async run({ send }) {
       await send(post(REX))
       const body = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
@@ -26,7 +26,7 @@ export const getChecks: readonly Check[] = [
   },
   {
     id: 'petId.form',
-    behaviour: 'what is not a stored id is 404',
+    behaviour: 'anything but a stored id is 404',
     async run({ send }) {
       await send(post(REX))
       const forms = '2 0 01 -1 +1 1.0 1.5 1e0 0x1 abc NaN 1%20 %31%30 ١ __proto__ constructor'
@@ -39,7 +39,7 @@ export const getChecks: readonly Check[] = [
   },
   {
     id: 'deprecated.headers',
-    behaviour: 'on every answer of getPet, and on no other',
+    behaviour: 'on every response of getPet, and on no other',
     async run({ send }) {
       for (const call of [
         { path: '/v1/pets/1' },
@@ -60,7 +60,7 @@ export const getChecks: readonly Check[] = [
   },
   {
     id: 'deprecated.headers',
-    behaviour: 'with a date where the host gives one',
+    behaviour: 'Deprecation carries the date of deprecatedAt',
     options: () => ({ deprecatedAt: 1_688_169_599_999 }),
     async run({ send }) {
       const { headers } = await send({ path: '/v1/pets/1' })
@@ -69,7 +69,7 @@ export const getChecks: readonly Check[] = [
   },
   {
     id: 'deprecated.removal',
-    behaviour: 'from 2030-12-05 00:00:00 UTC on the operation is gone',
+    behaviour: 'the operation is gone from 2030-12-05T00:00:00Z',
     async run({ send, setClock }) {
       await send(post(REX))
       setClock(SUNSET - 1)
@@ -84,7 +84,7 @@ export const getChecks: readonly Check[] = [
   },
   {
     id: 'deprecated.removal',
-    behaviour: 'never, where the host keeps it',
+    behaviour: 'never with sunset null',
     options: () => ({ sunset: null, clock: () => SUNSET + 1 }),
     async run({ send }) {
       await send(post(REX))

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { T0 } from '../support/rate-limit-vectors.js'
 import { type Check, demoHeaders, post } from './check.js'
 
-/** What every answer tells of limits and of the time; `rate-limit-suite.ts` has the rest. */
+/** Rate limit headers and Date on every response; `rate-limit-suite.ts` has the rest. */
 export const limitChecks: readonly Check[] = [
   {
     id: 'limits.headers',
-    behaviour: 'a 429 says when, in a header and in words, and is not to be cached',
+    behaviour: '429 says when to retry, in a header and in its message, and must not be cached',
     async run({ send }) {
       await send({ path: '/v1/pets', key: 'tiny' })
       const body = JSON.stringify({
@@ -28,7 +28,7 @@ export const limitChecks: readonly Check[] = [
   },
   {
     id: 'limits.window',
-    behaviour: 'at the told second the next window has begun',
+    behaviour: 'the next window begins at the announced second',
     async run({ send, setClock }) {
       await send({ path: '/v1/pets', key: 'tiny' })
       const { headers } = await send({ path: '/v1/pets', key: 'tiny' })
@@ -40,7 +40,7 @@ export const limitChecks: readonly Check[] = [
   },
   {
     id: 'counters.restart',
-    behaviour: 'counters live as long as the process: a new store has counted nothing',
+    behaviour: 'counters live in the process: a new store starts at zero',
     async run({ send, store }) {
       const { headers } = await send({ path: '/v1/pets' })
       assert.equal(headers['x-ratelimit-remaining'], '999')
@@ -51,7 +51,7 @@ export const limitChecks: readonly Check[] = [
   },
   {
     id: 'http.date',
-    behaviour: 'Date is the clock of the store, as an HTTP-date',
+    behaviour: 'Date is the time of the store as an HTTP-date',
     async run({ send, setClock }) {
       for (const [now, date] of [
         [T0 + 999, 'Tue, 01 Jan 2030 00:00:00 GMT'],
@@ -66,7 +66,7 @@ export const limitChecks: readonly Check[] = [
   },
   {
     id: 'limits.apply',
-    behaviour: 'a request with a valid key costs one unit, whatever becomes of it',
+    behaviour: 'a request with a valid key costs 1, whatever the response',
     async run({ send }) {
       const calls = [{ path: '/v1/pets' }, { path: '/v1/pets/9' }, { path: '/v1/nope' }, post('{')]
       for (const [index, call] of calls.entries()) {

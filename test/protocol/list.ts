@@ -5,7 +5,7 @@ import { assertError, type Check, demoHeaders, listOf, type Subject } from './ch
 export const listChecks: readonly Check[] = [
   {
     id: 'listPets.answer',
-    behaviour: 'an empty store answers an empty array',
+    behaviour: 'an empty store returns an empty array',
     async run({ send }) {
       const reply = await send({ path: '/v1/pets' })
       assert.deepEqual(reply, { status: 200, headers: demoHeaders(999, 2), body: '[]' })
@@ -22,7 +22,7 @@ export const listChecks: readonly Check[] = [
   },
   {
     id: 'list.limit',
-    behaviour: '20 by default, else from 1 to 100',
+    behaviour: '20 by default, otherwise 1 to 100',
     async run(subject) {
       await fill(subject, 120)
       assert.equal((await ids(subject, '')).length, 20)
@@ -35,7 +35,7 @@ export const listChecks: readonly Check[] = [
   },
   {
     id: 'list.limit',
-    behaviour: 'anything but digits from 1 to 100, or given twice, is 400',
+    behaviour: 'anything but digits from 1 to 100, once, is 400',
     async run({ send }) {
       const wrong = '0 101 -1 +1 1.0 1e1 0x7 20abc abc %20%35 5%20 ٣ 1,2 9007199254740993 null'
       for (const limit of [...wrong.split(' '), '', '%', '%zz', '9'.repeat(400)]) {
@@ -52,7 +52,7 @@ export const listChecks: readonly Check[] = [
   },
   {
     id: 'list.status',
-    behaviour: 'exactly one of the three, once',
+    behaviour: 'exactly one of the three values, once',
     async run(subject) {
       await fill(subject, 6)
       assert.deepEqual(await ids(subject, '?status=available'), [3, 6])
@@ -69,7 +69,7 @@ export const listChecks: readonly Check[] = [
   },
   {
     id: 'list.pagination',
-    behaviour: 'off: no header, and `after` is any unknown parameter',
+    behaviour: 'off: no Link header, and `after` is ignored as unknown',
     async run(subject) {
       await fill(subject, 30)
       const { headers } = await subject.send({ path: '/v1/pets?limit=5' })
@@ -80,7 +80,7 @@ export const listChecks: readonly Check[] = [
   },
   {
     id: 'list.pagination',
-    behaviour: 'on: the links lead through every animal once, and the last page has none',
+    behaviour: 'on: the links visit every animal once, and the last page has none',
     options: () => ({ pagination: true }),
     async run(subject) {
       await fill(subject, 45)

@@ -3,7 +3,7 @@ import { assertError, type Check, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 
-/** Which paths and methods there are. */
+/** Paths and methods. */
 export const routeChecks: readonly Check[] = [
   {
     id: 'path.form',
@@ -22,7 +22,7 @@ export const routeChecks: readonly Check[] = [
   },
   {
     id: 'path.base',
-    behaviour: 'outside the base path 404 without a key, a count or a limit',
+    behaviour: 'outside the base path: 404 without key, quota or limit headers',
     async run({ send }) {
       for (const path of [
         '/',
@@ -58,7 +58,7 @@ export const routeChecks: readonly Check[] = [
   ),
   {
     id: 'store.orders',
-    behaviour: 'paths of which the specification gives only a name are not served',
+    behaviour: 'paths that the specification only names are not served',
     async run({ send }) {
       for (const path of ['/v1/store/orders', '/v1/orders', '/v1/store', '/v1/categories/1']) {
         assertError(await send({ path }), 404, 'not_found')
@@ -67,7 +67,7 @@ export const routeChecks: readonly Check[] = [
   },
   {
     id: 'method.unknown',
-    behaviour: '405 with Allow where the path exists, else 404',
+    behaviour: '405 with Allow if the path exists, otherwise 404',
     async run({ send }) {
       for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'MKCOL']) {
         const many = await send({ method, path: '/v1/pets' })
@@ -85,7 +85,7 @@ export const routeChecks: readonly Check[] = [
   },
   {
     id: 'http.head',
-    behaviour: 'HEAD is GET without the body, also where it fails',
+    behaviour: 'HEAD is GET without the body, even for errors',
     async run({ send }) {
       await send(post(REX))
       for (const path of ['/v1/pets', '/v1/pets/1', '/v1/pets/2', '/v1/pets?limit=0', '/v1/nope']) {

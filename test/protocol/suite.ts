@@ -15,7 +15,7 @@ import { limitChecks } from './limits.js'
 import { listChecks } from './list.js'
 import { routeChecks } from './route.js'
 
-/** Every behaviour that a client can see. */
+/** Every behaviour that clients can observe. */
 export const CHECKS: readonly Check[] = [
   ...listChecks,
   ...createChecks,
@@ -29,10 +29,10 @@ export const CHECKS: readonly Check[] = [
 ]
 
 /**
- * Runs every check through a door.
+ * Runs every check through an adapter.
  *
- * @param watch sees every answer, with the call it belongs to
- * @param around wraps every port of the store
+ * @param watch receives every response with its request
+ * @param around wraps each port of the store
  */
 export function protocolSuite(
   name: string,

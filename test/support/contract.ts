@@ -2,23 +2,23 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { OpenApiDocument } from '../../adapters/openapi/index.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/index.js'
 
-/** A description held against what is really answered. */
+/** Compares a description with actual responses. */
 export interface Contract {
-  /** The same handler, with every answer checked. */
+  /** The same handler, with every response checked. */
   watch(handler: ApiHandler): ApiHandler
-  /** What an answer had or lacked against the description, one line each. */
+  /** Differences between responses and the description, one line each. */
   readonly violations: readonly string[]
-  /** `GET /pets 200`, for every status that the description has. */
+  /** `GET /pets 200`, for every documented status. */
   readonly documented: readonly string[]
-  /** Those of them that were answered, sorted. */
+  /** Those that occurred, sorted. */
   readonly reached: () => readonly string[]
-  /** What is wrong with a value by a schema of the description; undefined when nothing is. */
+  /** Why a value violates a schema of the description; undefined if it does not. */
   check(schema: object, value: unknown): string | undefined
 }
 
 export function createContract(document: OpenApiDocument): Contract {
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false })
-  // Syntax of the integer is all that JSON Schema can see of it.
+  // JSON Schema can check only the syntax of an integer.
   ajv.addFormat('int64', true)
   ajv.addSchema(document, 'openapi')
   const violations: string[] = []
@@ -47,10 +47,10 @@ export function createContract(document: OpenApiDocument): Contract {
   }
 
   function judge(path: string, item: PathItem, request: ApiRequest, answer: ApiResponse): void {
-    // A preflight belongs to the Fetch standard, and is answered before the API.
+    // Preflights belong to the Fetch standard, not to the API.
     if (answer.status === 204 && request.method === 'OPTIONS') return
     const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
-    // Methods that are not described share what the path says about them.
+    // Undocumented methods share the description of their path.
     const methods = item[method] ? [method] : Object.keys(item)
     for (const name of methods) {
       const at = `${name.toUpperCase()} ${path} ${answer.status}`
@@ -85,7 +85,7 @@ export function createContract(document: OpenApiDocument): Contract {
     return ajv.validate(within, value) ? undefined : ajv.errorsText()
   }
 
-  /** What a local reference points to, or the thing itself. */
+  /** The target of a local reference, or the value itself. */
   function resolve(thing: object): unknown {
     if (!('$ref' in thing)) return thing
     const names = String(thing.$ref).slice(2).split('/')

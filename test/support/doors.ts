@@ -3,22 +3,22 @@ import { toFetchHandler } from '../../adapters/fetch.js'
 import { listen } from '../../adapters/http/index.js'
 import type { ApiHandler } from '../../src/api.js'
 
-/** A request as a test writes it. */
+/** A request in the notation of the tests. */
 export interface Call {
   /** @default 'GET' */
   readonly method?: string
-  /** With the query, if any. */
+  /** Including any query. */
   readonly path: string
   /** Sent as `Authorization: Bearer …`. */
   readonly key?: string | undefined
-  /** Further headers, names in lower case. */
+  /** Further headers, with lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** The address to be counted. */
+  /** The caller's address. */
   readonly client?: string
 }
 
-/** The whole answer, without the headers of the connection; names in lower case, sorted. */
+/** The response without connection headers; header names in lower case, sorted. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -27,13 +27,13 @@ export interface Reply {
 
 export type Send = (call: Call) => Promise<Reply>
 
-/** A way in to a handler, opened for one test. */
+/** A handler behind an adapter, opened for one test. */
 export interface Door {
   readonly send: Send
   close(): Promise<void>
 }
 
-/** Every door that the package has, by name. */
+/** Every adapter that lets requests in, by name. */
 export const DOORS: Readonly<Record<string, (handler: ApiHandler) => Promise<Door>>> = {
   async handle(handler) {
     return {
@@ -120,7 +120,7 @@ function headersOf({ key, headers }: Pick<Call, 'key' | 'headers'>): Record<stri
   return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers }
 }
 
-/** As a stream, so that its length is not known before it is read. */
+/** A stream, whose length is unknown in advance. */
 function bytesOf(body: string | Uint8Array): ArrayBuffer {
   return new Uint8Array(Buffer.from(body)).buffer
 }

@@ -1,6 +1,6 @@
 import type { ApiHandler } from '../../src/index.js'
 
-/** A handler that answers the nth request only when it is released. */
+/** A handler that holds each response until its request is released. */
 export function heldHandler(handler: ApiHandler) {
   const gates: (() => void)[] = []
   let waiting: { count: number; resolve: () => void } | undefined

@@ -3,19 +3,19 @@ import { test } from 'node:test'
 import type { Decision } from '../../src/rate-limit.js'
 import { T0, VECTORS, type Vector } from './rate-limit-vectors.js'
 
-/** What a request was told: as a `Decision`, or read from the headers of an answer. */
-export type Told = Pick<Decision, 'code' | 'limit' | 'remaining' | 'reset' | 'retryAfter'>
+/** The outcome of a request: a `Decision`, or the headers of a response. */
+export type Reported = Pick<Decision, 'code' | 'limit' | 'remaining' | 'reset' | 'retryAfter'>
 
-/** A way to ask for a unit: a function, a table, a server. */
+/** Something that consumes units: a function, a table, a server. */
 export interface Consumer {
   /** `policy` is the second word of a vector's caller. */
-  consume(partition: string, policy: string, now: number): Told | Promise<Told>
-  /** Dumps what is counted and goes on with an empty limiter into which it is restored. */
+  consume(partition: string, policy: string, now: number): Reported | Promise<Reported>
+  /** Dumps the counts and restores them into an empty limiter. */
   restart(): void | Promise<void>
   close?(): Promise<void>
 }
 
-/** Runs every vector through a way to consume. `open` gives one that has counted nothing. */
+/** Runs every vector. `open` returns a consumer with no counts. */
 export function rateLimitSuite(subject: string, open: () => Consumer | Promise<Consumer>): void {
   for (const letter of new Set(VECTORS.map(([id]) => id[0]))) {
     test(`${subject} - vectors ${letter}`, async () => {
@@ -35,10 +35,10 @@ async function run(vector: Vector, consumer: Consumer): Promise<void> {
   const [id, at, caller, count, outcome, limit, remaining, reset, retryAfter] = vector
   const [partition = '', policy = ''] = caller.split(' ')
   if (id === 'O2') await consumer.restart()
-  let told: Told | undefined
-  for (let n = 0; n < count; n++) told = await consumer.consume(partition, policy, T0 + at)
+  let last: Reported | undefined
+  for (let n = 0; n < count; n++) last = await consumer.consume(partition, policy, T0 + at)
   assert.deepEqual(
-    { id, ...told },
+    { id, ...last },
     {
       id,
       code: outcome === 'ok' ? undefined : CODES[outcome],

@@ -4,7 +4,7 @@ import { PLANS, type PlanTable, type Policy } from '../../src/plans.js'
 export const T0 = 1_893_456_000_000
 
 /**
- * `count` requests at one instant, and what the last of them is told. `at` is in ms after T0,
+ * `count` requests at one instant, and the outcome of the last. `at` is in ms after T0,
  * `reset` in seconds after it. `caller` is a partition and its policy: a plan, or
  * perMinute/perDay/banAfter. Outcome `RL` is `rate_limit_exceeded`, `BAN` is `api_key_banned`.
  */
@@ -20,14 +20,14 @@ export type Vector = readonly [
   retryAfter?: number,
 ]
 
-/** The policy that a caller of a vector stands for. */
+/** The policy of a vector's caller. */
 export function policyOf(name: string): Policy {
   if (Object.hasOwn(PLANS, name)) return PLANS[name as keyof PlanTable]
   const [perMinute = 0, perDay = 0, banAfter] = name.split('/').map(Number)
   return banAfter === undefined ? { perMinute, perDay } : { perMinute, perDay, banAfter }
 }
 
-/** Each letter starts with nothing counted; its rows run in order. */
+/** Each letter starts with no counts; its rows run in order. */
 export const VECTORS: readonly Vector[] = [
   // A: minute window, Free
   ['A1', 0, 'key free', 1, 'ok', 60, 59, 60],
@@ -99,7 +99,7 @@ export const VECTORS: readonly Vector[] = [
   ['I3', 60000, 'key free', 60, 'ok', 60, 0, 120],
   ['I4', 60000, 'key free', 30, 'RL', 60, 0, 120, 60],
   ['I5', 120000, 'key free', 1, 'ok', 60, 59, 180],
-  // J: ban while the day is used up: the later instant is told
+  // J: ban while the day is exhausted: the later instant is reported
   ['J1', 86280000, 'key 60/20', 20, 'ok', 20, 0, 86400],
   ['J2', 86280000, 'key 60/20', 30, 'RL', 20, 0, 86400, 120],
   ['J3', 86280000, 'key 60/20', 1, 'BAN', 20, 0, 86580, 300],
