@@ -118,7 +118,7 @@ export interface MeteredPets extends Pets {
  * @throws OptionError naming the invalid option and its value
  */
 export function createStore(options: StoreOptions): Store {
-  const defaults = { ...DEFAULTS, rateLimits: memoryRateLimits() }
+  const defaults = { ...STORE_DEFAULTS, rateLimits: memoryRateLimits() }
   const settings = readOptions<StoreOptions, typeof defaults>(options, defaults, STORE_RULES)
   const { clock, pagination, sunset, deprecatedAt } = settings
   if (sunset !== null && deprecatedAt !== null && deprecatedAt > sunset) {
@@ -174,7 +174,7 @@ export function createStore(options: StoreOptions): Store {
   }
 }
 
-const DEFAULTS = {
+export const STORE_DEFAULTS = {
   clock: Date.now,
   rateLimit: true,
   rateLimitTimeoutMs: 150,

@@ -105,7 +105,7 @@ async function beginning(flags: Flags): Promise<{ pets: PetSnapshot; from: strin
 
 async function clockOf({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
-  const { instantOf } = await import('../test-double/instants.js')
+  const { instantOf } = await import('../test-double/time.js')
   try {
     return instantOf(clock)
   } catch (error) {

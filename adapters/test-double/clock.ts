@@ -1,4 +1,4 @@
-import { type Duration, durationOf, type Instant, instantOf } from './instants.js'
+import { type Duration, durationOf, type Instant, instantOf } from './time.js'
 
 /**
  * A clock that a test commands. Frozen it reads no other clock; running it goes on in real time.

@@ -1,17 +1,18 @@
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
+import { invalidRequest } from '../../src/errors.js'
+import { lazy } from '../../src/lazy.js'
 import type { NewPet, Pet } from '../../src/model.js'
 import { OptionError } from '../../src/options.js'
 import type { Pets } from '../../src/pets.js'
 import { type HttpServer, type ListenOptions, listen } from '../http/index.js'
+import { createConnections } from './callers.js'
 import type { VirtualClock } from './clock.js'
-import { createConnections } from './connections.js'
 import type { Exchange } from './exchange.js'
 import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
 import type { ExchangeFilter } from './journal.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
-import { seedAll } from './seed.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import { type Beginning, createState } from './state.js'
 import { type Report, reportOn } from './verdict/report.js'
@@ -164,4 +165,18 @@ export function createDouble(
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
   }
+}
+
+const model = lazy(() => import('../../src/model.js'))
+
+/** Creates all of the animals in their order, or none. @throws ApiError `invalid_request` */
+async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<readonly Pet[]> {
+  if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
+  const { describeIssues, newPetSchema } = await model()
+  for (const [at, animal] of animals.entries()) {
+    const parsed = newPetSchema.safeParse(animal)
+    if (parsed.success) continue
+    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal)}`)
+  }
+  return Promise.all(animals.map(animal => pets.createPet(animal)))
 }

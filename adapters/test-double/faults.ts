@@ -59,11 +59,8 @@ export interface Faults {
   arm(fault: Fault): ArmedFault
   list(): readonly ArmedFault[]
   clear(): void
-  /**
-   * What strikes this request: a delay, something else, or both; each counts it as one of its
-   * times.
-   */
-  strike(look: Look): {
+  /** Takes the faults that apply to this request: a delay, another fault, or both. */
+  take(look: Look): {
     readonly delay?: number
     readonly fault?: Exclude<Fault, { kind: 'delay' }>
   }
@@ -86,9 +83,9 @@ export function createFaults(
     clear() {
       armed = []
     },
-    strike(look) {
-      const delay = take(look, ({ kind }) => kind === 'delay')
-      const fault = take(look, ({ kind }) => kind !== 'delay')
+    take(look) {
+      const delay = next(look, ({ kind }) => kind === 'delay')
+      const fault = next(look, ({ kind }) => kind !== 'delay')
       return {
         ...(delay?.kind === 'delay' && { delay: delay.ms }),
         ...(fault && fault.kind !== 'delay' && { fault }),
@@ -105,7 +102,7 @@ export function createFaults(
     return show(one)
   }
 
-  function take(look: Look, fits: (fault: Fault) => boolean): Fault | undefined {
+  function next(look: Look, fits: (fault: Fault) => boolean): Fault | undefined {
     const found = armed.find(({ fault }) => fits(fault) && isMeant(fault, look))
     if (!found) return undefined
     if (found.left !== 'always') found.left--

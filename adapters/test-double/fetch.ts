@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import { toResponse } from '../fetch.js'
-import type { ConnectionSpan } from './connections.js'
-import { firstHalf, type LosableAnswer } from './lost-answer.js'
+import type { ConnectionSpan } from './callers.js'
+import { firstHalf, type LosableAnswer } from './inject-fault.js'
 
 export interface DoubleFetch {
   /** Stands in for the global `fetch`, below one base URL and without a socket. */

@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import type { Clock } from '../../src/ports.js'
-import { createArrivals } from './arrivals.js'
+import { createCallers } from './callers.js'
 import { answerOf, type Exchange, type Look, requestOf } from './exchange.js'
 import type { FaultKind } from './faults.js'
 
@@ -42,7 +42,7 @@ export function createJournal(
   const drafts: Draft[] = state.exchanges.slice(-capacity).map(exchange => ({ ...exchange }))
   let dropped = state.dropped + state.exchanges.length - drafts.length
   let n = state.exchanges.at(-1)?.n ?? dropped
-  const arrivals = createArrivals()
+  const callers = createCallers()
 
   return {
     async record(request, look, answer) {
@@ -51,7 +51,7 @@ export function createJournal(
         ...requestOf(request, look, pagination),
         n: ++n,
         at: clock(),
-        ...arrivals.arrive(caller, request.connection),
+        ...callers.arrive(caller, request.connection),
       }
       drafts.push(draft)
       if (drafts.length > capacity) {
@@ -61,7 +61,7 @@ export function createJournal(
       const response = await answer(fault => {
         draft.fault = fault
       })
-      arrivals.leave(caller, request.connection)
+      callers.leave(caller, request.connection)
       if (draft.fault !== 'hang') Object.assign(draft, { answeredAt: clock() }, answerOf(response))
       return response
     },

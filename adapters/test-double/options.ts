@@ -8,11 +8,11 @@ import {
 } from '../../src/options.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { BASE_PATH } from '../../src/specification.js'
-import { STORE_RULES, type StoreOptions } from '../../src/store.js'
+import { STORE_DEFAULTS, STORE_RULES, type StoreOptions } from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import type { Fault } from './faults.js'
-import { type Instant, instantOf } from './instants.js'
 import type { Beginning, StateOptions } from './state.js'
+import { type Instant, instantOf } from './time.js'
 
 /** Those of a store as well; what a reset goes back to. */
 export interface TestDoubleOptions
@@ -35,13 +35,15 @@ export interface TestDoubleOptions
   readonly control?: boolean
 }
 
+const { basePath: _path, ...STORE_OPTIONS } = STORE_DEFAULTS
+
 const DEFAULTS = {
+  ...STORE_OPTIONS,
   apiKeys: DEMO_KEYS,
   clock: '2030-01-01T00:00:00Z',
   baseUrl: `http://adoption-store.test${BASE_PATH}`,
   journal: 10_000,
   control: false,
-  pagination: false,
 } as const
 
 /** What a double is made of. @throws OptionError naming an option that is not right */
@@ -72,9 +74,7 @@ const {
 } = STORE_RULES
 
 const RULES: Rules<TestDoubleOptions> = {
-  ...(Object.fromEntries(
-    Object.entries(SHARED_RULES).map(([name, rule]) => [name, optional(rule)]),
-  ) as typeof SHARED_RULES),
+  ...SHARED_RULES,
   clock: { expected: 'an instant', accepts: () => true },
   pets: optional(isObject),
   faults: optional({ expected: 'an array', accepts: Array.isArray }),

@@ -1,7 +1,11 @@
-import { invalidRequest } from '../../src/errors.js'
+import type { ZodType } from 'zod'
+import { type ErrorCode, invalidRequest } from '../../src/errors.js'
+import { toJson } from '../../src/json.js'
 import { lazy } from '../../src/lazy.js'
 import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
-import type { ArmedFault } from './faults.js'
+import type { Operation } from '../../src/specification.js'
+import { digestOf, type Exchange } from './exchange.js'
+import type { ArmedFault, FaultKind } from './faults.js'
 import type { JournalState } from './journal.js'
 
 /**
@@ -25,7 +29,68 @@ export async function checkSnapshot(value: unknown): Promise<Snapshot> {
   return parsed.data
 }
 
-const schema = lazy(async () => ({
-  ...(await import('./snapshot-schema.js')),
-  ...(await import('../../src/model.js')),
-}))
+const schema = lazy(async () => {
+  const { z } = await import('zod')
+  const { describeIssues, petSnapshotSchema } = await import('../../src/model.js')
+
+  const instant = z.number().min(-8.64e15).max(8.64e15)
+  const count = z.int().min(0)
+  const headers = z.record(z.string(), z.string())
+
+  const usage = z.object({
+    lastSeen: instant,
+    minuteCount: count,
+    rejections: count,
+    dayCount: count,
+    bannedUntil: instant,
+    banLevel: count,
+  })
+
+  const exchange: ZodType<Exchange> = z.object({
+    n: z.int().min(1),
+    at: instant,
+    answeredAt: instant.nullable(),
+    key: z.string().nullable(),
+    operation: z.custom<Operation>(isText).nullable(),
+    method: z.string(),
+    path: z.string(),
+    query: z.string(),
+    status: z.int().nullable(),
+    code: z.custom<ErrorCode>(isText).nullable(),
+    requestHeaders: headers,
+    headers,
+    bodyDigest: z.string().nullable(),
+    answerDigest: z.string().nullable(),
+    requestDigest: z.string(),
+    unknown: z.array(z.string()),
+    fault: z.custom<FaultKind>(isText).nullable(),
+    connection: z.int().nullable(),
+    sequential: z.boolean(),
+  })
+
+  /** The faults are checked where they are armed. */
+  const snapshotSchema: ZodType<Snapshot> = petSnapshotSchema.extend({
+    name: z.string().optional(),
+    clock: z.object({ now: instant, frozen: z.boolean() }),
+    usage: z.array(z.tuple([z.string(), usage])),
+    faults: z.array(z.custom<ArmedFault>(value => typeof value === 'object')),
+    journal: z.object({ exchanges: z.array(exchange), dropped: count }),
+  })
+  return { snapshotSchema, describeIssues }
+})
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+/** The same for values that hold the same, in whatever order their fields are. */
+export function digestOfValue(value: unknown): string {
+  return digestOf(toJson(sorted(value)))
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, field]) => [name, sorted(field)]))
+}

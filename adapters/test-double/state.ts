@@ -4,11 +4,11 @@ import type { RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { type ClockState, createClock, type WaitingClock } from './clock.js'
-import { digestOfValue } from './digest.js'
+
 import { createFaults, type Fault, type Faults } from './faults.js'
+import { injectFault } from './inject-fault.js'
 import { createJournal, type Journal } from './journal.js'
-import type { Snapshot } from './snapshot.js'
-import { strike } from './strike.js'
+import { digestOfValue, type Snapshot } from './snapshot.js'
 
 export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits' | 'clock'> {
   readonly basePath: string
@@ -59,7 +59,7 @@ export function createState(options: StateOptions, begin: Beginning): State {
       const { operation, key } = store.identify(request)
       const look = { operation, key: key?.id }
       return journal.record(request, look, note =>
-        strike(store, request, { look, faults, clock, note }),
+        injectFault(store, request, { look, faults, clock, note }),
       )
     },
     addKey(key, record) {

@@ -2,8 +2,8 @@ import type { ApiHandler } from '../../../src/api.js'
 import { notFound } from '../../../src/errors.js'
 import type { TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
-import { command } from './command.js'
-import { failure } from './reply.js'
+import { command, failure } from './commands.js'
+
 import { createWorlds } from './worlds.js'
 
 /** A snapshot is larger than any animal. */

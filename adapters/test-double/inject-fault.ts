@@ -1,17 +1,17 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { ApiError, type ErrorCode } from '../../src/errors.js'
 import type { WaitingClock } from './clock.js'
 import type { Look } from './exchange.js'
 import type { Fault, FaultKind, Faults } from './faults.js'
-import { lost } from './lost-answer.js'
 
 /** Has a request answered by the store, with what is armed for it. */
-export async function strike(
+export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
   { look, faults, clock, note }: Circumstances,
 ): Promise<ApiResponse> {
-  const { delay, fault } = faults.strike(look)
+  const { delay, fault } = faults.take(look)
   if (delay !== undefined) {
     note('delay')
     await clock.wait(delay)
@@ -61,4 +61,37 @@ function halved(answer: ApiResponse): ApiResponse {
   const body = answer.body.slice(0, answer.body.length >> 1)
   const headers = { ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)) }
   return body === '' ? answer : { ...answer, headers, body }
+}
+
+/** How a network can lose an answer: a TCP reset, silence, or half of the body and then the end. */
+export type LostBy = 'reset' | 'hang' | 'truncate'
+
+/** An answer that may be lost on its way. */
+export interface LosableAnswer extends ApiResponse {
+  readonly lostBy?: LostBy | undefined
+}
+
+/** The same answer, lost: on a socket by `deliver`, in process by those who read `lostBy`. */
+export function lost(answer: ApiResponse, lostBy: LostBy): LosableAnswer {
+  const deliver = (response: unknown) => DELIVERIES[lostBy](response as ServerResponse, answer)
+  return { ...answer, lostBy, deliver }
+}
+
+const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse) => void> = {
+  hang() {},
+  reset(response) {
+    response.req.socket.resetAndDestroy()
+  },
+  truncate(response, { status, headers, body }) {
+    response.sendDate = false
+    response.writeHead(status, headers as OutgoingHttpHeaders)
+    response.write(firstHalf(body))
+    response.req.socket.destroySoon()
+  },
+}
+
+/** Half of the bytes, for an answer that announces all of them. */
+export function firstHalf(body: string): Uint8Array {
+  const bytes = Buffer.from(body)
+  return bytes.subarray(0, bytes.length >> 1)
 }

@@ -1,9 +1,8 @@
 import type { Connection } from '../../src/api.js'
-import type { ConnectionSpan } from './connections.js'
 import type { Exchange } from './exchange.js'
 
 /** Tells of each request what its sender can have known. */
-export interface Arrivals {
+export interface Callers {
   arrive(
     caller: string,
     connection: Connection | undefined,
@@ -12,7 +11,7 @@ export interface Arrivals {
   leave(caller: string, connection: Connection | undefined): void
 }
 
-export function createArrivals(): Arrivals {
+export function createCallers(): Callers {
   const callers = new Map<string, { underWay: number; last?: Connection | undefined }>()
   const numbers = new WeakMap<Connection, number>()
   let connections = 0
@@ -47,4 +46,29 @@ function isAfter(connection: Connection | undefined, last: Connection | undefine
   // A double's `connect` opens nothing else.
   const [{ opened }, { ended }] = [connection, last] as [ConnectionSpan, ConnectionSpan]
   return ended !== undefined && ended < opened
+}
+
+/**
+ * When the client opened and ended a connection, on one count of all such events of a double: a
+ * request on a connection opened after another one ended comes from a client that could have read
+ * the answer there.
+ */
+export interface ConnectionSpan extends Connection {
+  readonly opened: number
+  readonly ended: number | undefined
+}
+
+/** @returns opens a connection */
+export function createConnections(): () => ConnectionSpan {
+  let events = 0
+  return () => {
+    const span = {
+      opened: ++events,
+      ended: undefined as number | undefined,
+      end() {
+        span.ended ??= ++events
+      },
+    }
+    return span
+  }
 }

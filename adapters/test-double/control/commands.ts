@@ -1,17 +1,81 @@
+import type { ApiRequest, ApiResponse } from '../../../src/api.js'
 import type { ApiKey } from '../../../src/api-keys.js'
 import type { Awaitable } from '../../../src/awaitable.js'
-import { invalidRequest, notFound } from '../../../src/errors.js'
+import { readBody } from '../../../src/body.js'
+import {
+  ApiError,
+  invalidRequest,
+  methodNotAllowed,
+  notFound,
+  toApiError,
+  unsupportedMediaType,
+} from '../../../src/errors.js'
+import { toJson } from '../../../src/json.js'
 import type { NewPet } from '../../../src/model.js'
 import { isBoolean, OptionError, optional, type Rule, readOptions } from '../../../src/options.js'
+import { toAnswer } from '../../pages.js'
+import type { TestDouble } from '../double.js'
 import type { Fault } from '../faults.js'
-import { type Duration, durationOf, type Instant, instantOf } from '../instants.js'
 import type { Snapshot } from '../snapshot.js'
+import { type Duration, durationOf, type Instant, instantOf } from '../time.js'
 import { reportText } from '../verdict/report.js'
-import type { Command } from './command.js'
-import type { Reply } from './reply.js'
+import type { Worlds } from './worlds.js'
+
+/** A request for a command, and what it commands. */
+export interface Command {
+  readonly request: ApiRequest
+  readonly double: TestDouble
+  readonly maxBodyBytes: number
+  /** Undefined within a world: worlds have none of their own. */
+  readonly worlds: Worlds | undefined
+}
+
+/** Carries out one command. Never rejects: every failure is an Error body. */
+export async function command(path: string, given: Command): Promise<ApiResponse> {
+  const { request, maxBodyBytes } = given
+  try {
+    refuseStrangers(request)
+    const [name = '', id] = path.split('/', 2)
+    const methods = ROUTES.get(id === undefined ? name : `${name}/<id>`)
+    if (!methods)
+      throw notFound(`There is no such command; they are ${[...ROUTES.keys()].join(', ')}.`)
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const run = Object.hasOwn(methods, method) ? methods[method] : undefined
+    if (!run) throw methodNotAllowed(request.method, Object.keys(methods).join(', '))
+    const body = method === 'GET' ? undefined : await readValue(request, maxBodyBytes)
+    return respond(request.method, await run({ ...given, body, id: id ?? '' }))
+  } catch (thrown) {
+    const wrong = thrown instanceof OptionError || thrown instanceof RangeError
+    return failure(request.method, wrong ? invalidRequest(thrown.message) : toApiError(thrown))
+  }
+}
+
+/** A page of a browser can be made to send anywhere, but not with this Host header. */
+function refuseStrangers({ client, headers }: ApiRequest): void {
+  const here = client === undefined || LOOPBACK_ADDRESS.test(client)
+  if (here && LOOPBACK_HOST.test(headers['host'] ?? '')) return
+  throw new ApiError('invalid_request', 'Commands are taken from this machine only, by its name.', {
+    status: 403,
+  })
+}
+
+const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i
+/** An IPv6 address comes as its network. */
+const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/
+
+/** A form of a browser cannot say `application/json` without asking first. */
+async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
+  if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw unsupportedMediaType('Commands need Content-Type: application/json, also without a body.')
+  }
+  const { body = '', headers } = request
+  // A body that is announced too large is not there, and yet not missing.
+  const none = body.length === 0 && !(Number(headers['content-length']) > 0)
+  return none ? undefined : readBody(request, maxBodyBytes)
+}
 
 /** A command whose body has been read; a GET has none. */
-export interface Call extends Command {
+interface Call extends Command {
   readonly body: unknown
   /** What follows the name of the command, as in `worlds/<id>`. */
   readonly id: string
@@ -20,7 +84,7 @@ export interface Call extends Command {
 type Run = (call: Call) => Awaitable<Reply>
 
 /** Every command of the tree. */
-export const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
+const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
   ['health', { GET: () => ok({ status: 'ok', pid: process.pid }) }],
   ['clock', { GET: tellClock, POST: commandClock }],
   ['reset', { POST: reset }],
@@ -157,4 +221,22 @@ function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<st
 function parameters(query: string, names: readonly string[]): Partial<Record<string, string>> {
   const given: Partial<Record<string, string>> = Object.fromEntries(new URLSearchParams(query))
   return readOptions(given, {}, Object.fromEntries(names.map(name => [name, ANYTHING])))
+}
+
+/** What a command answers: a value as JSON, a text, or nothing. */
+export interface Reply {
+  readonly status: number
+  readonly value?: unknown
+  readonly text?: string
+}
+
+/** No CORS header, so that no page of another origin can read it. */
+export function respond(method: string, { status, value, text }: Reply): ApiResponse {
+  if (text !== undefined)
+    return toAnswer(method, { status, type: 'text/plain; charset=utf-8', text })
+  return toAnswer(method, { status, text: value === undefined ? '' : toJson(value) })
+}
+
+export function failure(method: string, { code, message, status, headers }: ApiError): ApiResponse {
+  return toAnswer(method, { status, text: toJson({ code, message, status }), headers })
 }
