@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import fc from 'fast-check'
 import { createTestDouble, type TestDoubleOptions } from '../adapters/test-double/index.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
@@ -303,6 +304,84 @@ test('control - the escalation of a ban is rehearsed over HTTP with curl alone',
     )
   }
 })
+
+test('control - bad input is a 400 or 404 that names the rule, and changes nothing', async t => {
+  const { get, send } = await served(t)
+  const { digest } = await get('digest')
+  const snapshot = await get('snapshot')
+  const late = { date: 8640000000000 }
+  const cases: [method: string, path: string, body: unknown, status: number, message: RegExp][] = [
+    ['PUT', 'snapshot', { ...snapshot, faults: [null] }, 400, /`faults\.0`/],
+    ['PUT', 'snapshot', { ...snapshot, faults: [[]] }, 400, /`faults\.0`/],
+    ['PUT', 'snapshot', { ...snapshot, faults: [{ kind: 'hang', left: -1 }] }, 400, /`left`/],
+    ['PUT', 'snapshot', { ...snapshot, clock: { now: 8.64e15, frozen: true } }, 400, /clock\.now/],
+    ['POST', 'faults', { kind: 'status', status: 503, retryAfter: late }, 400, /`retryAfter`/],
+    ['POST', 'faults', null, 400, /`kind`/],
+    ['POST', 'clock', { set: 8640000000000000 }, 400, /years 0000 to 9999/],
+    ['POST', 'clock', { advance: 8640000000000000 }, 400, /years 0000 to 9999/],
+    ['DELETE', 'worlds/w1/and/more', undefined, 404, /Unknown command/],
+    ['DELETE', 'worlds/w1/', undefined, 404, /Unknown command/],
+    ['GET', 'clock/now', undefined, 404, /Unknown command/],
+  ]
+  await send('POST', 'worlds')
+  for (const [method, path, body, status, message] of cases) {
+    const sent = body === null ? 'null' : body
+    const [answered, error] = await send(method, path, sent)
+    assert.deepEqual([answered, error.status], [status, status], `${method} ${path}`)
+    assert.match(error.message, message)
+  }
+  assert.deepEqual(await get('digest'), { digest })
+  assert.equal((await send('DELETE', 'worlds/w1'))[0], 204)
+})
+
+test('control - an HTTP-date far ahead of a late clock is still an HTTP-date', async t => {
+  const { send, url } = await served(t, { clock: '9999-12-31T23:59:59Z' })
+  await send('POST', 'faults', { kind: 'status', status: 503, retryAfter: { date: 86_400 } })
+  const answer = await fetch(`${url}/pets`, { headers: FREE })
+  assert.equal(answer.headers.get('retry-after'), 'Fri, 31 Dec 9999 23:59:59 GMT')
+})
+
+test('control - no JSON whatever makes a command fail with 500', async t => {
+  const { send } = await served(t)
+  const commands = ['clock', 'pets', 'keys', 'faults', 'worlds'] as const
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...commands), fc.jsonValue(), async (path, value) => {
+      assert.ok((await send('POST', path, JSON.stringify(value)))[0] < 500)
+      assert.ok((await send('PUT', 'snapshot', JSON.stringify(value)))[0] < 500)
+    }),
+    { numRuns: 200, seed: 7 },
+  )
+})
+
+test('control - a snapshot with any one value replaced is restored or refused with 400', async t => {
+  const { get, send, url } = await served(t)
+  await fetch(`${url}/pets`, { headers: FREE })
+  await send('POST', 'pets', [{ name: 'Ada', categoryId: 1 }])
+  await send('POST', 'faults', { kind: 'delay', ms: 5 })
+  const snapshot = await get('snapshot')
+  for (const path of pathsOf(snapshot)) {
+    for (const value of [null, -1, 1e300, '', 'x', [], {}, [null], true]) {
+      const [status, error] = await send('PUT', 'snapshot', replaced(snapshot, path, value))
+      assert.ok(status === 200 || status === 400, `${path.join('.')}: ${JSON.stringify(error)}`)
+      assert.ok((await send('GET', 'clock'))[0] === 200, path.join('.'))
+    }
+  }
+})
+
+type Path = readonly (string | number)[]
+
+/** Every place of a JSON value, outermost first. */
+function pathsOf(value: unknown, at: Path = []): readonly Path[] {
+  if (typeof value !== 'object' || value === null) return [at]
+  return [at, ...Object.entries(value).flatMap(([name, inner]) => pathsOf(inner, [...at, name]))]
+}
+
+function replaced(value: unknown, [name, ...rest]: Path, by: unknown): unknown {
+  if (name === undefined) return by
+  const copy = structuredClone(value) as Record<string | number, unknown>
+  copy[name] = replaced(copy[name], rest, by)
+  return copy
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are what the tests are about
 type Answer = [status: number, body: any]

@@ -1,35 +1,62 @@
 import type { Connection } from '../../src/api.js'
 import type { Exchange } from './exchange.js'
 
-/** Tells of each request what its sender can have known. */
+/** Determines what the sender of a request can have known. */
 export interface Callers {
   arrive(
     caller: string,
     connection: Connection | undefined,
   ): Pick<Exchange, 'connection' | 'sequential'>
-  /** Its answer is on the way. */
+  /** The answer to one of the caller's requests is on its way. */
   leave(caller: string, connection: Connection | undefined): void
+  /** How many connections have been numbered. */
+  readonly connections: number
 }
 
-export function createCallers(): Callers {
-  const callers = new Map<string, { underWay: number; last?: Connection | undefined }>()
+/** A client with a thousand names is either a load test or a fuzzer. */
+const MOST_CALLERS = 1_000
+
+/**
+ * @param numbered how many connections a restored journal has numbered already; undefined for a
+ * new one
+ */
+export function createCallers(numbered?: number): Callers {
+  const callers = new Map<string, Caller>()
   const numbers = new WeakMap<Connection, number>()
-  let connections = 0
+  let connections = numbered ?? 0
+  /** Whether an unknown caller has never been here, rather than before the restore or forgotten. */
+  let remembersAll = numbered === undefined
 
   return {
-    arrive(caller, connection) {
-      const known = callers.get(caller) ?? { underWay: 0 }
-      callers.set(caller, known)
-      const sequential = known.underWay === 0 && isAfter(connection, known.last)
-      known.underWay++
+    arrive(name, connection) {
+      const caller = callers.get(name) ?? { underWay: 0, isKnown: remembersAll, last: undefined }
+      // Deleted first, so that the map lists the least recent caller first.
+      callers.delete(name)
+      callers.set(name, caller)
+      if (callers.size > MOST_CALLERS) forgetOne()
+      const sequential = caller.isKnown && caller.underWay === 0 && isAfter(connection, caller.last)
+      caller.underWay++
       return { connection: numberOf(connection), sequential }
     },
-    leave(caller, connection) {
-      const known = callers.get(caller)
-      if (!known) return
-      known.underWay--
-      known.last = connection
+    leave(name, connection) {
+      const caller = callers.get(name)
+      if (!caller) return
+      caller.underWay--
+      caller.last = connection
+      caller.isKnown = true
     },
+    get connections() {
+      return connections
+    },
+  }
+
+  function forgetOne(): void {
+    for (const [name, { underWay }] of callers) {
+      if (underWay > 0) continue
+      callers.delete(name)
+      remembersAll = false
+      return
+    }
   }
 
   function numberOf(connection: Connection | undefined): number | null {
@@ -38,6 +65,13 @@ export function createCallers(): Callers {
     numbers.set(connection, number)
     return number
   }
+}
+
+interface Caller {
+  underWay: number
+  /** Whether `last` is the connection of its last answer. */
+  isKnown: boolean
+  last: Connection | undefined
 }
 
 /** Whether the client that opened this connection can have read the last answer on that one. */

@@ -58,10 +58,11 @@ export function createDouble(
 ): TestDouble {
   const { state: stateOptions, begin, baseUrl } = readDoubleOptions(options)
   const snapshots = new Map<string, Snapshot>()
+  const addedKeys = new Map<string, ApiKey>()
   const servers = new Set<HttpServer>()
   let state = createState(stateOptions, begin)
   const connect = createConnections()
-  const inProcess = createFetch(handle, connect, baseUrl)
+  const inProcess = createFetch(() => beginRequest(), connect, baseUrl)
   let closed = false
 
   const double: TestDouble = {
@@ -92,8 +93,14 @@ export function createDouble(
       getPet: id => state.store.getPet(id),
     },
     seed: animals => seedAll(state.store, animals),
-    addKey: (key, record) => state.addKey(key, record),
-    reset: () => replace(begin),
+    addKey(key, record) {
+      state.addKey(key, record)
+      addedKeys.set(key, { ...record })
+    },
+    reset() {
+      addedKeys.clear()
+      replace(begin)
+    },
     async snapshot(name) {
       const dump = await state.dump()
       const snapshot = name === undefined ? dump : { name, ...dump }
@@ -122,7 +129,8 @@ export function createDouble(
   /** The old state is let go of whole, with those who wait on its clock. */
   function replace(beginning: Beginning): void {
     const { clock } = state
-    state = createState(stateOptions, beginning)
+    const apiKeys = { ...stateOptions.apiKeys, ...Object.fromEntries(addedKeys) }
+    state = createState({ ...stateOptions, apiKeys }, beginning)
     clock.release()
   }
 
@@ -152,11 +160,19 @@ export function createDouble(
     return closable
   }
 
-  /** Once it is closed, nobody advances the clock for those who still come. */
   function handle(request: ApiRequest): Promise<ApiResponse> {
-    const answer = state.handle(request)
-    if (closed) state.clock.release()
-    return answer
+    return beginRequest()(request)
+  }
+
+  /** A request ends in the state that it began in, however long its body takes to arrive. */
+  function beginRequest(): (request: ApiRequest) => Promise<ApiResponse> {
+    const begun = state
+    return request => {
+      const answer = begun.handle(request)
+      // Once closed, nobody advances the clock for delayed requests.
+      if (closed || begun !== state) begun.clock.release()
+      return answer
+    }
   }
 
   async function close(): Promise<void> {

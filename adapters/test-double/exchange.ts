@@ -57,20 +57,20 @@ export function requestOf(
   const { method, path, query, headers, body } = request
   const bodyDigest = body === undefined || body.length === 0 ? null : digestOf(body)
   return {
+    answeredAt: null,
     key: key ?? null,
     operation: operation ?? null,
     method,
     path,
     query: knownQuery(query, pagination),
-    requestHeaders: pick(headers, REQUEST_HEADERS),
-    bodyDigest,
-    requestDigest: digestOf(`${method} ${path}?${query} ${bodyDigest}`),
-    unknown: operation ? unknownNames(operation, request, pagination) : [],
-    answeredAt: null,
     status: null,
     code: null,
+    requestHeaders: pick(headers, REQUEST_HEADERS),
     headers: {},
+    bodyDigest,
     answerDigest: null,
+    requestDigest: digestOf(`${method} ${path}?${query} ${bodyDigest}`),
+    unknown: operation ? unknownNames(operation, request, pagination) : [],
     fault: null,
   }
 }

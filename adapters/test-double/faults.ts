@@ -3,6 +3,7 @@ import {
   isCount,
   isOneOf,
   isSize,
+  isText,
   optional,
   type Rule,
   readOptions,
@@ -94,7 +95,8 @@ export function createFaults(
   }
 
   function arm(fault: Fault, given?: ArmedFault['left']): ArmedFault {
-    checkFault(fault, keyIds())
+    // A restored fault may be for a key that is added after it.
+    checkFault(fault, given === undefined ? isOneOf(keyIds()) : isText)
     const left = given ?? fault.times ?? 1
     check('left', left, TIMES)
     const one = { fault: { ...fault }, left }
@@ -120,14 +122,14 @@ function show({ fault, left }: { fault: Fault; left: number | 'always' }): Armed
   return { ...fault, left }
 }
 
-function checkFault(fault: Fault, keyIds: readonly string[]): void {
+function checkFault(fault: Fault, isKey: Rule): void {
   const kinds = isOneOf(Object.keys(RULES))
   const kind = (fault as Fault | null)?.kind
   check('kind', kind, kinds)
   const rules: Record<string, Rule> = {
     kind: kinds,
     operation: optional(isOneOf(OPERATIONS)),
-    key: optional(isOneOf(keyIds)),
+    key: optional(isKey),
     times: optional(TIMES),
     ...RULES[kind as FaultKind],
   }
@@ -143,7 +145,7 @@ const RULES: Record<FaultKind, Record<string, Rule>> = {
   status: {
     status: isOneOf([429, 500, 503]),
     retryAfter: optional({
-      expected: 'seconds of at least 0, { date: seconds from now }, or null',
+      expected: 'seconds of at least 0, { date: seconds from now, at most a century }, or null',
       accepts: value => value === null || isSize.accepts(value) || isDate(value),
     }),
   },
@@ -154,7 +156,14 @@ const RULES: Record<FaultKind, Record<string, Rule>> = {
   malformed: {},
 }
 
+/** In seconds. */
+const CENTURY = 36_525 * 86_400
+
 function isDate(value: unknown): boolean {
   const seconds = (value as { date?: unknown } | undefined)?.date
-  return Number.isSafeInteger(seconds) && Object.keys(value as object).length === 1
+  return (
+    Number.isSafeInteger(seconds) &&
+    Math.abs(Number(seconds)) <= CENTURY &&
+    Object.keys(value as object).length === 1
+  )
 }

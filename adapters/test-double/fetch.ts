@@ -12,7 +12,7 @@ export interface DoubleFetch {
 
 /** Does what undici's `fetch` does with these answers on a socket. */
 export function createFetch(
-  handle: (request: ApiRequest) => Promise<ApiResponse>,
+  begin: () => (request: ApiRequest) => Promise<ApiResponse>,
   connect: () => ConnectionSpan,
   baseUrl: string,
 ): DoubleFetch {
@@ -25,10 +25,11 @@ export function createFetch(
       const request = requestOf(input, init, baseUrl)
       const url = new URL(request.url)
       if (url.origin !== origin) {
-        throw new TypeError(`This fetch reaches ${baseUrl} and nothing else, got ${request.url}`)
+        throw new TypeError(`This fetch reaches ${baseUrl} only, got ${request.url}`)
       }
       const { method, signal } = request
       signal.throwIfAborted()
+      const handle = begin()
       const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined
       const exchange = handle({
         method,

@@ -4,6 +4,7 @@ import { ApiError, type ErrorCode } from '../../src/errors.js'
 import type { WaitingClock } from './clock.js'
 import type { Look } from './exchange.js'
 import type { Fault, FaultKind, Faults } from './faults.js'
+import { httpDate } from './time.js'
 
 /** Has a request answered by the store, with what is armed for it. */
 export async function injectFault(
@@ -53,7 +54,7 @@ function errorOf(fault: Extract<Fault, { kind: 'status' }>, now: number): ApiErr
 /** RFC 9110 §10.2.3: seconds or an HTTP-date. */
 function retryAfterText(retryAfter: number | { readonly date: number }, now: number): string {
   if (typeof retryAfter === 'number') return String(retryAfter)
-  return new Date(now + retryAfter.date * 1000).toUTCString()
+  return httpDate(now + retryAfter.date * 1000)
 }
 
 /** A complete message whose body stops in the middle, so that it is no JSON. */

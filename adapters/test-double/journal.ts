@@ -12,7 +12,12 @@ export interface ExchangeFilter {
 
 export interface JournalState {
   readonly exchanges: readonly Exchange[]
+  /** How many requests have arrived: the `n` of the last one. */
+  readonly received: number
+  /** How many exchanges were dropped because there were too many. */
   readonly dropped: number
+  /** How many connections they arrived on. */
+  readonly connections: number
 }
 
 export interface Journal {
@@ -37,20 +42,21 @@ export function createJournal(
   capacity: number,
   clock: Clock,
   pagination: boolean,
-  state: JournalState = { exchanges: [], dropped: 0 },
+  state?: JournalState,
 ): Journal {
-  const drafts: Draft[] = state.exchanges.slice(-capacity).map(exchange => ({ ...exchange }))
-  let dropped = state.dropped + state.exchanges.length - drafts.length
-  let n = state.exchanges.at(-1)?.n ?? dropped
-  const callers = createCallers()
+  const { exchanges = [], received = 0 } = state ?? {}
+  const drafts: Draft[] = exchanges.slice(-capacity).map(exchange => ({ ...exchange }))
+  const callers = createCallers(state?.connections)
+  let dropped = (state?.dropped ?? 0) + exchanges.length - drafts.length
+  let n = received
 
   return {
     async record(request, look, answer) {
       const caller = `${look.key ?? request.client}\n${request.headers['user-agent']}`
       const draft: Draft = {
-        ...requestOf(request, look, pagination),
         n: ++n,
         at: clock(),
+        ...requestOf(request, look, pagination),
         ...callers.arrive(caller, request.connection),
       }
       drafts.push(draft)
@@ -81,6 +87,11 @@ export function createJournal(
       drafts.length = 0
       dropped = 0
     },
-    dump: () => ({ exchanges: drafts.map(draft => ({ ...draft })), dropped }),
+    dump: () => ({
+      exchanges: drafts.map(draft => ({ ...draft })),
+      received: n,
+      dropped,
+      connections: callers.connections,
+    }),
   }
 }

@@ -2,25 +2,31 @@ import type { ZodType } from 'zod'
 import { type ErrorCode, invalidRequest } from '../../src/errors.js'
 import { toJson } from '../../src/json.js'
 import { lazy } from '../../src/lazy.js'
+import { isObject } from '../../src/options.js'
 import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
 import type { Operation } from '../../src/specification.js'
 import { digestOf, type Exchange } from './exchange.js'
 import type { ArmedFault, FaultKind } from './faults.js'
 import type { JournalState } from './journal.js'
+import { isClockTime } from './time.js'
 
 /**
- * All that a double holds but its keys, as plain data; `toJson` writes it, `parseJson` reads it.
+ * Everything a double holds but its keys, as plain data; `toJson` writes it, `parseJson` reads it.
  */
 export interface Snapshot extends PetSnapshot {
   readonly name?: string | undefined
   readonly clock: { readonly now: number; readonly frozen: boolean }
-  /** What is counted for whom, bans included. */
+  /** Usage by partition, bans included. */
   readonly usage: RateLimitSnapshot
   readonly faults: readonly ArmedFault[]
   readonly journal: JournalState
 }
 
-/** A snapshot that may come from anywhere. @throws ApiError `invalid_request` naming the field */
+/**
+ * Checks a snapshot from an untrusted source.
+ *
+ * @throws ApiError `invalid_request` naming the field
+ */
 export async function checkSnapshot(value: unknown): Promise<Snapshot> {
   const { snapshotSchema, describeIssues } = await schema()
   const parsed = snapshotSchema.safeParse(value)
@@ -68,13 +74,21 @@ const schema = lazy(async () => {
     sequential: z.boolean(),
   })
 
-  /** The faults are checked where they are armed. */
+  // The faults are checked where they are armed.
   const snapshotSchema: ZodType<Snapshot> = petSnapshotSchema.extend({
     name: z.string().optional(),
-    clock: z.object({ now: instant, frozen: z.boolean() }),
+    clock: z.object({
+      now: z.number().refine(isClockTime.accepts, `must be ${isClockTime.expected}`),
+      frozen: z.boolean(),
+    }),
     usage: z.array(z.tuple([z.string(), usage])),
-    faults: z.array(z.custom<ArmedFault>(value => typeof value === 'object')),
-    journal: z.object({ exchanges: z.array(exchange), dropped: count }),
+    faults: z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object')),
+    journal: z.object({
+      exchanges: z.array(exchange),
+      received: count,
+      dropped: count,
+      connections: count,
+    }),
   })
   return { snapshotSchema, describeIssues }
 })
@@ -83,7 +97,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string'
 }
 
-/** The same for values that hold the same, in whatever order their fields are. */
+/** Independent of the order of fields. */
 export function digestOfValue(value: unknown): string {
   return digestOf(toJson(sorted(value)))
 }

@@ -1,13 +1,13 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
-import type { RateLimitStore } from '../../src/ports.js'
+import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { type ClockState, createClock, type WaitingClock } from './clock.js'
 
 import { createFaults, type Fault, type Faults } from './faults.js'
 import { injectFault } from './inject-fault.js'
-import { createJournal, type Journal } from './journal.js'
+import { createJournal, type Journal, type JournalState } from './journal.js'
 import { digestOfValue, type Snapshot } from './snapshot.js'
 
 export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits' | 'clock'> {
@@ -71,7 +71,8 @@ export function createState(options: StateOptions, begin: Beginning): State {
       // A running clock is no other state a moment later.
       const { frozen, offset } = clock
       const time = frozen ? { frozen, now: clock.now() } : { frozen, offset }
-      return digestOfValue({ ...(await dump()), clock: time, keys })
+      const { journal, ...rest } = await dump()
+      return digestOfValue({ ...rest, journal: withoutConnections(journal), clock: time, keys })
     },
   }
 
@@ -83,6 +84,20 @@ export function createState(options: StateOptions, begin: Beginning): State {
       faults: faults.list(),
       journal: journal.dump(),
     }
-    return { ...(await animals), usage: await usage, ...rest }
+    return { ...(await animals), usage: (await usage).map(inFieldOrder), ...rest }
   }
+}
+
+/** Connections depend on the network, and are others after a restore. */
+function withoutConnections({ connections: _, exchanges, ...journal }: JournalState) {
+  return {
+    ...journal,
+    exchanges: exchanges.map(({ connection: _, sequential: __, ...exchange }) => exchange),
+  }
+}
+
+/** As the schema of a snapshot writes it. */
+function inFieldOrder([partition, usage]: RateLimitSnapshot[number]): RateLimitSnapshot[number] {
+  const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
+  return [partition, { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }]
 }

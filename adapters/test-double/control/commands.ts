@@ -35,10 +35,10 @@ export async function command(path: string, given: Command): Promise<ApiResponse
   const { request, maxBodyBytes } = given
   try {
     refuseStrangers(request)
-    const [name = '', id] = path.split('/', 2)
+    const [, name = path, id] = /^([^/]+)\/([^/]+)$/.exec(path) ?? []
     const methods = ROUTES.get(id === undefined ? name : `${name}/<id>`)
     if (!methods)
-      throw notFound(`There is no such command; they are ${[...ROUTES.keys()].join(', ')}.`)
+      throw notFound(`Unknown command; expected one of ${[...ROUTES.keys()].join(', ')}.`)
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const run = Object.hasOwn(methods, method) ? methods[method] : undefined
     if (!run) throw methodNotAllowed(request.method, Object.keys(methods).join(', '))
