@@ -124,7 +124,7 @@ async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {
   return {
     ...handler,
     async handle(request) {
-      await clock.wait(ms)
+      await clock.delay(ms)
       return handler.handle(request)
     },
   }

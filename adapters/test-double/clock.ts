@@ -1,108 +1,253 @@
+import { check, type Rule, readOptions } from '../../src/options.js'
 import { type Duration, durationOf, type Instant, instantOf } from './time.js'
+import { createTimers, type Timers } from './timers.js'
 
-/**
- * A clock that a test commands. Frozen it reads no other clock; running it goes on in real time.
- */
+/** A clock that a test controls. Frozen it reads no other clock; running it follows real time. */
 export interface VirtualClock {
   /** Ms since the Unix epoch. */
   now(): number
   /** Sets it, also back. @throws OptionError */
   set(instant: Instant): void
   /**
-   * `advance('61s')`, `advance(61_000)`; ends the delays that are over by then. @throws OptionError
+   * `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers that are over by then end in the
+   * order of their time.
+   *
+   * @throws OptionError
    */
   advance(duration: Duration): void
   freeze(): void
-  /** Runs in real time from where it stands. */
-  resume(): void
+  /** Runs on from where it stands. @throws OptionError */
+  resume(options?: ResumeOptions): void
   readonly frozen: boolean
+  /** How much faster than real time it runs. */
+  readonly scale: number
+  /**
+   * Whether it jumps ahead by itself: to the end of a delay fault, and to the time that a
+   * Retry-After names.
+   *
+   * @default false
+   */
+  auto: boolean
+  /**
+   * Resolves once `ms` have passed on this clock, like `setTimeout` of `node:timers/promises`. A
+   * reset drops it.
+   *
+   * @throws the signal's reason
+   */
+  sleep(ms: number, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+  /** `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears them. */
+  readonly timers: Timers
 }
 
-/** What a clock is made from, as plain data; running without `now` it follows the real time. */
+export interface ResumeOptions {
+  /** How many ms pass in one ms of real time. @default 1 */
+  readonly scale?: number | undefined
+}
+
+/** What a clock is made from, as plain data; running without `now` it shows the real time. */
 export interface ClockState {
   readonly frozen: boolean
   readonly now?: number | undefined
+  /** @default 1 */
+  readonly scale?: number | undefined
+  /** @default false */
+  readonly auto?: boolean | undefined
 }
 
-export interface WaitingClock extends VirtualClock {
-  /** Resolves when `ms` have passed on this clock, at the latest when the waiting are released. */
-  wait(ms: number): Promise<void>
-  /** Ends every wait now. */
-  release(): void
-  /** How far it is from the real time; undefined when it is frozen. */
-  readonly offset: number | undefined
+/** A clock as the state of a double has it. */
+export interface StateClock extends VirtualClock {
+  /** Waits for `ms`, or until the delays are ended. */
+  delay(ms: number): Promise<void>
+  endDelays(): void
+  /** Ends the delays and forgets sleeps and timers. */
+  drop(): void
+  /** Goes to an instant, unless it is past it already. */
+  reach(instant: number): void
+  /** When the next wait ends; undefined when nothing waits. */
+  readonly next: number | undefined
+  /** How many delays are going on. */
+  readonly delays: number
+  dump(): ClockState & { readonly now: number }
+  /** The same for as long as nobody touches the clock, although it may run. */
+  readonly identity: unknown
 }
 
-/** The longest that a timer of Node can be. */
+/** The longest that a timer of the platform can be. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-export function createClock(state: ClockState): WaitingClock {
-  const waiting = new Set<{ readonly until: number; readonly end: () => void }>()
+/** @param onWait called when a delay, a sleep or a timer begins */
+export function createClock(state: ClockState, onWait = () => {}): StateClock {
+  const waits: Wait[] = []
   let frozenAt = state.frozen ? (state.now ?? 0) : undefined
-  let offset = state.frozen || state.now === undefined ? 0 : state.now - Date.now()
-  let timer: NodeJS.Timeout | undefined
+  /** Where it ran on from: in its own time, and in real time. */
+  let from = { own: state.now ?? Date.now(), real: Date.now() }
+  let scale = state.scale ?? 1
+  let timer: ReturnType<typeof setTimeout> | undefined
 
-  const clock: WaitingClock = {
-    now: () => frozenAt ?? Date.now() + offset,
+  const clock: StateClock = {
+    auto: state.auto ?? false,
+    now: () => frozenAt ?? Math.floor(from.own + (Date.now() - from.real) * scale),
     set(instant) {
-      shift(instantOf(instant) - clock.now())
+      move(instantOf(instant))
     },
     advance(duration) {
-      shift(durationOf(duration))
+      move(instantOf(clock.now() + durationOf(duration)))
+    },
+    reach(instant) {
+      if (instant > clock.now()) move(instantOf(instant))
     },
     freeze() {
       frozenAt ??= clock.now()
       clearTimeout(timer)
     },
-    resume() {
-      if (frozenAt === undefined) return
-      offset = frozenAt - Date.now()
+    resume(options) {
+      const faster = readOptions<ResumeOptions, Required<ResumeOptions>>(
+        options,
+        { scale: 1 },
+        { scale: isScale },
+      ).scale
+      const own = clock.now()
+      scale = faster
       frozenAt = undefined
-      endWaits()
+      runFrom(own)
     },
     get frozen() {
       return frozenAt !== undefined
     },
-    get offset() {
-      return frozenAt === undefined ? offset : undefined
+    get scale() {
+      return scale
     },
-    wait(ms) {
-      return new Promise(resolve => {
-        waiting.add({ until: clock.now() + ms, end: resolve })
-        endWaits()
-      })
+    sleep: (ms, { signal } = {}) =>
+      new Promise((resolve, reject) => {
+        check('ms', ms, isWait)
+        signal?.throwIfAborted()
+        const abort = () => {
+          cancel()
+          reject(signal?.reason)
+        }
+        const { cancel } = wait(ms, () => {
+          signal?.removeEventListener('abort', abort)
+          resolve()
+        })
+        signal?.addEventListener('abort', abort, { once: true })
+      }),
+    timers: createTimers(wait),
+    delay: ms =>
+      new Promise(resolve => {
+        // It keeps no process alive.
+        wait(ms, resolve, true).ref(false)
+        if (clock.auto) clock.reach(clock.now() + ms)
+      }),
+    endDelays() {
+      const delays = waits.filter(({ isDelay }) => isDelay)
+      for (const delay of delays) {
+        delay.cancel()
+        delay.end()
+      }
     },
-    release() {
+    drop() {
+      clock.endDelays()
+      waits.length = 0
       clearTimeout(timer)
-      for (const { end } of waiting) end()
-      waiting.clear()
+    },
+    get next() {
+      return waits[0]?.until
+    },
+    get delays() {
+      return waits.filter(({ isDelay }) => isDelay).length
+    },
+    dump: () => ({
+      now: clock.now(),
+      frozen: clock.frozen,
+      ...(scale !== 1 && { scale }),
+      ...(clock.auto && { auto: true }),
+    }),
+    get identity() {
+      const { now, ...rest } = clock.dump()
+      return frozenAt === undefined
+        ? { ...rest, offset: from.own - from.real * scale }
+        : { ...rest, now }
     },
   }
   return clock
 
-  function shift(ms: number): void {
-    instantOf(clock.now() + ms)
-    if (frozenAt === undefined) offset += ms
-    else frozenAt += ms
+  function wait(ms: number, end: () => void, isDelay = false): Wait {
+    const one: Wait = {
+      until: clock.now() + ms,
+      end,
+      isDelay,
+      hasRef: true,
+      cancel() {
+        const at = waits.indexOf(one)
+        if (at >= 0) waits.splice(at, 1)
+      },
+      ref(hasRef) {
+        one.hasRef = hasRef
+        refTimer()
+      },
+    }
+    // Behind those of the same time, so that waits end in the order they began.
+    waits.splice(waits.findLastIndex(({ until }) => until <= one.until) + 1, 0, one)
+    onWait()
+    if (frozenAt === undefined) endWaits()
+    else if (ms <= 0) endUntil(frozenAt)
+    return one
+  }
+
+  function move(instant: number): void {
+    if (frozenAt === undefined) runFrom(instant)
+    else endUntil(instant)
+  }
+
+  function runFrom(own: number): void {
+    from = { own, real: Date.now() }
     endWaits()
   }
 
-  /** Ends the waits that are over; on a running clock, calls itself again for the next one. */
-  function endWaits(): void {
-    clearTimeout(timer)
-    const now = clock.now()
-    for (const wait of [...waiting].sort((a, b) => a.until - b.until)) {
-      if (wait.until > now) {
-        if (frozenAt === undefined) timer = startTimer(wait.until - now)
-        return
-      }
-      waiting.delete(wait)
-      wait.end()
+  /** Every wait ends at its own time, which may begin others. */
+  function endUntil(instant: number): void {
+    while (waits[0] && waits[0].until <= instant) {
+      const { until, end } = waits.shift() as Wait
+      frozenAt = Math.max(frozenAt ?? 0, until)
+      end()
     }
+    frozenAt = instant
   }
 
-  /** No wait keeps a process alive. */
-  function startTimer(ms: number): NodeJS.Timeout {
-    return setTimeout(endWaits, Math.min(Math.ceil(ms), LONGEST_TIMER)).unref()
+  function endWaits(): void {
+    clearTimeout(timer)
+    while (waits[0] && waits[0].until <= clock.now()) waits.shift()?.end()
+    if (!waits[0] || frozenAt !== undefined) return
+    const ms = Math.ceil((waits[0].until - clock.now()) / scale)
+    timer = setTimeout(endWaits, Math.min(ms, LONGEST_TIMER))
+    refTimer()
   }
+
+  /** The process stays alive for as long as one of the waits wants it to; browsers have no such thing. */
+  function refTimer(): void {
+    const { ref, unref }: Partial<NodeJS.Timeout> = timer ?? {}
+    const apply = waits.some(({ hasRef }) => hasRef) ? ref : unref
+    apply?.call(timer)
+  }
+}
+
+interface Wait {
+  readonly until: number
+  readonly end: () => void
+  /** Whether it delays a request. */
+  readonly isDelay: boolean
+  /** Whether the process stays alive for it. */
+  hasRef: boolean
+  ref(hasRef: boolean): void
+  cancel(): void
+}
+
+const isWait: Rule = {
+  expected: 'a number of ms',
+  accepts: value => typeof value === 'number' && value < Number.POSITIVE_INFINITY,
+}
+
+export const isScale: Rule = {
+  expected: 'a number above 0, up to 1,000,000',
+  accepts: value => typeof value === 'number' && value > 0 && value <= 1_000_000,
 }

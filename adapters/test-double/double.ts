@@ -1,5 +1,6 @@
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
+import type { Awaitable } from '../../src/awaitable.js'
 import { invalidRequest } from '../../src/errors.js'
 import { lazy } from '../../src/lazy.js'
 import type { NewPet, Pet } from '../../src/model.js'
@@ -13,6 +14,7 @@ import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
 import type { ExchangeFilter } from './journal.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
+import { type PassingTime, runOn } from './run.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import { type Beginning, createState } from './state.js'
 import { type Report, reportOn } from './verdict/report.js'
@@ -26,6 +28,13 @@ export interface TestDouble extends ApiHandler, AsyncDisposable {
   /** Serves it on a socket as well. @default port 0, which picks a free one */
   listen(options?: ListenOptions): Promise<HttpServer>
   readonly clock: VirtualClock
+  /**
+   * Runs code that sleeps on the clock: whenever nothing else can happen, the clock goes to the end
+   * of the next sleep, timer or delay.
+   *
+   * @returns what `work` returns
+   */
+  run<T>(work: () => Awaitable<T>): Promise<T>
   readonly faults: Pick<Faults, 'arm' | 'list' | 'clear'>
   /** Direct calls: no key, no limits, no faults, no journal. */
   readonly pets: Pets
@@ -60,10 +69,27 @@ export function createDouble(
   const snapshots = new Map<string, Snapshot>()
   const addedKeys = new Map<string, ApiKey>()
   const servers = new Set<HttpServer>()
-  let state = createState(stateOptions, begin)
+  const listeners = new Set<() => void>()
+  const onEvent = () => {
+    for (const listener of listeners) listener()
+  }
+  let state = createState(stateOptions, begin, onEvent)
   const connect = createConnections()
   const inProcess = createFetch(() => beginRequest(), connect, baseUrl)
   let closed = false
+  const time: PassingTime = {
+    listeners,
+    get isBusy() {
+      return state.isBusy
+    },
+    get canPass() {
+      return state.clock.next !== undefined
+    },
+    pass() {
+      onEvent()
+      state.clock.reach(state.clock.next ?? state.clock.now())
+    },
+  }
 
   const double: TestDouble = {
     baseUrl,
@@ -77,11 +103,30 @@ export function createDouble(
       set: instant => state.clock.set(instant),
       advance: duration => state.clock.advance(duration),
       freeze: () => state.clock.freeze(),
-      resume: () => state.clock.resume(),
+      resume: resumeOptions => state.clock.resume(resumeOptions),
       get frozen() {
         return state.clock.frozen
       },
+      get scale() {
+        return state.clock.scale
+      },
+      get auto() {
+        return state.clock.auto
+      },
+      set auto(on) {
+        state.clock.auto = on
+      },
+      sleep: (ms, sleepOptions) => state.clock.sleep(ms, sleepOptions),
+      timers: {
+        setTimeout: (callback, ms, ...given) =>
+          state.clock.timers.setTimeout(callback, ms, ...given),
+        setInterval: (callback, ms, ...given) =>
+          state.clock.timers.setInterval(callback, ms, ...given),
+        clearTimeout: timer => state.clock.timers.clearTimeout(timer),
+        clearInterval: timer => state.clock.timers.clearInterval(timer),
+      },
     },
+    run: work => runOn(time, work),
     faults: {
       arm: fault => state.faults.arm(fault),
       list: () => state.faults.list(),
@@ -130,8 +175,9 @@ export function createDouble(
   function replace(beginning: Beginning): void {
     const { clock } = state
     const apiKeys = { ...stateOptions.apiKeys, ...Object.fromEntries(addedKeys) }
-    state = createState({ ...stateOptions, apiKeys }, beginning)
-    clock.release()
+    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent)
+    onEvent()
+    clock.drop()
   }
 
   async function serve(listenOptions?: ListenOptions): Promise<HttpServer> {
@@ -143,7 +189,7 @@ export function createDouble(
         connect,
         handle(request) {
           const answer = handler.handle(request)
-          if (closing) state.clock.release()
+          if (closing) state.clock.endDelays()
           return answer
         },
       },
@@ -152,7 +198,7 @@ export function createDouble(
     const closeServer = () => {
       closing = true
       servers.delete(closable)
-      state.clock.release()
+      state.clock.endDelays()
       return server.close()
     }
     const closable = { ...server, close: closeServer, [Symbol.asyncDispose]: closeServer }
@@ -170,14 +216,14 @@ export function createDouble(
     return request => {
       const answer = begun.handle(request)
       // Once closed, nobody advances the clock for delayed requests.
-      if (closed || begun !== state) begun.clock.release()
+      if (closed || begun !== state) begun.clock.endDelays()
       return answer
     }
   }
 
   async function close(): Promise<void> {
     closed = true
-    state.clock.release()
+    state.clock.endDelays()
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
   }

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { ApiError, type ErrorCode } from '../../src/errors.js'
-import type { WaitingClock } from './clock.js'
+import type { StateClock } from './clock.js'
 import type { Look } from './exchange.js'
 import type { Fault, FaultKind, Faults } from './faults.js'
 import { httpDate } from './time.js'
@@ -15,7 +15,7 @@ export async function injectFault(
   const { delay, fault } = faults.take(look)
   if (delay !== undefined) {
     note('delay')
-    await clock.wait(delay)
+    await clock.delay(delay)
   }
   if (!fault) return store.handle(request)
   note(fault.kind)
@@ -31,7 +31,7 @@ export async function injectFault(
 interface Circumstances {
   readonly look: Look
   readonly faults: Faults
-  readonly clock: WaitingClock
+  readonly clock: StateClock
   readonly note: (fault: FaultKind) => void
 }
 

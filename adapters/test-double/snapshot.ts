@@ -5,6 +5,7 @@ import { lazy } from '../../src/lazy.js'
 import { isObject } from '../../src/options.js'
 import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
 import type { Operation } from '../../src/specification.js'
+import { type ClockState, isScale } from './clock.js'
 import { digestOf, type Exchange } from './exchange.js'
 import type { ArmedFault, FaultKind } from './faults.js'
 import type { JournalState } from './journal.js'
@@ -15,7 +16,7 @@ import { isClockTime } from './time.js'
  */
 export interface Snapshot extends PetSnapshot {
   readonly name?: string | undefined
-  readonly clock: { readonly now: number; readonly frozen: boolean }
+  readonly clock: ClockState & { readonly now: number }
   /** Usage by partition, bans included. */
   readonly usage: RateLimitSnapshot
   readonly faults: readonly ArmedFault[]
@@ -80,6 +81,8 @@ const schema = lazy(async () => {
     clock: z.object({
       now: z.number().refine(isClockTime.accepts, `must be ${isClockTime.expected}`),
       frozen: z.boolean(),
+      scale: z.number().refine(isScale.accepts, `must be ${isScale.expected}`).optional(),
+      auto: z.boolean().optional(),
     }),
     usage: z.array(z.tuple([z.string(), usage])),
     faults: z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object')),

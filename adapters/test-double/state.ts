@@ -3,12 +3,13 @@ import type { ApiKey } from '../../src/api-keys.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
-import { type ClockState, createClock, type WaitingClock } from './clock.js'
+import { type ClockState, createClock, type StateClock } from './clock.js'
 
 import { createFaults, type Fault, type Faults } from './faults.js'
 import { injectFault } from './inject-fault.js'
 import { createJournal, type Journal, type JournalState } from './journal.js'
 import { digestOfValue, type Snapshot } from './snapshot.js'
+import { isClockTime } from './time.js'
 
 export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits' | 'clock'> {
   readonly basePath: string
@@ -28,27 +29,31 @@ export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
  */
 export interface State {
   readonly store: Store
-  readonly clock: WaitingClock
+  readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Journal
   handle(request: ApiRequest): Promise<ApiResponse>
   /** Makes a key valid. @throws OptionError */
   addKey(key: string, record: ApiKey): void
+  /** Whether a request is being handled that is not waiting for the clock. */
+  readonly isBusy: boolean
   dump(): Promise<Snapshot>
   digest(): Promise<string>
 }
 
-export function createState(options: StateOptions, begin: Beginning): State {
+/** @param onEvent called when a request comes, an answer goes and a wait begins */
+export function createState(options: StateOptions, begin: Beginning, onEvent: () => void): State {
   const { journal: capacity, ...storeOptions } = options
   const { pets = [], nextId = pets.length + 1, usage = [] } = begin
   const storage = memoryStorage({ pets, nextId })
   const rateLimits: RateLimitStore = memoryRateLimits()
   rateLimits.restore(usage)
-  const clock = createClock(begin.clock)
+  const clock = createClock(begin.clock, onEvent)
   const store = createStore({ ...storeOptions, storage, rateLimits, clock: clock.now })
   const keys = Object.values(options.apiKeys).map(record => ({ ...record }))
   const faults = createFaults(() => keys.map(({ id }) => id), begin.faults)
   const journal = createJournal(capacity, clock.now, options.pagination, begin.journal)
+  let underWay = 0
 
   return {
     store,
@@ -58,9 +63,16 @@ export function createState(options: StateOptions, begin: Beginning): State {
     handle(request) {
       const { operation, key } = store.identify(request)
       const look = { operation, key: key?.id }
-      return journal.record(request, look, note =>
-        injectFault(store, request, { look, faults, clock, note }),
-      )
+      return counted(async () => {
+        const answer = await journal.record(request, look, note =>
+          injectFault(store, request, { look, faults, clock, note }),
+        )
+        if (clock.auto) clock.reach(retryTime(answer, clock.now()))
+        return answer
+      })
+    },
+    get isBusy() {
+      return underWay > clock.delays
     },
     addKey(key, record) {
       store.apiKeys.add(key, record)
@@ -68,19 +80,27 @@ export function createState(options: StateOptions, begin: Beginning): State {
     },
     dump,
     async digest() {
-      // A running clock is no other state a moment later.
-      const { frozen, offset } = clock
-      const time = frozen ? { frozen, now: clock.now() } : { frozen, offset }
-      const { journal, ...rest } = await dump()
-      return digestOfValue({ ...rest, journal: withoutConnections(journal), clock: time, keys })
+      const { journal, ...rest } = { ...(await dump()), clock: clock.identity, keys }
+      return digestOfValue({ ...rest, journal: withoutConnections(journal) })
     },
+  }
+
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    underWay++
+    onEvent()
+    try {
+      return await work()
+    } finally {
+      underWay--
+      onEvent()
+    }
   }
 
   /** One instant: everything is read before the first await. */
   async function dump(): Promise<Snapshot> {
     const [animals, usage] = [storage.dump(), rateLimits.dump()]
     const rest = {
-      clock: { now: clock.now(), frozen: clock.frozen },
+      clock: clock.dump(),
       faults: faults.list(),
       journal: journal.dump(),
     }
@@ -100,4 +120,11 @@ function withoutConnections({ connections: _, exchanges, ...journal }: JournalSt
 function inFieldOrder([partition, usage]: RateLimitSnapshot[number]): RateLimitSnapshot[number] {
   const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
   return [partition, { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }]
+}
+
+/** When the answer allows the next attempt. */
+function retryTime({ headers }: ApiResponse, now: number): number {
+  const text = headers['Retry-After'] ?? ''
+  const instant = /^\d+$/.test(text) ? now + Number(text) * 1_000 : Date.parse(text)
+  return isClockTime.accepts(instant) ? instant : now
 }

@@ -14,6 +14,7 @@ import { toJson } from '../../../src/json.js'
 import type { NewPet } from '../../../src/model.js'
 import { isBoolean, OptionError, optional, type Rule, readOptions } from '../../../src/options.js'
 import { toAnswer } from '../../pages.js'
+import { isScale } from '../clock.js'
 import type { TestDouble } from '../double.js'
 import type { Fault } from '../faults.js'
 import type { Snapshot } from '../snapshot.js'
@@ -101,26 +102,28 @@ const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
 
 function tellClock({ double: { clock } }: Call): Reply {
   const now = clock.now()
-  return ok({ now, iso: new Date(now).toISOString(), frozen: clock.frozen })
+  const { frozen, scale, auto } = clock
+  const iso = new Date(now).toISOString()
+  return ok({ now, iso, frozen, ...(scale !== 1 && { scale }), ...(auto && { auto }) })
 }
 
 function commandClock(call: Call): Reply {
-  const { set, advance, frozen } = fields(call.body, {
-    set: ANYTHING,
-    advance: ANYTHING,
-    frozen: optional(isBoolean),
-  })
-  if (set === undefined && advance === undefined && frozen === undefined) {
-    throw new OptionError('Expected `set`, `advance` or `frozen`, got none of them')
+  const given = fields(call.body, CLOCK_RULES)
+  const { set, advance, frozen, scale, auto } = given
+  if (Object.values(given).every(value => value === undefined)) {
+    throw new OptionError(`Expected one of ${Object.keys(CLOCK_RULES).join(', ')}, got none`)
+  }
+  if (scale !== undefined && frozen === true) {
+    throw new OptionError('`scale` cannot be combined with `frozen: true`; send one of them')
   }
   const { clock } = call.double
   // All of it is read before any of it is done.
-  const instant = set === undefined ? undefined : instantOf(set as Instant)
-  const duration = advance === undefined ? undefined : durationOf(advance as Duration)
-  if (instant !== undefined) clock.set(instant)
-  if (duration !== undefined) clock.advance(duration)
+  const instant = set === undefined ? clock.now() : instantOf(set as Instant)
+  const duration = advance === undefined ? 0 : durationOf(advance as Duration)
+  clock.set(instantOf(instant + duration))
   if (frozen === true) clock.freeze()
-  if (frozen === false) clock.resume()
+  if (frozen === false || scale !== undefined) clock.resume({ scale: scale as number | undefined })
+  if (auto !== undefined) clock.auto = auto === true
   return tellClock(call)
 }
 
@@ -202,8 +205,17 @@ function disposeWorld({ worlds, id }: Call): Reply {
   return NOTHING
 }
 
-const NOTHING: Reply = { status: 204 }
 const ANYTHING: Rule = { expected: 'anything', accepts: () => true }
+
+const CLOCK_RULES: Readonly<Record<string, Rule>> = {
+  set: ANYTHING,
+  advance: ANYTHING,
+  frozen: optional(isBoolean),
+  scale: optional(isScale),
+  auto: optional(isBoolean),
+}
+
+const NOTHING: Reply = { status: 204 }
 
 function ok(value: unknown): Reply {
   return { status: 200, value }

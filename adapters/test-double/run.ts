@@ -1,0 +1,73 @@
+import type { Awaitable } from '../../src/awaitable.js'
+
+/** Time that can be made to pass. */
+export interface PassingTime {
+  /** Called at everything that happens: requests that come, answers that go, waits that begin. */
+  readonly listeners: Set<() => void>
+  /** Whether a request is being handled right now. */
+  readonly isBusy: boolean
+  /** Whether something waits. */
+  readonly canPass: boolean
+  /** Goes to the end of the next wait, if there is one. */
+  pass(): void
+}
+
+// The code under test may run on fake timers.
+const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
+
+/**
+ * Runs the work while time passes by itself: whenever nothing else can happen, the clock goes to
+ * the end of the next wait.
+ */
+export async function runOn<T>(time: PassingTime, work: () => Awaitable<T>): Promise<T> {
+  const turns = createTurns()
+  let isDone = false
+  let isQuiet = false
+  const end = () => {
+    isDone = true
+    turns.keepAlive()
+  }
+  const onEvent = () => {
+    isQuiet = false
+    turns.keepAlive()
+  }
+  time.listeners.add(onEvent)
+  const result = (async () => work())()
+  result.then(end, end)
+  while (!isDone) {
+    isQuiet = true
+    await turns.pass(time.canPass)
+    if (isQuiet && !isDone && !time.isBusy) time.pass()
+  }
+  time.listeners.delete(onEvent)
+  return result
+}
+
+/**
+ * Turns of the event loop. What happens inside this process takes a few, over a socket as well, and
+ * code under test may use timers of no length: two in a row still come before us.
+ */
+function createTurns() {
+  let timer: Partial<NodeJS.Timeout> | undefined
+  let isAlive = false
+
+  return {
+    /** A process that waits for nothing else ends, unless it is kept alive. */
+    async pass(keepsAlive: boolean): Promise<void> {
+      isAlive = keepsAlive
+      for (let turn = 0; turn < 2; turn++) {
+        for (let poll = 0; poll < 4; poll++) {
+          await new Promise<void>(resolve => setImmediate(resolve))
+        }
+        await new Promise<void>(resolve => {
+          timer = setTimeout(resolve)
+          if (!isAlive) timer.unref?.()
+        })
+      }
+    },
+    keepAlive() {
+      isAlive = true
+      timer?.ref?.()
+    },
+  }
+}

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestDouble, type TestDouble } from '../adapters/test-double/index.js'
+import { OptionError } from '../src/options.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+const FREE = { authorization: 'Bearer demo-free' }
+
+test('sleep - ends when the clock has come so far, in the order of time', async () => {
+  const { clock } = createTestDouble()
+  const ended: string[] = []
+  const sleep = (name: string, ms: number) => clock.sleep(ms).then(() => ended.push(name))
+  const all = [sleep('b', 2_000), sleep('a', 1_000), sleep('c', 2_000), sleep('now', 0)]
+  await settled()
+  assert.deepEqual(ended, ['now'])
+  clock.advance(999)
+  await settled()
+  assert.deepEqual(ended, ['now'])
+  clock.set(T0 + 2_000)
+  await Promise.all(all)
+  assert.deepEqual(ended, ['now', 'a', 'b', 'c'])
+})
+
+test('sleep - a signal ends it with its reason, before and while it sleeps', async () => {
+  const { clock } = createTestDouble()
+  const reason = new Error('enough')
+  await assert.rejects(clock.sleep(1, { signal: AbortSignal.abort(reason) }), reason)
+  const abort = new AbortController()
+  const sleep = clock.sleep(1, { signal: abort.signal })
+  abort.abort(reason)
+  await assert.rejects(sleep, reason)
+  clock.advance(1)
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, '1s']) {
+    await assert.rejects(clock.sleep(wrong as number), OptionError)
+  }
+})
+
+test('timers - fire at their own time, repeat, refresh and are cleared', () => {
+  const { clock } = createTestDouble()
+  const fired: string[] = []
+  const note = (name: string) => fired.push(`${name} +${clock.now() - T0}`)
+  const { setTimeout, setInterval, clearTimeout, clearInterval } = clock.timers
+  setTimeout(note, 1_500, 'once')
+  setTimeout(note, 0, 'soon')
+  const ticks = setInterval(note, 1_000, 'tick')
+  const cleared = setTimeout(note, 10, 'cleared')
+  clearTimeout(cleared)
+  clearTimeout(undefined)
+  const late = setTimeout(note, 2_000, 'late')
+  clock.advance(1_000)
+  late.refresh()
+  clock.advance(2_000)
+  clearInterval(ticks)
+  clock.advance('1d')
+  assert.deepEqual(fired, [
+    'soon +1',
+    'tick +1000',
+    'once +1500',
+    'tick +2000',
+    'late +3000',
+    'tick +3000',
+  ])
+})
+
+test('timers - one that begins another within the same advance fires both', () => {
+  const { clock } = createTestDouble()
+  const fired: number[] = []
+  const again = () => {
+    fired.push(clock.now() - T0)
+    clock.timers.setTimeout(again, 400)
+  }
+  clock.timers.setTimeout(again, 400)
+  clock.advance(1_000)
+  assert.deepEqual([fired, clock.now() - T0], [[400, 800], 1_000])
+})
+
+test('sleep - on a running clock it takes real time, and timers keep a process alive by their ref', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
+  const { clock } = createTestDouble({ clock: 'running' })
+  let ended = 0
+  const end = () => void ended++
+  void clock.sleep(1_000).then(end)
+  clock.timers.setTimeout(end, 500).unref()
+  t.mock.timers.tick(499)
+  await settled()
+  assert.equal(ended, 0)
+  t.mock.timers.tick(1)
+  assert.equal(ended, 1)
+  t.mock.timers.tick(500)
+  await settled()
+  assert.equal(ended, 2)
+})
+
+test('clock - runs as much faster as it is told', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
+  const double = createTestDouble()
+  const { clock } = double
+  clock.resume({ scale: 1_000 })
+  const digest = await double.digest()
+  const sleep = clock.sleep(60_000)
+  t.mock.timers.tick(59)
+  assert.equal(clock.now(), T0 + 59_000)
+  assert.equal(await double.digest(), digest)
+  t.mock.timers.tick(1)
+  await sleep
+  assert.equal((await double.snapshot()).clock.scale, 1_000)
+  clock.freeze()
+  t.mock.timers.tick(1_000)
+  assert.equal(clock.now(), T0 + 60_000)
+  clock.resume()
+  t.mock.timers.tick(5)
+  assert.deepEqual([clock.now(), clock.scale], [T0 + 60_005, 1])
+  for (const scale of [0, -1, Number.NaN, 2e6, '2']) {
+    assert.throws(() => clock.resume({ scale: scale as number }), OptionError)
+  }
+})
+
+test('clock - by itself it jumps to the end of a delay and to what Retry-After names', async () => {
+  const double = createTestDouble()
+  double.clock.auto = true
+  double.faults.arm({ kind: 'delay', ms: 500 })
+  double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 30 } })
+  const statuses: number[] = []
+  for (let at = 0; at < 1_001; at++) statuses.push((await list(double)).status)
+  assert.equal(statuses.filter(status => status === 503).length, 1)
+  // Sixteen minutes were used up; the day is what is left of them.
+  assert.equal(statuses.filter(status => status === 429).length, 16)
+  assert.equal(double.requests()[0]?.answeredAt, T0 + 500)
+  assert.ok(double.clock.now() >= T0 + 16 * 60_000)
+  const { clock } = await double.snapshot()
+  assert.equal(clock.auto, true)
+  double.reset()
+  assert.equal(double.clock.auto, false)
+})
+
+test('reset - drops sleeps and timers, and what they would have done', async () => {
+  const double = createTestDouble()
+  const ended: string[] = []
+  void double.clock.sleep(10).then(() => ended.push('sleep'))
+  double.clock.timers.setInterval(() => ended.push('tick'), 10)
+  double.reset()
+  double.clock.advance('1d')
+  await settled()
+  assert.deepEqual(ended, [])
+})
+
+test('run - uses up a day of Free and goes on the next day, as long as the client sleeps', async () => {
+  const double = createTestDouble()
+  const served = await double.run(() => callPolitely(double, double.baseUrl, double.fetch, 1_100))
+  assert.equal(served, 1_100)
+  assert.ok(double.clock.now() >= T0 + 86_400_000)
+  assert.deepEqual(double.report().findings, [])
+})
+
+test('run - works for a client on a socket, too', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const served = await double.run(() => callPolitely(double, url, fetch, 200))
+  assert.equal(served, 200)
+  assert.equal(double.clock.now(), T0 + 3 * 60_000)
+  assert.deepEqual(double.report().findings, [])
+})
+
+test('run - many sleepers wake in the order of their time, and each sees its own time', async () => {
+  const double = createTestDouble()
+  const woken: number[] = []
+  await double.run(() =>
+    Promise.all(
+      [500, 100, 86_400_000, 100, 300].map(async ms => {
+        await double.clock.sleep(ms)
+        woken.push(double.clock.now() - T0)
+      }),
+    ),
+  )
+  assert.deepEqual(woken, [100, 100, 300, 500, 86_400_000])
+})
+
+test('run - a request is answered before time goes on, also when it waits for a body', async () => {
+  const double = createTestDouble()
+  const seen = await double.run(async () => {
+    const { signal, stop } = timeout(double, 10_000)
+    const body = new ReadableStream({
+      async pull(controller) {
+        await new Promise(resolve => setTimeout(resolve))
+        controller.enqueue(new TextEncoder().encode('{"name":"Ada","categoryId":1}'))
+        controller.close()
+      },
+    })
+    const headers = { ...FREE, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body, signal, duplex: 'half' } as RequestInit
+    const { status } = await double.fetch('pets', init)
+    stop()
+    return [status, double.clock.now() - T0]
+  })
+  assert.deepEqual(seen, [201, 0])
+})
+
+test('run - ends a hanging call by the timeout of the client', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'hang' })
+  const reason = await double.run(() =>
+    double.fetch('pets', { headers: FREE, signal: timeout(double, 30_000).signal }).catch(String),
+  )
+  assert.equal(reason, 'Error: no answer within 30000 ms')
+  assert.equal(double.clock.now(), T0 + 30_000)
+})
+
+test('run - returns and throws what the work does, and passes no time for nothing', async () => {
+  const double = createTestDouble()
+  assert.equal(await double.run(() => 7), 7)
+  const wrong = new Error('wrong')
+  await assert.rejects(
+    double.run(() => {
+      throw wrong
+    }),
+    wrong,
+  )
+  void double.clock.sleep(1_000)
+  assert.equal(await double.run(async () => 8), 8)
+  assert.equal(double.clock.now(), T0)
+})
+
+test('run - two at a time share the clock', async () => {
+  const double = createTestDouble()
+  const sleepAndCall = async (ms: number) => {
+    await double.clock.sleep(ms)
+    await list(double)
+    return double.clock.now() - T0
+  }
+  assert.deepEqual(
+    await Promise.all([
+      double.run(() => sleepAndCall(1_000)),
+      double.run(() => sleepAndCall(2_000)),
+      double.run(() => sleepAndCall(1_500)),
+    ]),
+    [1_000, 2_000, 1_500],
+  )
+})
+
+test('run - goes on when fake timers have replaced the global ones', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout', 'setInterval', 'setImmediate'] })
+  const double = createTestDouble()
+  await double.run(() => double.clock.sleep(60_000))
+  assert.equal(double.clock.now(), T0 + 60_000)
+})
+
+/** A client as one writes it by hand: it waits as long as Retry-After says. */
+async function callPolitely(
+  { clock }: TestDouble,
+  url: string,
+  send: typeof fetch,
+  count: number,
+): Promise<number> {
+  let served = 0
+  while (served < count) {
+    const answer = await send(`${url}/pets`, { headers: FREE })
+    await answer.text()
+    if (answer.status === 200) served++
+    else await clock.sleep(Number(answer.headers.get('retry-after')) * 1_000)
+  }
+  return served
+}
+
+function timeout({ clock: { timers } }: TestDouble, ms: number) {
+  const abort = new AbortController()
+  const end = () => abort.abort(new Error(`no answer within ${ms} ms`))
+  const timer = timers.setTimeout(end, ms)
+  return { signal: abort.signal, stop: () => timers.clearTimeout(timer) }
+}
+
+function list(double: TestDouble): Promise<Response> {
+  return double.fetch('pets', { headers: FREE })
+}
+
+/** After everything that needs only promises. */
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
