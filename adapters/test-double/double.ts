@@ -9,10 +9,9 @@ import type { Pets } from '../../src/pets.js'
 import { type HttpServer, type ListenOptions, listen } from '../http/index.js'
 import { createConnections } from './callers.js'
 import type { VirtualClock } from './clock.js'
-import type { Exchange } from './exchange.js'
 import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
-import type { ExchangeFilter } from './journal.js'
+import type { ExchangeFilter, JournalEntry } from './journal.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
@@ -51,7 +50,7 @@ export interface TestDouble extends ApiHandler, AsyncDisposable {
   /** The same for two doubles that hold the same: one SHA-256 of all that can change. */
   digest(): Promise<string>
   /** What came and what was answered, in the order of arrival. */
-  requests(filter?: ExchangeFilter): readonly Exchange[]
+  requests(filter?: ExchangeFilter): readonly JournalEntry[]
   /** How many exchanges the journal had to forget. */
   readonly dropped: number
   clearRequests(): void

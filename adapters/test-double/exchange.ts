@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import { bearerToken } from '../../src/api-keys.js'
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/specification.js'
 import type { FaultKind } from './faults.js'
 
-/** One request and what was answered; times are those of the double's clock, in ms. */
+/** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
 export interface Exchange {
   /** 1, 2, 3 … in the order of arrival. */
   readonly n: number
   readonly at: number
-  /** Null while there is no answer, and when there never was one. */
+  /** Null while there is no response, and when there never was one. */
   readonly answeredAt: number | null
   /** The id of the API key, never the key; null without a valid one. */
   readonly key: string | null
@@ -18,31 +19,35 @@ export interface Exchange {
   readonly path: string
   /** The parameters that the specification knows, as sent. */
   readonly query: string
+  /** Path and query as sent; parameters that the specification does not know have no value. */
+  readonly url: string
   readonly status: number | null
   /** That of the Error body. */
   readonly code: ErrorCode | null
-  /** Those of the request and of the answer that say something about the client. */
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string>>
-  /** SHA-256 of the bodies, in hex; null for an empty one. */
+  /** Null for an empty body. */
+  readonly requestBody: string | null
+  readonly body: string | null
+  /** SHA-256 of the bodies, in hex. */
   readonly bodyDigest: string | null
   readonly answerDigest: string | null
-  /** The same for requests that are the same: method, path, query and body. */
+  /** Equal for equal requests: method, path, query and body. */
   readonly requestDigest: string
-  /** Query parameters and body fields that the specification does not know: names, no values. */
+  /** Names of query parameters and body fields that the specification does not know. */
   readonly unknown: readonly string[]
-  /** What was done to it on purpose. */
+  /** The fault that was injected. */
   readonly fault: FaultKind | null
-  /** 1, 2, 3 … for the connections it came on; each call of a double's `fetch` is its own. */
+  /** 1, 2, 3 … for the connections in use; each call of a double's `fetch` has its own. */
   readonly connection: number | null
   /**
-   * Whether its sender could have read every answer to this caller before: only then is it to
-   * blame.
+   * Whether its sender could have read every earlier response to this caller: only then is the
+   * sender to blame.
    */
   readonly sequential: boolean
 }
 
-/** Who asks, and for what: found out before a request is handled. */
+/** Who makes a request, and for which operation. */
 export interface Look {
   readonly operation: Operation | undefined
   readonly key: string | undefined
@@ -55,69 +60,80 @@ export function requestOf(
   pagination: boolean,
 ): Omit<Exchange, 'n' | 'at' | 'connection' | 'sequential'> {
   const { method, path, query, headers, body } = request
-  const bodyDigest = body === undefined || body.length === 0 ? null : digestOf(body)
+  const known = operation === 'listPets' ? parameters(pagination) : []
+  const isEmpty = body === undefined || body.length === 0
+  const bodyDigest = isEmpty ? null : digestOf(body)
+  const redact = redactor(bearerToken(headers['authorization']))
   return {
     answeredAt: null,
     key: key ?? null,
     operation: operation ?? null,
     method,
-    path,
-    query: knownQuery(query, pagination),
+    path: redact(path),
+    query: knownQuery(query, parameters(pagination)),
+    url: redact(query === '' ? path : `${path}?${withoutValues(query, known)}`),
     status: null,
     code: null,
-    requestHeaders: pick(headers, REQUEST_HEADERS),
+    requestHeaders: redactedHeaders(headers, redact),
     headers: {},
+    requestBody: isEmpty ? null : redact(textOf(body)),
+    body: null,
     bodyDigest,
     answerDigest: null,
     requestDigest: digestOf(`${method} ${path}?${query} ${bodyDigest}`),
-    unknown: operation ? unknownNames(operation, request, pagination) : [],
+    unknown: operation ? unknownNames(operation, request, known) : [],
     fault: null,
   }
 }
 
-/** What the answer adds to it. */
+/** What the response adds to it. */
 export function answerOf(response: ApiResponse) {
+  const { status, headers, body } = response
   return {
-    status: response.status,
+    status,
     code: codeOf(response),
-    headers: pick(response.headers, ANSWER_HEADERS),
-    answerDigest: response.body === '' ? null : digestOf(response.body),
+    headers,
+    body: body === '' ? null : body,
+    answerDigest: body === '' ? null : digestOf(body),
   } satisfies Partial<Exchange>
 }
 
 function codeOf({ status, body }: ApiResponse): ErrorCode | null {
   if (status < 400 || body === '') return null
   try {
-    return (JSON.parse(body) as { code: ErrorCode }).code
+    return (JSON.parse(body) as { code?: ErrorCode }).code ?? null
   } catch {
-    // A body that a fault has spoilt.
+    // The body of a fault can be anything.
     return null
   }
 }
 
-function pick(
-  headers: Readonly<Record<string, string | undefined>>,
-  names: readonly string[],
-): Record<string, string> {
-  const picked: Record<string, string> = {}
-  for (const name of names) {
-    const value = headers[name]
-    if (value !== undefined) picked[name] = value
-  }
-  return picked
+const REDACTED = 'REDACTED'
+const CREDENTIALS = ['cookie', 'proxy-authorization', 'x-api-key']
+/** A shorter token is a word that may stand anywhere. */
+const SHORTEST_SECRET = 8
+
+function redactor(token: string | undefined): (text: string) => string {
+  if (token === undefined || token.length < SHORTEST_SECRET) return text => text
+  return text => text.replaceAll(token, REDACTED)
 }
 
-const REQUEST_HEADERS = ['content-type', 'origin', 'user-agent']
-const ANSWER_HEADERS = [
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'Retry-After',
-  'WWW-Authenticate',
-  'Allow',
-  'Deprecation',
-  'Sunset',
-]
+function redactedHeaders(
+  headers: ApiRequest['headers'],
+  redact: (text: string) => string,
+): Record<string, string> {
+  const redacted: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue
+    if (name === 'authorization') redacted[name] = value.replace(/^(\S+ +)?.*$/s, `$1${REDACTED}`)
+    else redacted[name] = CREDENTIALS.includes(name) ? REDACTED : redact(value)
+  }
+  return redacted
+}
+
+function textOf(body: Uint8Array | string): string {
+  return typeof body === 'string' ? body : new TextDecoder().decode(body)
+}
 
 /** SHA-256 in hex. */
 export function digestOf(content: string | Uint8Array): string {
@@ -127,16 +143,12 @@ export function digestOf(content: string | Uint8Array): string {
 const PARAMETERS = ['limit', 'status']
 const FIELDS = ['name', 'categoryId', 'status']
 
-/**
- * The query parameters and body fields that the store ignores, by name; never their values, which
- * may be anything.
- */
+/** The query parameters and body fields that the store ignores, by name. */
 function unknownNames(
   operation: Operation,
   { query, body }: ApiRequest,
-  pagination: boolean,
+  known: readonly string[],
 ): readonly string[] {
-  const known = operation === 'listPets' ? parameters(pagination) : []
   const names = query === '' ? [] : query.split('&').map(nameOf)
   const fields = operation === 'createPet' ? fieldsOf(body) : []
   return [
@@ -145,13 +157,18 @@ function unknownNames(
   ]
 }
 
-/** What is left of a query without the parameters that nobody knows. */
-function knownQuery(query: string, pagination: boolean): string {
+function knownQuery(query: string, known: readonly string[]): string {
   if (query === '') return query
-  const known = parameters(pagination)
   return query
     .split('&')
     .filter(pair => known.includes(nameOf(pair)))
+    .join('&')
+}
+
+function withoutValues(query: string, known: readonly string[]): string {
+  return query
+    .split('&')
+    .map(pair => (known.includes(nameOf(pair)) ? pair : pair.replace(/=.*$/s, `=${REDACTED}`)))
     .join('&')
 }
 
@@ -170,14 +187,12 @@ function nameOf(pair: string): string {
 
 function fieldsOf(body: ApiRequest['body']): readonly string[] {
   try {
-    const value: unknown = JSON.parse(
-      typeof body === 'string' ? body : String(Buffer.from(body ?? [])),
-    )
+    const value: unknown = JSON.parse(textOf(body ?? ''))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.keys(value)
       : []
   } catch {
-    // No JSON has no fields; the store has its own answer to that.
+    // The store answers 400 to that.
     return []
   }
 }

@@ -1,13 +1,54 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import {
+  isCount,
+  isOneOf,
+  isText,
+  optional,
+  orNull,
+  type Rule,
+  type Rules,
+  readOptions,
+} from '../../src/options.js'
 import type { Clock } from '../../src/ports.js'
+import { OPERATIONS, type Operation } from '../../src/specification.js'
 import { createCallers } from './callers.js'
 import { answerOf, type Exchange, type Look, requestOf } from './exchange.js'
 import type { FaultKind } from './faults.js'
+import { type Instant, instantOf } from './time.js'
 
+/** Matches exchanges that have all of it. */
 export interface ExchangeFilter {
-  readonly key?: string | undefined
-  readonly operation?: string | undefined
+  /** The id of a key; null for requests without a valid one. */
+  readonly key?: string | null | undefined
+  readonly operation?: Operation | undefined
+  readonly method?: string | undefined
+  readonly path?: string | undefined
   readonly status?: number | undefined
+  /** From this instant on, */
+  readonly since?: Instant | undefined
+  /** and before this one. */
+  readonly until?: Instant | undefined
+}
+
+/** An exchange that can be shown in other ways. */
+export interface JournalEntry extends Exchange {
+  /**
+   * The request as a command for a shell, with the key in `$ADOPTION_STORE_API_KEY`.
+   *
+   * @param origin where to send it; by default where it was sent
+   */
+  toCurl(origin?: string): string
+}
+
+export interface JournalOptions {
+  /** How many exchanges it keeps at most. */
+  readonly capacity: number
+  /** How many characters of headers and bodies it keeps at most. */
+  readonly bytes: number
+  readonly clock: Clock
+  readonly pagination: boolean
+  /** Where requests of this process are sent. */
+  readonly origin: string
 }
 
 export interface JournalState {
@@ -21,15 +62,15 @@ export interface JournalState {
 }
 
 export interface Journal {
-  /** Notes the request, has it answered, notes the answer. */
+  /** Records the request, has it answered, records the response. */
   record(
     request: ApiRequest,
     look: Look,
     answer: (note: (fault: FaultKind) => void) => Promise<ApiResponse>,
   ): Promise<ApiResponse>
-  /** In the order of arrival. */
-  list(filter?: ExchangeFilter): readonly Exchange[]
-  /** How many came to be forgotten because there were too many. */
+  /** In the order of arrival. @throws OptionError */
+  list(filter?: ExchangeFilter): readonly JournalEntry[]
+  /** How many exchanges were dropped because there were too many. */
   readonly dropped: number
   clear(): void
   dump(): JournalState
@@ -37,18 +78,15 @@ export interface Journal {
 
 type Draft = { -readonly [name in keyof Exchange]: Exchange[name] }
 
-/** The last `capacity` exchanges with a store. */
-export function createJournal(
-  capacity: number,
-  clock: Clock,
-  pagination: boolean,
-  state?: JournalState,
-): Journal {
-  const { exchanges = [], received = 0 } = state ?? {}
-  const drafts: Draft[] = exchanges.slice(-capacity).map(exchange => ({ ...exchange }))
+/** The last exchanges with a store. */
+export function createJournal(options: JournalOptions, state?: JournalState): Journal {
+  const { capacity, bytes, clock, pagination, origin } = options
+  const drafts: Draft[] = (state?.exchanges ?? []).map(exchange => ({ ...exchange }))
   const callers = createCallers(state?.connections)
-  let dropped = (state?.dropped ?? 0) + exchanges.length - drafts.length
-  let n = received
+  let size = drafts.reduce((sum, draft) => sum + sizeOf(draft), 0)
+  let dropped = state?.dropped ?? 0
+  let n = state?.received ?? 0
+  dropOldest()
 
   return {
     async record(request, look, answer) {
@@ -60,25 +98,18 @@ export function createJournal(
         ...callers.arrive(caller, request.connection),
       }
       drafts.push(draft)
-      if (drafts.length > capacity) {
-        drafts.shift()
-        dropped++
-      }
+      size += sizeOf(draft)
+      dropOldest()
       const response = await answer(fault => {
         draft.fault = fault
       })
       callers.leave(caller, request.connection)
-      if (draft.fault !== 'hang') Object.assign(draft, { answeredAt: clock() }, answerOf(response))
+      if (draft.fault !== 'hang') finish(draft, response)
       return response
     },
-    list({ key, operation, status } = {}) {
-      const found = drafts.filter(
-        draft =>
-          (key === undefined || draft.key === key) &&
-          (operation === undefined || draft.operation === operation) &&
-          (status === undefined || draft.status === status),
-      )
-      return found.map(draft => ({ ...draft }))
+    list(filter) {
+      const matches = matcher(filter)
+      return drafts.filter(matches).map(draft => entry(draft, origin))
     },
     get dropped() {
       return dropped
@@ -86,6 +117,7 @@ export function createJournal(
     clear() {
       drafts.length = 0
       dropped = 0
+      size = 0
     },
     dump: () => ({
       exchanges: drafts.map(draft => ({ ...draft })),
@@ -94,4 +126,93 @@ export function createJournal(
       connections: callers.connections,
     }),
   }
+
+  function finish(draft: Draft, response: ApiResponse): void {
+    const before = sizeOf(draft)
+    Object.assign(draft, { answeredAt: clock() }, answerOf(response))
+    // It may have been dropped or cleared meanwhile.
+    if (!drafts[0] || draft.n < drafts[0].n) return
+    size += sizeOf(draft) - before
+    dropOldest()
+  }
+
+  function dropOldest(): void {
+    while (drafts.length > capacity || size > bytes) {
+      const oldest = drafts.shift()
+      if (!oldest) return
+      size -= sizeOf(oldest)
+      dropped++
+    }
+  }
+}
+
+/** What every exchange costs, whatever it says. */
+const OVERHEAD = 500
+
+function sizeOf({ url, requestHeaders, headers, requestBody, body }: Exchange): number {
+  let size = OVERHEAD + url.length + (requestBody?.length ?? 0) + (body?.length ?? 0)
+  for (const [name, value] of Object.entries(requestHeaders)) size += name.length + value.length
+  for (const [name, value] of Object.entries(headers)) size += name.length + value.length
+  return size
+}
+
+const ANYTHING: Rule = { expected: 'anything', accepts: () => true }
+
+const FILTER_RULES: Rules<ExchangeFilter> = {
+  key: optional(orNull(isText)),
+  operation: optional(isOneOf(OPERATIONS)),
+  method: optional(isText),
+  path: optional(isText),
+  status: optional(isCount),
+  since: ANYTHING,
+  until: ANYTHING,
+}
+
+function matcher(filter: ExchangeFilter | undefined): (exchange: Exchange) => boolean {
+  const { since, until, ...wanted } = readOptions<ExchangeFilter, object>(filter, {}, FILTER_RULES)
+  const from = since === undefined ? Number.NEGATIVE_INFINITY : instantOf(since)
+  const to = until === undefined ? Number.POSITIVE_INFINITY : instantOf(until)
+  const fields = Object.entries(wanted) as [keyof Exchange, unknown][]
+  return exchange =>
+    exchange.at >= from &&
+    exchange.at < to &&
+    fields.every(([name, value]) => value === undefined || exchange[name] === value)
+}
+
+function entry(exchange: Exchange, origin: string): JournalEntry {
+  const { host } = exchange.requestHeaders
+  const sentTo = host === undefined ? origin : `http://${host}`
+  const toCurl = (to = sentTo) => curlOf(exchange, to)
+  // Not enumerable: an entry compares and serializes as plain data.
+  return Object.defineProperty({ ...exchange }, 'toCurl', { value: toCurl }) as JournalEntry
+}
+
+/** What curl sets by itself. */
+const CONNECTION_HEADERS = [
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'accept-encoding',
+]
+
+function curlOf({ method, url, requestHeaders, requestBody }: Exchange, origin: string): string {
+  const headers = Object.entries(requestHeaders)
+    .filter(([name]) => !CONNECTION_HEADERS.includes(name))
+    .map(([name, value]) =>
+      name === 'authorization'
+        ? '-H "Authorization: Bearer $ADOPTION_STORE_API_KEY"'
+        : `-H ${quoted(`${name}: ${value}`)}`,
+    )
+  return [
+    'curl -sS',
+    ...(method === 'GET' ? [] : method === 'HEAD' ? ['-I'] : [`-X ${method}`]),
+    quoted(origin + url),
+    ...headers,
+    ...(requestBody === null ? [] : [`--data-binary ${quoted(requestBody)}`]),
+  ].join(' ')
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
 }

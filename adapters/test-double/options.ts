@@ -31,6 +31,8 @@ export interface TestDoubleOptions
   readonly baseUrl?: string
   /** How many exchanges the journal keeps. @default 10_000 */
   readonly journal?: number
+  /** How much of headers and bodies it keeps, in characters. @default 8_388_608 */
+  readonly journalBytes?: number
   /** Also serve `/_control`, for loopback only. @default false */
   readonly control?: boolean
 }
@@ -43,6 +45,7 @@ const DEFAULTS = {
   clock: '2030-01-01T00:00:00Z',
   baseUrl: `http://adoption-store.test${BASE_PATH}`,
   journal: 10_000,
+  journalBytes: 8_388_608,
   control: false,
 } as const
 
@@ -54,8 +57,9 @@ export function readDoubleOptions(given: TestDoubleOptions): {
 } {
   const options = readOptions(given, DEFAULTS, RULES)
   const { clock, pets, faults, baseUrl, control: _, ...rest } = options
+  const { origin, pathname } = new URL(baseUrl)
   return {
-    state: { ...rest, basePath: new URL(baseUrl).pathname.replace(/\/$/, '') },
+    state: { ...rest, origin, basePath: pathname.replace(/\/$/, '') },
     begin: { clock: clockState(clock), faults, ...pets },
     baseUrl: baseUrl.replace(/\/$/, ''),
   }
@@ -84,4 +88,5 @@ const RULES: Rules<TestDoubleOptions> = {
   },
   control: isBoolean,
   journal: isCount,
+  journalBytes: isCount,
 }

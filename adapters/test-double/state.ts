@@ -15,6 +15,8 @@ export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits
   readonly basePath: string
   readonly pagination: boolean
   readonly journal: number
+  readonly journalBytes: number
+  readonly origin: string
 }
 
 /** What a state begins with; all that is not given is empty. */
@@ -43,7 +45,7 @@ export interface State {
 
 /** @param onEvent called when a request comes, an answer goes and a wait begins */
 export function createState(options: StateOptions, begin: Beginning, onEvent: () => void): State {
-  const { journal: capacity, ...storeOptions } = options
+  const { journal: capacity, journalBytes: bytes, origin, ...storeOptions } = options
   const { pets = [], nextId = pets.length + 1, usage = [] } = begin
   const storage = memoryStorage({ pets, nextId })
   const rateLimits: RateLimitStore = memoryRateLimits()
@@ -52,7 +54,10 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
   const store = createStore({ ...storeOptions, storage, rateLimits, clock: clock.now })
   const keys = Object.values(options.apiKeys).map(record => ({ ...record }))
   const faults = createFaults(() => keys.map(({ id }) => id), begin.faults)
-  const journal = createJournal(capacity, clock.now, options.pagination, begin.journal)
+  const journal = createJournal(
+    { capacity, bytes, clock: clock.now, pagination: options.pagination, origin },
+    begin.journal,
+  )
   let underWay = 0
 
   return {
@@ -81,7 +86,7 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
     dump,
     async digest() {
       const { journal, ...rest } = { ...(await dump()), clock: clock.identity, keys }
-      return digestOfValue({ ...rest, journal: withoutConnections(journal) })
+      return digestOfValue({ ...rest, journal: withoutNetwork(journal) })
     },
   }
 
@@ -108,13 +113,19 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
   }
 }
 
-/** Connections depend on the network, and are others after a restore. */
-function withoutConnections({ connections: _, exchanges, ...journal }: JournalState) {
+/** Connections and most headers depend on the network, and on the door that a request came through. */
+function withoutNetwork({ connections: _, exchanges, ...journal }: JournalState) {
   return {
     ...journal,
-    exchanges: exchanges.map(({ connection: _, sequential: __, ...exchange }) => exchange),
+    exchanges: exchanges.map(({ connection: _, sequential: __, requestHeaders, ...exchange }) => ({
+      ...exchange,
+      requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null),
+    })),
   }
 }
+
+/** Headers that say something about the client. */
+const OWN_HEADERS = ['content-type', 'origin', 'user-agent']
 
 /** As the schema of a snapshot writes it. */
 function inFieldOrder([partition, usage]: RateLimitSnapshot[number]): RateLimitSnapshot[number] {

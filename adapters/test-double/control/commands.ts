@@ -17,6 +17,7 @@ import { toAnswer } from '../../pages.js'
 import { isScale } from '../clock.js'
 import type { TestDouble } from '../double.js'
 import type { Fault } from '../faults.js'
+import type { ExchangeFilter } from '../journal.js'
 import type { Snapshot } from '../snapshot.js'
 import { type Duration, durationOf, type Instant, instantOf } from '../time.js'
 import { reportText } from '../verdict/report.js'
@@ -163,12 +164,29 @@ function addKey({ double, body }: Call): Reply {
 }
 
 function listRequests({ double, request }: Call): Reply {
-  const { key, operation, status } = parameters(request.query, ['key', 'operation', 'status'])
+  const { status, since, until, ...filter } = parameters(request.query, [
+    'key',
+    'operation',
+    'method',
+    'path',
+    'status',
+    'since',
+    'until',
+  ])
   if (status !== undefined && !/^\d{3}$/.test(status)) {
     throw new OptionError(`Expected \`status\` to be three digits, got '${status.slice(0, 80)}'`)
   }
-  const filter = { key, operation, status: status === undefined ? undefined : Number(status) }
-  return ok({ requests: double.requests(filter), dropped: double.dropped })
+  const requests = double.requests({
+    ...(filter as ExchangeFilter),
+    status: status === undefined ? undefined : Number(status),
+    since: instantIn(since),
+    until: instantIn(until),
+  })
+  return ok({ requests, dropped: double.dropped })
+}
+
+function instantIn(text: string | undefined): Instant | undefined {
+  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : text
 }
 
 function clearRequests({ double }: Call): Reply {

@@ -6,7 +6,7 @@ import { command, failure } from './commands.js'
 
 import { createWorlds } from './worlds.js'
 
-/** A snapshot is larger than any animal. */
+/** A snapshot with a full journal is larger than any animal. */
 const MAX_BODY_BYTES = 16 * 1_048_576
 
 /**

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { createTestDouble, type ExchangeFilter } from '../adapters/test-double/index.js'
+import { toJson } from '../src/json.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+const SECRET = 's3cret-key'
+const KEYS = { [SECRET]: { id: 'ci', plan: 'pro' } } as const
+const HEADERS = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
+
+test('journal - holds every header and body of both sides', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const body = '{"name":"Adé","categoryId":9223372036854775807}'
+  const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  const headers = { ...HEADERS, 'idempotency-key': 'a1', traceparent: trace }
+  await double.fetch('pets', { method: 'POST', headers, body })
+  const [exchange] = double.requests()
+  assert.equal(exchange?.requestHeaders['idempotency-key'], 'a1')
+  assert.equal(exchange?.requestHeaders['traceparent'], trace)
+  assert.equal(exchange?.requestHeaders['authorization'], 'Bearer REDACTED')
+  assert.equal(exchange?.requestBody, body)
+  assert.equal(exchange?.headers['X-RateLimit-Remaining'], '299')
+  assert.equal(
+    exchange?.body,
+    '{"id":1,"name":"Adé","categoryId":9223372036854775807,"status":"available"}',
+  )
+  assert.equal(exchange?.url, '/v1/pets')
+})
+
+test('journal - redacts credentials wherever the client put them', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  await double.fetch(`pets?limit=2&key=${SECRET}&q=private#${SECRET}`, {
+    method: 'POST',
+    headers: { ...HEADERS, 'x-api-key': 'other', 'x-note': `my ${SECRET}`, cookie: 'sid=1' },
+    body: `{"name":"${SECRET}"}`,
+  })
+  const [exchange] = double.requests()
+  const { 'content-length': _, ...headers } = exchange?.requestHeaders ?? {}
+  assert.deepEqual(headers, {
+    authorization: 'Bearer REDACTED',
+    'content-type': 'application/json',
+    cookie: 'REDACTED',
+    'x-api-key': 'REDACTED',
+    'x-note': 'my REDACTED',
+  })
+  assert.equal(exchange?.url, '/v1/pets?limit=REDACTED&key=REDACTED&q=REDACTED')
+  assert.equal(exchange?.requestBody, '{"name":"REDACTED"}')
+  assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
+})
+
+test('journal - a filter narrows by path, method and time, and refuses what it does not know', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  await double.fetch('pets', { headers: HEADERS })
+  double.clock.advance('1m')
+  await double.fetch('pets', { method: 'POST', headers: HEADERS, body: '{}' })
+  double.clock.advance('1m')
+  await double.fetch('pets/7', { headers: HEADERS })
+  await double.fetch('pets')
+  const numbers = (filter: ExchangeFilter) => double.requests(filter).map(({ n }) => n)
+  assert.deepEqual(numbers({ path: '/v1/pets' }), [1, 2, 4])
+  assert.deepEqual(numbers({ path: '/v1/pets', method: 'GET' }), [1, 4])
+  assert.deepEqual(numbers({ since: T0 + 60_000 }), [2, 3, 4])
+  assert.deepEqual(numbers({ until: '2030-01-01T00:02:00Z' }), [1, 2])
+  assert.deepEqual(numbers({ since: T0 + 1, until: T0 + 120_000 }), [2])
+  assert.deepEqual(numbers({ key: null }), [4])
+  assert.deepEqual(numbers({ key: 'ci', status: 400 }), [2])
+  const wrong: [filter: object, message: RegExp][] = [
+    [{ pth: '/v1/pets' }, /Unknown option `pth`; expected one of path/],
+    [{ operation: 'list' }, /`operation` to be one of 'listPets'/],
+    [{ status: '404' }, /`status` to be an integer/],
+    [{ since: 'noon' }, /Expected an instant/],
+  ]
+  for (const [filter, message] of wrong) {
+    assert.throws(() => double.requests(filter), { name: 'OptionError', message })
+  }
+})
+
+test('journal - is bounded by bytes, and counts what it dropped', async () => {
+  const double = createTestDouble({ journalBytes: 20_000 })
+  const name = 'x'.repeat(5_000)
+  for (let at = 0; at < 10; at++) {
+    const headers = { authorization: 'Bearer demo-pro', 'content-type': 'application/json' }
+    const body = toJson({ name, categoryId: at })
+    await double.fetch('pets', { method: 'POST', headers, body })
+  }
+  const kept = double.requests()
+  assert.equal(kept.length + double.dropped, 10)
+  assert.ok(kept.length >= 1 && kept.length <= 2, String(kept.length))
+  assert.equal(kept.at(-1)?.n, 10)
+  assert.equal(double.report().dropped, double.dropped)
+  assert.ok(toJson((await double.snapshot()).journal).length < 25_000)
+})
+
+test('journal - the size of a request under way counts once, also when it is dropped meanwhile', async () => {
+  const double = createTestDouble({ journal: 2, rateLimit: false })
+  double.faults.arm({ kind: 'delay', ms: 1_000, times: 50 })
+  const headers = { authorization: 'Bearer demo-free' }
+  const late = Array.from({ length: 50 }, () => double.fetch('pets', { headers }))
+  double.clock.advance('1s')
+  await Promise.all(late)
+  await double.fetch('pets', { headers })
+  assert.deepEqual(
+    double.requests().map(({ n }) => n),
+    [50, 51],
+  )
+})
+
+test('journal - toCurl repeats a request in a shell', async t => {
+  if (spawnSync('curl', ['--version']).error) {
+    t.skip('curl is not installed')
+    return
+  }
+  await using double = createTestDouble({ apiKeys: KEYS })
+  const { url, origin } = await double.listen()
+  const body = `{"name":"it's \\"Ada\\" $HOME","categoryId":1}`
+  const headers = { ...HEADERS, 'idempotency-key': "it's" }
+  await fetch(`${url}/pets?limit=1`, { method: 'POST', headers, body })
+  const [first] = double.requests()
+  const command = first?.toCurl() ?? ''
+  assert.match(command, /^curl -sS -X POST 'http:\/\/127\.0\.0\.1:\d+\/v1\/pets\?limit=REDACTED' /)
+  const run = (line: string) =>
+    promisify(execFile)('/bin/sh', ['-c', line], {
+      env: { ...process.env, ADOPTION_STORE_API_KEY: SECRET },
+    })
+  const { stdout } = await run(command)
+  assert.deepEqual(JSON.parse(stdout), {
+    id: 2,
+    name: `it's "Ada" $HOME`,
+    categoryId: 1,
+    status: 'available',
+  })
+  const [, second] = double.requests()
+  assert.equal(second?.requestBody, first?.requestBody)
+  assert.equal(second?.requestHeaders['idempotency-key'], "it's")
+  assert.equal(second?.key, 'ci')
+  await double.fetch('pets?status=sold', { headers })
+  const inProcess = double.requests().at(-1)
+  assert.match(inProcess?.toCurl() ?? '', /^curl -sS 'http:\/\/adoption-store\.test\/v1\/pets\?/)
+  const { stdout: list } = await run(inProcess?.toCurl(origin) ?? '')
+  assert.equal(list, '[]')
+})
+
+test('journal - an entry is plain data beside its toCurl', async () => {
+  const double = createTestDouble()
+  await double.fetch('pets')
+  const [entry] = double.requests()
+  const { journal } = await double.snapshot()
+  assert.deepEqual({ ...entry }, journal.exchanges[0])
+})
