@@ -60,7 +60,16 @@ test('faults - what is not known is refused when it is armed, naming what is', (
     [{ kind: 'hang', key: 'demo-gold' }, /`key` to be one of 'demo-free', 'demo-pro'/],
     [{ kind: 'hang', times: 0 }, /`times` to be an integer of at least 1, or 'always', got 0/],
     [{ kind: 'hang', probability: 0.5 }, /^Unknown option `probability`/],
-    [{ kind: 'status', status: 404 }, /`status` to be one of 429, 500, 503, got 404/],
+    [{ kind: 'status', status: 200 }, /`status` to be an integer from 400 to 599, got 200/],
+    [{ kind: 'status', status: 600 }, /`status` to be an integer from 400 to 599, got 600/],
+    [{ kind: 'status', status: 500, code: 'oops' }, /`code` to be one of 'invalid_request'/],
+    [{ kind: 'status', status: 500, body: 7 }, /`body` to be a string, an object or an array/],
+    [{ kind: 'status', status: 500, headers: { 'x\n': '1' } }, /`headers` to be/],
+    [{ kind: 'status', status: 500, headers: { 'X-A': 'é\r' } }, /`headers` to be/],
+    [{ kind: 'status', status: 500, headers: { 'content-length': '1' } }, /`headers` to be/],
+    [{ kind: 'delay', ms: 1, real: 'yes' }, /`real` to be true or false/],
+    [{ kind: 'hang', nth: 0 }, /`nth` to be an integer of at least 1/],
+    [{ kind: 'hang', real: true }, /Unknown option `real`/],
     [{ kind: 'status', status: 429, retryAfter: -1 }, /`retryAfter` to be seconds/],
     [{ kind: 'delay' }, /`ms`/],
   ]
@@ -98,6 +107,109 @@ test('faults - a status has every kind of Retry-After, the Error body and true l
   assert.deepEqual(await double.pets.listPets(), [])
   const next = await double.fetch('pets', { headers: FREE })
   assert.equal(next.headers.get('x-ratelimit-remaining'), String(59 - kinds.length))
+})
+
+test('faults - any status from 400 to 599 has an Error body with a code that fits', async () => {
+  const double = createTestDouble({ rateLimit: false })
+  const codes: Record<string, string[]> = {}
+  for (let status = 400; status <= 599; status++) {
+    double.faults.arm({ kind: 'status', status })
+    const answer = await double.fetch('pets', { headers: FREE })
+    const error = (await answer.json()) as { code: string; status: number }
+    assert.deepEqual([answer.status, error.status], [status, status])
+    codes[error.code] = [...(codes[error.code] ?? []), String(status)]
+  }
+  const { invalid_request: _, internal_error: __, ...special } = codes
+  assert.deepEqual(special, {
+    unauthorized: ['401'],
+    not_found: ['404'],
+    method_not_allowed: ['405'],
+    gone: ['410'],
+    payload_too_large: ['413'],
+    unsupported_media_type: ['415'],
+    rate_limit_exceeded: ['429'],
+    storage_unavailable: ['502', '503', '504'],
+  })
+  double.faults.arm({ kind: 'status', status: 429, code: 'api_key_banned' })
+  const banned = await double.fetch('pets', { headers: FREE })
+  assert.equal(((await banned.json()) as { code: string }).code, 'api_key_banned')
+})
+
+test('faults - a status has any body and headers, in process and on a socket', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const page = '<h1>Bad Gateway – nginx</h1>'
+  const cases: [fault: object, type: string, body: string][] = [
+    [{ body: page, headers: { 'content-type': 'text/html' } }, 'text/html', page],
+    [{ body: '' }, 'text/plain; charset=utf-8', ''],
+    [{ body: { error: { id: 1 } } }, 'application/json', '{"error":{"id":1}}'],
+    [{ body: [], headers: { Via: '1.1 x' }, retryAfter: 3 }, 'application/json', '[]'],
+  ]
+  for (const [fault, type, body] of cases) {
+    for (const call of [double.fetch, fetch]) {
+      double.faults.arm({ kind: 'status', status: 502, ...fault } as Fault)
+      const base = call === fetch ? url : double.baseUrl
+      const answer = await call(`${base}/pets`, { headers: FREE })
+      const { headers } = answer
+      assert.deepEqual([answer.status, headers.get('content-type')], [502, type])
+      assert.equal(await answer.text(), body)
+      assert.equal(headers.get('content-length'), String(Buffer.byteLength(body)))
+      assert.equal(headers.has('x-ratelimit-remaining'), true)
+      assert.equal(headers.get('via'), 'headers' in fault && body === '[]' ? '1.1 x' : null)
+    }
+  }
+  double.faults.arm({ kind: 'status', status: 502, body: page })
+  const head = await fetch(`${url}/pets`, { method: 'HEAD', headers: FREE })
+  assert.deepEqual([head.status, await head.text()], [502, ''])
+})
+
+test('faults - the n-th matching request, also after a restore', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, nth: 3, times: 2, operation: 'listPets' })
+  double.faults.arm({ kind: 'status', status: 500, nth: 5 })
+  const statuses = async (count: number) => {
+    const seen: number[] = []
+    while (seen.length < count) seen.push((await double.fetch('pets', { headers: FREE })).status)
+    return seen
+  }
+  assert.equal((await double.fetch('pets', ADA)).status, 201)
+  assert.deepEqual(await statuses(1), [200])
+  assert.deepEqual(
+    double.faults.list().map(({ left, waiting }) => [left, waiting]),
+    [
+      [2, 1],
+      [1, 2],
+    ],
+  )
+  await double.restore(await double.snapshot())
+  assert.deepEqual(await statuses(5), [200, 503, 503, 500, 200])
+  assert.deepEqual(double.faults.list(), [])
+})
+
+test('faults - a real delay takes real time on a frozen clock, and a reset ends it', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 300, real: true, times: 2 })
+  let status = 0
+  const call = async () => {
+    status = (await double.fetch('pets', { headers: FREE })).status
+  }
+  const first = call()
+  await settled()
+  double.clock.advance('1d')
+  t.mock.timers.tick(299)
+  await settled()
+  assert.equal(status, 0)
+  t.mock.timers.tick(1)
+  await first
+  assert.equal(status, 200)
+  assert.equal(double.clock.now(), T0 + 86_400_000)
+  status = 0
+  const second = call()
+  await settled()
+  double.reset()
+  await second
+  assert.equal(status, 200)
 })
 
 for (const kind of ['reset', 'hang', 'truncate', 'malformed', 'delay'] as const) {
@@ -174,6 +286,11 @@ const OUTCOMES = {
 function describe(error: Error & { cause?: { name: string; code: string; message: string } }) {
   const { name, message, cause } = error
   return `${name}: ${message}${cause ? ` (${cause.name} ${cause.code} ${cause.message})` : ''}`
+}
+
+/** After everything that needs only promises. */
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
 }
 
 async function arrived(double: TestDouble): Promise<void> {

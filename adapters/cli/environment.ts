@@ -62,7 +62,7 @@ export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Requi
     apiKeys,
     pets,
     clock: await clockOf(flags),
-    faults: ms === 0 ? [] : [{ kind: 'delay', ms, times: 'always' }],
+    faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
   const double = createDouble(options)
   return {

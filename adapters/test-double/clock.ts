@@ -56,8 +56,8 @@ export interface ClockState {
 
 /** A clock as the state of a double has it. */
 export interface StateClock extends VirtualClock {
-  /** Waits for `ms`, or until the delays are ended. */
-  delay(ms: number): Promise<void>
+  /** Waits for `ms`, or until the delays are ended; `hasRef` keeps the process alive meanwhile. */
+  delay(ms: number, hasRef?: boolean): Promise<void>
   endDelays(): void
   /** Ends the delays and forgets sleeps and timers. */
   drop(): void
@@ -132,10 +132,9 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
         signal?.addEventListener('abort', abort, { once: true })
       }),
     timers: createTimers(wait),
-    delay: ms =>
+    delay: (ms, hasRef = false) =>
       new Promise(resolve => {
-        // It keeps no process alive.
-        wait(ms, resolve, true).ref(false)
+        wait(ms, resolve, true).ref(hasRef)
         if (clock.auto) clock.reach(clock.now() + ms)
       }),
     endDelays() {

@@ -172,11 +172,11 @@ export function createDouble(
 
   /** The old state is let go of whole, with those who wait on its clock. */
   function replace(beginning: Beginning): void {
-    const { clock } = state
+    const old = state
     const apiKeys = { ...stateOptions.apiKeys, ...Object.fromEntries(addedKeys) }
     state = createState({ ...stateOptions, apiKeys }, beginning, onEvent)
     onEvent()
-    clock.drop()
+    old.drop()
   }
 
   async function serve(listenOptions?: ListenOptions): Promise<HttpServer> {
@@ -188,7 +188,7 @@ export function createDouble(
         connect,
         handle(request) {
           const answer = handler.handle(request)
-          if (closing) state.clock.endDelays()
+          if (closing) state.endDelays()
           return answer
         },
       },
@@ -197,7 +197,7 @@ export function createDouble(
     const closeServer = () => {
       closing = true
       servers.delete(closable)
-      state.clock.endDelays()
+      state.endDelays()
       return server.close()
     }
     const closable = { ...server, close: closeServer, [Symbol.asyncDispose]: closeServer }
@@ -215,14 +215,14 @@ export function createDouble(
     return request => {
       const answer = begun.handle(request)
       // Once closed, nobody advances the clock for delayed requests.
-      if (closed || begun !== state) begun.clock.endDelays()
+      if (closed || begun !== state) begun.endDelays()
       return answer
     }
   }
 
   async function close(): Promise<void> {
     closed = true
-    state.clock.endDelays()
+    state.endDelays()
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
   }

@@ -1,6 +1,9 @@
+import { ERROR_STATUS, type ErrorCode } from '../../src/errors.js'
 import {
   check,
+  isBoolean,
   isCount,
+  isObject,
   isOneOf,
   isSize,
   isText,
@@ -11,31 +14,40 @@ import {
 import { OPERATIONS, type Operation } from '../../src/specification.js'
 import type { Look } from './exchange.js'
 
-/** Something that goes wrong on purpose, for the first requests that it fits. */
+/** Something that goes wrong on purpose, for the first requests that match. */
 export type Fault = FaultScope &
   (
     | {
-        /** An Error answer instead of the operation, which does not take place. */
+        /** An error response; the operation does not run. */
         readonly kind: 'status'
-        readonly status: 429 | 500 | 503
+        /** From 400 to 599. */
+        readonly status: number
         /**
-         * Seconds; `{ date: seconds }` for the HTTP-date so far from now, also in the past; null
-         * for none.
+         * Seconds; `{ date: seconds }` for the HTTP-date that far from now, negative for the past;
+         * null for none.
+         *
          * @default null
          */
         readonly retryAfter?: number | { readonly date: number } | null
+        /** Of the Error body. @default one that fits the status */
+        readonly code?: ErrorCode
+        /** Instead of the Error body: text as it is, anything else as JSON. */
+        readonly body?: string | object
+        /** Added to the usual headers, or in their place. */
+        readonly headers?: Readonly<Record<string, string>>
       }
     | {
-        /** Waits on the double's clock; then the request is handled as ever. */
+        /** Waits, then handles the request as usual. */
         readonly kind: 'delay'
         readonly ms: number
+        /** Waits in real time instead of on the double's clock. @default false */
+        readonly real?: boolean
       }
     | {
         /**
-         * `hang`: no answer ever, and the operation does not take place. The others take effect and
-         * lose the answer, which is the worst case for a client: `reset` cuts the connection
-         * instead, `truncate` after half of the body, `malformed` sends half of the body as if it
-         * were all.
+         * `hang`: never a response, and the operation does not run. The others run it and lose the
+         * response, which is the worst case for a client: `reset` cuts the connection, `truncate`
+         * cuts it after half of the body, `malformed` sends half of the body as if it were all.
          */
         readonly kind: 'hang' | 'reset' | 'truncate' | 'malformed'
       }
@@ -46,24 +58,32 @@ export interface FaultScope {
   readonly operation?: Operation
   /** The id of an API key. @default every caller */
   readonly key?: string
-  /** How many of the first requests that it fits. @default 1 */
+  /** The first matching request that it applies to. @default 1 */
+  readonly nth?: number
+  /** How many requests it applies to. @default 1 */
   readonly times?: number | 'always'
 }
 
 export type FaultKind = Fault['kind']
+export type DelayFault = Extract<Fault, { kind: 'delay' }>
+export type StatusFault = Extract<Fault, { kind: 'status' }>
 
-/** A fault with how many requests it still waits for. */
-export type ArmedFault = Fault & { readonly left: number | 'always' }
+/** A fault, with how many requests it still applies to. */
+export type ArmedFault = Fault & {
+  readonly left: number | 'always'
+  /** How many matching requests it lets pass before. */
+  readonly waiting?: number
+}
 
 export interface Faults {
-  /** Arms a fault behind those that are armed. @throws OptionError naming what would be right */
+  /** Arms a fault behind those that are armed. @throws OptionError */
   arm(fault: Fault): ArmedFault
   list(): readonly ArmedFault[]
   clear(): void
-  /** Takes the faults that apply to this request: a delay, another fault, or both. */
+  /** Takes what applies to this request: a delay, another fault, or both. */
   take(look: Look): {
-    readonly delay?: number
-    readonly fault?: Exclude<Fault, { kind: 'delay' }>
+    readonly delay: DelayFault | undefined
+    readonly fault: Exclude<Fault, DelayFault> | undefined
   }
 }
 
@@ -72,64 +92,78 @@ export function createFaults(
   keyIds: () => readonly string[],
   begin: readonly (Fault | ArmedFault)[] = [],
 ): Faults {
-  let armed: { readonly fault: Fault; left: number | 'always' }[] = []
-  for (const { ...one } of begin) {
-    const { left, ...fault } = { left: undefined, ...one }
-    arm(fault, left)
-  }
+  let armed: Armed[] = []
+  for (const one of begin) arm(one)
 
   return {
-    arm: fault => arm(fault),
+    arm,
     list: () => armed.map(show),
     clear() {
       armed = []
     },
     take(look) {
-      const delay = next(look, ({ kind }) => kind === 'delay')
-      const fault = next(look, ({ kind }) => kind !== 'delay')
+      const ready = armed.filter(({ fault }) => matches(fault, look)).filter(isReady)
       return {
-        ...(delay?.kind === 'delay' && { delay: delay.ms }),
-        ...(fault && fault.kind !== 'delay' && { fault }),
+        delay: use(ready.find(one => one.fault.kind === 'delay')) as DelayFault | undefined,
+        fault: use(ready.find(one => one.fault.kind !== 'delay')) as Exclude<Fault, DelayFault>,
       }
     },
   }
 
-  function arm(fault: Fault, given?: ArmedFault['left']): ArmedFault {
+  function arm(given: Fault | ArmedFault): ArmedFault {
+    const { left, waiting, ...fault } = { left: undefined, waiting: undefined, ...given }
     // A restored fault may be for a key that is added after it.
-    checkFault(fault, given === undefined ? isOneOf(keyIds()) : isText)
-    const left = given ?? fault.times ?? 1
-    check('left', left, TIMES)
-    const one = { fault: { ...fault }, left }
+    checkFault(fault as Fault, left === undefined ? isOneOf(keyIds()) : isText)
+    const one = {
+      fault: fault as Fault,
+      left: left ?? fault.times ?? 1,
+      waiting: waiting ?? (left === undefined ? (fault.nth ?? 1) - 1 : 0),
+    }
+    check('left', one.left, TIMES)
+    check('waiting', one.waiting, isSize)
     armed.push(one)
     return show(one)
   }
 
-  function next(look: Look, fits: (fault: Fault) => boolean): Fault | undefined {
-    const found = armed.find(({ fault }) => fits(fault) && isMeant(fault, look))
-    if (!found) return undefined
-    if (found.left !== 'always') found.left--
-    if (found.left === 0) armed = armed.filter(one => one !== found)
-    return found.fault
+  function use(one: Armed | undefined): Fault | undefined {
+    if (!one) return undefined
+    if (one.left !== 'always') one.left--
+    if (one.left === 0) armed = armed.filter(other => other !== one)
+    return one.fault
   }
 }
 
-function isMeant({ operation, key }: Fault, look: Look): boolean {
+interface Armed {
+  readonly fault: Fault
+  left: number | 'always'
+  waiting: number
+}
+
+function matches({ operation, key }: Fault, look: Look): boolean {
   if (look.operation === undefined) return false
   return (operation ?? look.operation) === look.operation && (key ?? look.key) === look.key
 }
 
-function show({ fault, left }: { fault: Fault; left: number | 'always' }): ArmedFault {
-  return { ...fault, left }
+/** Whether it applies to a request that matches; counts those before. */
+function isReady(one: Armed): boolean {
+  if (one.waiting === 0) return true
+  one.waiting--
+  return false
+}
+
+function show({ fault, left, waiting }: Armed): ArmedFault {
+  return { ...fault, left, ...(waiting > 0 && { waiting }) }
 }
 
 function checkFault(fault: Fault, isKey: Rule): void {
   const kinds = isOneOf(Object.keys(RULES))
-  const kind = (fault as Fault | null)?.kind
+  const kind = (fault as Partial<Fault>).kind
   check('kind', kind, kinds)
   const rules: Record<string, Rule> = {
     kind: kinds,
     operation: optional(isOneOf(OPERATIONS)),
     key: optional(isKey),
+    nth: optional(isCount),
     times: optional(TIMES),
     ...RULES[kind as FaultKind],
   }
@@ -141,23 +175,36 @@ const TIMES: Rule = {
   accepts: value => value === 'always' || isCount.accepts(value),
 }
 
+/** In seconds. */
+const CENTURY = 36_525 * 86_400
+
 const RULES: Record<FaultKind, Record<string, Rule>> = {
   status: {
-    status: isOneOf([429, 500, 503]),
+    status: {
+      expected: 'an integer from 400 to 599',
+      accepts: value => isCount.accepts(value) && Number(value) >= 400 && Number(value) <= 599,
+    },
     retryAfter: optional({
       expected: 'seconds of at least 0, { date: seconds from now, at most a century }, or null',
       accepts: value => value === null || isSize.accepts(value) || isDate(value),
     }),
+    code: optional(isOneOf(Object.keys(ERROR_STATUS))),
+    body: optional({
+      expected: 'a string, an object or an array',
+      accepts: value => typeof value === 'string' || (typeof value === 'object' && value !== null),
+    }),
+    headers: optional({
+      expected:
+        'an object of header values, without Content-Length, Transfer-Encoding and Connection',
+      accepts: value => isObject.accepts(value) && Object.entries(value as object).every(isHeader),
+    }),
   },
-  delay: { ms: isSize },
+  delay: { ms: isSize, real: optional(isBoolean) },
   hang: {},
   reset: {},
   truncate: {},
   malformed: {},
 }
-
-/** In seconds. */
-const CENTURY = 36_525 * 86_400
 
 function isDate(value: unknown): boolean {
   const seconds = (value as { date?: unknown } | undefined)?.date
@@ -165,5 +212,15 @@ function isDate(value: unknown): boolean {
     Number.isSafeInteger(seconds) &&
     Math.abs(Number(seconds)) <= CENTURY &&
     Object.keys(value as object).length === 1
+  )
+}
+
+/** RFC 9110 §5.5, §5.6.2. The others say how long the message is. */
+function isHeader([name, value]: [string, unknown]): boolean {
+  return (
+    /^[\w!#$%&'*+.^`|~-]+$/.test(name) &&
+    !/^(content-length|transfer-encoding|connection)$/i.test(name) &&
+    typeof value === 'string' &&
+    /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
   )
 }

@@ -1,27 +1,30 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
-import { ApiError, type ErrorCode } from '../../src/errors.js'
+import { ApiError, ERROR_STATUS, type ErrorCode } from '../../src/errors.js'
+import { toJson } from '../../src/json.js'
+import { utf8Length } from '../../src/utf8.js'
 import type { StateClock } from './clock.js'
 import type { Look } from './exchange.js'
-import type { Fault, FaultKind, Faults } from './faults.js'
+import type { FaultKind, Faults, StatusFault } from './faults.js'
 import { httpDate } from './time.js'
 
-/** Has a request answered by the store, with what is armed for it. */
+/** Has the store answer a request, with the faults that apply to it. */
 export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
-  { look, faults, clock, note }: Circumstances,
+  { look, faults, clock, realTime, note }: Circumstances,
 ): Promise<ApiResponse> {
   const { delay, fault } = faults.take(look)
-  if (delay !== undefined) {
+  if (delay) {
     note('delay')
-    await clock.delay(delay)
+    await (delay.real ? realTime.delay(delay.ms, true) : clock.delay(delay.ms))
   }
   if (!fault) return store.handle(request)
   note(fault.kind)
   if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
   if (fault.kind === 'status') {
-    return store.handle({ ...request, refusal: errorOf(fault, clock.now()) })
+    const refusal = errorOf(fault, clock.now())
+    return withContent(await store.handle({ ...request, refusal }), request, fault)
   }
   const answer = await store.handle(request)
   if (fault.kind === 'malformed') return halved(answer)
@@ -32,23 +35,25 @@ interface Circumstances {
   readonly look: Look
   readonly faults: Faults
   readonly clock: StateClock
+  readonly realTime: StateClock
   readonly note: (fault: FaultKind) => void
 }
 
-const CODES: Record<429 | 500 | 503, ErrorCode> = {
-  429: 'rate_limit_exceeded',
-  500: 'internal_error',
-  503: 'storage_unavailable',
-}
-
-function errorOf(fault: Extract<Fault, { kind: 'status' }>, now: number): ApiError {
-  const { status, retryAfter = null } = fault
-  return new ApiError(CODES[status], 'A fault that was armed for this test.', {
+function errorOf({ status, code, retryAfter = null }: StatusFault, now: number): ApiError {
+  return new ApiError(code ?? codeOf(status), 'Fault injected by this test.', {
+    status,
     headers: {
       ...(retryAfter !== null && { 'Retry-After': retryAfterText(retryAfter, now) }),
       ...(status === 429 && { 'Cache-Control': 'no-store' }),
     },
   })
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status === 502 || status === 504) return 'storage_unavailable'
+  const codes = Object.keys(ERROR_STATUS) as ErrorCode[]
+  const exact = codes.find(code => ERROR_STATUS[code] === status)
+  return exact ?? (status < 500 ? 'invalid_request' : 'internal_error')
 }
 
 /** RFC 9110 §10.2.3: seconds or an HTTP-date. */
@@ -57,10 +62,42 @@ function retryAfterText(retryAfter: number | { readonly date: number }, now: num
   return httpDate(now + retryAfter.date * 1000)
 }
 
-/** A complete message whose body stops in the middle, so that it is no JSON. */
+/** The response with the body and headers of the fault, unless the caller is rejected before. */
+function withContent(
+  answer: ApiResponse,
+  { method }: ApiRequest,
+  { status, body, headers = {} }: StatusFault,
+): ApiResponse {
+  if (answer.status !== status || (body === undefined && Object.keys(headers).length === 0)) {
+    return answer
+  }
+  if (body === undefined) return { ...answer, headers: merged(answer.headers, headers) }
+  const text = typeof body === 'string' ? body : toJson(body)
+  const own = {
+    'Content-Type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
+    'Content-Length': String(utf8Length(text)),
+  }
+  return {
+    ...answer,
+    headers: merged(merged(answer.headers, own), headers),
+    body: method === 'HEAD' ? '' : text,
+  }
+}
+
+/** Names of headers compare without case. */
+function merged(
+  headers: ApiResponse['headers'],
+  others: ApiResponse['headers'],
+): Record<string, string> {
+  const names = Object.keys(others).map(name => name.toLowerCase())
+  const kept = Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase()))
+  return { ...Object.fromEntries(kept), ...others }
+}
+
+/** A complete message whose body stops in the middle, so that it is not JSON. */
 function halved(answer: ApiResponse): ApiResponse {
   const body = answer.body.slice(0, answer.body.length >> 1)
-  const headers = { ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)) }
+  const headers = { ...answer.headers, 'Content-Length': String(utf8Length(body)) }
   return body === '' ? answer : { ...answer, headers, body }
 }
 
@@ -93,6 +130,6 @@ const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse)
 
 /** Half of the bytes, for an answer that announces all of them. */
 export function firstHalf(body: string): Uint8Array {
-  const bytes = Buffer.from(body)
+  const bytes = new TextEncoder().encode(body)
   return bytes.subarray(0, bytes.length >> 1)
 }

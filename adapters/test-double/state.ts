@@ -37,6 +37,10 @@ export interface State {
   handle(request: ApiRequest): Promise<ApiResponse>
   /** Makes a key valid. @throws OptionError */
   addKey(key: string, record: ApiKey): void
+  /** Ends the delays of requests. */
+  endDelays(): void
+  /** Ends the delays, and forgets sleeps and timers. */
+  drop(): void
   /** Whether a request is being handled that is not waiting for the clock. */
   readonly isBusy: boolean
   dump(): Promise<Snapshot>
@@ -51,6 +55,7 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
   const rateLimits: RateLimitStore = memoryRateLimits()
   rateLimits.restore(usage)
   const clock = createClock(begin.clock, onEvent)
+  const realTime = createClock({ frozen: false }, onEvent)
   const store = createStore({ ...storeOptions, storage, rateLimits, clock: clock.now })
   const keys = Object.values(options.apiKeys).map(record => ({ ...record }))
   const faults = createFaults(() => keys.map(({ id }) => id), begin.faults)
@@ -70,11 +75,19 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
       const look = { operation, key: key?.id }
       return counted(async () => {
         const answer = await journal.record(request, look, note =>
-          injectFault(store, request, { look, faults, clock, note }),
+          injectFault(store, request, { look, faults, clock, realTime, note }),
         )
         if (clock.auto) clock.reach(retryTime(answer, clock.now()))
         return answer
       })
+    },
+    endDelays() {
+      clock.endDelays()
+      realTime.endDelays()
+    },
+    drop() {
+      clock.drop()
+      realTime.drop()
     },
     get isBusy() {
       return underWay > clock.delays
