@@ -58,3 +58,31 @@ test('limiter - no minute and no UTC day admits more than its limit', () => {
     { seed: SEED, numRuns: 300 },
   )
 })
+
+test('limiter - a plan without banAfter bans after ten rejections, larger ones after half a minute’s limit', () => {
+  for (const [perMinute, rejections] of [
+    [5, 10],
+    [21, 10],
+    [22, 11],
+    [1_000, 500],
+  ] as const) {
+    const policy = { perMinute, perDay: 100_000 }
+    let usage: Usage | undefined
+    const codes: unknown[] = []
+    for (let n = 0; n < perMinute + rejections + 1; n++) {
+      const result = decide(usage, policy, T0)
+      usage = result.usage
+      codes.push(result.decision.code)
+    }
+    const limited = Array(rejections).fill('rate_limit_exceeded')
+    assert.deepEqual(codes.slice(perMinute), [...limited, 'api_key_banned'])
+  }
+})
+
+test('limiter - a ban longer than any is ignored: the clock was set back', () => {
+  const ban = { lastSeen: T0, minuteCount: 0, rejections: 0, dayCount: 0, banLevel: 9 }
+  const codeOf = (bannedUntil: number) =>
+    decide({ ...ban, bannedUntil }, { perMinute: 60, perDay: 1_000 }, T0).decision.code
+  assert.equal(codeOf(T0 + 3_601_000), 'api_key_banned')
+  assert.equal(codeOf(T0 + 3_601_001), undefined)
+})
