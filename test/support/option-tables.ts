@@ -30,6 +30,16 @@ export function tableRows(table: string): string[][] {
   return rows.map(row => row.split(/(?<!\\)\|/).slice(1, -1))
 }
 
+/** The interfaces named `…Options` that the entry files of the package name. */
+export function publicOptions(): string[] {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const entries = Object.values<string>(exports).map(path => path.replace('./dist/', ''))
+  const names = SOURCES.filter(({ path }) =>
+    entries.includes(path.replace(/\.ts$/, '.js')),
+  ).flatMap(({ text }) => text.match(/\b\w+Options\b/g) ?? [])
+  return [...new Set(names)].filter(name => findDeclaration(name))
+}
+
 /** The options of an exported interface, as its source declares them. */
 export function declaredOptions(interfaceName: string): DocumentedOption[] {
   const { body } = declarationOf(interfaceName)
@@ -58,6 +68,12 @@ const SOURCES = ['src', 'adapters'].flatMap(folder =>
 )
 
 function declarationOf(interfaceName: string): { folder: string; body: string } {
+  const found = findDeclaration(interfaceName)
+  if (!found) throw new Error(`No exported interface ${interfaceName} in src/ or adapters/`)
+  return found
+}
+
+function findDeclaration(interfaceName: string): { folder: string; body: string } | undefined {
   const pattern = new RegExp(
     `^export interface ${interfaceName}\\b[^{]*\\{\\n([\\s\\S]*?)^\\}`,
     'm',
@@ -66,7 +82,7 @@ function declarationOf(interfaceName: string): { folder: string; body: string } 
     const body = text.match(pattern)?.[1]
     if (body) return { folder: dirname(path), body }
   }
-  throw new Error(`No exported interface ${interfaceName} in src/ or adapters/`)
+  return undefined
 }
 
 function defaultOf(markdown = ''): string {
