@@ -1,4 +1,4 @@
-/** From the spawn of a server to its first 200, with 1,000 animals, and what it takes by then. */
+/** Time from the spawn of a server with 1,000 animals to its first 200, and its memory then. */
 import { once } from 'node:events'
 import { readArguments } from './harness/arguments.mjs'
 import { firstLine, residentMiB, startNode, stayOnOtherCores, stop } from './harness/children.mjs'

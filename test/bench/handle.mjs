@@ -1,6 +1,6 @@
 /**
- * One request to one answer without a socket: `handle` of ours, `inject` of Fastify (which is
- * light-my-request) and `app.request` of Hono, each on the very application of the HTTP table.
+ * Time per request without a socket: our `handle`, Fastify's `inject` (light-my-request) and
+ * Hono's `app.request`, on the applications of the HTTP table.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { result, stayOnOtherCores } from './harness/children.mjs'

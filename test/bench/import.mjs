@@ -1,4 +1,4 @@
-/** What a program waits for `import`, in a fresh process, and what came into it by that. */
+/** Time to `import` in a fresh process, and what that loads. */
 import { readArguments } from './harness/arguments.mjs'
 import { result, stayOnOtherCores } from './harness/children.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'

@@ -1,4 +1,4 @@
-/** What `npm install` brings: of our packed tarball, and of the peers in the versions compared. */
+/** What `npm install` adds, for our packed tarball and for the peers. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ function measure(name) {
   }
 }
 
-/** The tarball as it would be published, put beside what is installed. */
+/** The tarball as published, beside what is installed. */
 function packed(folder) {
   npm(ROOT, 'pack', '--pack-destination', folder)
   return readdirSync(folder).find(file => file.endsWith('.tgz'))

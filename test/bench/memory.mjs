@@ -1,4 +1,4 @@
-/** What an animal takes of the heap, with whatever index the store keeps. */
+/** Heap bytes per animal, indexes included. */
 import { readArguments } from './harness/arguments.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { figure, inRounds } from './harness/rounds.mjs'

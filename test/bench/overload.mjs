@@ -1,12 +1,12 @@
-// What a server holds under ten thousand idle connections and an overload, and whether it answers
-// afterwards. All on 127.0.0.1. Run after `npm run build`:
+// Memory of a server under 10,000 idle connections and under overload, and whether it still answers.
+// Everything is on 127.0.0.1. Run after `npm run build`:
 //
 //   node test/bench/overload.mjs [seconds=60] [connections=10000]
 import { fork } from 'node:child_process'
 import { once, setMaxListeners } from 'node:events'
 import { connect } from 'node:net'
 
-/** A server in a process of its own, which tells its memory when asked. */
+/** A server in its own process, which reports its memory on request. */
 async function serve() {
   const { createStore } = await import('../../dist/src/index.js')
   const { memoryStorage } = await import('../../dist/adapters/memory.js')
@@ -41,7 +41,7 @@ async function attack(seconds, connections) {
   const idling = await rss()
   const each = Math.round((idling - before) / connections)
   console.log(`RSS with ${connections} idle     ${megabytes(idling)} (${each} bytes each)`)
-  console.log(`answers meanwhile       ${(await answers(port)) ? 'yes' : 'no'}`)
+  console.log(`still answering         ${(await answers(port)) ? 'yes' : 'no'}`)
 
   let peak = idling
   const watch = setInterval(async () => {
@@ -54,7 +54,9 @@ async function attack(seconds, connections) {
   const counts = await Promise.all(attackers)
   clearInterval(watch)
   const total = counts.reduce((sum, count) => sum + count, 0)
-  console.log(`answered in ${seconds} s         ${total} (${Math.round(total / seconds)} a second)`)
+  console.log(
+    `answered in ${seconds} s         ${total} (${Math.round(total / seconds)} per second)`,
+  )
   console.log(`RSS peak                ${megabytes(peak)}`)
 
   for (const socket of idle) socket.destroy()
@@ -74,7 +76,7 @@ const LARGE = 'x'.repeat(1_000_000)
 const CREATE = `POST /v1/pets HTTP/1.1\r\n${AUTHORIZED}Content-Length: ${PET.length}\r\n\r\n${PET}`
 const UPLOAD = `POST /v1/nope HTTP/1.1\r\n${AUTHORIZED}Content-Length: 1000000\r\n\r\n${LARGE}`
 
-/** Pipelines of large lists, of creates, uploads of a megabyte, and connections full of nonsense. */
+/** Pipelined large lists and creates, uploads of a megabyte, and garbage. */
 const ATTACKS = [
   (port, stop) => repeat(port, stop, LIST.repeat(16), 16),
   (port, stop) => repeat(port, stop, CREATE.repeat(16), 16),
@@ -82,7 +84,7 @@ const ATTACKS = [
   (port, stop) => repeat(port, stop, `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 1),
 ]
 
-/** Sends the same again as soon as it is answered, on a new connection when the old one ends. */
+/** Repeats a request after each response, on a new connection when the old one ends. */
 async function repeat(port, { signal }, bytes, answersEach) {
   let answered = 0
   while (!signal.aborted) {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- table… [--option value…]]`: the tables of this folder, each file one; all of
- * them without a name. The peers are installed here at the first run, and nowhere else.
+ * `npm run bench [-- table… [--option value…]]` prints tables, one per file of this folder; without
+ * a name all of them. The first run installs the peers into this folder.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -18,7 +18,7 @@ const options = firstOption < 0 ? [] : args.slice(firstOption)
 const unknown = names.find(name => !tables.includes(name))
 
 if (unknown !== undefined) {
-  console.error(`Expected tables among ${tables.join(', ')}, got ${unknown}`)
+  console.error(`Unknown table ${unknown}; expected one of ${tables.join(', ')}`)
   process.exit(2)
 }
 if (!existsSync(join(FOLDER, 'node_modules')))

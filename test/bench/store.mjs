@@ -1,6 +1,6 @@
 /**
- * The operations in process, against the libraries people keep animals in: a page of 20 by a common
- * and by a rare status, one animal by its id, a new animal. Every run is a fresh process.
+ * The operations in process, compared with common storage libraries: list 20 by a common and by a
+ * rare status, get one by id, create one. Every run is a fresh process.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { stayOnOtherCores } from './harness/children.mjs'

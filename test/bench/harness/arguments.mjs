@@ -1,6 +1,6 @@
 /**
- * `--name value` of the command line over the defaults; a default says of which type it is. Lists
- * are separated by commas.
+ * Reads `--name value` from the command line over the defaults, whose types decide how. Lists are
+ * separated by commas.
  */
 export function readArguments(defaults) {
   const values = { ...defaults }
@@ -8,7 +8,9 @@ export function readArguments(defaults) {
     const [flag, text = ''] = process.argv.slice(at, at + 2)
     const name = flag.replace(/^--/, '')
     if (!(name in defaults)) {
-      console.error(`Expected options among --${Object.keys(defaults).join(', --')}, got ${flag}`)
+      console.error(
+        `Unknown option ${flag}; expected one of --${Object.keys(defaults).join(', --')}`,
+      )
       process.exit(2)
     }
     values[name] = parse(text, defaults[name])

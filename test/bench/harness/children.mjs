@@ -8,24 +8,24 @@ import { fileURLToPath } from 'node:url'
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url))
 const running = new Set()
-/** Where children put their temporary files: they are killed, and clean up nothing. */
+/** The children's temporary files; killed children cannot clean up. */
 const folder = mkdtempSync(join(tmpdir(), 'animal-bench-'))
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Where there are two cores and `taskset`, what is measured has the first one for itself. */
+/** With two cores and `taskset`, the measured process has the first core to itself. */
 const pinned = process.platform === 'linux' && cpus().length > 1
 
-/** Leaves the first core to the child that is measured. */
+/** Leaves the first core to the measured process. */
 export function stayOnOtherCores() {
   if (!pinned) return
   const others = `1-${cpus().length - 1}`
   execFileSync('taskset', ['-a', '-cp', others, String(process.pid)], { stdio: 'ignore' })
 }
 
-/** Starts Node on the first core. `--flags` of Node may stand before the file. */
+/** Starts Node on the first core. Node's `--flags` may precede the file. */
 export function startNode(args) {
   const node = [process.execPath, ...args]
   const [command, ...rest] = pinned ? ['taskset', '-c', '0', ...node] : node
@@ -39,11 +39,11 @@ export function startNode(args) {
   return child
 }
 
-/** The JSON value on the first line of what a child prints. */
+/** The JSON value on the first line of a child's output. */
 export async function firstLine(child) {
   const lines = createInterface({ input: child.stdout })
   const died = once(child, 'exit').then(([code]) => {
-    throw new Error(`${child.spawnargs.join(' ')} ended with ${code} before it said anything`)
+    throw new Error(`${child.spawnargs.join(' ')} exited with ${code} before printing anything`)
   })
   died.catch(() => {})
   const [line] = await Promise.race([once(lines, 'line'), died])
@@ -52,14 +52,14 @@ export async function firstLine(child) {
   return JSON.parse(line)
 }
 
-/** Starts a server that prints where it listens, and waits until it does. */
+/** Starts a server and waits for the address that it prints. */
 export async function startServer(args) {
   const child = startNode(args)
   const { origin } = await firstLine(child)
   return { child, origin }
 }
 
-/** The JSON value that a script prints; undefined when it takes longer than `seconds`. */
+/** The JSON value that a script prints; undefined after `seconds`. */
 export async function result(args, seconds = 600) {
   const child = startNode(args)
   const timer = setTimeout(() => child.kill('SIGKILL'), seconds * 1000)
@@ -81,7 +81,7 @@ export async function stop(child) {
   await exited
 }
 
-/** Seconds of CPU a process has used, its own and the kernel's for it. */
+/** CPU seconds of a process, user and system. */
 export function cpuSeconds({ pid }) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
   const ticksPerSecond = 100

@@ -1,4 +1,4 @@
-/** `node harness/import-one.mjs MODULE,…`: prints what importing them took and brought. */
+/** `node harness/import-one.mjs MODULE,…`: prints the time and the modules that importing them costs. */
 import { Session } from 'node:inspector'
 
 const before = process.memoryUsage.rss()
@@ -9,7 +9,7 @@ const added = (process.memoryUsage.rss() - before) / 2 ** 20
 const http = process.moduleLoadList.includes('NativeModule _http_server') ? 'yes' : 'no'
 console.log(JSON.stringify({ ms, added, http, packages: packages(scripts()) }))
 
-/** The files V8 has compiled, as a debugger is told them. */
+/** The files that V8 has compiled, from the inspector. */
 function scripts() {
   const urls = []
   const session = new Session()

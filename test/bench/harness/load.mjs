@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Keeps `connections` connections busy, one request at a time on each, for `warmUp` and then
- * `seconds` seconds. `onMeasure` is called where the warm-up ends.
+ * Keeps `connections` connections busy, with one request at a time on each, for `warmUp` and then
+ * `seconds` seconds. Calls `onMeasure` after the warm-up.
  *
- * @returns requests per second, p50 and p99 in ms, and how many answers were not as they should be
+ * @returns requests per second, p50 and p99 in ms, and the number of unexpected responses
  */
 export async function load({ origin, workload, connections, warmUp, seconds, onMeasure }) {
   const { port, host } = new URL(origin)
@@ -62,7 +62,7 @@ export async function load({ origin, workload, connections, warmUp, seconds, onM
   }
 }
 
-/** One exchange on a connection of its own, as text. */
+/** One exchange on a new connection, as text. */
 export async function exchange(origin, request) {
   const { port, host } = new URL(origin)
   return new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ function encode({ method, path, headers, body }, host) {
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`)
 }
 
-/** By Content-Length, or by the last chunk where there is none. */
+/** By Content-Length, otherwise by the last chunk. */
 function isComplete(received) {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return false

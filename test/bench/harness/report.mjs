@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
-/** Prints a table as Markdown: the first column is text, the others are figures. */
+/** Prints a Markdown table: the first column is text, the others are figures. */
 export function printTable(title, columns, rows) {
   const line = cells => `| ${cells.join(' | ')} |`
   const rule = line(columns.map((_, index) => (index === 0 ? '---' : '---:')))
   console.log(`\n### ${title}\n\n${[line(columns), rule, ...rows.map(line)].join('\n')}`)
 }
 
-/** Prints what the figures below depend on. */
+/** Prints machine and versions. */
 export function printSurroundings(peers = []) {
   const versions = peers.map(name => `${name} ${versionOf(name)}`)
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`

@@ -1,6 +1,6 @@
 /**
- * Measures every subject once a round, so that what the machine does meanwhile hits all of them.
- * Gives for each subject its results, one a round.
+ * Measures every subject once per round, so that noise of the machine affects all of them.
+ * Returns the results of each subject, one per round.
  */
 export async function inRounds(rounds, subjects, measure) {
   const results = new Map(subjects.map(subject => [subject, []]))
@@ -14,14 +14,14 @@ export async function inRounds(rounds, subjects, measure) {
   return results
 }
 
-/** `median (min–max)` with three digits that count; 'n/a' where nothing was measured. */
+/** `median (min–max)` with three significant digits; 'n/a' without results. */
 export function figure(values) {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b)
   if (sorted.length === 0) return 'n/a'
   return `${digits(median(sorted))} (${digits(sorted[0])}–${digits(sorted.at(-1))})`
 }
 
-/** How each round compares with the same round of a base. */
+/** The ratio of each round to the same round of a base. */
 export function ratios(values, bases) {
   return values.map((value, round) => value / bases[round])
 }

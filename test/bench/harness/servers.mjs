@@ -2,7 +2,7 @@ import { startServer, stop } from './children.mjs'
 import { exchange } from './load.mjs'
 import { WORKLOADS } from './workload.mjs'
 
-/** The servers that are compared, with the packages each is made of. */
+/** The servers under test, with their packages. */
 export const SUBJECTS = {
   limit: [],
   ours: [],
@@ -16,7 +16,7 @@ export const SUBJECTS = {
 
 let answers
 
-/** Starts one of them, and sees that it answers what it is asked. */
+/** Starts one of them and checks its responses. */
 export async function startSubject(name) {
   const server = await startServer(await serverArguments(name))
   for (const [operation, { status, requests }] of Object.entries(WORKLOADS)) {
@@ -28,7 +28,7 @@ export async function startSubject(name) {
   return server
 }
 
-/** What Node is to be called with. */
+/** The arguments for Node. */
 export async function serverArguments(name) {
   if (name !== 'limit') return ['servers/start.mjs', name]
   answers ??= JSON.stringify(await ourAnswers())
@@ -41,13 +41,13 @@ const isRight = {
   create: pet => pet.name === 'Bella' && Number(pet.id) !== 1,
 }
 
-/** What our own server answers, for the one that can do nothing but repeat it. */
+/** The responses of our server, for the server that only replays them. */
 async function ourAnswers() {
   const { child, origin } = await startServer(await serverArguments('ours'))
   const taken = {}
   for (const [operation, { requests }] of Object.entries(WORKLOADS)) {
     const { status, headers, body } = await exchange(origin, requests[0])
-    // Node adds these two by itself, to their answers as to ours.
+    // Node adds these two to every response.
     const own = headers.filter(([field]) => field !== 'Connection' && field !== 'Keep-Alive')
     taken[operation] = { status, headers: Object.fromEntries(own), body }
   }

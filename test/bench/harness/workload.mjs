@@ -1,11 +1,11 @@
-/** What every subject is asked: the same animals, the same requests, the same key. */
+/** The same animals, requests and key for every subject. */
 
 export const API_KEY = 'bench-enterprise'
 
-/** Limits that no run reaches: they are counted and told all the same. */
+/** Limits that no run reaches, but that are counted and reported. */
 export const LIMITS = { perMinute: 1_000_000_000, perDay: 1_000_000_000 }
 
-/** Ids from 1; one in fifty is sold, a third is pending, the rest is available. */
+/** Ids from 1; one in fifty is sold, a third pending, the rest available. */
 export function animal(id) {
   const status = id % 50 === 0 ? 'sold' : id % 3 === 0 ? 'pending' : 'available'
   return { id, name: `Animal ${id}`, categoryId: id % 10, status }
@@ -17,7 +17,7 @@ export function animals(count) {
 
 export const NEW_ANIMAL = { name: 'Bella', categoryId: 3, status: 'available' }
 
-/** Requests that a generator goes round; `status` is the only answer that is right. */
+/** Requests that the generator cycles through, with the only valid `status`. */
 export const WORKLOADS = {
   list: { status: 200, requests: [get('/v1/pets?status=available&limit=20')] },
   get: { status: 200, requests: animals(1_000).map(({ id }) => get(`/v1/pets/${id}`)) },

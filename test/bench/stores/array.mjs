@@ -1,4 +1,4 @@
-/** What people write first: an array, `filter` and `slice`. */
+/** The obvious first version: an array, `filter` and `slice`. */
 export function open(animals) {
   const pets = animals
   return {

@@ -1,6 +1,6 @@
 import { result } from '../harness/children.mjs'
 
-/** The stores that are compared, with the packages each is made of. */
+/** The stores under test, with their packages. */
 export const STORES = {
   ours: [],
   memory: [],
@@ -12,7 +12,7 @@ export const STORES = {
   sqlite: ['better-sqlite3'],
 }
 
-/** All figures of one store at one size, in a process of its own; none after `seconds`. */
+/** All figures of one store at one size, from a fresh process; undefined after `seconds`. */
 export async function measureStore(name, size, seconds) {
   const flags = ['--expose-gc', '--max-old-space-size=8192']
   return (await result([...flags, 'stores/measure.mjs', name, String(size)], seconds)) ?? {}

@@ -1,6 +1,6 @@
 /**
- * `node --expose-gc stores/measure.mjs NAME COUNT`: opens one store with that many animals in a
- * process of its own, and prints what the operations take in ns and what an animal takes in bytes.
+ * `node --expose-gc stores/measure.mjs NAME COUNT`: opens one store with that many animals, and
+ * prints ns per operation and bytes per animal.
  */
 import { median } from '../harness/rounds.mjs'
 import { animal, animals, NEW_ANIMAL } from '../harness/workload.mjs'
@@ -27,7 +27,7 @@ const figures = {
 await check()
 console.log(JSON.stringify(figures))
 
-/** The median of ten spans, each of some milliseconds or of so many turns; promises are awaited. */
+/** The median of ten samples, each a few milliseconds or a number of calls; awaits promises. */
 async function nanoseconds(call, span) {
   const spans = []
   for (let at = 0; at < 10; at++) spans.push(await run(call, span))

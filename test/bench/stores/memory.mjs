@@ -1,6 +1,6 @@
 import { memoryStorage } from '../../../dist/adapters/memory.js'
 
-/** The storage alone, as the libraries are: no validation, and nothing is waited for. */
+/** The storage alone, comparable to the libraries: no validation, no await. */
 export function open(animals) {
   const storage = memoryStorage({ pets: animals, nextId: animals.length + 1 })
   return {

@@ -1,7 +1,7 @@
 import { memoryStorage } from '../../../dist/adapters/memory.js'
 import { createStore } from '../../../dist/src/index.js'
 
-/** The public operations, awaited: what a host calls, with validation. */
+/** The public operations, awaited, with validation. */
 export async function open(animals) {
   const storage = memoryStorage()
   await storage.restore({ pets: animals, nextId: animals.length + 1 })
