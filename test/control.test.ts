@@ -263,6 +263,45 @@ test('worlds - are bounded, have no worlds of their own, and an unknown one is 4
   assert.equal((await fetch(`${url}/pets`, { headers: FREE })).status, 200)
 })
 
+test('worlds - begin empty, or with the animals, keys and clock of the command', async t => {
+  const { send, origin } = await served(t)
+  const list = async ({ baseUrl }: { baseUrl: string }, key: string) => {
+    const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+    return answer.json()
+  }
+  const [, plain] = await send('POST', 'worlds')
+  assert.deepEqual(await list(plain, plain.apiKeys.free), [])
+  const [status, world] = await send('POST', 'worlds', {
+    pets: [{ name: 'Ada', categoryId: 7 }],
+    keys: { 'my-key': { id: 'mine', plan: 'pro' } },
+    clock: '2029-06-01T00:00:00Z',
+  })
+  assert.deepEqual([status, world.apiKeys], [201, { mine: 'my-key' }])
+  const ada = { id: 1, name: 'Ada', categoryId: 7, status: 'available' }
+  assert.deepEqual(await list(world, 'my-key'), [ada])
+  const [, clock] = await command('GET', `${world.controlUrl}/clock`)
+  assert.equal(clock.iso, '2029-06-01T00:00:00.000Z')
+  await command('POST', `${world.controlUrl}/pets`, [{ name: 'Eve', categoryId: 1 }])
+  await command('POST', `${world.controlUrl}/reset`)
+  assert.deepEqual(await list(world, 'my-key'), [ada])
+  const wrong: [body: unknown, message: RegExp][] = [
+    [{ animals: [] }, /Unknown option `animals`/],
+    [{ pets: [{ name: 'Ada' }] }, /Animal 1: `categoryId` is required/],
+    [{ pets: {} }, /animals must be an array/],
+    [{ keys: { 'secret-1': { id: 'a', plan: 'gold' } } }, /plan/],
+    [{ keys: ['secret-1'] }, /`keys` to be an object/],
+    [{ clock: 'noon' }, /Expected an instant/],
+    [[], /Send a JSON object/],
+  ]
+  for (const [body, message] of wrong) {
+    const [refused, error] = await send('POST', 'worlds', body)
+    assert.equal(refused, 400, JSON.stringify(body))
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /secret-1/)
+  }
+  assert.equal((await fetch(`${origin}/worlds/w3/v1/pets`)).status, 404)
+})
+
 test('control - the escalation of a ban is rehearsed over HTTP with curl alone', async t => {
   const { origin, url } = await served(t)
   const curl = async (...words: string[]) =>

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +19,21 @@ test('exec - the command finds a store of its own, and a verdict follows', async
     [code, stdout, stderr],
     [0, '200 false\n', 'Verdict: nothing wrong in 1 request.\n'],
   )
+})
+
+test('exec - begins empty, as do worlds, unless --seed says otherwise', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const seed = join(folder, 'seed.json')
+  await writeFile(seed, '[{"name":"Ada","categoryId":1}]')
+  const script = `${GET}
+    const list = async (base, key) =>
+      (await (await fetch(base + '/pets', { headers: { authorization: 'Bearer ' + key } })).json()).length
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const world = await (await fetch(control + '/worlds', init)).json()
+    console.log(await list(url, key), await list(world.baseUrl, world.apiKeys.free))`
+  assert.equal((await exec([], node(script))).stdout, '0 0\n')
+  assert.equal((await exec(['--seed', seed], node(script))).stdout, '1 1\n')
 })
 
 test('exec - two at a time have two stores', async () => {

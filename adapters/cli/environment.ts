@@ -67,7 +67,10 @@ export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Requi
   const double = createDouble(options)
   return {
     double,
-    handler: withControl(double, options),
+    handler: withControl(double, {
+      ...options,
+      pets: flags.seed === undefined ? NO_ANIMALS : pets,
+    }),
     clock: double.clock.now,
     animals: pets.pets.length,
     from,
@@ -99,9 +102,11 @@ async function beginning(flags: Flags): Promise<{ pets: PetSnapshot; from: strin
     const { readSeed } = await import('./files.js')
     return { pets: await readSeed(seed), from: `from ${seed}` }
   }
-  if (flags.empty) return { pets: { pets: [], nextId: 1 }, from: 'as asked for' }
+  if (flags.empty) return { pets: NO_ANIMALS, from: 'as asked for' }
   return { pets: demoAnimals(), from: 'invented for a demo' }
 }
+
+const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
 async function clockOf({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'

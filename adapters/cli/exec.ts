@@ -14,7 +14,10 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
   const [command, ...rest] = words
   if (command === undefined) throw new UsageError('exec needs a command: exec -- <command>')
   const apiKeys = await keysOf(flags)
-  const { handler, double } = await openControlled(flags, apiKeys)
+  const { handler, double } = await openControlled(
+    { ...flags, empty: flags.seed === undefined },
+    apiKeys,
+  )
   const server = await listen(handler, { port: 0 })
   try {
     const controlUrl = `${server.origin}/_control`

@@ -12,7 +12,14 @@ import {
 } from '../../../src/errors.js'
 import { toJson } from '../../../src/json.js'
 import type { NewPet } from '../../../src/model.js'
-import { isBoolean, OptionError, optional, type Rule, readOptions } from '../../../src/options.js'
+import {
+  isBoolean,
+  isSecretObject,
+  OptionError,
+  optional,
+  type Rule,
+  readOptions,
+} from '../../../src/options.js'
 import { toAnswer } from '../../pages.js'
 import { isScale } from '../clock.js'
 import type { TestDouble } from '../double.js'
@@ -21,7 +28,7 @@ import type { ExchangeFilter } from '../journal.js'
 import type { Snapshot } from '../snapshot.js'
 import { type Duration, durationOf, type Instant, instantOf } from '../time.js'
 import { reportText } from '../verdict/report.js'
-import type { Worlds } from './worlds.js'
+import type { WorldOptions, Worlds } from './worlds.js'
 
 /** A request for a command, and what it commands. */
 export interface Command {
@@ -213,9 +220,10 @@ function report({ double, request }: Call): Reply {
   return asText ? { status: 200, text: reportText(found) } : ok(found)
 }
 
-function createWorld({ worlds, request }: Call): Reply {
+async function createWorld({ worlds, request, body = {} }: Call): Promise<Reply> {
   if (!worlds) throw notFound('A world has no worlds of its own.')
-  return { status: 201, value: worlds.create(`http://${request.headers['host']}`) }
+  const given = fields(body, WORLD_RULES) as WorldOptions
+  return { status: 201, value: await worlds.create(`http://${request.headers['host']}`, given) }
 }
 
 function disposeWorld({ worlds, id }: Call): Reply {
@@ -231,6 +239,12 @@ const CLOCK_RULES: Readonly<Record<string, Rule>> = {
   frozen: optional(isBoolean),
   scale: optional(isScale),
   auto: optional(isBoolean),
+}
+
+const WORLD_RULES: Readonly<Record<string, Rule>> = {
+  pets: ANYTHING,
+  keys: optional(isSecretObject),
+  clock: ANYTHING,
 }
 
 const NOTHING: Reply = { status: 204 }

@@ -1,22 +1,36 @@
 import type { ApiKey } from '../../../src/api-keys.js'
 import { ApiError } from '../../../src/errors.js'
+import type { NewPet } from '../../../src/model.js'
+import type { PetSnapshot } from '../../../src/ports.js'
 import { BASE_PATH } from '../../../src/specification.js'
+import type { StoreOptions } from '../../../src/store.js'
 import { DEMO_KEYS } from '../../demo-keys.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
+import type { Instant } from '../time.js'
 
-/** Where a world is, and the keys that are valid in it and nowhere else. */
+/** Where a world is, and the keys that are valid there only. */
 export interface World {
   readonly id: string
   readonly baseUrl: string
   readonly controlUrl: string
+  /** The keys by their ids. */
   readonly apiKeys: Readonly<Record<string, string>>
+}
+
+/** What a world begins with. */
+export interface WorldOptions {
+  /** @default those of `createWorlds` */
+  readonly pets?: readonly NewPet[] | undefined
+  /** @default `<id of the world>-<plan>` for each plan */
+  readonly keys?: StoreOptions['apiKeys'] | undefined
+  readonly clock?: Instant | undefined
 }
 
 /** Doubles that share one port and nothing else. */
 export interface Worlds {
-  /** @throws ApiError 409 when there are too many */
-  create(origin: string): World
+  /** @throws ApiError 409 when there are too many, OptionError */
+  create(origin: string, given?: WorldOptions): Promise<World>
   find(id: string): TestDouble | undefined
   /** False when there was none. */
   dispose(id: string): boolean
@@ -29,25 +43,32 @@ export function createWorlds(options: TestDoubleOptions): Worlds {
   let created = 0
 
   return {
-    create(origin) {
+    async create(origin, { pets, keys, clock } = {}) {
+      const begin = pets && (await petsOf(pets, options))
       if (worlds.size >= MOST) {
         throw new ApiError('invalid_request', `There are ${MOST} worlds already; delete some.`, {
           status: 409,
         })
       }
-      const id = `w${++created}`
+      const id = `w${created + 1}`
       const path = `/worlds/${id}`
-      const keys = Object.values(DEMO_KEYS).map(
-        ({ plan, ...record }) => [`${id}-${plan}`, { ...record, id: plan, plan }] as const,
-      )
-      const apiKeys: Record<string, ApiKey> = Object.fromEntries(keys)
-      const baseUrl = `http://adoption-store.test${path}${BASE_PATH}`
-      worlds.set(id, createDouble({ ...options, apiKeys, baseUrl }))
+      const apiKeys = keys ?? keysOf(id)
+      const double = createDouble({
+        ...options,
+        apiKeys,
+        baseUrl: `http://adoption-store.test${path}${BASE_PATH}`,
+        ...(begin && { pets: begin }),
+        ...(clock !== undefined && { clock }),
+      })
+      worlds.set(id, double)
+      created++
       return {
         id,
         baseUrl: `${origin}${path}${BASE_PATH}`,
         controlUrl: `${origin}${path}/_control`,
-        apiKeys: Object.fromEntries(keys.map(([key, { plan }]) => [plan, key])),
+        apiKeys: Object.fromEntries(
+          Object.entries(apiKeys).map(([key, record]) => [record.id, key]),
+        ),
       }
     },
     find: id => worlds.get(id),
@@ -56,4 +77,20 @@ export function createWorlds(options: TestDoubleOptions): Worlds {
       return worlds.delete(id)
     },
   }
+}
+
+/** The animals as a store creates them, so that a reset goes back to them. */
+async function petsOf(pets: readonly NewPet[], options: TestDoubleOptions): Promise<PetSnapshot> {
+  const { pets: _, ...others } = options
+  const double = createDouble(others)
+  await double.seed(pets)
+  const { pets: seeded, nextId } = await double.snapshot()
+  return { pets: seeded, nextId }
+}
+
+function keysOf(id: string): Readonly<Record<string, ApiKey>> {
+  const keys = Object.values(DEMO_KEYS).map(
+    ({ plan, ...record }) => [`${id}-${plan}`, { ...record, id: plan, plan }] as const,
+  )
+  return Object.fromEntries(keys)
 }
