@@ -6,7 +6,7 @@ import { lazy } from '../../src/lazy.js'
 import type { NewPet, Pet } from '../../src/model.js'
 import { OptionError } from '../../src/options.js'
 import type { Pets } from '../../src/pets.js'
-import { type HttpServer, type ListenOptions, listen } from '../http/index.js'
+import type { HttpServer, ListenOptions } from '../http/index.js'
 import { createConnections } from './callers.js'
 import type { VirtualClock } from './clock.js'
 import type { Faults } from './faults.js'
@@ -181,6 +181,7 @@ export function createDouble(
 
   async function serve(listenOptions?: ListenOptions): Promise<HttpServer> {
     let closing = false
+    const { listen } = await door()
     const server = await listen(
       {
         basePath: handler.basePath,
@@ -227,6 +228,13 @@ export function createDouble(
     await Promise.all([...servers].map(server => server.close()))
   }
 }
+
+/** Browsers have no sockets: a bundle for them has nothing in place of the door. */
+const door = lazy(async () => {
+  const http: Partial<typeof import('../http/index.js')> = await import('../http/index.js')
+  if (http.listen) return { listen: http.listen }
+  throw new OptionError('listen needs Node; use `fetch` of the double, or MSW, in a browser')
+})
 
 const model = lazy(() => import('../../src/model.js'))
 

@@ -30,7 +30,9 @@ export function createFetch(
       const { method, signal } = request
       signal.throwIfAborted()
       const handle = begin()
-      const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined
+      // Not every browser has `request.body`.
+      const isRead = method === 'GET' || method === 'HEAD'
+      const body = isRead ? undefined : new Uint8Array(await request.arrayBuffer())
       const exchange = handle({
         method,
         path: url.pathname,

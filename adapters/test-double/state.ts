@@ -8,7 +8,7 @@ import { type ClockState, createClock, type StateClock } from './clock.js'
 import { createFaults, type Fault, type Faults } from './faults.js'
 import { injectFault } from './inject-fault.js'
 import { createJournal, type Journal, type JournalState } from './journal.js'
-import { digestOfValue, type Snapshot } from './snapshot.js'
+import { digestOf, type Snapshot } from './snapshot.js'
 import { isClockTime } from './time.js'
 
 export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits' | 'clock'> {
@@ -99,7 +99,7 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
     dump,
     async digest() {
       const { journal, ...rest } = { ...(await dump()), clock: clock.identity, keys }
-      return digestOfValue({ ...rest, journal: withoutNetwork(journal) })
+      return digestOf({ ...rest, journal: withoutNetwork(journal) })
     },
   }
 
