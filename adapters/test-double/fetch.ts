@@ -23,9 +23,9 @@ export function createFetch(
     async fetch(input, init) {
       const connection = connect()
       const request = requestOf(input, init, baseUrl)
-      const url = new URL(request.url)
-      if (url.origin !== origin) {
-        throw new TypeError(`This fetch reaches ${baseUrl} only, got ${request.url}`)
+      const [url = ''] = request.url.split('#', 1)
+      if (!url.startsWith(`${origin}/`)) {
+        throw new TypeError(`This fetch reaches ${baseUrl} only, got ${url}`)
       }
       const { method, signal } = request
       signal.throwIfAborted()
@@ -35,16 +35,14 @@ export function createFetch(
       const body = isRead ? undefined : new Uint8Array(await request.arrayBuffer())
       const exchange = handle({
         method,
-        path: url.pathname,
-        query: url.search.slice(1),
+        ...targetOf(url.slice(origin.length)),
         headers: Object.fromEntries(request.headers),
         body,
         connection,
       })
       const answer = await abortable(signal, arrived(exchange)).finally(connection.end)
       const response = answer.lostBy === 'truncate' ? truncated(answer) : toResponse(answer)
-      url.hash = ''
-      return Object.defineProperty(response, 'url', { value: url.href })
+      return Object.defineProperty(response, 'url', { value: url })
     },
     close() {
       for (const end of hanging) end(fetchFailed(otherSideClosed()))
@@ -58,6 +56,11 @@ export function createFetch(
     if (answer.lostBy !== 'hang') return answer
     return new Promise((_, reject) => hanging.add(reject))
   }
+}
+
+function targetOf(target: string): Pick<ApiRequest, 'path' | 'query'> {
+  const [path = '', ...query] = target.split('?')
+  return { path, query: query.join('?') }
 }
 
 function abortable<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {

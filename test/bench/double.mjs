@@ -1,7 +1,9 @@
-/** What a test pays for a double of its own, and for a world of its own on a shared port. */
+/** What tests pay for a double: making one, resetting it, time that passes, worlds, the end. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
+import { mock } from 'node:test'
+import FakeTimers from '@sinonjs/fake-timers'
 import { createTestDouble } from '../../dist/adapters/test-double/index.js'
 import { readArguments } from './harness/arguments.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
@@ -20,7 +22,11 @@ const TABLE = {
     const double = createTestDouble({ rateLimit: false })
     return eachAwaited(size, async () => (await double.fetch('pets', { headers: FREE })).text())
   },
-  'a day of Free, 1,001 requests': () => eachAwaited(1, useUpADay),
+  'a day of Free, the clock advanced by hand': () => eachAwaited(1, advanceThroughADay),
+  'a day of Free, a client that sleeps in double.run': () => eachAwaited(1, sleepThroughADay),
+  'a day of Free, setTimeout on the fake timers of node:test': () => eachAwaited(1, mockADay),
+  'a day of Free, setTimeout on the fake timers of sinon': () => eachAwaited(1, fakeADay),
+  'a suite of 1,000 tests with a reset each': () => suite(1_000),
   'POST and DELETE of a world over HTTP': () => worlds(size),
   'the end of a process with live sockets': () => endOfProcess(),
 }
@@ -53,12 +59,83 @@ async function eachAwaited(count, run) {
   return median(times)
 }
 
-async function useUpADay() {
+async function advanceThroughADay() {
   const double = createTestDouble()
   for (let count = 0; count <= 1_000; count++) {
     if (count > 0 && count % 60 === 0) double.clock.advance('1m')
     await (await double.fetch('pets', { headers: FREE })).text()
   }
+}
+
+async function sleepThroughADay() {
+  const double = createTestDouble()
+  await double.run(() => callPolitely(double, double.clock.sleep))
+}
+
+async function mockADay() {
+  mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2030, 0, 1) })
+  let isDone = false
+  const done = callPolitely(createTestDouble({ clock: 'running' }), sleep).then(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await new Promise(resolve => setImmediate(resolve))
+    mock.timers.runAll()
+  }
+  await done
+  mock.timers.reset()
+}
+
+async function fakeADay() {
+  const clock = FakeTimers.install({
+    now: Date.UTC(2030, 0, 1),
+    toFake: ['Date', 'setTimeout', 'clearTimeout'],
+  })
+  let isDone = false
+  const done = callPolitely(createTestDouble({ clock: 'running' }), sleep).then(() => {
+    isDone = true
+  })
+  while (!isDone) await clock.nextAsync()
+  await done
+  clock.uninstall()
+}
+
+function sleep(ms) {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
+
+/** More than a day allows, so that it sleeps until the next one. */
+async function callPolitely(double, sleep) {
+  for (let served = 0; served <= 1_000; ) {
+    const answer = await double.fetch('pets', { headers: FREE })
+    await answer.text()
+    if (answer.status === 200) served++
+    else await sleep(Number(answer.headers.get('retry-after')) * 1_000)
+  }
+}
+
+/** A process of its own, from its start to its end. */
+async function suite(count) {
+  const script = `
+    import assert from 'node:assert/strict'
+    import { beforeEach, test } from 'node:test'
+    import { createTestDouble } from '${new URL('../../dist/adapters/test-double/index.js', import.meta.url)}'
+    const double = createTestDouble()
+    beforeEach(() => double.reset())
+    for (let at = 0; at < ${count}; at++) {
+      test('test ' + at, async () => {
+        await double.seed([{ name: 'Ada', categoryId: at }])
+        const answer = await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+        assert.equal((await answer.json()).length, 1)
+      })
+    }`
+  const start = performance.now()
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`The suite failed with ${code}`)
+  return performance.now() - start
 }
 
 /** The two commands of one world together, over one connection. */
