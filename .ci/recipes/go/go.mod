@@ -1,0 +1,3 @@
+module example.com/pets
+
+go 1.19

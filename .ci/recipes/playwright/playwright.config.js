@@ -1,0 +1,13 @@
+import { defineConfig } from '@playwright/test'
+
+const port = process.env.STORE_PORT ?? '4280'
+
+export default defineConfig({
+  testDir: '.',
+  fullyParallel: true,
+  webServer: {
+    command: `npx animal-adoption-store --control --port ${port} --quiet`,
+    url: `http://127.0.0.1:${port}/healthz`,
+  },
+  use: { control: `http://127.0.0.1:${port}/_control` },
+})

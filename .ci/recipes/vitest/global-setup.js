@@ -1,0 +1,7 @@
+import { createTestDouble } from 'animal-adoption-store/test-double'
+
+export default async function setup({ provide }) {
+  const server = await createTestDouble({ control: true }).listen()
+  provide('control', `${server.origin}/_control`)
+  return () => server.close()
+}
