@@ -302,6 +302,20 @@ test('worlds - begin empty, or with the animals, keys and clock of the command',
   assert.equal((await fetch(`${origin}/worlds/w3/v1/pets`)).status, 404)
 })
 
+test('worlds - a delayed request of a world does not keep the server from closing', async () => {
+  const double = createTestDouble({ control: true })
+  const { origin, close } = await double.listen()
+  const [, world] = await command('POST', `${origin}/_control/worlds`)
+  await command('POST', `${world.controlUrl}/faults`, { kind: 'delay', ms: 60_000 })
+  const late = fetch(`${world.baseUrl}/pets`, {
+    headers: { authorization: `Bearer ${world.apiKeys.free}` },
+  })
+  const arrived = async () => (await command('GET', `${world.controlUrl}/requests`))[1].requests
+  while ((await arrived()).length === 0);
+  await close()
+  assert.equal((await late).status, 200)
+})
+
 test('control - the escalation of a ban is rehearsed over HTTP with curl alone', async t => {
   const { origin, url } = await served(t)
   const curl = async (...words: string[]) =>

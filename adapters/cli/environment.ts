@@ -64,13 +64,11 @@ export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Requi
     clock: await clockOf(flags),
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
-  const double = createDouble(options)
+  const worlds = { ...options, pets: flags.seed === undefined ? NO_ANIMALS : pets }
+  const double = createDouble(options, own => withControl(own, worlds))
   return {
     double,
-    handler: withControl(double, {
-      ...options,
-      pets: flags.seed === undefined ? NO_ANIMALS : pets,
-    }),
+    handler: double.handler,
     clock: double.clock.now,
     animals: pets.pets.length,
     from,

@@ -6,7 +6,11 @@ import { createTimers, type Timers } from './timers.js'
 export interface VirtualClock {
   /** Ms since the Unix epoch. */
   now(): number
-  /** Sets it, also back. @throws OptionError */
+  /**
+   * Sets it, also back.
+   *
+   * @throws OptionError
+   */
   set(instant: Instant): void
   /**
    * `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers that are over by then end in the
@@ -16,7 +20,11 @@ export interface VirtualClock {
    */
   advance(duration: Duration): void
   freeze(): void
-  /** Runs on from where it stands. @throws OptionError */
+  /**
+   * Runs on from where it stands.
+   *
+   * @throws OptionError
+   */
   resume(options?: ResumeOptions): void
   readonly frozen: boolean
   /** How much faster than real time it runs. */
@@ -40,17 +48,19 @@ export interface VirtualClock {
 }
 
 export interface ResumeOptions {
-  /** How many ms pass in one ms of real time. @default 1 */
+  /**
+   * How many ms pass in one ms of real time.
+   *
+   * @default 1
+   */
   readonly scale?: number | undefined
 }
 
-/** What a clock is made from, as plain data; running without `now` it shows the real time. */
+/** A clock as plain data. Without `now`, a running one shows the real time. */
 export interface ClockState {
   readonly frozen: boolean
   readonly now?: number | undefined
-  /** @default 1 */
   readonly scale?: number | undefined
-  /** @default false */
   readonly auto?: boolean | undefined
 }
 
@@ -68,11 +78,41 @@ export interface StateClock extends VirtualClock {
   /** How many delays are going on. */
   readonly delays: number
   dump(): ClockState & { readonly now: number }
-  /** The same for as long as nobody touches the clock, although it may run. */
+  /** Equal until something other than time changes the clock. */
   readonly identity: unknown
 }
 
-/** The longest that a timer of the platform can be. */
+/** A clock for tests that is always the current one. */
+export function clockOf(current: () => VirtualClock): VirtualClock {
+  return {
+    now: () => current().now(),
+    set: instant => current().set(instant),
+    advance: duration => current().advance(duration),
+    freeze: () => current().freeze(),
+    resume: options => current().resume(options),
+    get frozen() {
+      return current().frozen
+    },
+    get scale() {
+      return current().scale
+    },
+    get auto() {
+      return current().auto
+    },
+    set auto(on) {
+      current().auto = on
+    },
+    sleep: (ms, options) => current().sleep(ms, options),
+    timers: {
+      setTimeout: (callback, ms, ...given) => current().timers.setTimeout(callback, ms, ...given),
+      setInterval: (callback, ms, ...given) => current().timers.setInterval(callback, ms, ...given),
+      clearTimeout: timer => current().timers.clearTimeout(timer),
+      clearInterval: timer => current().timers.clearInterval(timer),
+    },
+  }
+}
+
+/** The longest timer of the platform. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
 /** @param onWait called when a delay, a sleep or a timer begins */

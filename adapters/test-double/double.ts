@@ -8,7 +8,7 @@ import { OptionError } from '../../src/options.js'
 import type { Pets } from '../../src/pets.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { createConnections } from './callers.js'
-import type { VirtualClock } from './clock.js'
+import { clockOf, type VirtualClock } from './clock.js'
 import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
 import type { ExchangeFilter, JournalEntry } from './journal.js'
@@ -18,13 +18,25 @@ import { checkSnapshot, type Snapshot } from './snapshot.js'
 import { type Beginning, createState } from './state.js'
 import { type Report, reportOn } from './verdict/report.js'
 
-/** A store whose time, state and failures a test commands, and that tells what its client did. */
-export interface TestDouble extends ApiHandler, AsyncDisposable {
+/** What the servers of a double serve. */
+export interface ServedHandler extends ApiHandler {
+  /** Ends the delays of requests, as if their time had passed. */
+  endDelays(): void
+}
+
+/**
+ * A store whose time, state and failures a test controls, and which reports what its client did
+ * wrong.
+ */
+export interface TestDouble extends ServedHandler, AsyncDisposable {
   readonly baseUrl: string
+  /** Follows a connection, for the journal and the verdict. */
   connect(): Connection
   /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
   readonly fetch: typeof fetch
-  /** Serves it on a socket as well. @default port 0, which picks a free one */
+  /** What its servers serve, the control tree included, for servers of your own. */
+  readonly handler: ServedHandler
+  /** Also serves it on a socket, by default on a free port. */
   listen(options?: ListenOptions): Promise<HttpServer>
   readonly clock: VirtualClock
   /**
@@ -37,32 +49,48 @@ export interface TestDouble extends ApiHandler, AsyncDisposable {
   readonly faults: Pick<Faults, 'arm' | 'list' | 'clear'>
   /** Direct calls: no key, no limits, no faults, no journal. */
   readonly pets: Pets
-  /** Creates animals, all or none. @throws ApiError `invalid_request` */
+  /**
+   * Creates animals, all or none.
+   *
+   * @throws ApiError `invalid_request`
+   */
   seed(animals: readonly NewPet[]): Promise<readonly Pet[]>
-  /** Makes a key valid until the next reset. @throws OptionError */
+  /**
+   * Makes a key valid until the next reset.
+   *
+   * @throws OptionError
+   */
   addKey(key: string, record: ApiKey): void
-  /** Back to the beginning, all at once: what is still under way sees and changes nothing of it. */
+  /** Restores the initial state in one step. A request in flight ends in the state it began in. */
   reset(): void
-  /** Everything but the keys as plain data; one with a name is also kept for `restore(name)`. */
+  /** Everything but the keys, as plain data; with a name, it is also kept for `restore(name)`. */
   snapshot(name?: string): Promise<Snapshot>
-  /** Everything as in the snapshot, or nothing changed. @throws ApiError `invalid_request` */
+  /**
+   * Restores everything or, when it throws, nothing. The keys stay as they are.
+   *
+   * @throws ApiError `invalid_request`, OptionError
+   */
   restore(snapshot: Snapshot | string): Promise<void>
-  /** The same for two doubles that hold the same: one SHA-256 of all that can change. */
+  /** SHA-256 of all mutable state: equal for doubles with equal state. */
   digest(): Promise<string>
-  /** What came and what was answered, in the order of arrival. */
+  /**
+   * Requests with their responses, in the order of arrival.
+   *
+   * @throws OptionError
+   */
   requests(filter?: ExchangeFilter): readonly JournalEntry[]
-  /** How many exchanges the journal had to forget. */
+  /** How many exchanges the journal has dropped. */
   readonly dropped: number
   clearRequests(): void
   report(): Report
-  /** Closes its servers and ends the calls that hang or wait. */
+  /** Closes its servers, and ends delayed and hanging calls. */
   close(): Promise<void>
 }
 
-/** @param around what its servers serve instead of it, such as a control tree beside it */
+/** @param around adds to what its servers serve, such as a control tree */
 export function createDouble(
   options: TestDoubleOptions,
-  around: (double: TestDouble) => ApiHandler = double => double,
+  around: (double: TestDouble) => ServedHandler = double => double,
 ): TestDouble {
   const { state: stateOptions, begin, baseUrl } = readDoubleOptions(options)
   const snapshots = new Map<string, Snapshot>()
@@ -97,34 +125,10 @@ export function createDouble(
     handle,
     connect,
     fetch: inProcess.fetch,
-    clock: {
-      now: () => state.clock.now(),
-      set: instant => state.clock.set(instant),
-      advance: duration => state.clock.advance(duration),
-      freeze: () => state.clock.freeze(),
-      resume: resumeOptions => state.clock.resume(resumeOptions),
-      get frozen() {
-        return state.clock.frozen
-      },
-      get scale() {
-        return state.clock.scale
-      },
-      get auto() {
-        return state.clock.auto
-      },
-      set auto(on) {
-        state.clock.auto = on
-      },
-      sleep: (ms, sleepOptions) => state.clock.sleep(ms, sleepOptions),
-      timers: {
-        setTimeout: (callback, ms, ...given) =>
-          state.clock.timers.setTimeout(callback, ms, ...given),
-        setInterval: (callback, ms, ...given) =>
-          state.clock.timers.setInterval(callback, ms, ...given),
-        clearTimeout: timer => state.clock.timers.clearTimeout(timer),
-        clearInterval: timer => state.clock.timers.clearInterval(timer),
-      },
+    get handler() {
+      return handler
     },
+    clock: clockOf(() => state.clock),
     run: work => runOn(time, work),
     faults: {
       arm: fault => state.faults.arm(fault),
@@ -162,6 +166,7 @@ export function createDouble(
       return state.journal.dropped
     },
     clearRequests: () => state.journal.clear(),
+    endDelays: () => state.endDelays(),
     report: () => reportOn(state.journal.dump()),
     listen: listenOptions => serve(listenOptions),
     close,
@@ -170,7 +175,7 @@ export function createDouble(
   const handler = around(double)
   return double
 
-  /** The old state is let go of whole, with those who wait on its clock. */
+  /** Replaces the whole state, and ends what waits on the old clock. */
   function replace(beginning: Beginning): void {
     const old = state
     const apiKeys = { ...stateOptions.apiKeys, ...Object.fromEntries(addedKeys) }
@@ -189,7 +194,8 @@ export function createDouble(
         connect,
         handle(request) {
           const answer = handler.handle(request)
-          if (closing) state.endDelays()
+          // Nobody may be left to advance the clock.
+          if (closing) handler.endDelays()
           return answer
         },
       },
@@ -198,7 +204,7 @@ export function createDouble(
     const closeServer = () => {
       closing = true
       servers.delete(closable)
-      state.endDelays()
+      handler.endDelays()
       return server.close()
     }
     const closable = { ...server, close: closeServer, [Symbol.asyncDispose]: closeServer }
@@ -223,7 +229,7 @@ export function createDouble(
 
   async function close(): Promise<void> {
     closed = true
-    state.endDelays()
+    handler.endDelays()
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
   }
@@ -238,7 +244,11 @@ const door = lazy(async () => {
 
 const model = lazy(() => import('../../src/model.js'))
 
-/** Creates all of the animals in their order, or none. @throws ApiError `invalid_request` */
+/**
+ * Creates the animals in their order, all or none.
+ *
+ * @throws ApiError `invalid_request`
+ */
 async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<readonly Pet[]> {
   if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
   const { describeIssues, newPetSchema } = await model()

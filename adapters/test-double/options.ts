@@ -14,26 +14,56 @@ import type { Fault } from './faults.js'
 import type { Beginning, StateOptions } from './state.js'
 import { type Instant, instantOf } from './time.js'
 
-/** Those of a store as well; what a reset goes back to. */
+/** The options of a store and of a double: the state that a reset restores. */
 export interface TestDoubleOptions
   extends Omit<StoreOptions, 'apiKeys' | 'basePath' | 'clock' | 'rateLimits' | 'storage'> {
-  /** @default DEMO_KEYS: demo-free, demo-pro, demo-business, demo-enterprise */
+  /**
+   * The valid API keys.
+   *
+   * @default DEMO_KEYS
+   */
   readonly apiKeys?: StoreOptions['apiKeys']
-  /** Where the clock stands still; or 'running', in real time. @default '2030-01-01T00:00:00Z' */
+  /**
+   * The instant at which the clock is frozen, or 'running' for real time.
+   *
+   * @default '2030-01-01T00:00:00Z'
+   */
   readonly clock?: Instant
-  /** The animals at the beginning. @default none */
+  /**
+   * The initial animals.
+   *
+   * @default none
+   */
   readonly pets?: PetSnapshot
-  /** Faults that are armed at the beginning. @default none */
+  /**
+   * Faults armed at the start.
+   *
+   * @default none
+   */
   readonly faults?: readonly Fault[]
   /**
-   * What `fetch` stands in for. @default 'http://adoption-store.test/v1', which no network reaches
+   * The address that `fetch` stands in for.
+   *
+   * @default 'http://adoption-store.test/v1'
    */
   readonly baseUrl?: string
-  /** How many exchanges the journal keeps. @default 10_000 */
+  /**
+   * How many exchanges the journal keeps.
+   *
+   * @default 10_000
+   */
   readonly journal?: number
-  /** How much of headers and bodies it keeps, in characters. @default 8_388_608 */
+  /**
+   * How many characters of headers and bodies it keeps.
+   *
+   * @default 8_388_608
+   */
   readonly journalBytes?: number
-  /** Also serve `/_control`, for loopback only. @default false */
+  /**
+   * Also serve `/_control`, over loopback only.
+   *
+   * @default false
+   */
   readonly control?: boolean
 }
 
@@ -49,7 +79,7 @@ const DEFAULTS = {
   control: false,
 } as const
 
-/** What a double is made of. @throws OptionError naming an option that is not right */
+/** @throws OptionError naming the invalid option and its value */
 export function readDoubleOptions(given: TestDoubleOptions): {
   readonly state: StateOptions
   readonly begin: Beginning

@@ -4,7 +4,6 @@ import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { type ClockState, createClock, type StateClock } from './clock.js'
-
 import { createFaults, type Fault, type Faults } from './faults.js'
 import { injectFault } from './inject-fault.js'
 import { createJournal, type Journal, type JournalState } from './journal.js'
@@ -19,15 +18,15 @@ export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits
   readonly origin: string
 }
 
-/** What a state begins with; all that is not given is empty. */
+/** The initial state; what is missing is empty. */
 export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
   readonly clock: ClockState
   readonly faults?: readonly Fault[] | undefined
 }
 
 /**
- * Everything that a double can change, made at once and replaced at once: a reset forgets nothing
- * because it keeps nothing, and a request under way ends in the state that it began in.
+ * All mutable state of a double, created and replaced as a whole: a reset misses nothing because it
+ * keeps nothing, and a request in flight ends in the state it began in.
  */
 export interface State {
   readonly store: Store
@@ -35,7 +34,11 @@ export interface State {
   readonly faults: Faults
   readonly journal: Journal
   handle(request: ApiRequest): Promise<ApiResponse>
-  /** Makes a key valid. @throws OptionError */
+  /**
+   * Makes a key valid.
+   *
+   * @throws OptionError
+   */
   addKey(key: string, record: ApiKey): void
   /** Ends the delays of requests. */
   endDelays(): void
@@ -47,7 +50,7 @@ export interface State {
   digest(): Promise<string>
 }
 
-/** @param onEvent called when a request comes, an answer goes and a wait begins */
+/** @param onEvent called when a request arrives, a response leaves, or a wait begins */
 export function createState(options: StateOptions, begin: Beginning, onEvent: () => void): State {
   const { journal: capacity, journalBytes: bytes, origin, ...storeOptions } = options
   const { pets = [], nextId = pets.length + 1, usage = [] } = begin

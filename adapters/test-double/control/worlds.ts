@@ -20,9 +20,9 @@ export interface World {
 
 /** What a world begins with. */
 export interface WorldOptions {
-  /** @default those of `createWorlds` */
+  /** Instead of those that all worlds begin with. */
   readonly pets?: readonly NewPet[] | undefined
-  /** @default `<id of the world>-<plan>` for each plan */
+  /** Instead of `<id of the world>-<plan>` for each plan. */
   readonly keys?: StoreOptions['apiKeys'] | undefined
   readonly clock?: Instant | undefined
 }
@@ -32,8 +32,9 @@ export interface Worlds {
   /** @throws ApiError 409 when there are too many, OptionError */
   create(origin: string, given?: WorldOptions): Promise<World>
   find(id: string): TestDouble | undefined
-  /** False when there was none. */
+  /** @returns false when there is none */
   dispose(id: string): boolean
+  endDelays(): void
 }
 
 const MOST = 1_000
@@ -75,6 +76,9 @@ export function createWorlds(options: TestDoubleOptions): Worlds {
     dispose(id) {
       void worlds.get(id)?.close()
       return worlds.delete(id)
+    },
+    endDelays() {
+      for (const world of worlds.values()) world.endDelays()
     },
   }
 }
