@@ -13,8 +13,13 @@ export interface ApiRequest {
   readonly query: string
   /** Names in lower case; repeated headers joined with ', '. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Of a body beyond `maxBodyBytes`, any part that exceeds it is enough. */
-  readonly body?: Uint8Array | string | undefined
+  /**
+   * Of a body beyond `maxBodyBytes`, any part that exceeds it is enough. A function is called at
+   * most once, only when the headers allow the body, and rejects with the ApiError to respond with.
+   */
+  readonly body?: Uint8Array | string | (() => Awaitable<Uint8Array>) | undefined
+  /** Where an app has mounted the handler, such as `/store`; links in responses begin with it. */
+  readonly mount?: string | undefined
   /** The caller's address. Requests without a valid key are counted by it. */
   readonly client?: string | undefined
   /** The connection it arrived on, as `ApiHandler.connect` returned it. */
@@ -28,6 +33,10 @@ export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** A long body in pieces, for doors to write no faster than the client reads; `body` joins them. */
+  readonly pieces?: (() => Iterable<string>) | undefined
+  /** True for paths outside the base path, which a door within another app passes on. */
+  readonly outside?: boolean | undefined
   /** For logs and journals, never sent. */
   readonly about?: Identity | undefined
   /**

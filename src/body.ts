@@ -1,6 +1,6 @@
 import type { ApiRequest } from './api.js'
-import { type Awaitable, attempt } from './awaitable.js'
-import { invalidRequest, payloadTooLarge, unsupportedMediaType } from './errors.js'
+import { type Awaitable, attempt, chain } from './awaitable.js'
+import { invalidRequest, payloadTooLarge, toApiError, unsupportedMediaType } from './errors.js'
 import { readJson } from './json.js'
 import { decodeUtf8, utf8Length } from './utf8.js'
 
@@ -8,24 +8,47 @@ import { decodeUtf8, utf8Length } from './utf8.js'
 export const MAX_BODY_BYTES = 1_048_576
 
 /**
- * Parses a request body as JSON.
+ * Parses a request body as JSON. A body that is still to be read is only read if the headers allow it.
  *
  * @throws ApiError `payload_too_large`, `unsupported_media_type` or `invalid_request`, in this order
  */
 export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<unknown> {
   const { headers, body = '' } = request
-  const received = typeof body === 'string' ? utf8Length(body) : body.length
-  const announced = Number(headers['content-length'] ?? 0)
-  if (received > maxBodyBytes || announced > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
+  const isUnread = typeof body === 'function'
+  const length = Math.max(isUnread ? 0 : lengthOf(body), Number(headers['content-length'] ?? 0))
+  if (length > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
   if (!isJson(headers['content-type'] ?? '')) {
     throw unsupportedMediaType('The Content-Type must be application/json.')
   }
   if ((headers['content-encoding'] || 'identity').toLowerCase() !== 'identity') {
     throw unsupportedMediaType('The Content-Encoding must be identity; send the body uncompressed.')
   }
+  return isUnread ? chain(body(), read => parse(read, maxBodyBytes)) : parse(body, maxBodyBytes)
+}
+
+export interface ReadRequest extends ApiRequest {
+  readonly body?: Uint8Array | string | undefined
+}
+
+/** Reads the body now, for handlers that look at it before the protocol does. Never rejects. */
+export function withBodyRead(request: ApiRequest): Awaitable<ReadRequest> {
+  const { body } = request
+  if (typeof body !== 'function') return { ...request, body }
+  return attempt(
+    () => chain(body(), read => ({ ...request, body: read })),
+    error => ({ ...request, body: undefined, refusal: toApiError(error) }),
+  )
+}
+
+function parse(body: Uint8Array | string, maxBodyBytes: number): Awaitable<unknown> {
+  if (lengthOf(body) > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
   const text = textOf(body)
   if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
   return attempt(() => readJson(text), notJson)
+}
+
+function lengthOf(body: Uint8Array | string): number {
+  return typeof body === 'string' ? utf8Length(body) : body.length
 }
 
 function notJson(error: unknown): never {

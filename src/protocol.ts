@@ -9,6 +9,7 @@ import type { PetOperations } from './pets.js'
 import type { Clock, PetFilter } from './ports.js'
 import { createQueryReader } from './query.js'
 import {
+  type Content,
   errorRepresentation,
   pageRepresentation,
   petRepresentation,
@@ -63,7 +64,9 @@ export function createProtocol(options: ProtocolOptions): Protocol {
 
   function admit({ request, route, now }: Exchange): Awaitable<Admission> {
     const { client, refusal } = request
-    if (!refusal && (!route || isPreflight(request))) return UNCOUNTED
+    // What could not be parsed has no path, and counts: otherwise nothing would slow its sender down.
+    const isOutside = !route && (!refusal || request.path !== '')
+    if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
     return gate.admit({ token: tokenOf(request), client, now, refusal })
   }
 
@@ -87,30 +90,33 @@ export function createProtocol(options: ProtocolOptions): Protocol {
       case 'getPet':
         return chain(operations.getPet(route.petId, now), found)
       case 'createPet':
-        return chain(readBody(request, maxBodyBytes), createPet)
+        return chain(readBody(request, maxBodyBytes), body => createPet(body, request.mount))
       case 'listPets': {
         const filter = readQuery(request.query)
         const page = operations.listPets(filter)
-        return pagination ? linked(filter, page) : chain(page, pageRepresentation)
+        return pagination ? linked(filter, page, request.mount) : chain(page, pageRepresentation)
       }
     }
   }
 
-  function createPet(body: unknown): Awaitable<Representation> {
+  function createPet(body: unknown, mount: string | undefined): Awaitable<Representation> {
     // The operation validates it.
-    return chain(operations.createPet(body as NewPet), created)
+    return chain(operations.createPet(body as NewPet), pet =>
+      petRepresentation(201, pet, headersOf.created(pet.id, mount)),
+    )
   }
 
   /** Adds a `Link` to the next page, if there is one. */
   async function linked(
     { limit, status }: PetFilter,
     listed: Awaitable<readonly Pet[]>,
+    mount: string | undefined,
   ): Promise<Representation> {
     const page = await listed
     const after = page[limit - 1]?.id
     const [more] = after === undefined ? [] : await operations.listPets({ limit: 1, status, after })
     if (after === undefined || !more) return pageRepresentation(page)
-    return { ...pageRepresentation(page), headers: headersOf.next({ limit, status, after }) }
+    return { ...pageRepresentation(page), headers: headersOf.next({ limit, status, after }, mount) }
   }
 
   function respond(
@@ -118,13 +124,16 @@ export function createProtocol(options: ProtocolOptions): Protocol {
     admission: Admission,
     { status, content, headers: own }: Representation,
   ): ApiResponse {
+    const { method, mount } = request
     const operation = route?.operation
-    return {
-      status,
-      headers: headersOf.all({ now, bytes: content?.bytes, admission, operation, own }),
-      body: content === undefined || request.method === 'HEAD' ? '' : content.text,
-      about: { operation, key: admission.key },
+    const headers = headersOf.all({ now, bytes: content?.bytes, admission, operation, own, mount })
+    const about = { operation, key: admission.key }
+    const outside = route === undefined
+    if (content?.pieces && method !== 'HEAD') {
+      return inPieces({ status, headers, about, outside }, content)
     }
+    const body = content === undefined || method === 'HEAD' ? '' : content.text
+    return { status, headers, body, about, outside }
   }
 
   /** NaN where the host's clock fails: then no decision can be made, and the response is a 500. */
@@ -161,7 +170,8 @@ const PREFLIGHT: Representation = {
   status: 204,
   headers: {
     'Access-Control-Allow-Methods': 'GET, HEAD, POST',
-    'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+    // A wildcard does not cover Authorization.
+    'Access-Control-Allow-Headers': 'Authorization, *',
     'Access-Control-Max-Age': '86400',
   },
 }
@@ -178,6 +188,13 @@ function found(pet: Pet): Representation {
   return petRepresentation(200, pet)
 }
 
-function created(pet: Pet): Representation {
-  return petRepresentation(201, pet)
+/** The whole text is made only for those who ask for it. */
+function inPieces(response: Omit<ApiResponse, 'body'>, content: Content): ApiResponse {
+  return {
+    ...response,
+    pieces: content.pieces,
+    get body() {
+      return content.text
+    },
+  }
 }

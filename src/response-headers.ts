@@ -16,6 +16,7 @@ interface HeaderContext {
   readonly operation: Operation | undefined
   /** Those of this response alone, such as `Allow`. */
   readonly own: Headers | undefined
+  readonly mount: string | undefined
 }
 
 export interface HeaderOptions {
@@ -28,7 +29,7 @@ export interface HeaderOptions {
 }
 
 const EXPOSED =
-  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate'
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate, Location, Date'
 
 /** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
@@ -36,17 +37,22 @@ export function responseHeaders(options: HeaderOptions) {
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
   const sunsetDate = sunset === null ? undefined : new Date(sunset).toUTCString()
-  const successor = `<${basePath}/pets>; rel="successor-version"`
   const exposed = pagination ? `${EXPOSED}, Link` : EXPOSED
 
   return {
     /** RFC 8288: the address of the next page. */
-    next({ limit, status, after }: PetFilter): Headers {
+    next({ limit, status, after }: PetFilter, mount = ''): Headers {
       const filter = status === undefined ? '' : `&status=${status}`
-      return { Link: `<${basePath}/pets?limit=${limit}${filter}&after=${after}>; rel="next"` }
+      const query = `limit=${limit}${filter}&after=${after}`
+      return { Link: `<${mount}${basePath}/pets?${query}>; rel="next"` }
     },
 
-    all({ now, bytes, admission, operation, own }: HeaderContext): Headers {
+    /** RFC 9110 §15.3.2: the address of what was created. */
+    created(id: number, mount = ''): Headers {
+      return { Location: `${mount}${basePath}/pets/${id}` }
+    },
+
+    all({ now, bytes, admission, operation, own, mount = '' }: HeaderContext): Headers {
       const { decision, policy } = admission
       const date = dateOf(now)
       const headers: Record<string, string> =
@@ -64,7 +70,7 @@ export function responseHeaders(options: HeaderOptions) {
         // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and the replacement.
         if (deprecation !== undefined) headers['Deprecation'] = deprecation
         if (sunsetDate !== undefined) headers['Sunset'] = sunsetDate
-        headers['Link'] = successor
+        headers['Link'] = `<${mount}${basePath}/pets>; rel="successor-version"`
       }
       return own ? Object.assign(headers, own) : headers
     },

@@ -133,7 +133,12 @@ const CREATE_PET = {
   },
   responses: responsesOf(
     201,
-    { schema: 'Pet', description: 'The animal as it was stored.', example: REX },
+    {
+      schema: 'Pet',
+      description: 'The animal as it was stored.',
+      example: REX,
+      headers: ['Location'],
+    },
     ['invalid_request', 'payload_too_large', 'unsupported_media_type'],
   ),
 }

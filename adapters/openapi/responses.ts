@@ -119,6 +119,7 @@ const HEADERS = {
   }),
   'Cache-Control': header('This answer is not to be stored.', { const: 'no-store' }),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', { type: 'string' }),
+  Location: header('The address of the animal.', { type: 'string' }),
   Allow: header('The methods of this path.', { type: 'string' }),
   Link: optionalHeader('The next page, or what replaces a deprecated operation (RFC 8288).'),
   Sunset: optionalHeader('When the operation is removed, as an HTTP date (RFC 8594).'),

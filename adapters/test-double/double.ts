@@ -1,6 +1,7 @@
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
-import type { Awaitable } from '../../src/awaitable.js'
+import { type Awaitable, chain } from '../../src/awaitable.js'
+import { type ReadRequest, withBodyRead } from '../../src/body.js'
 import { invalidRequest } from '../../src/errors.js'
 import { lazy } from '../../src/lazy.js'
 import type { NewPet, Pet } from '../../src/model.js'
@@ -193,10 +194,12 @@ export function createDouble(
         maxBodyBytes: handler.maxBodyBytes,
         connect,
         handle(request) {
-          const answer = handler.handle(request)
-          // Nobody may be left to advance the clock.
-          if (closing) handler.endDelays()
-          return answer
+          return chain(withBodyRead(request), read => {
+            const answer = handler.handle(read)
+            // Nobody may be left to advance the clock.
+            if (closing) handler.endDelays()
+            return answer
+          })
         },
       },
       { port: 0, ...listenOptions },
@@ -212,12 +215,13 @@ export function createDouble(
     return closable
   }
 
-  function handle(request: ApiRequest): Promise<ApiResponse> {
-    return beginRequest()(request)
+  /** The journal compares bodies, even of requests that are refused by their headers. */
+  function handle(request: ApiRequest): Awaitable<ApiResponse> {
+    return chain(withBodyRead(request), beginRequest())
   }
 
   /** A request ends in the state that it began in, however long its body takes to arrive. */
-  function beginRequest(): (request: ApiRequest) => Promise<ApiResponse> {
+  function beginRequest(): (request: ReadRequest) => Promise<ApiResponse> {
     const begun = state
     return request => {
       const answer = begun.handle(request)

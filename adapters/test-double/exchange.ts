@@ -1,4 +1,5 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import type { ReadRequest } from '../../src/body.js'
 import { bearerToken } from '../../src/api-keys.js'
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/specification.js'
@@ -51,7 +52,7 @@ export interface Look {
 
 /** What is known of an exchange before it is answered. */
 export function requestOf(
-  request: ApiRequest,
+  request: ReadRequest,
   { operation, key }: Look,
   pagination: boolean,
 ): Omit<Exchange, 'n' | 'at' | 'connection' | 'sequential'> {
@@ -145,7 +146,7 @@ const FIELDS = ['name', 'categoryId', 'status']
 /** The query parameters and body fields that the store ignores, by name. */
 function unknownNames(
   operation: Operation,
-  { query, body }: ApiRequest,
+  { query, body }: ReadRequest,
   known: readonly string[],
 ): readonly string[] {
   const names = query === '' ? [] : query.split('&').map(nameOf)
@@ -184,7 +185,7 @@ function nameOf(pair: string): string {
   }
 }
 
-function fieldsOf(body: ApiRequest['body']): readonly string[] {
+function fieldsOf(body: ReadRequest['body']): readonly string[] {
   try {
     const value: unknown = JSON.parse(textOf(body ?? ''))
     return typeof value === 'object' && value !== null && !Array.isArray(value)

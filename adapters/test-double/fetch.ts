@@ -1,4 +1,5 @@
-import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import type { ApiResponse } from '../../src/api.js'
+import type { ReadRequest } from '../../src/body.js'
 import { toResponse } from '../fetch.js'
 import type { ConnectionSpan } from './callers.js'
 import { firstHalf, type LosableAnswer } from './inject-fault.js'
@@ -12,7 +13,7 @@ export interface DoubleFetch {
 
 /** Does what undici's `fetch` does with these answers on a socket. */
 export function createFetch(
-  begin: () => (request: ApiRequest) => Promise<ApiResponse>,
+  begin: () => (request: ReadRequest) => Promise<ApiResponse>,
   connect: () => ConnectionSpan,
   baseUrl: string,
 ): DoubleFetch {

@@ -1,4 +1,5 @@
-import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import type { ApiResponse } from '../../src/api.js'
+import type { ReadRequest } from '../../src/body.js'
 import {
   isCount,
   isOneOf,
@@ -64,7 +65,7 @@ export interface JournalState {
 export interface Journal {
   /** Records the request, has it answered, records the response. */
   record(
-    request: ApiRequest,
+    request: ReadRequest,
     look: Look,
     answer: (note: (fault: FaultKind) => void) => Promise<ApiResponse>,
   ): Promise<ApiResponse>

@@ -1,4 +1,5 @@
-import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import type { ApiResponse } from '../../src/api.js'
+import type { ReadRequest } from '../../src/body.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
@@ -33,7 +34,7 @@ export interface State {
   readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Journal
-  handle(request: ApiRequest): Promise<ApiResponse>
+  handle(request: ReadRequest): Promise<ApiResponse>
   /**
    * Makes a key valid.
    *

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { assertError, type Check, demoHeaders, post } from './check.js'
 
 const EXPOSED =
-  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate'
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate, Location, Date'
 const PREFLIGHT = { origin: 'https://example.org', 'access-control-request-method': 'POST' }
 
 /** What pages of other origins may read. */
@@ -34,7 +34,7 @@ export const corsChecks: readonly Check[] = [
           {
             status: 204,
             headers: {
-              'access-control-allow-headers': 'Authorization, Content-Type',
+              'access-control-allow-headers': 'Authorization, *',
               'access-control-allow-methods': 'GET, HEAD, POST',
               'access-control-allow-origin': '*',
               'access-control-expose-headers': EXPOSED,

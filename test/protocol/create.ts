@@ -11,7 +11,8 @@ export const createChecks: readonly Check[] = [
     async run({ send }) {
       const body = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}'
       const reply = await send(post({ name: 'Rex', categoryId: 7, status: 'sold' }))
-      assert.deepEqual(reply, { status: 201, headers: demoHeaders(999, 52), body })
+      const headers = { ...demoHeaders(999, 52), location: '/v1/pets/1' }
+      assert.deepEqual(reply, { status: 201, headers, body })
     },
   },
   {
