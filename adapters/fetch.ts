@@ -1,50 +1,67 @@
-import type { ApiHandler, ApiResponse } from '../src/api.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../src/api.js'
+import { isFunction, optional, readOptions } from '../src/options.js'
+import { collectBody } from './body-collector.js'
+import { hostRefusal, splitTarget } from './request-target.js'
 
 export interface FetchHandlerOptions {
   /**
-   * The caller's address, for counting requests without a valid key. @default none: all share one
-   * budget
+   * The caller's address, against which requests without a valid key count. Without it, all callers
+   * share one budget.
    */
-  readonly client?: string
+  readonly client?: (request: Request) => string | undefined
 }
 
-/** A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it. */
+/**
+ * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it.
+ *
+ * @throws OptionError naming the invalid option and its value
+ */
 export function toFetchHandler(
   handler: ApiHandler,
-): (request: Request, options?: FetchHandlerOptions) => Promise<Response> {
-  return async (request, { client } = {}) => {
-    const { pathname, search } = new URL(request.url)
+  options: FetchHandlerOptions = {},
+): (request: Request) => Promise<Response> {
+  const { client } = readOptions(options, {}, { client: optional(isFunction) })
+  return async request => {
+    const headers = Object.fromEntries(request.headers)
     const answer = await handler.handle({
       method: request.method,
-      path: pathname,
-      query: search.slice(1),
-      headers: Object.fromEntries(request.headers),
-      body: request.body ? await readAtMost(request.body, handler.maxBodyBytes + 1) : undefined,
-      client,
+      ...splitTarget(request.url),
+      headers,
+      body: bodyReader(request, handler.maxBodyBytes),
+      client: client?.(request),
+      refusal: hostRefusal(headers['host'] ?? ''),
     })
     return toResponse(answer)
   }
 }
 
 /** The answer as a fetch `Response`. */
-export function toResponse({ status, headers, body }: ApiResponse): Response {
-  return new Response(body === '' ? null : body, { status, headers })
+export function toResponse(answer: ApiResponse): Response {
+  const { status, headers, pieces } = answer
+  const body = pieces ? toStream(pieces()[Symbol.iterator]()) : answer.body || null
+  return new Response(body, { status, headers })
 }
 
-/** The first chunks, up to the one that reaches `limit` bytes; the rest is cancelled unread. */
-async function readAtMost(stream: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of stream) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length >= limit) break
+/** Made as it is read, so that the answer to a client that reads slowly does not pile up. */
+function toStream(pieces: Iterator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull(controller) {
+      const { done, value } = pieces.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+  })
+}
+
+/** Reads the body when the protocol asks for it, and cancels what is more than allowed. */
+function bodyReader({ body, headers }: Request, maxBodyBytes: number): ApiRequest['body'] {
+  if (!body) return undefined
+  // Too large already by its own word: none of it is read.
+  if (Number(headers.get('content-length')) > maxBodyBytes) return new Uint8Array()
+  return async () => {
+    const collected = collectBody(maxBodyBytes + 1)
+    for await (const chunk of body) if (collected.add(chunk)) break
+    return collected.bytes()
   }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { subscriber } from '../adapters/http/client-address.js'
 import { listen } from '../adapters/http/index.js'
-import { subscriber } from '../adapters/http/subscriber.js'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type RateLimitSnapshot } from '../src/index.js'
 
@@ -35,6 +35,13 @@ test('limits.address - a proxy is believed only as far as the host says', async 
     [2, '192.0.2.1', 'addr:127.0.0.1'],
     [1, '2001:db8::1', 'addr:2001:db8:0:0::/64'],
     [1, '', 'addr:127.0.0.1'],
+    [1, '192.0.2.1:51234', 'addr:192.0.2.1'],
+    [1, '[2001:db8::1]:51234', 'addr:2001:db8:0:0::/64'],
+    [1, '[2001:db8::1]', 'addr:2001:db8:0:0::/64'],
+    [1, 'unknown', 'addr:127.0.0.1'],
+    [1, '192.0.2.256', 'addr:127.0.0.1'],
+    [1, '192.0.2.1:port', 'addr:127.0.0.1'],
+    [1, 'x'.repeat(14_000), 'addr:127.0.0.1'],
     [1, undefined, 'addr:127.0.0.1'],
   ] as const) {
     const rateLimits = memoryRateLimits()

@@ -1,29 +1,42 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server, type Socket } from 'node:net'
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
-import { type Awaitable, isPromise } from '../../src/awaitable.js'
+import type { ApiHandler } from '../../src/api.js'
 import { isCount, isSize, isText, type Rules, readOptions } from '../../src/options.js'
-import { type Connection, createConnection } from './connection.js'
-import { endIdleConnections } from './idle.js'
-import { readRequest } from './read-request.js'
-import { refusalOf } from './refusals.js'
-import { writeAnswer } from './write-answer.js'
+import { subscriber } from './client-address.js'
+import { createServe, type NodeHandlerOptions } from './node-handler.js'
+import { parserRefusal } from './request.js'
+import { type Connection, createConnection, LOOKS } from './sockets.js'
 
-export interface ListenOptions {
-  /** 0 picks a free one. @default 4280 */
+export interface ListenOptions extends NodeHandlerOptions {
+  /**
+   * 0 picks a free one.
+   *
+   * @default 4280
+   */
   readonly port?: number
-  /** @default '127.0.0.1', which no other machine can reach */
+  /**
+   * The default cannot be reached from another machine.
+   *
+   * @default '127.0.0.1'
+   */
   readonly host?: string
   /**
-   * How many proxies in front are to be believed about the address, by `X-Forwarded-For`. @default
-   * 0
+   * Time limit for the headers of a request, in ms.
+   *
+   * @default 10_000
    */
-  readonly proxyHops?: number
-  /** Until when the headers have to be there, in ms. @default 10_000 */
   readonly headersTimeout?: number
-  /** Until when the whole request has to be there, in ms. @default 30_000 */
+  /**
+   * Time limit for the whole request, in ms.
+   *
+   * @default 30_000
+   */
   readonly requestTimeout?: number
-  /** How long an idle connection is kept, in ms. @default 5_000 */
+  /**
+   * How long an idle connection is kept, in ms.
+   *
+   * @default 5_000
+   */
   readonly keepAliveTimeout?: number
 }
 
@@ -34,8 +47,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly origin: string
   readonly port: number
   /**
-   * Takes no new connection, finishes the requests in flight, closes every socket; those of clients
-   * that do not read their answers after twice `requestTimeout`. Can be called again.
+   * Accepts no new connections, finishes the requests in flight, and closes every socket; those of
+   * clients that do not read their answers after twice `requestTimeout`. May be called again.
    */
   close(): Promise<void>
 }
@@ -43,7 +56,7 @@ export interface HttpServer extends AsyncDisposable {
 /**
  * Serves a store, or anything around one, over HTTP/1.1.
  *
- * @throws OptionError naming an option that is not right, and its value
+ * @throws OptionError naming the invalid option and its value
  */
 export async function listen(
   handler: ApiHandler,
@@ -54,6 +67,7 @@ export async function listen(
     DEFAULTS,
     RULES,
   )
+  const serve = createServe(handler, proxyHops)
   const connections = new Map<Socket, Connection>()
   let closing: Promise<void> | undefined
 
@@ -71,14 +85,13 @@ export async function listen(
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
     connections.set(socket, createConnection(socket, handler.connect?.()))
-    // What Node would do to a socket between two requests is done below, for all of them.
-    socket.setTimeout = () => socket
     socket.on('close', () => connections.delete(socket))
   })
-  server.on('request', onRequest)
+  server.on('request', (message, response) => onRequest(message, response, false))
+  server.on('checkContinue', (message, response) => onRequest(message, response, true))
   // Without a listener Node answers 417 to an expectation, and nothing at all to CONNECT.
-  server.on('checkExpectation', onRequest)
-  server.on('connect', (_request, socket) => refuse(new Error('CONNECT'), socket as Socket))
+  server.on('checkExpectation', (message, response) => onRequest(message, response, false))
+  server.on('connect', (_message, socket) => refuse(new Error('CONNECT'), socket as Socket))
   server.on('clientError', refuse)
 
   await new Promise<void>((resolve, reject) => {
@@ -88,7 +101,14 @@ export async function listen(
       resolve()
     })
   })
-  const stopLooking = endIdleConnections(connections, keepAliveTimeout)
+  // Every byte restarts Node's timer for idle connections, so that a drip of line breaks would keep
+  // one for ever.
+  const looking = setInterval(
+    () => {
+      for (const connection of connections.values()) connection.look()
+    },
+    (keepAliveTimeout + headersTimeout) / LOOKS,
+  ).unref()
   const bound = (server.address() as AddressInfo).port
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 
@@ -100,54 +120,24 @@ export async function listen(
     [Symbol.asyncDispose]: close,
   }
 
-  function onRequest(message: IncomingMessage, response: ServerResponse): void {
+  function onRequest(message: IncomingMessage, response: ServerResponse, expecting: boolean): void {
     const connection = connections.get(message.socket) as Connection
-    connection.add(response)
-    try {
-      const request = readRequest(message, connection, handler.maxBodyBytes, proxyHops)
-      // What is there at once is sent at once: to wait for it would cost more than to find it.
-      const sent = isPromise(request)
-        ? request.then(whole => respond(whole, response, connection))
-        : respond(request, response, connection)
-      // The client went away in the middle of its body, or the handler broke its contract.
-      if (isPromise(sent)) sent.catch(() => message.socket.destroy())
-    } catch {
-      message.socket.destroy()
-    }
-  }
-
-  function respond(
-    request: ApiRequest,
-    response: ServerResponse,
-    connection: Connection,
-  ): Awaitable<void> {
-    const answer = handler.handle(request)
-    // While closing, the last answer ends the connection, and what came in the same piece is not
-    // seen yet.
-    return isPromise(answer) || closing
-      ? Promise.resolve(answer).then(later => send(later, response, connection))
-      : send(answer, response, connection)
-  }
-
-  function send(answer: ApiResponse, response: ServerResponse, connection: Connection): void {
-    if (answer.deliver) {
-      connection.handOver()
-      answer.deliver(response)
-      if (closing) response.req.socket.destroySoon()
-      return
-    }
-    writeAnswer(response, answer, closing !== undefined && connection.isLast(response))
+    if (!connection.begin(response)) return
+    const given = { connection, expecting }
+    // Closing, the last answer ends the connection, and what came in the same piece is not seen yet.
+    if (closing) queueMicrotask(() => serve(message, response, given))
+    else serve(message, response, given)
   }
 
   /** What Node's parser cannot read is answered as well, after the requests before it. */
   function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
-    const refusal = refusalOf(error)
-    const connection = connections.get(socket)
-    connection?.end(async () => {
-      if (!refusal || !socket.writable) return undefined
-      const { client } = connection
-      return handler.handle({ method: '', path: '', query: '', headers: {}, client, refusal })
-    })
+    const refusal = parserRefusal(error)
+    const client = subscriber(socket.remoteAddress)
+    connections
+      .get(socket)
+      ?.refuse(refusal, async () =>
+        handler.handle({ method: '', path: '', query: '', headers: {}, client, refusal }),
+      )
   }
 
   function close(): Promise<void> {
@@ -156,7 +146,7 @@ export async function listen(
       // comes last, to stop its timer.
       Server.prototype.close.call(server, () => {
         clearTimeout(deadline)
-        stopLooking()
+        clearInterval(looking)
         server.close()
         resolve()
       })

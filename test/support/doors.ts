@@ -55,15 +55,17 @@ export const DOORS: Readonly<Record<string, (handler: ApiHandler) => Promise<Doo
   },
 
   async fetch(handler) {
-    const serve = toFetchHandler(handler)
+    const serve = toFetchHandler(handler, { client: request => clients.get(request) })
+    const clients = new WeakMap<Request, string>()
     return {
       async send({ method = 'GET', path, body, client, ...call }) {
         const request = new Request(`http://127.0.0.1${path}`, {
           method,
-          headers: headersOf(call),
+          headers: { ...headersOf(call), ...lengthOf(body) },
           ...(body === undefined ? {} : { body: bytesOf(body) }),
         })
-        const response = await serve(request, client === undefined ? {} : { client })
+        if (client !== undefined) clients.set(request, client)
+        const response = await serve(request)
         const headers = plain(Object.fromEntries(response.headers))
         return { status: response.status, headers, body: await response.text() }
       },
@@ -120,7 +122,11 @@ function headersOf({ key, headers }: Pick<Call, 'key' | 'headers'>): Record<stri
   return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers }
 }
 
-/** A stream, whose length is unknown in advance. */
+/** A server hands it on; a `Request` alone has none. */
+function lengthOf(body: string | Uint8Array | undefined): Record<string, string> {
+  return body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+}
+
 function bytesOf(body: string | Uint8Array): ArrayBuffer {
   return new Uint8Array(Buffer.from(body)).buffer
 }

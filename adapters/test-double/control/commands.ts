@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from '../../../src/api.js'
 import type { ApiKey } from '../../../src/api-keys.js'
 import type { Awaitable } from '../../../src/awaitable.js'
-import { readBody } from '../../../src/body.js'
+import { readBody, withBodyRead } from '../../../src/body.js'
 import {
   ApiError,
   invalidRequest,
@@ -44,6 +44,7 @@ export async function command(path: string, given: Command): Promise<ApiResponse
   const { request, maxBodyBytes } = given
   try {
     refuseStrangers(request)
+    if (request.refusal) throw request.refusal
     const [, name = path, id] = /^([^/]+)\/([^/]+)$/.exec(path) ?? []
     const methods = ROUTES.get(id === undefined ? name : `${name}/<id>`)
     if (!methods)
@@ -77,10 +78,11 @@ async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unk
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw unsupportedMediaType('Commands need Content-Type: application/json, also without a body.')
   }
-  const { body = '', headers } = request
+  const read = await withBodyRead(request)
+  const { body = '', headers } = read
   // A body that is announced too large is not there, and yet not missing.
   const none = body.length === 0 && !(Number(headers['content-length']) > 0)
-  return none ? undefined : readBody(request, maxBodyBytes)
+  return none ? undefined : readBody(read, maxBodyBytes)
 }
 
 /** A command whose body has been read; a GET has none. */

@@ -1,0 +1,33 @@
+/** Collects a body up to a limit, for every door. */
+export interface BodyCollector {
+  /** @returns whether the limit is reached; nothing is added from then on */
+  add(chunk: Uint8Array): boolean
+  bytes(): Uint8Array
+}
+
+/** One growing buffer: kept as they come, chunks of one byte would cost hundreds of bytes each. */
+export function collectBody(limit: number): BodyCollector {
+  let buffer: Uint8Array = new Uint8Array()
+  let length = 0
+
+  return {
+    add(chunk) {
+      if (length >= limit) return true
+      if (length === 0) buffer = chunk
+      else append(chunk)
+      length += chunk.length
+      return length >= limit
+    },
+    bytes: () => buffer.subarray(0, length),
+  }
+
+  function append(chunk: Uint8Array): void {
+    const needed = length + chunk.length
+    if (needed > buffer.length) {
+      const larger = new Uint8Array(Math.max(2 * length, needed))
+      larger.set(buffer.subarray(0, length))
+      buffer = larger
+    }
+    buffer.set(chunk, length)
+  }
+}

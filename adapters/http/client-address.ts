@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP, isIPv6 } from 'node:net'
+
+/** The socket's address, or the one that the outermost trusted proxy added to `X-Forwarded-For`. */
+export function clientAddress({ headers, socket }: IncomingMessage, proxyHops: number) {
+  if (proxyHops === 0) return subscriber(socket.remoteAddress)
+  const entry =
+    String(headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .at(-proxyHops) ?? ''
+  return subscriber(addressIn(entry.trim()) ?? socket.remoteAddress)
+}
+
+/** Anything else is ignored: kept, it would fill the table of callers. */
+function addressIn(entry: string): string | undefined {
+  const [, v6, v4] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(entry) ?? []
+  const address = v6 ?? v4 ?? entry
+  return isIP(address) ? address : undefined
+}
+
+/** One subscriber has one IPv4 address, but a whole /64 of IPv6: its first four groups. */
+export function subscriber(address: string | undefined): string | undefined {
+  if (!address?.includes(':')) return address
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped) return mapped
+  const [plain = ''] = address.split('%')
+  if (!isIPv6(plain)) return address
+  const [head = '', tail] = plain.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
+  const groups = [...before, ...Array<string>(Math.max(0, zeros)).fill('0'), ...after]
+  const network = groups.slice(0, 4).map(group => Number.parseInt(group, 16).toString(16))
+  return `${network.join(':')}::/64`
+}

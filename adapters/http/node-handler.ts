@@ -1,0 +1,117 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
+import { isPromise } from '../../src/awaitable.js'
+import { isSize, readOptions } from '../../src/options.js'
+import { splitTarget } from '../request-target.js'
+import { clientAddress } from './client-address.js'
+import { bodyReader, messageRefusal } from './request.js'
+import type { Connection } from './sockets.js'
+
+export interface NodeHandlerOptions {
+  /**
+   * How many proxies in front are trusted to report the client in `X-Forwarded-For`.
+   * @default 0
+   */
+  readonly proxyHops?: number
+}
+
+/**
+ * Serves a store, or a wrapper around one, in an app with its own server: `http.createServer`,
+ * Express, Connect, Fastify. With `next`, paths that it does not serve are passed on.
+ *
+ * @throws OptionError naming the invalid option and its value
+ */
+export function toNodeHandler(handler: ApiHandler, options: NodeHandlerOptions = {}) {
+  const { proxyHops } = readOptions(options, { proxyHops: 0 }, { proxyHops: isSize })
+  const serve = createServe(handler, proxyHops)
+  return (message: IncomingMessage, response: ServerResponse, next?: Next): void =>
+    serve(message, response, { next })
+}
+
+type Next = (error?: unknown) => void
+
+interface Circumstances {
+  readonly next?: Next | undefined
+  /** On our own server, where it is decided here what is valid HTTP. */
+  readonly connection?: Connection
+  /** Whether the client waits for `100 Continue` before it sends the body. */
+  readonly expecting?: boolean
+}
+
+/** The one translation between Node's messages and the protocol. */
+export function createServe(handler: ApiHandler, proxyHops: number) {
+  return (message: IncomingMessage, response: ServerResponse, given: Circumstances): void => {
+    try {
+      const answer = handler.handle(toRequest(message, response, given))
+      if (!isPromise(answer)) send(answer, response, given)
+      else answer.then(later => send(later, response, given)).catch(fail)
+    } catch (error) {
+      fail(error)
+    }
+
+    /** The handler broke its contract. */
+    function fail(error: unknown): void {
+      if (given.next && !response.headersSent) given.next(error)
+      else message.socket.destroy()
+    }
+  }
+
+  function toRequest(
+    message: IncomingMessage,
+    response: ServerResponse,
+    { connection, expecting }: Circumstances,
+  ): ApiRequest {
+    const { method = '', url = '' } = message
+    // Express and Connect take the path they are mounted under off the URL.
+    const { originalUrl = url } = message as { originalUrl?: string }
+    const headers = message.headers as ApiRequest['headers']
+    const refusal = connection && messageRefusal(message)
+    // What follows may not be another request in HTTP/1.1.
+    if (refusal || headers['upgrade'] !== undefined) response.shouldKeepAlive = false
+    return {
+      method,
+      ...splitTarget(url),
+      mount: originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : '',
+      headers,
+      body: bodyReader(message, handler.maxBodyBytes, expecting ? response : undefined),
+      client: clientAddress(message, proxyHops),
+      connection: connection?.identity,
+      refusal,
+    }
+  }
+}
+
+/** Sends the answer and nothing more: no header of Node's own but `Connection` and `Keep-Alive`. */
+function send(
+  answer: ApiResponse,
+  response: ServerResponse,
+  { connection, next }: Circumstances,
+): void {
+  const { status, headers, pieces, deliver, outside } = answer
+  if (outside && next) return void next()
+  if (deliver) {
+    deliver(response)
+    connection?.handOver()
+    return
+  }
+  if (connection?.isLast(response)) response.shouldKeepAlive = false
+  response.sendDate = false
+  response.writeHead(status, headers as OutgoingHttpHeaders)
+  if (pieces) sendPieces(pieces()[Symbol.iterator](), response)
+  else response.end(answer.body, isOneBytePerCharacter(answer) ? 'latin1' : 'utf8')
+}
+
+/** Node copies such text without looking at each character. */
+function isOneBytePerCharacter({ headers, body }: ApiResponse): boolean {
+  return headers['Content-Length'] === String(body.length)
+}
+
+/** Waits for a client that reads slowly, so that its answer does not pile up here. */
+function sendPieces(pieces: Iterator<string>, response: ServerResponse): void {
+  for (;;) {
+    const { done, value } = pieces.next()
+    if (done) return void response.end()
+    if (!response.write(value))
+      return void response.once('drain', () => sendPieces(pieces, response))
+  }
+}

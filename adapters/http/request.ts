@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ApiRequest } from '../../src/api.js'
+import { ApiError } from '../../src/errors.js'
+import { collectBody } from '../body-collector.js'
+import { hostRefusal } from '../request-target.js'
+
+/**
+ * Reads the body when the protocol asks for it, up to one byte more than is allowed; Node discards
+ * the rest. The client of `expecting` waits for `100 Continue` before it sends anything.
+ */
+export function bodyReader(
+  message: IncomingMessage,
+  maxBodyBytes: number,
+  expecting: ServerResponse | undefined,
+): ApiRequest['body'] {
+  const announced = message.headers['content-length']
+  if (announced === undefined && !message.headers['transfer-encoding']) return undefined
+  let failure: unknown
+  // It may fail before it is asked for.
+  message.on('error', error => {
+    failure = error instanceof ApiError ? error : refusal(400, 'The body ended early.')
+  })
+  // Too large already by its own word: none of it is read.
+  if (Number(announced) > maxBodyBytes) return new Uint8Array()
+  return () =>
+    new Promise((resolve, reject) => {
+      if (failure) return reject(failure)
+      if (message.readableEnded) return reject(new ApiError('internal_error', ALREADY_READ))
+      const body = collectBody(maxBodyBytes + 1)
+      message.on('data', chunk => {
+        if (body.add(chunk)) resolve(body.bytes())
+      })
+      message.on('end', () => resolve(body.bytes()))
+      message.on('error', () => reject(failure))
+      expecting?.writeContinue()
+    })
+}
+
+const ALREADY_READ = 'The body was already read; mount this handler before any body parser.'
+
+/** Why Node's parser gave up, for the answer; undefined when nobody is left to answer. */
+export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undefined {
+  if (code === 'ECONNRESET' || code === 'EPIPE') return undefined
+  if (code === 'HPE_HEADER_OVERFLOW') return refusal(431, 'The header fields are too large.')
+  const late = code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  if (late) return refusal(408, 'The request did not arrive in time.')
+  return refusal(400, NOT_HTTP)
+}
+
+/** What Node's parser accepts and RFC 9112 does not. */
+export function messageRefusal({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  const { host, 'transfer-encoding': coding } = headers
+  const isOld = httpVersion === '1.0'
+  if (!isOld && httpVersion !== '1.1') return refusal(505, 'The version must be HTTP/1.1.')
+  if (isOld && coding) return refusal(400, 'HTTP/1.0 has no Transfer-Encoding.')
+  if (coding && !/^(.+,\s*)?chunked$/i.test(coding)) return refusal(400, NOT_HTTP)
+  if (coding && coding.length > 7) return refusal(501, 'The Transfer-Encoding must be chunked.')
+  if (host === undefined && isOld) return undefined
+  if (host === undefined || host.includes(',')) return refusal(400, 'Send the Host header, once.')
+  return hostRefusal(host)
+}
+
+const NOT_HTTP = 'The request is not valid HTTP/1.1.'
+
+function refusal(status: number, message: string): ApiError {
+  return new ApiError('invalid_request', message, { status })
+}
