@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
-import type { ReadRequest } from '../../src/body.js'
 import { bearerToken } from '../../src/api-keys.js'
+import type { ReadRequest } from '../../src/body.js'
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/specification.js'
 import type { FaultKind } from './faults.js'

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../src/api.js'
-import type { ReadRequest } from '../../src/body.js'
 import type { ApiKey } from '../../src/api-keys.js'
+import type { ReadRequest } from '../../src/body.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
