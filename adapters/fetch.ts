@@ -5,8 +5,8 @@ import { hostRefusal, splitTarget } from './request-target.js'
 
 export interface FetchHandlerOptions {
   /**
-   * The caller's address, against which requests without a valid key count. Without it, all callers
-   * share one budget.
+   * Returns the caller's address, for counting requests without a valid key.
+   * @default none: all callers share one budget
    */
   readonly client?: (request: Request) => string | undefined
 }

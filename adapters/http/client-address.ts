@@ -25,11 +25,8 @@ export function subscriber(address: string | undefined): string | undefined {
   if (mapped) return mapped
   const [plain = ''] = address.split('%')
   if (!isIPv6(plain)) return address
-  const [head = '', tail] = plain.split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
-  const groups = [...before, ...Array<string>(Math.max(0, zeros)).fill('0'), ...after]
-  const network = groups.slice(0, 4).map(group => Number.parseInt(group, 16).toString(16))
-  return `${network.join(':')}::/64`
+  const missing = 8 - plain.split(':').filter(Boolean).length
+  const full = plain.replace('::', `:${'0:'.repeat(missing)}`).replace(/^:/, '')
+  const groups = full.split(':').slice(0, 4)
+  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }

@@ -3,38 +3,38 @@ import { type AddressInfo, Server, type Socket } from 'node:net'
 import type { ApiHandler } from '../../src/api.js'
 import { isCount, isSize, isText, type Rules, readOptions } from '../../src/options.js'
 import { subscriber } from './client-address.js'
-import { createServe, type NodeHandlerOptions } from './node-handler.js'
+import { createServe } from './node-handler.js'
 import { parserRefusal } from './request.js'
 import { type Connection, createConnection, LOOKS } from './sockets.js'
 
-export interface ListenOptions extends NodeHandlerOptions {
+export interface ListenOptions {
   /**
    * 0 picks a free one.
-   *
    * @default 4280
    */
   readonly port?: number
   /**
-   * The default cannot be reached from another machine.
-   *
+   * The address to bind.
    * @default '127.0.0.1'
    */
   readonly host?: string
   /**
+   * How many proxies in front are trusted to report the client in `X-Forwarded-For`.
+   * @default 0
+   */
+  readonly proxyHops?: number
+  /**
    * Time limit for the headers of a request, in ms.
-   *
    * @default 10_000
    */
   readonly headersTimeout?: number
   /**
    * Time limit for the whole request, in ms.
-   *
    * @default 30_000
    */
   readonly requestTimeout?: number
   /**
    * How long an idle connection is kept, in ms.
-   *
    * @default 5_000
    */
   readonly keepAliveTimeout?: number

@@ -15,8 +15,8 @@ const LINGER = 1_000
 export function createConnection(socket: Socket, identity: Identity | undefined) {
   // Answers leave in order: once the last one has left, all have.
   let last: ServerResponse | undefined
-  let looks = 0
-  let asked = false
+  // Without a request, the time limit for headers applies.
+  let looks = Number.NEGATIVE_INFINITY
   let closing = false
   let ending = false
   let handedOver = false
@@ -30,7 +30,6 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     /** @returns false when the connection is ending, so that the request is to be ignored */
     begin(response: ServerResponse): boolean {
       if (ending || (last?.headersSent && !last.shouldKeepAlive)) return false
-      asked = true
       looks = 0
       last = response
       response.on('close', forget)
@@ -49,7 +48,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     },
     /** Node's timer restarts with every byte, so that line breaks would keep a connection for ever. */
     look(): void {
-      if (asked && !isPending(last) && ++looks > LOOKS) socket.destroy()
+      if (!isPending(last) && ++looks > LOOKS) socket.destroy()
     },
     /**
      * Ends the connection because of what could not be read. That fails the body it belongs to;

@@ -16,6 +16,16 @@ export const createChecks: readonly Check[] = [
     },
   },
   {
+    id: 'created.location',
+    behaviour: '201 says where the animal is',
+    options: () => ({ basePath: '/api/v1' }),
+    async run({ send }) {
+      const { headers } = await send({ ...post(REX), path: '/api/v1/pets' })
+      assert.equal(headers['location'], '/api/v1/pets/1')
+      assert.equal(petOf(await send({ path: '/api/v1/pets/1' })).id, 1)
+    },
+  },
+  {
     id: 'createPet.ids',
     behaviour: 'ids ascend from 1, and a rejected body uses none',
     async run({ send }) {

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toFetchHandler } from '../adapters/fetch.js'
+import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
+import { createStore, type StoreOptions } from '../src/index.js'
+
+const PETS = 'https://pets.test/v1/pets'
+const KEY = { authorization: 'Bearer demo' }
+
+test('toFetchHandler - counts strangers against the address that the host gives', async () => {
+  const rateLimits = memoryRateLimits()
+  const client = (request: Request) => request.headers.get('cf-connecting-ip') ?? undefined
+  const handler = toFetchHandler(open({ rateLimits }), { client })
+  await handler(new Request(PETS, { headers: { 'cf-connecting-ip': '192.0.2.1' } }))
+  await handler(new Request(PETS))
+  const partitions = [...(await rateLimits.dump())].map(([name]) => name)
+  assert.deepEqual(partitions, ['addr:192.0.2.1', 'addr:local'])
+  assert.throws(() => toFetchHandler(open(), { client: '192.0.2.1' as never }), /`client`/)
+})
+
+test('toFetchHandler - a second argument of the runtime changes nothing', async () => {
+  const handler: (request: Request, env: object, context: object) => Promise<Response> =
+    toFetchHandler(open())
+  assert.equal((await handler(new Request(PETS, { headers: KEY }), {}, {})).status, 200)
+})
+
+test('toFetchHandler - a refusal by the headers does not read the body', async () => {
+  const handler = toFetchHandler(open())
+  for (const [headers, status] of [
+    [{}, 401],
+    [{ ...KEY, 'content-type': 'text/plain' }, 415],
+    [{ ...KEY, 'content-length': '2000000' }, 413],
+  ] as const) {
+    const body = endless()
+    const response = await handler(post(body.stream, headers))
+    assert.equal(response.status, status)
+    // The stream itself fills its queue.
+    assert.ok(body.pulled() <= 1, `${body.pulled()} chunks were read`)
+  }
+})
+
+test('toFetchHandler - an endless body is read up to the limit, then cancelled', async () => {
+  const body = endless()
+  const response = await toFetchHandler(open())(post(body.stream, KEY))
+  assert.equal(response.status, 413)
+  assert.ok(body.cancelled())
+  assert.ok(body.pulled() < 20, `${body.pulled()} chunks of 64 KiB were read`)
+})
+
+test('toFetchHandler - a body in chunks of one byte takes no more room than its bytes', async () => {
+  const chunk = new Uint8Array([32])
+  let left = 300_000
+  const stream = new ReadableStream<Uint8Array>({
+    pull: controller => (left-- > 0 ? controller.enqueue(chunk.slice()) : controller.close()),
+  })
+  const before = process.memoryUsage().arrayBuffers
+  const response = await toFetchHandler(open())(post(stream, KEY))
+  assert.equal(response.status, 400)
+  const grown = process.memoryUsage().arrayBuffers - before
+  assert.ok(grown < 40_000_000, `${grown} bytes more`)
+})
+
+test('toFetchHandler - a Host that is no address is refused, and a URL with one does not throw', async () => {
+  const handler = toFetchHandler(open())
+  const request = new Request(PETS, { headers: { ...KEY, host: '127.0.0.1:99999' } })
+  assert.equal((await handler(request)).status, 400)
+  const odd = { url: 'http://127.0.0.1:99999/v1/pets', method: 'GET', headers: new Headers(KEY) }
+  assert.equal((await handler(odd as Request)).status, 200)
+})
+
+test('toFetchHandler - a long page is made as it is read', async () => {
+  const store = open()
+  const name = 'é'.repeat(200_000)
+  for (let n = 0; n < 3; n++) await store.createPet({ name, categoryId: 1 })
+  const response = await toFetchHandler(store)(new Request(PETS, { headers: KEY }))
+  const text = await response.text()
+  assert.equal(response.headers.get('content-length'), String(Buffer.byteLength(text)))
+  assert.equal(JSON.parse(text)[2].name, name)
+})
+
+function open(options: Partial<StoreOptions> = {}) {
+  const apiKeys = { demo: { id: 'demo', plan: 'business' } } as const
+  return createStore({ storage: memoryStorage(), apiKeys, ...options })
+}
+
+function post(body: ReadableStream<Uint8Array>, headers: Readonly<Record<string, string>>) {
+  return new Request(PETS, { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+}
+
+function endless() {
+  const chunk = new Uint8Array(65_536)
+  let [pulled, cancelled] = [0, false]
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      pulled++
+      controller.enqueue(chunk)
+    },
+    cancel() {
+      cancelled = true
+    },
+  })
+  return { stream, pulled: () => pulled, cancelled: () => cancelled }
+}
