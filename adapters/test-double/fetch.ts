@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import type { ReadRequest } from '../../src/body.js'
 import { toResponse } from '../fetch.js'
 import type { ConnectionSpan } from './callers.js'
