@@ -1,0 +1,51 @@
+/** Why PostgreSQL cannot be used, in one line that names the fix. It never holds a password. */
+export class PostgresError extends Error {
+  override readonly name = 'PostgresError'
+}
+
+/** SQLSTATE classes that may pass: connection, rollback, resources, object state, intervention. */
+const PASSING = ['08', '40', '53', '55', '57']
+/** A server that became a read-only replica; the address may soon lead to the new primary. */
+const READ_ONLY = '25006'
+
+/** Whether the server received the statement and refuses it for good. */
+export function isRefused(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  // Errors of the connection have no code, or one of Node's, such as EPIPE.
+  if (typeof code !== 'string' || !/^\d[0-9A-Z]{4}$/.test(code)) return false
+  return code !== READ_ONLY && !PASSING.includes(code.slice(0, 2))
+}
+
+/** The failure to open a storage, as one line. */
+export function explain(error: unknown, place: string): PostgresError {
+  if (error instanceof PostgresError) return error
+  const { code = '', message } = error as { code?: string; message: string }
+  const reason = REASONS[code] ?? firstLine(message)
+  return new PostgresError(`${place}: ${reason}`, { cause: error })
+}
+
+const UNTRUSTED =
+  "its certificate is not trusted; pass the CA as `ssl`, or by '?sslmode=verify-full&sslrootcert=<file>'"
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there; start PostgreSQL, or correct the host and port',
+  ENOTFOUND: 'the host is unknown; correct its name',
+  EAI_AGAIN: 'the host is unknown; correct its name',
+  ETIMEDOUT: 'no answer; check the address and the firewall',
+  ECONNRESET: 'the connection was closed; check that this is a PostgreSQL server',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  '28P01': 'the password or the user name is wrong; correct them',
+  '28000': "this user may not connect; check pg_hba.conf, or add '?sslmode=require'",
+  '3D000': 'there is no such database; create it with createdb',
+  '42501':
+    'this user may not create the tables; grant CREATE on the database, or USAGE and all rights on an existing schema',
+  '25006': 'it is read-only; use the address of the primary',
+  '53300': 'it has no free connection; raise max_connections, or lower `connections`',
+  '57P03': 'it is starting up or shutting down; try again',
+}
+
+function firstLine(message: string): string {
+  return message.split('\n', 1)[0] as string
+}

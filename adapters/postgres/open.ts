@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import type { ConnectionOptions } from 'node:tls'
+import {
+  hasMethods,
+  isCount,
+  OptionError,
+  optional,
+  type Rules,
+  readOptions,
+} from '../../src/options.js'
+import { explain, PostgresError } from './failures.js'
+import { createDatabase, type PostgresClient, type PostgresPool } from './pool.js'
+import { migrate } from './schema.js'
+import { createStatements } from './statements.js'
+import { createStorage, type PostgresStorage } from './storage.js'
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:5432/database`; give this or `pool`. */
+  readonly url?: string
+  /** A `pg.Pool` of the host, which stays open on `close`. */
+  readonly pool?: PostgresPool
+  /**
+   * The schema of the tables, created when it is missing: lower-case letters, digits and `_`.
+   * @default 'adoption_store'
+   */
+  readonly schema?: string
+  /**
+   * How long an operation may take, repeated attempts included. An insert may wait as long again for
+   * the one before it.
+   * @default 2_500
+   */
+  readonly timeoutMs?: number
+  /**
+   * Connections at most; with `url` only.
+   * @default 8
+   */
+  readonly connections?: number
+  /**
+   * TLS as `pg` takes it: true, or options of `tls.connect` such as `ca`; with `url` only.
+   * @default what `sslmode` in the URL says, else no TLS
+   */
+  readonly ssl?: boolean | ConnectionOptions
+}
+
+/**
+ * Pets in PostgreSQL, for several processes at once. Ids ascend without gaps in the order of the
+ * commits. Connects, and creates or migrates the schema.
+ *
+ * @throws OptionError
+ * @throws PostgresError when the database cannot be used: one line that names the fix
+ */
+export async function postgresStorage(options: PostgresOptions): Promise<PostgresStorage> {
+  const { schema: name, timeoutMs, ...rest } = readOptions(options, DEFAULTS, RULES)
+  const schema = `"${name}"`
+  const { place, pool, closePool } = await openPool(rest, timeoutMs)
+  pool.on('error', ignore)
+  const close = async () => {
+    pool.off('error', ignore)
+    await closePool()
+  }
+  try {
+    const prepare = await inspect(pool)
+    const database = createDatabase(pool, timeoutMs)
+    await migrate(database, schema)
+    const statements = createStatements(schema, prepare)
+    // A writer is needed only as long as its last lot may be sent again.
+    const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
+    await database.query({ text }, [])
+    return createStorage({ database, schema, statements, writer: randomUUID(), closePool: close })
+  } catch (error) {
+    await close()
+    throw explain(error, place)
+  }
+}
+
+interface OpenPool {
+  /** Scheme, host and database: what a message may show of a URL. */
+  readonly place: string
+  readonly pool: PostgresPool
+  readonly closePool: () => Promise<void>
+}
+
+type Access = Pick<PostgresOptions, 'url' | 'pool' | 'ssl'> & { readonly connections: number }
+
+async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
+  const { url, pool: given, ssl, connections } = options
+  if ((url === undefined) === (given === undefined)) {
+    throw new OptionError('Expected `url` or `pool`, one of them')
+  }
+  if (given) return { place: 'The database of `pool`', pool: given, closePool: async () => {} }
+  const place = placeOf(url as string)
+  const { Pool } = await loadClient()
+  const pool = new Pool({
+    connectionString: url,
+    ...(ssl !== undefined && { ssl }),
+    max: connections,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    // Idle connections do not keep the process alive.
+    allowExitOnIdle: true,
+    application_name: 'animal-adoption-store',
+    onConnect: client => limitStatements(client, timeoutMs),
+  })
+  return { place, pool: pool as PostgresPool, closePool: () => pool.end() }
+}
+
+/** @throws OptionError without the URL in it: it may hold a password */
+export function placeOf(url: string): string {
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new OptionError('Expected `url` to be like postgres://user:password@host:5432/database')
+  }
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname}`
+}
+
+async function loadClient(): Promise<typeof import('pg')['default']> {
+  try {
+    return (await import('pg')).default
+  } catch (cause) {
+    throw new PostgresError('The package pg is not installed; run: npm install pg', { cause })
+  }
+}
+
+/** What `pg` learns at the start of a connection; unlike a real server, a pooler makes it up. */
+interface Identified {
+  readonly processID?: number | null
+}
+
+/** The server gives up first. Not behind a pooler, which would give the setting to others. */
+async function limitStatements(
+  client: Pick<PostgresClient, 'query'> & Identified,
+  timeoutMs: number,
+): Promise<void> {
+  const text = "SELECT set_config('statement_timeout', $1, false) WHERE pg_backend_pid() = $2"
+  await client.query({ text, values: [String(timeoutMs), client.processID] })
+}
+
+/**
+ * Tells whether the connection is to the server itself, so that prepared statements last.
+ *
+ * @throws PostgresError when the database is of no use
+ */
+async function inspect(pool: PostgresPool): Promise<boolean> {
+  const client: PostgresClient & Identified = await pool.connect()
+  try {
+    const { rows } = await client.query({
+      text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
+        current_setting('server_encoding') AS encoding`,
+    })
+    const [{ pid, replica, encoding }] = rows as [Record<string, unknown>]
+    if (replica) throw Object.assign(new Error('read-only replica'), { code: '25006' })
+    if (encoding !== 'UTF8') {
+      throw new PostgresError(
+        `The database has the encoding ${encoding}; create one with: createdb -E UTF8 -T template0`,
+      )
+    }
+    return client.processID === pid
+  } finally {
+    client.release()
+  }
+}
+
+/** Idle connections fail when the server restarts; the pool replaces them. */
+function ignore(): void {}
+
+const DEFAULTS = { schema: 'adoption_store', timeoutMs: 2_500, connections: 8 } as const
+
+const RULES: Rules<PostgresOptions> = {
+  url: optional({
+    expected: 'a string',
+    accepts: value => typeof value === 'string',
+    secret: true,
+  }),
+  pool: optional(hasMethods('query', 'connect', 'on', 'off')),
+  schema: {
+    expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',
+    accepts: value => typeof value === 'string' && /^[a-z][a-z0-9_]{0,62}$/.test(value),
+  },
+  timeoutMs: isCount,
+  connections: isCount,
+  ssl: optional({
+    expected: 'true, false or TLS options',
+    accepts: value => typeof value === 'boolean' || (typeof value === 'object' && value !== null),
+    secret: true,
+  }),
+}

@@ -1,0 +1,73 @@
+import { PostgresError } from './failures.js'
+import type { Database, Run } from './pool.js'
+
+/** The first is version 1; each later one leads from the version before it to its own. */
+export const MIGRATIONS: readonly ((schema: string) => string)[] = [
+  schema => `
+    CREATE TABLE ${schema}.pets (
+      id bigint PRIMARY KEY CHECK (id > 0),
+      -- A JSON string: text holds neither U+0000 nor a lone surrogate, json holds their escapes.
+      name json NOT NULL,
+      category_id bigint NOT NULL,
+      status text CHECK (status IN ('available', 'pending', 'sold'))
+    );
+    -- One index per status: a generic plan prefers the primary key to an index on (status, id),
+    -- and reads the whole table for a rare status.
+    CREATE INDEX pets_available ON ${schema}.pets (id) WHERE status = 'available';
+    CREATE INDEX pets_pending ON ${schema}.pets (id) WHERE status = 'pending';
+    CREATE INDEX pets_sold ON ${schema}.pets (id) WHERE status = 'sold';
+    -- A counter row, not a sequence: its lock makes ids ascend in the order of the commits.
+    CREATE TABLE ${schema}.pet_ids (
+      -- An integer: of a boolean key the planner expects half the rows of a page, and compiles.
+      one integer PRIMARY KEY DEFAULT 1 CHECK (one = 1),
+      next bigint NOT NULL DEFAULT 1 CHECK (next BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER})
+    ) WITH (fillfactor = 10);
+    INSERT INTO ${schema}.pet_ids DEFAULT VALUES;
+    -- The last lot of each process: a lot whose answer was lost can be sent again.
+    CREATE TABLE ${schema}.pet_writers (
+      writer uuid PRIMARY KEY,
+      lot bigint NOT NULL,
+      first bigint NOT NULL,
+      seen timestamptz NOT NULL DEFAULT now()
+    ) WITH (fillfactor = 10);
+    CREATE TABLE ${schema}.pet_schema (version integer NOT NULL);
+    INSERT INTO ${schema}.pet_schema VALUES (0)`,
+]
+
+/** Any number that is unlikely to be another program's. */
+const ADVISORY_LOCK = 2_030_120_5n
+
+/**
+ * Brings the schema to the version this package knows. Needs no right to create anything where it
+ * has that version.
+ *
+ * @param schema quoted
+ * @throws PostgresError when it has a newer version
+ */
+export async function migrate(
+  database: Database,
+  schema: string,
+  migrations = MIGRATIONS,
+): Promise<void> {
+  await database.transaction(async run => {
+    if ((await versionOf(run, schema)) === migrations.length) return
+    await run('SELECT pg_advisory_xact_lock($1)', [String(ADVISORY_LOCK)])
+    const version = await versionOf(run, schema)
+    if (version > migrations.length) {
+      throw new PostgresError(
+        `The schema ${schema} has version ${version}, and this package knows ${migrations.length}; update animal-adoption-store`,
+      )
+    }
+    if (version === 0) await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    for (const migration of migrations.slice(version)) await run(migration(schema))
+    await run(`UPDATE ${schema}.pet_schema SET version = ${migrations.length}`)
+  })
+}
+
+/** 0 when there is no such schema yet. */
+async function versionOf(run: Run, schema: string): Promise<number> {
+  const [found] = await run('SELECT to_regclass($1) IS NOT NULL AS yes', [`${schema}.pet_schema`])
+  if (!found.yes) return 0
+  const [row] = await run(`SELECT version FROM ${schema}.pet_schema`)
+  return row.version
+}

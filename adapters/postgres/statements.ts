@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { PET_STATUSES, type PetStatus } from '../../src/specification.js'
+import type { Statement } from './pool.js'
+
+export interface Statements {
+  /**
+   * $1 names as JSON, $2 categories, $3 statuses, $4 writer, $5 lot. Gives the first id, or no row
+   * when an earlier attempt was being committed meanwhile: then it is to be sent again.
+   */
+  readonly insertLot: Statement
+  /** $1 ids. */
+  readonly find: Statement
+  /** $1 the id to list after, $2 the limit. */
+  readonly list: Statement
+  readonly listByStatus: Readonly<Record<PetStatus, Statement>>
+  readonly ping: Statement
+}
+
+/**
+ * @param schema quoted
+ * @param prepare whether connections keep prepared statements: a pooler in transaction mode does not
+ */
+export function createStatements(schema: string, prepare: boolean): Statements {
+  // By its text, so that two versions of this package can share a connection.
+  const statement = (text: string): Statement =>
+    prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
+  const list = (filter: string) =>
+    statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets
+      WHERE ${filter} id > $1::bigint ORDER BY pets.id LIMIT $2::int`)
+  // Literals, so that every plan, also a generic one, can use the index of its status.
+  const byStatus = PET_STATUSES.map(status => [status, list(`status = '${status}' AND`)])
+
+  return {
+    insertLot: statement(insertLot(schema)),
+    find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
+    list: list(''),
+    listByStatus: Object.fromEntries(byStatus),
+    ping: { text: `SELECT pg_is_in_recovery() AS replica FROM ${schema}.pet_ids` },
+  }
+}
+
+/** As text, which every driver and every setting of it leaves exact. */
+export const PET_COLUMNS =
+  'pets.id::text AS id, name::text AS name, category_id::text AS category_id, status'
+
+/**
+ * Takes the lock of the counter, and its ids unless this lot was stored by an earlier attempt. Until
+ * the commit no other lot gets ids, so whoever pages with `after` misses none.
+ */
+function insertLot(schema: string): string {
+  return `WITH held AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
+    turn AS (
+      INSERT INTO ${schema}.pet_writers AS w (writer, lot, first)
+      SELECT $4::uuid, $5::bigint, next FROM held
+      ON CONFLICT (writer) DO UPDATE
+      SET lot = excluded.lot, first = excluded.first, seen = now() WHERE w.lot < excluded.lot
+      RETURNING first),
+    moved AS (
+      UPDATE ${schema}.pet_ids SET next = turn.first + cardinality($1::text[])
+      FROM turn WHERE one = 1 RETURNING 1),
+    added AS (
+      INSERT INTO ${schema}.pets (id, name, category_id, status)
+      SELECT turn.first + n - 1, name::json, category_id, status
+      FROM turn, moved, unnest($1::text[], $2::bigint[], $3::text[])
+        WITH ORDINALITY AS pet (name, category_id, status, n)
+      RETURNING 1)
+    SELECT first::text AS first FROM turn
+    UNION ALL
+    SELECT first::text FROM ${schema}.pet_writers WHERE writer = $4::uuid AND lot = $5::bigint`
+}

@@ -1,0 +1,215 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+
+/** An engine of this machine, started for a test, on a loopback port and in a folder of its own. */
+export interface Engine extends AsyncDisposable {
+  readonly url: string
+  readonly port: number
+  /** The folder of its data. */
+  readonly folder: string
+  /** Sends a signal to all of its processes; SIGKILL waits until they are gone. */
+  signal(name: NodeJS.Signals): Promise<void>
+  /** CPU time of all its processes since their start, in ms. */
+  cpu(): number
+  /** Starts it again on the same port and data. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+const POSTGRES = findProgram('initdb', debianPostgres())
+const REDIS = findProgram('redis-server') ?? findProgram('valkey-server')
+
+/** For the `skip` of a test: false, or what is missing. */
+export const withoutPostgres = missing(POSTGRES, 'PostgreSQL')
+export const withoutRedis = missing(REDIS, 'Redis or Valkey')
+export const withoutBoth = withoutPostgres || withoutRedis
+
+/** @param settings such as `max_connections=20` */
+export async function startPostgres(...settings: readonly string[]): Promise<Engine> {
+  const programs = dirname(POSTGRES as string)
+  const folder = createFolder('postgres')
+  const data = join(folder, 'data')
+  const words = ['-D', data, '-U', 'adoption', '--auth=trust', '-E', 'UTF8', '--no-locale']
+  execFileSync(join(programs, 'initdb'), [...words, '--no-sync', '--no-instructions'], {
+    ...unprivileged(),
+    stdio: 'ignore',
+  })
+  const port = await freePort()
+  const all = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`]
+  const flags = [...all, ...settings].flatMap(setting => ['-c', setting])
+  return startEngine({
+    program: join(programs, 'postgres'),
+    words: ['-D', data, ...flags],
+    ready: /database system is ready to accept connections/,
+    // A fast shutdown: it does not wait for the clients to leave.
+    stopSignal: 'SIGINT',
+    folder,
+    port,
+    url: `postgres://adoption@127.0.0.1:${port}/postgres`,
+  })
+}
+
+/** Redis or Valkey, whichever this machine has. @param settings such as `--maxmemory 2mb` */
+export async function startRedis(...settings: readonly string[]): Promise<Engine> {
+  const folder = createFolder('redis')
+  const port = await freePort()
+  const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
+  return startEngine({
+    program: REDIS as string,
+    words: [...own, ...settings.flatMap(setting => setting.split(' '))],
+    ready: /Ready to accept connections/i,
+    stopSignal: 'SIGTERM',
+    folder,
+    port,
+    url: `redis://127.0.0.1:${port}`,
+  })
+}
+
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+interface Program extends Pick<Engine, 'url' | 'port' | 'folder'> {
+  readonly program: string
+  readonly words: readonly string[]
+  /** What it logs once it can be used. */
+  readonly ready: RegExp
+  readonly stopSignal: NodeJS.Signals
+}
+
+async function startEngine(how: Program): Promise<Engine> {
+  let child = await run(how)
+  const killAtExit = () => {
+    for (const pid of family(child)) process.kill(pid, 'SIGKILL')
+    rmSync(how.folder, { recursive: true, force: true })
+  }
+  process.once('exit', killAtExit)
+
+  return {
+    url: how.url,
+    port: how.port,
+    folder: how.folder,
+    async signal(name) {
+      const gone = once(child, 'exit')
+      for (const pid of family(child)) process.kill(pid, name)
+      if (name === 'SIGKILL') await gone
+    },
+    cpu: () => family(child).reduce((sum, pid) => sum + cpuOf(pid), 0),
+    async restart() {
+      child = await run(how)
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+
+  async function stop(): Promise<void> {
+    if (child.exitCode === null && child.signalCode === null) {
+      const gone = once(child, 'exit')
+      child.kill('SIGCONT')
+      child.kill(how.stopSignal)
+      await gone
+    }
+    process.off('exit', killAtExit)
+    rmSync(how.folder, { recursive: true, force: true })
+  }
+}
+
+async function run({ program, words, ready, folder }: Program): Promise<ChildProcess> {
+  const child = spawn(program, words, {
+    ...unprivileged(),
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  await new Promise<void>((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      log += chunk
+      if (!ready.test(log)) return
+      // Read on, but keep nothing: a full pipe would stop the engine.
+      for (const stream of [child.stdout, child.stderr]) stream.off('data', read).resume()
+      resolve()
+    }
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', read)
+    child.once('exit', code => reject(new Error(`${program} ended with ${code}:\n${log}`)))
+  })
+  return child
+}
+
+/** A process and its children; PostgreSQL gives each of them a process group of its own. */
+function family({ pid, exitCode, signalCode }: ChildProcess): number[] {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return []
+  const pids = existsSync('/proc/self/stat')
+    ? readdirSync('/proc').filter(name => /^\d+$/.test(name))
+    : []
+  return [pid, ...pids.map(Number).filter(child => statOf(child)?.[1] === String(pid))]
+}
+
+function cpuOf(pid: number): number {
+  const stat = statOf(pid)
+  // User and system time, in hundredths of a second.
+  return stat ? (Number(stat[11]) + Number(stat[12])) * 10 : 0
+}
+
+/** The fields of /proc/<pid>/stat from the third on. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return undefined
+  }
+}
+
+function createFolder(name: string): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), `adoption-${name}-`)))
+  const { uid, gid } = unprivileged()
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
+  return folder
+}
+
+/** PostgreSQL refuses to run as root, and an engine for tests needs no rights. */
+function unprivileged(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const users = readFileSync('/etc/passwd', 'utf8').split('\n')
+  const [, , uid, gid] = users.find(line => line.startsWith('nobody:'))?.split(':') ?? []
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
+function findProgram(name: string, folders: readonly string[] = []): string | undefined {
+  const path = (process.env['PATH'] ?? '').split(delimiter)
+  const found = [...path, ...folders].map(folder => join(folder, name)).find(existsSync)
+  return found && realpathSync(found)
+}
+
+/** Where Debian keeps it, the newest first. */
+function debianPostgres(): string[] {
+  const root = '/usr/lib/postgresql'
+  const versions = existsSync(root) ? readdirSync(root).map(Number) : []
+  return versions.toSorted((a, b) => b - a).map(version => join(root, String(version), 'bin'))
+}
+
+function missing(program: string | undefined, name: string): string | false {
+  if (program) return false
+  if (process.env['ADOPTION_STORE_ENGINES'] === 'required') {
+    throw new Error(`${name} is not installed, and ADOPTION_STORE_ENGINES requires it`)
+  }
+  return `${name} is not installed`
+}
