@@ -20,10 +20,12 @@ export function isRefused(error: unknown): boolean {
 export function explain(error: unknown, place: string): PostgresError {
   if (error instanceof PostgresError) return error
   const { code = '', message } = error as { code?: string; message: string }
-  const reason = REASONS[code] ?? firstLine(message)
+  const known = PHRASES.find(([phrase]) => message.includes(phrase))
+  const reason = REASONS[code] ?? known?.[1] ?? message.split('\n', 1)[0]
   return new PostgresError(`${place}: ${reason}`, { cause: error })
 }
 
+const NO_ANSWER = 'no answer in time; check the address and the firewall'
 const UNTRUSTED =
   "its certificate is not trusted; pass the CA as `ssl`, or by '?sslmode=verify-full&sslrootcert=<file>'"
 
@@ -31,7 +33,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; start PostgreSQL, or correct the host and port',
   ENOTFOUND: 'the host is unknown; correct its name',
   EAI_AGAIN: 'the host is unknown; correct its name',
-  ETIMEDOUT: 'no answer; check the address and the firewall',
+  ETIMEDOUT: NO_ANSWER,
   ECONNRESET: 'the connection was closed; check that this is a PostgreSQL server',
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
@@ -46,6 +48,9 @@ const REASONS: Readonly<Record<string, string>> = {
   '57P03': 'it is starting up or shutting down; try again',
 }
 
-function firstLine(message: string): string {
-  return message.split('\n', 1)[0] as string
-}
+/** What the client itself says has no code. */
+const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
+  ['timeout', NO_ANSWER],
+  ['password must be a', 'it asks for a password; add it to the URL'],
+  ['not support SSL', 'it does not support TLS; remove `ssl` or sslmode, or enable TLS there'],
+]

@@ -54,10 +54,6 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
   const schema = `"${name}"`
   const { place, pool, closePool } = await openPool(rest, timeoutMs)
   pool.on('error', ignore)
-  const close = async () => {
-    pool.off('error', ignore)
-    await closePool()
-  }
   try {
     const prepare = await inspect(pool)
     const database = createDatabase(pool, timeoutMs)
@@ -66,9 +62,9 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
     // A writer is needed only as long as its last lot may be sent again.
     const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
     await database.query({ text }, [])
-    return createStorage({ database, schema, statements, writer: randomUUID(), closePool: close })
+    return createStorage({ database, schema, statements, writer: randomUUID(), closePool })
   } catch (error) {
-    await close()
+    await closePool()
     throw explain(error, place)
   }
 }
@@ -87,7 +83,10 @@ async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
   if ((url === undefined) === (given === undefined)) {
     throw new OptionError('Expected `url` or `pool`, one of them')
   }
-  if (given) return { place: 'The database of `pool`', pool: given, closePool: async () => {} }
+  if (given) {
+    const closePool = async () => void given.off('error', ignore)
+    return { place: 'The database of `pool`', pool: given, closePool }
+  }
   const place = placeOf(url as string)
   const { Pool } = await loadClient()
   const pool = new Pool({

@@ -35,7 +35,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
 ]
 
 /** Any number that is unlikely to be another program's. */
-const ADVISORY_LOCK = 2_030_120_5n
+const ADVISORY_LOCK = 20_301_205n
 
 /**
  * Brings the schema to the version this package knows. Needs no right to create anything where it
@@ -66,8 +66,12 @@ export async function migrate(
 
 /** 0 when there is no such schema yet. */
 async function versionOf(run: Run, schema: string): Promise<number> {
-  const [found] = await run('SELECT to_regclass($1) IS NOT NULL AS yes', [`${schema}.pet_schema`])
-  if (!found.yes) return 0
+  // Not to_regclass, which may answer from before the lock: it reads a cache, not the snapshot.
+  const tables = await run(
+    `SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'pet_schema'`,
+    [schema.slice(1, -1)],
+  )
+  if (tables.length === 0) return 0
   const [row] = await run(`SELECT version FROM ${schema}.pet_schema`)
   return row.version
 }

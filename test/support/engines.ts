@@ -8,6 +8,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -29,11 +30,13 @@ export interface Engine extends AsyncDisposable {
 }
 
 const POSTGRES = findProgram('initdb', debianPostgres())
+const PGBOUNCER = findProgram('pgbouncer', ['/usr/sbin'])
 const REDIS = findProgram('redis-server') ?? findProgram('valkey-server')
 
 /** For the `skip` of a test: false, or what is missing. */
 export const withoutPostgres = missing(POSTGRES, 'PostgreSQL')
 export const withoutRedis = missing(REDIS, 'Redis or Valkey')
+export const withoutPgBouncer = withoutPostgres || missing(PGBOUNCER, 'PgBouncer')
 export const withoutBoth = withoutPostgres || withoutRedis
 
 /** @param settings such as `max_connections=20` */
@@ -52,7 +55,7 @@ export async function startPostgres(...settings: readonly string[]): Promise<Eng
   return startEngine({
     program: join(programs, 'postgres'),
     words: ['-D', data, ...flags],
-    ready: /database system is ready to accept connections/,
+    ready: /ready to accept (read-only )?connections/,
     // A fast shutdown: it does not wait for the clients to leave.
     stopSignal: 'SIGINT',
     folder,
@@ -74,6 +77,33 @@ export async function startRedis(...settings: readonly string[]): Promise<Engine
     folder,
     port,
     url: `redis://127.0.0.1:${port}`,
+  })
+}
+
+/** PgBouncer in transaction mode in front of a PostgreSQL. */
+export async function startPgBouncer(postgres: Engine): Promise<Engine> {
+  const folder = createFolder('pgbouncer')
+  const port = await freePort()
+  const file = join(folder, 'pgbouncer.ini')
+  const settings = `[databases]
+* = host=127.0.0.1 port=${postgres.port} user=adoption
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 4
+`
+  writeFileSync(file, settings)
+  return startEngine({
+    program: PGBOUNCER as string,
+    words: [file],
+    ready: /process up/,
+    stopSignal: 'SIGINT',
+    folder,
+    port,
+    url: `postgres://adoption@127.0.0.1:${port}/postgres`,
   })
 }
 
