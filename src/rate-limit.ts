@@ -157,6 +157,7 @@ function windowOf(instant: number, length: number): number {
   return Math.floor(instant / length)
 }
 
-function banAfter({ perMinute, banAfter }: Policy): number {
+/** How many rejections in one minute the policy allows before the next one starts a ban. */
+export function banAfter({ perMinute, banAfter }: Policy): number {
   return banAfter ?? Math.max(10, Math.floor(perMinute / 2))
 }

@@ -1,4 +1,6 @@
-import type { Int64, NewPet, Pet } from '../../src/model.js'
+import { type Int64, isInt64, readInt64 } from '../../src/int64.js'
+import type { NewPet, Pet } from '../../src/model.js'
+import { toPet } from '../../src/pet.js'
 import { PET_STATUSES } from '../../src/specification.js'
 import type { Row } from './pool.js'
 
@@ -26,18 +28,8 @@ export function toRow({ name, categoryId, status }: NewPet): PetRow {
 }
 
 /** Frozen, as several callers may get the same one. */
-export function toPet({ id, name, category_id, status }: Row): Pet {
-  const pet = { id: Number(id), name: JSON.parse(name), categoryId: toInt64(category_id) }
-  return Object.freeze(status === null ? pet : { ...pet, status })
-}
-
-function isInt64(value: Int64): boolean {
-  return typeof value === 'bigint'
-    ? BigInt.asIntN(64, value) === value
-    : Number.isSafeInteger(value)
-}
-
-function toInt64(digits: string): Int64 {
-  const near = Number(digits)
-  return Number.isSafeInteger(near) ? near : BigInt(digits)
+export function fromRow({ id, name, category_id, status }: Row): Pet {
+  const categoryId = readInt64(category_id) as Int64
+  const given = { name: JSON.parse(name), categoryId, status: status ?? undefined }
+  return Object.freeze(toPet(Number(id), given))
 }

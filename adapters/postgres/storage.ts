@@ -4,7 +4,7 @@ import { createPetIndex } from '../memory.js'
 import { createBatches } from './batches.js'
 import { PostgresError } from './failures.js'
 import type { Database, Run } from './pool.js'
-import { type PetRow, toPet, toRow } from './rows.js'
+import { fromRow, type PetRow, toRow } from './rows.js'
 import { createSharedQueries } from './shared-queries.js'
 import { PET_COLUMNS, type Statements } from './statements.js'
 
@@ -50,7 +50,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     async insert(pet) {
       refuseWhenClosed()
       const row = toRow(pet)
-      return toPet({ ...row, id: await inserts.ask(row), category_id: row.categoryId })
+      return fromRow({ ...row, id: await inserts.ask(row), category_id: row.categoryId })
     },
     async find(id) {
       refuseWhenClosed()
@@ -61,7 +61,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
       const statement = status === undefined ? statements.list : statements.listByStatus[status]
       return shareList(`${status} ${limit} ${after}`, async () => {
         const rows = await database.query(statement, [after, limit])
-        return Object.freeze(rows.map(toPet))
+        return Object.freeze(rows.map(fromRow))
       })
     },
     async dump() {
@@ -71,7 +71,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
         run(`SELECT next::text AS next, ${PET_COLUMNS} FROM ${schema}.pet_ids
           LEFT JOIN ${schema}.pets ON true WHERE one = 1 ORDER BY pets.id`),
       )
-      const pets = rows[0].id === null ? [] : rows.map(toPet)
+      const pets = rows[0].id === null ? [] : rows.map(fromRow)
       return { pets, nextId: Number(rows[0].next) }
     },
     async restore(snapshot, options = {}) {
@@ -120,7 +120,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
 
   async function findAll(ids: readonly number[]): Promise<readonly (Pet | undefined)[]> {
     const rows = await database.query(statements.find, [ids])
-    const found = new Map(rows.map(row => [Number(row.id), toPet(row)]))
+    const found = new Map(rows.map(row => [Number(row.id), fromRow(row)]))
     return ids.map(id => found.get(id))
   }
 

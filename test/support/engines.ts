@@ -41,7 +41,7 @@ export const withoutBoth = withoutPostgres || withoutRedis
 
 /** @param settings such as `max_connections=20` */
 export async function startPostgres(...settings: readonly string[]): Promise<Engine> {
-  const programs = dirname(POSTGRES as string)
+  const programs = dirname(realpathSync(POSTGRES as string))
   const folder = createFolder('postgres')
   const data = join(folder, 'data')
   const words = ['-D', data, '-U', 'adoption', '--auth=trust', '-E', 'UTF8', '--no-locale']
@@ -225,8 +225,7 @@ function unprivileged(): { uid?: number; gid?: number } {
 
 function findProgram(name: string, folders: readonly string[] = []): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter)
-  const found = [...path, ...folders].map(folder => join(folder, name)).find(existsSync)
-  return found && realpathSync(found)
+  return [...path, ...folders].map(folder => join(folder, name)).find(existsSync)
 }
 
 /** Where Debian keeps it, the newest first. */

@@ -1,0 +1,104 @@
+import type { ConnectionOptions } from 'node:tls'
+import { RedisError } from './failures.js'
+import type { RedisSend } from './send.js'
+
+export interface Connection {
+  readonly send: RedisSend
+  readonly nodes: () => Promise<readonly RedisSend[]>
+  readonly close: () => Promise<void>
+}
+
+export interface Access {
+  readonly url: string
+  readonly tls: ConnectionOptions | undefined
+  /** Gives up what is not connected yet. */
+  readonly signal: AbortSignal
+}
+
+/** Connects to a server, or to the cluster that it belongs to. */
+export async function connect({ url, tls, signal }: Access): Promise<Connection> {
+  const { createClient, createCluster } = await loadClient()
+  let settled = false
+  const settings = readUrl(url, tls, (retries, cause) =>
+    settled ? Math.min(50 * 2 ** retries, 1_000) : cause,
+  )
+  const client = createClient(settings)
+  // Without a listener a lost connection would end the process; the next command fails instead.
+  client.on('error', ignore)
+  const destroy = () => client.destroy()
+  signal.addEventListener('abort', destroy)
+  await client.connect()
+  if (!(await isCluster(client))) {
+    settled = true
+    signal.removeEventListener('abort', destroy)
+    client.unref()
+    const send: RedisSend = command => client.sendCommand([...command])
+    return { send, nodes: async () => [send], close: async () => client.destroy() }
+  }
+  client.destroy()
+  signal.removeEventListener('abort', destroy)
+
+  const { socket, database: _, ...defaults } = settings
+  const { host, port, ...others } = socket
+  const cluster = createCluster({
+    rootNodes: [settings],
+    // Each node has a host and a port of its own.
+    defaults: { ...defaults, socket: others },
+    RESP: 2,
+  })
+  cluster.on('error', ignore)
+  signal.addEventListener('abort', () => cluster.destroy())
+  await cluster.connect()
+  settled = true
+  return {
+    send: (command, key) => cluster.sendCommand(key, false, [...command]),
+    async nodes() {
+      const clients = await Promise.all(cluster.masters.map(node => cluster.nodeClient(node)))
+      return clients.map(client => command => client.sendCommand([...command]))
+    },
+    close: async () => cluster.destroy(),
+  }
+}
+
+/** Taken apart here, as an error of the client would hold the URL with its password. */
+function readUrl(
+  url: string,
+  tls: ConnectionOptions | undefined,
+  reconnectStrategy: (retries: number, cause: Error) => number | Error,
+) {
+  const { protocol, hostname, port, username, password, pathname } = new URL(url)
+  const place = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) }
+  const secure = protocol === 'rediss:' || protocol === 'valkeys:'
+  return {
+    socket: secure
+      ? { ...tls, ...place, reconnectStrategy, tls: true as const }
+      : { ...place, reconnectStrategy },
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    database: Number(pathname.slice(1) || 0),
+    RESP: 2,
+    // A request would rather be counted in this process than wait for a connection.
+    disableOfflineQueue: true,
+    commandOptions: { timeout: 0 },
+  } as const
+}
+
+async function isCluster(client: { sendCommand(command: string[]): Promise<unknown> }) {
+  try {
+    return /^cluster_enabled:1/m.test(String(await client.sendCommand(['INFO', 'cluster'])))
+  } catch {
+    // Not every user may ask; then it is taken for a single server.
+    return false
+  }
+}
+
+async function loadClient(): Promise<typeof import('@redis/client')> {
+  try {
+    return await import('@redis/client')
+  } catch (cause) {
+    const message = 'The package @redis/client is not installed; run: npm install @redis/client'
+    throw new RedisError(message, { cause })
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,194 @@
+import type { ConnectionOptions } from 'node:tls'
+import {
+  isCount,
+  isFunction,
+  isObject,
+  isOneOf,
+  isText,
+  OptionError,
+  optional,
+  type Rules,
+  readOptions,
+} from '../../src/options.js'
+import { type Connection, connect } from './connect.js'
+import { explain } from './failures.js'
+import { createPatience } from './patience.js'
+import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
+import { consume } from './script.js'
+import type { RedisSend } from './send.js'
+
+export interface RedisOptions {
+  /** `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `send`. */
+  readonly url?: string
+  /** Sends a command through a client of the host, which stays open on `close`. */
+  readonly send?: RedisSend
+  /**
+   * With `send` to a cluster: a way to each of its primaries, for `dump` and `reset`.
+   * @default `send` alone
+   */
+  readonly nodes?: () => Promise<readonly RedisSend[]>
+  /**
+   * What every key begins with.
+   * @default 'adoption:limit:'
+   */
+  readonly prefix?: string
+  /**
+   * Whose clock decides: the server's, which all processes share, or the store's, for tests.
+   * @default 'server'
+   */
+  readonly clock?: 'server' | 'store'
+  /**
+   * How long a request waits for the server before this process counts by itself.
+   * @default 100
+   */
+  readonly patienceMs?: number
+  /**
+   * How long to wait for the connection and the first answer.
+   * @default 5_000
+   */
+  readonly connectTimeoutMs?: number
+  /** For `rediss:`, options of `tls.connect` such as `ca`. */
+  readonly tls?: ConnectionOptions
+}
+
+/**
+ * Usage counted in Redis or Valkey, for several processes at once. Connects, to a cluster as well,
+ * and tries the script.
+ *
+ * @throws OptionError
+ * @throws RedisError when the server cannot be used: one line that names the fix
+ */
+export async function redisRateLimits(options: RedisOptions): Promise<RedisRateLimits> {
+  const { patienceMs, ...settings } = readOptions(options, DEFAULTS, RULES)
+  const { place, open } = accessOf(settings)
+  let connection: Connection | undefined
+  try {
+    connection = await open()
+    await inTime(settings.connectTimeoutMs, tryScript(connection.send, settings.prefix))
+  } catch (error) {
+    await connection?.close()
+    throw explain(error, place)
+  }
+  const holder = hold(connection, open)
+  const send: RedisSend = (command, key) => holder.connection.send(command, key)
+  const patience = createPatience({
+    patienceMs,
+    ping: () => send(['PING']),
+    reconnect: holder.replace,
+  })
+  return createRateLimits({
+    ...settings,
+    place,
+    send,
+    patience,
+    nodes: () => holder.connection.nodes(),
+    close: holder.close,
+  })
+}
+
+interface Server {
+  /** Scheme, host and database: what a message may show of a URL. */
+  readonly place: string
+  readonly open: () => Promise<Connection>
+}
+
+type Access = Pick<RedisOptions, 'url' | 'send' | 'nodes' | 'tls'> & {
+  readonly connectTimeoutMs: number
+}
+
+function accessOf({ url, send, nodes, tls, connectTimeoutMs }: Access): Server {
+  if ((url === undefined) === (send === undefined)) {
+    throw new OptionError('Expected `url` or `send`, one of them')
+  }
+  if (url !== undefined) {
+    const open = async () => {
+      const given = new AbortController()
+      try {
+        return await inTime(connectTimeoutMs, connect({ url, tls, signal: given.signal }))
+      } catch (error) {
+        given.abort()
+        throw error
+      }
+    }
+    return { place: placeOf(url), open }
+  }
+  const given = send as RedisSend
+  const connection = { send: given, nodes: nodes ?? (async () => [given]), close: async () => {} }
+  return { place: 'The server of `send`', open: async () => connection }
+}
+
+/** @throws OptionError without the URL in it: it may hold a password */
+export function placeOf(url: string): string {
+  if (!/^(redis|valkey)s?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new OptionError('Expected `url` to be like redis://user:password@host:6379/0')
+  }
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname}`
+}
+
+async function inTime<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Timeout after ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Finds out now what a request would find out later: a replica, a full server, missing rights. */
+async function tryScript(send: RedisSend, prefix: string): Promise<void> {
+  await consume(send, prefix, { perMinute: 1, perDay: 1 }, undefined)
+  await send(['DEL', prefix], prefix)
+}
+
+/** The connection in use; a new one takes its place as soon as it is open. */
+function hold(first: Connection, open: () => Promise<Connection>) {
+  let connection = first
+  let closed = false
+
+  return {
+    get connection() {
+      return connection
+    },
+    replace(): void {
+      open().then(async opened => {
+        const old = closed ? opened : connection
+        if (!closed) connection = opened
+        await old.close()
+      }, ignore)
+    },
+    async close(): Promise<void> {
+      if (closed) return
+      closed = true
+      await connection.close()
+    },
+  }
+}
+
+/** The next ping tells as much. */
+function ignore(): void {}
+
+const DEFAULTS = {
+  prefix: 'adoption:limit:',
+  clock: 'server',
+  patienceMs: 100,
+  connectTimeoutMs: 5_000,
+} as const
+
+const RULES: Rules<RedisOptions> = {
+  url: optional({
+    expected: 'a string',
+    accepts: value => typeof value === 'string',
+    secret: true,
+  }),
+  send: optional(isFunction),
+  nodes: optional(isFunction),
+  prefix: isText,
+  clock: isOneOf(['server', 'store']),
+  patienceMs: isCount,
+  connectTimeoutMs: isCount,
+  tls: optional({ ...isObject, secret: true }),
+}

@@ -1,0 +1,107 @@
+import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
+import type { Usage } from '../../src/rate-limit.js'
+import { memoryRateLimits } from '../memory.js'
+import { explain } from './failures.js'
+import type { Patience } from './patience.js'
+import { consume, readUsage, storeCommand } from './script.js'
+import type { RedisSend } from './send.js'
+
+export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
+  inspect(partition: string): Promise<Usage | undefined>
+  reset(partition?: string): Promise<void>
+  dump(): Promise<RateLimitSnapshot>
+  restore(snapshot: RateLimitSnapshot): Promise<void>
+  /** Resolves when the server answers. @throws RedisError */
+  ping(): Promise<void>
+  /** Closes the connection, unless the host owns it. */
+  close(): Promise<void>
+}
+
+export interface RateLimitParts {
+  /** What messages call the server. */
+  readonly place: string
+  readonly send: RedisSend
+  readonly patience: Patience
+  /** A way to each server that holds keys. */
+  readonly nodes: () => Promise<readonly RedisSend[]>
+  readonly prefix: string
+  /** Which clock decides. */
+  readonly clock: 'server' | 'store'
+  readonly close: () => Promise<void>
+}
+
+/** Requests without a valid key: counted here, so that strangers cannot fill the server. */
+const ADDRESS = 'addr:'
+
+export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
+  const { place, send, patience, nodes, prefix, clock, close } = parts
+  const addresses = memoryRateLimits()
+
+  return {
+    consume(partition, policy, now) {
+      if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
+      if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
+      const instant = clock === 'store' ? now : undefined
+      return patience.wait(() => consume(send, prefix + partition, policy, instant)).catch(fail)
+    },
+    async inspect(partition) {
+      if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
+      const key = prefix + partition
+      const stored = await ask(['GET', key], key)
+      return stored === null ? undefined : readUsage(String(stored))
+    },
+    async reset(partition) {
+      addresses.reset(partition)
+      const keys = partition === undefined ? await allKeys() : [prefix + partition]
+      await Promise.all(keys.map(key => ask(['DEL', key], key)))
+    },
+    async dump() {
+      const keys = await allKeys()
+      const stored = await Promise.all(keys.map(key => ask(['GET', key], key)))
+      const counted = keys.flatMap((key, at) =>
+        // It may have expired since it was found.
+        stored[at] === null
+          ? []
+          : [[key.slice(prefix.length), readUsage(String(stored[at]))] as const],
+      )
+      return [...(await addresses.dump()), ...counted]
+    },
+    async restore(snapshot) {
+      await this.reset()
+      await addresses.restore(snapshot.filter(([partition]) => partition.startsWith(ADDRESS)))
+      const commands = snapshot
+        .filter(([partition]) => !partition.startsWith(ADDRESS))
+        .map(([partition, usage]) => storeCommand(prefix + partition, usage))
+      await Promise.all(commands.map(command => ask(command, command[1])))
+    },
+    async ping() {
+      await ask(['PING'])
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  function ask(command: readonly string[], key?: string): Promise<unknown> {
+    return send(command, key).catch(fail)
+  }
+
+  function fail(error: unknown): never {
+    throw explain(error, place)
+  }
+
+  async function allKeys(): Promise<string[]> {
+    const keys = new Set<string>()
+    // The characters that a pattern gives a meaning.
+    const pattern = `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`
+    for (const node of await nodes()) {
+      let cursor = '0'
+      do {
+        const reply = await node(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000'])
+        const [next, found] = reply as [unknown, unknown[]]
+        for (const key of found) keys.add(String(key))
+        cursor = String(next)
+      } while (cursor !== '0')
+    }
+    return [...keys]
+  }
+}
