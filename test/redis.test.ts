@@ -13,7 +13,13 @@ import { OptionError } from '../src/index.js'
 import { PLANS, type Policy } from '../src/plans.js'
 import { decide, type Usage } from '../src/rate-limit.js'
 import { createRandom } from './crash/random.js'
-import { type Engine, freePort, startRedis, withoutRedis } from './support/engines.js'
+import {
+  type Engine,
+  freePort,
+  startRedis,
+  startRedisCluster,
+  withoutRedis,
+} from './support/engines.js'
 import { rateLimitSuite } from './support/rate-limit-suite.js'
 import { policyOf, T0 } from './support/rate-limit-vectors.js'
 
@@ -170,6 +176,29 @@ test('redis - a client of the host is used and left open', { skip }, async () =>
   await limits.close()
   assert.equal(await admin.ping(), 'PONG')
   assert.deepEqual([...new Set(sent)], ['hosted:', 'hosted:ci'])
+})
+
+test('redis - a cluster of three: quotas are exact, and all keys are dumped and reset', {
+  skip,
+}, async () => {
+  const nodes = await startRedisCluster()
+  after(() => Promise.all(nodes.map(node => node.stop())))
+  const [first] = nodes as [Engine]
+  const limits = await open({ url: first.url })
+  const policy = { perMinute: 1_000, perDay: 20, banAfter: 1_000 }
+  const ids = Array.from({ length: 30 }, (_, n) => `key ${n}`)
+  for (const id of ids) {
+    const decisions = await Promise.all(
+      Array.from({ length: 30 }, () => limits.consume(id, policy, T0)),
+    )
+    assert.equal(decisions.filter(({ code }) => code === undefined).length, 20)
+  }
+  const dumped = await limits.dump()
+  assert.deepEqual(dumped.map(([partition]) => partition).toSorted(), ids.toSorted())
+  await limits.restore(dumped)
+  assert.equal((await limits.consume('key 7', policy, T0)).code, 'rate_limit_exceeded')
+  await limits.reset()
+  assert.deepEqual(await limits.dump(), [])
 })
 
 test('redis - options that cannot be are refused, and show no URL', async () => {

@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 
@@ -78,6 +78,38 @@ export async function startRedis(...settings: readonly string[]): Promise<Engine
     port,
     url: `redis://127.0.0.1:${port}`,
   })
+}
+
+/** Three primaries that share the keys. */
+export async function startRedisCluster(): Promise<Engine[]> {
+  const buses = [await freePort(), await freePort(), await freePort()]
+  const start = (bus: number) => startRedis('--cluster-enabled yes', `--cluster-port ${bus}`)
+  const nodes = await Promise.all(buses.map(start))
+  const [first] = nodes as [Engine]
+  const bounds = [0, 5_461, 10_923, 16_384]
+  for (const [at, { port }] of nodes.entries()) {
+    const slots = [String(bounds[at]), String(Number(bounds[at + 1]) - 1)]
+    await redisCommand(port, 'CLUSTER', 'ADDSLOTSRANGE', ...slots)
+    // Each with an epoch of its own, so that they need not agree on one first.
+    await redisCommand(port, 'CLUSTER', 'SET-CONFIG-EPOCH', String(at + 1))
+    const address = ['127.0.0.1', String(port), String(buses[at])]
+    await redisCommand(first.port, 'CLUSTER', 'MEET', ...address)
+  }
+  for (const { port } of nodes) {
+    for (let state = ''; !state.includes('cluster_state:ok'); ) {
+      state = await redisCommand(port, 'CLUSTER', 'INFO')
+    }
+  }
+  return nodes
+}
+
+/** The reply as it comes, without a client library. */
+async function redisCommand(port: number, ...words: readonly string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`${words.join(' ')}\r\n`)
+  const [reply] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  return reply.toString()
 }
 
 /** PgBouncer in transaction mode in front of a PostgreSQL. */

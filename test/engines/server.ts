@@ -1,0 +1,18 @@
+import { listen } from '../../adapters/http/index.js'
+import { postgresStorage } from '../../adapters/postgres/index.js'
+import { redisRateLimits } from '../../adapters/redis/index.js'
+import { createStore } from '../../src/store.js'
+
+/** Forked by a test: serves the API over a PostgreSQL and a Redis until it is killed. */
+const [, , postgresUrl, redisUrl, name, perDay] = process.argv
+if (postgresUrl && redisUrl && name) {
+  const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
+  const store = createStore({
+    storage: await postgresStorage({ url: postgresUrl, schema: name }),
+    rateLimits: await redisRateLimits({ url: redisUrl, patienceMs: 10_000 }),
+    rateLimitTimeoutMs: 20_000,
+    apiKeys: { secret: { id: name, plan: 'enterprise', limits } },
+  })
+  const { url } = await listen(store, { port: 0 })
+  process.send?.(url)
+}
