@@ -165,7 +165,11 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
     [['--json=1'], 2, /--json takes no value/],
     [['bark'], 2, /Unknown command 'bark'/],
     [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
-    [['--store', 'pets.txt'], 2, /--store takes memory: or a file that ends with \.json/],
+    [
+      ['--store', 'pets.txt'],
+      2,
+      /--store takes memory:, a file that ends with \.json, or postgres:/,
+    ],
     [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json cannot be read: ENOENT/],
     [['--empty', '--seed', notJson], 2, /--empty does not go with --seed/],
     [['--seed', notJson], 2, /--seed .* is not valid JSON/],

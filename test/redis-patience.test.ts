@@ -27,7 +27,7 @@ test('patience - one late reply rejects all that wait, and nothing is sent until
 test('patience - a busy process does not take itself for an absent server', async () => {
   const patience = createPatience({ patienceMs: 5, ping: async () => {}, reconnect: () => {} })
   // Like a reply in a socket: read only after the timers that are due.
-  const read = (resolve: (reply: string) => void) => setImmediate(setImmediate, resolve, 'OK')
+  const read = (resolve: (reply: string) => void) => setImmediate(() => setImmediate(resolve, 'OK'))
   const reply = patience.wait(() => new Promise<string>(read))
   const end = performance.now() + 30
   while (performance.now() < end);

@@ -8,6 +8,7 @@ export interface Ready {
   /** A working key per plan; empty with keys of one's own, which are not printed. */
   readonly apiKeys: Readonly<Partial<Record<Plan, string>>>
   readonly store: string
+  readonly limits: string
   readonly animals: number
   /** The base of the control tree, or null without it. */
   readonly control: string | null
@@ -33,6 +34,7 @@ export function banner(ready: Ready, { animalsFrom, policies, keysFrom }: Told):
     ...(ready.staging ? [['Staging', ready.staging.baseUrl] as [string, string]] : []),
     ['Animals', `${ready.animals}, ${animalsFrom}`],
     ['Storage', ready.store === 'memory:' ? 'memory, gone when the server stops' : ready.store],
+    ...(ready.limits === 'memory:' ? [] : [['Limits', ready.limits] as [string, string]]),
     ...(ready.control ? [['Control', ready.control] as [string, string]] : []),
     ...(keys.length === 0 ? [`those of ${keysFrom}`] : keys).map(
       (key, at) => [at === 0 ? 'API keys' : '', key] as [string, string],

@@ -1,12 +1,13 @@
 import type { ApiHandler } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
-import type { Clock, PetSnapshot, PetStorage } from '../../src/ports.js'
+import type { Clock, PetSnapshot } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
-import { memoryStorage } from '../memory.js'
 import type { TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
+import { openLimits, openStorage } from './engines.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
+import type { Engines } from './health.js'
 
 /** What is served below one address. */
 export interface Environment {
@@ -15,6 +16,10 @@ export interface Environment {
   readonly animals: number
   /** Where they come from, in words. */
   readonly from: string
+  /** The engines as they may be shown: without user and password. */
+  readonly store: string
+  readonly limits: string
+  readonly engines: Engines
   /** What `/_control` beside it commands; undefined without that. */
   readonly double?: TestDouble
 }
@@ -27,27 +32,39 @@ const LONGEST_DELAY = 600_000
 /** @throws UsageError */
 export async function openEnvironment(
   flags: Flags,
-  store: string,
   apiKeys: Keys,
   stops: Stops,
+  report: (line: string) => void,
 ): Promise<Environment> {
+  const { store: storeName = 'memory:', limits: limitsName = 'memory:' } = flags
   if (isControlled(flags)) {
-    if (store === 'memory:') return openControlled(flags, apiKeys)
-    throw new UsageError(`--control could reset ${store}; use it with --store memory:`)
+    if (storeName === 'memory:' && limitsName === 'memory:') return openControlled(flags, apiKeys)
+    throw new UsageError('--control could reset an engine; use it with memory: alone')
   }
-  const begin = await beginning(flags)
-  const storage = await openStorage(store, stops)
-  const { pets, nextId } = await storage.dump()
-  const isEmpty = pets.length === 0 && nextId === 1
-  if (isEmpty && begin.pets.pets.length > 0) await storage.restore(begin.pets)
+  if (flags['no-rate-limit'] && limitsName !== 'memory:') {
+    throw new UsageError('--no-rate-limit cannot be combined with --limits')
+  }
+  const { storage, name, seed, count, ping } = await openStorage('--store', storeName, stops)
+  const limits = await openLimits(limitsName, stops)
+  // A database is there to stay, and nobody can delete an animal: demo data only with demo keys.
+  const empty = flags.empty || (ping !== undefined && flags.keys !== undefined)
+  const initial = await beginning({ ...flags, empty })
+  const seeded = await seed(initial.pets)
+  const counting = limits && {
+    rateLimits: limits.rateLimits,
+    // It gives up by itself before, and knows whether this process was the late one.
+    rateLimitTimeoutMs: 1_000,
+  }
+  const store = createStore({ ...storeOptions(flags), ...counting, storage, apiKeys })
+  store.events.on('ratelimit.degraded', ({ error }) => report(`limits: ${messageOf(error)}`))
   return {
-    handler: await withDelay(
-      createStore({ ...storeOptions(flags), storage, apiKeys }),
-      delayOf(flags),
-    ),
+    handler: await withDelay(store, delayOf(flags)),
     clock: Date.now,
-    animals: isEmpty ? begin.pets.pets.length : pets.length,
-    from: isEmpty ? begin.from : 'as stored',
+    animals: await count(),
+    from: seeded ? initial.from : 'as stored',
+    store: name,
+    limits: limits?.name ?? 'memory:',
+    engines: { store: ping, limits: limits?.ping },
   }
 }
 
@@ -72,6 +89,9 @@ export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Requi
     clock: double.clock.now,
     animals: pets.pets.length,
     from,
+    store: 'memory:',
+    limits: 'memory:',
+    engines: {},
   }
 }
 
@@ -133,13 +153,6 @@ async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {
   }
 }
 
-async function openStorage(name: string, stops: Stops): Promise<PetStorage> {
-  if (name === 'memory:') return memoryStorage()
-  if (!name.endsWith('.json')) {
-    throw new UsageError(`--store takes memory: or a file that ends with .json, got '${name}'`)
-  }
-  const { jsonFileStorage } = await import('../json-file/index.js')
-  const storage = await jsonFileStorage(name)
-  stops.push(storage.close)
-  return storage
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -11,7 +11,8 @@ interface Flag {
 const FLAGS = {
   port: { short: 'p', value: 'n', help: 'port to listen on, 0 picks a free one (4280)' },
   host: { value: 'host', help: 'address to bind (127.0.0.1)' },
-  store: { value: 'store', help: 'memory: or a JSON file, created if missing (memory:)' },
+  store: { value: 'store', help: 'memory:, a JSON file, postgres://… or postgres: (memory:)' },
+  limits: { value: 'limits', help: 'counters: memory:, redis://… or redis: (memory:)' },
   seed: { value: 'file.json', help: 'animals for an empty store: an array of NewPet' },
   empty: { help: 'no demo animals' },
   keys: {
@@ -43,13 +44,13 @@ type Taking = {
 
 export type Flags = { readonly [name in Name]?: name extends Taking ? string : boolean }
 
-export const COMMANDS = ['serve', 'exec', 'openapi'] as const
+export const COMMANDS = ['serve', 'exec', 'openapi', 'copy'] as const
 export type Command = (typeof COMMANDS)[number]
 
 export interface CommandLine {
   readonly command: Command
   readonly flags: Flags
-  /** What stands after `--`. */
+  /** What stands after `--`; of `copy`, the two storages. */
   readonly rest: readonly string[]
 }
 
@@ -65,6 +66,7 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
   const end = words.indexOf('--')
   const args = end < 0 ? [...words] : words.slice(0, end)
   const rest = end < 0 ? [] : words.slice(end + 1)
+  const operands: string[] = []
   const { tokens } = parseArgs({ args, options: OPTIONS, strict: false, tokens: true })
   const flags: Record<string, string | boolean> = {}
   let command: Command | undefined
@@ -81,6 +83,10 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
       flags[name] = value ?? true
     } else if (token.kind === 'positional') {
       const word = token.value as Command
+      if (command === 'copy') {
+        operands.push(word)
+        continue
+      }
       if (command === 'exec') throw new UsageError(`exec needs -- before its command: -- ${word}`)
       if (command || !COMMANDS.includes(word)) {
         throw new UsageError(`Unknown command '${word}'; commands are ${COMMANDS.join(', ')}`)
@@ -88,13 +94,26 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
       command = word
     }
   }
-  const parsed: CommandLine = { command: command ?? 'serve', flags, rest }
+  const parsed: CommandLine = {
+    command: command ?? 'serve',
+    flags,
+    rest: command === 'copy' ? [...operands, ...rest] : rest,
+  }
   checkFit(parsed)
   return parsed
 }
 
 /** What `exec` decides by itself. */
-const NOT_FOR_EXEC = ['port', 'host', 'store', 'staging-port', 'log', 'quiet', 'json'] as const
+const NOT_FOR_EXEC = [
+  'port',
+  'host',
+  'store',
+  'limits',
+  'staging-port',
+  'log',
+  'quiet',
+  'json',
+] as const
 
 function checkFit({ command, flags, rest }: CommandLine): void {
   const unfit = command === 'exec' ? NOT_FOR_EXEC : (['strict'] as const)
@@ -104,7 +123,7 @@ function checkFit({ command, flags, rest }: CommandLine): void {
     throw new UsageError('--empty does not go with --seed; give one of them')
   }
   const [word] = rest
-  if (command !== 'exec' && word !== undefined) {
+  if (command !== 'exec' && command !== 'copy' && word !== undefined) {
     throw new UsageError(`-- does not go with ${command}; to run a command: exec -- ${word}`)
   }
 }
@@ -125,6 +144,7 @@ export function helpText(): string {
   return `Usage: animal-adoption-store [serve] [options]   serve the API on this machine
        animal-adoption-store exec [options] -- <command>
                                                  run a command with a store of its own
+       animal-adoption-store copy <from> <to>    copy all animals into an empty store
        animal-adoption-store openapi             print its OpenAPI 3.1 description
 
 ${rows.join('\n')}

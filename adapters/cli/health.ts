@@ -1,12 +1,55 @@
 import type { ApiHandler } from '../../src/api.js'
-import { withPages } from '../pages.js'
+import { type Page, withPages } from '../pages.js'
 
-/** Also answers `GET /healthz`, outside the API: no key, no quota, no log line. */
-export function withHealth(handler: ApiHandler): ApiHandler {
-  return withPages(handler, new Map([['/healthz', health]]))
+/** What the answers depend on. */
+export interface Engines {
+  /** Without it nothing can be served. */
+  readonly store?: (() => Promise<void>) | undefined
+  /** Without it this process counts by itself. */
+  readonly limits?: (() => Promise<void>) | undefined
 }
 
-async function health() {
+/**
+ * Also answers outside the API, without key, quota or log line: `GET /healthz` while the process
+ * lives, and `GET /readyz` while its storage answers, for load balancers.
+ *
+ * @param report receives why an engine does not answer; responses do not tell
+ */
+export function withHealth(
+  handler: ApiHandler,
+  engines: Engines = {},
+  report: (line: string) => void = () => {},
+): ApiHandler {
+  const pages = new Map([
+    ['/healthz', health],
+    ['/readyz', readiness],
+  ])
+  return withPages(handler, pages)
+
+  async function readiness(): Promise<Page> {
+    const [store, limits] = await Promise.all([
+      state('store', engines.store, 'unavailable'),
+      state('limits', engines.limits, 'degraded'),
+    ])
+    const status = store === 'ok' ? 'ok' : 'unavailable'
+    return {
+      status: store === 'ok' ? 200 : 503,
+      text: JSON.stringify({ status, store, limits }),
+    }
+  }
+
+  async function state(name: string, ping: Engines['store'], otherwise: string): Promise<string> {
+    try {
+      await ping?.()
+      return 'ok'
+    } catch (error) {
+      report(`${name}: ${(error as Error).message}`)
+      return otherwise
+    }
+  }
+}
+
+async function health(): Promise<Page> {
   const { version } = await import('./version.js')
   return { text: JSON.stringify({ status: 'ok', version: version() }) }
 }

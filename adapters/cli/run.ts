@@ -14,6 +14,7 @@ export async function run(words: readonly string[]): Promise<void> {
     else if (flags.version) await printVersion()
     else if (command === 'openapi') await printOpenApi(flags)
     else if (command === 'exec') await runExec(flags, rest)
+    else if (command === 'copy') await runCopy(rest)
     else stopOnSignal(await serve(flags))
   } catch (error) {
     fail(error)
@@ -33,6 +34,11 @@ async function printOpenApi({ pagination }: Flags): Promise<void> {
 async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
   const { exec } = await import('./exec.js')
   process.exitCode = await exec(flags, words)
+}
+
+async function runCopy(words: readonly string[]): Promise<void> {
+  const { copy } = await import('./copy.js')
+  await copy(words)
 }
 
 function stopOnSignal(stop: () => Promise<void>): void {

@@ -7,9 +7,10 @@ import { DEMO_KEYS } from '../demo-keys.js'
 import type { DocsOptions } from '../docs.js'
 import { type HttpServer, listen } from '../http/listen.js'
 import type { Ready } from './banner.js'
-import { isControlled, keysOf, openEnvironment } from './environment.js'
+import { type Environment, isControlled, keysOf, openEnvironment } from './environment.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
+import { createReport } from './report.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 
 /**
@@ -36,18 +37,20 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
   const log = logFormat(flags)
   const host = hostOf(flags)
-  const store = flags.store ?? 'memory:'
   const apiKeys = await keysOf(flags)
+  const report = createReport(Date.now, writeLogLine)
 
   // Staging is for trying things out: its animals are its own, and gone when it stops.
-  const staging = stagingPort === undefined ? undefined : await open('memory:', stagingPort)
-  const production = await open(store, port, staging?.server.url)
+  const staging =
+    stagingPort === undefined ? undefined : await open({ ...flags, ...OWN }, stagingPort)
+  const production = await open(flags, port, staging?.server.url)
 
   const ready: Ready = {
     baseUrl: production.server.url,
     origin: production.server.origin,
     apiKeys: flags.keys === undefined ? firstKeys(DEMO_KEYS) : {},
-    store,
+    store: production.store,
+    limits: production.limits,
     animals: production.animals,
     control: isControlled(flags) ? `${production.server.origin}/_control` : null,
     pid: process.pid,
@@ -61,24 +64,24 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
     process.stdout.write(banner(ready, told))
   }
 
-  async function open(name: string, port: number, stagingBaseUrl?: string): Promise<Opened> {
-    const environment = await openEnvironment(flags, name, apiKeys, stops)
-    const { handler, clock, double, animals, from } = environment
+  async function open(flags: Flags, port: number, stagingBaseUrl?: string): Promise<Opened> {
+    const environment = await openEnvironment(flags, apiKeys, stops, report)
+    const { handler, clock, double, engines } = environment
     const logged = withRequestLog(handler, log, clock, writeLogLine)
     const documented = withDocsOnDemand(logged, { pagination: flags.pagination, stagingBaseUrl })
-    const server = await listenOn(withHealth(documented), host, port)
+    const server = await listenOn(withHealth(documented, engines, report), host, port)
     stops.push(server.close)
     // First of all: who waits on a clock that stands still would never be answered.
     if (double) stops.push(double.close)
-    return { server, animals, from }
+    return { ...environment, server }
   }
 }
 
-interface Opened {
+/** A second environment shares no animals and no counters with the first. */
+const OWN = { store: 'memory:', limits: 'memory:' }
+
+interface Opened extends Environment {
   readonly server: HttpServer
-  readonly animals: number
-  /** Where they come from, in words. */
-  readonly from: string
 }
 
 const POLICIES: Readonly<Record<Plan, Policy>> = {

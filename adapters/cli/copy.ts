@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs'
+import { openStorage } from './engines.js'
+import { UsageError } from './flags.js'
+
+/**
+ * Copies all animals, and the next id, from one storage into another that was never used. It is all
+ * or nothing: the target shows no animal before it has them all.
+ *
+ * @throws UsageError
+ */
+export async function copy(words: readonly string[]): Promise<void> {
+  const [from, to, ...others] = words
+  if (from === undefined || to === undefined || others.length > 0) {
+    throw new UsageError('copy takes two storages: copy <from> <to>')
+  }
+  for (const [flag, name] of [
+    ['copy <from>', from],
+    ['copy <to>', to],
+  ] as const) {
+    if (name === 'memory:') throw new UsageError(`${flag} cannot be memory:, which ends with copy`)
+  }
+  // A storage that is opened is created, and a mistyped name would be an empty one.
+  if (from.endsWith('.json') && !existsSync(from)) throw new UsageError(`${from} does not exist`)
+  const stops: (() => Promise<void>)[] = []
+  try {
+    const source = await openStorage('copy <from>', from, stops)
+    const target = await openStorage('copy <to>', to, stops)
+    const snapshot = await source.storage.dump()
+    const progress = createProgress(snapshot.pets.length)
+    const done = await target.seed(snapshot, { onProgress: progress.show })
+    progress.end()
+    if (!done) {
+      throw new Error(
+        `${target.name} already has animals; copy into an empty store, nothing changed`,
+      )
+    }
+    process.stdout.write(
+      `Copied ${snapshot.pets.length} animals from ${source.name} to ${target.name}; the next id is ${snapshot.nextId}\n`,
+    )
+  } finally {
+    for (const stop of stops.reverse()) await stop()
+  }
+}
+
+const WIDTH = 30
+
+/** A bar on a terminal, and nothing elsewhere. */
+function createProgress(total: number) {
+  const { stderr } = process
+
+  return {
+    show(written: number): void {
+      if (!stderr.isTTY) return
+      const filled = Math.round((written / total) * WIDTH)
+      const bar = '#'.repeat(filled).padEnd(WIDTH, '.')
+      stderr.write(`\r[${bar}] ${written} of ${total}`)
+    },
+    end(): void {
+      if (stderr.isTTY) stderr.write('\r\x1b[K')
+    },
+  }
+}

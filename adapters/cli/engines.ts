@@ -1,0 +1,100 @@
+import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
+import { memoryStorage } from '../memory.js'
+import type { RestoreOptions } from '../postgres/index.js'
+import { UsageError } from './flags.js'
+
+/** A storage by its name on the command line. */
+export interface OpenStorage {
+  readonly storage: PetStorage
+  /** Without user and password. */
+  readonly name: string
+  /** Restores a snapshot unless the storage was used before; says whether it did. */
+  seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
+  count(): Promise<number>
+  /** Rejects when it cannot serve; undefined where nothing can be in the way. */
+  readonly ping?: () => Promise<void>
+}
+
+/** A rate limit store by its name on the command line. */
+export interface OpenLimits {
+  readonly rateLimits: RateLimitStore
+  readonly name: string
+  readonly ping: () => Promise<void>
+}
+
+type Stops = (() => Promise<void>)[]
+
+/** The storages that `--store` and `copy` take, for messages. */
+export const STORES = 'memory:, a file that ends with .json, or postgres://…'
+
+/** @throws UsageError for a name that is none, and what the engine says when it cannot be used */
+export async function openStorage(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
+  if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
+  if (name === 'memory:') return { ...openHere(memoryStorage()), name }
+  if (!name.endsWith('.json') || name.includes('://')) {
+    throw new UsageError(`${flag} takes ${STORES}; got '${shown(name)}'`)
+  }
+  const { jsonFileStorage } = await import('../json-file/index.js')
+  const storage = await jsonFileStorage(name)
+  stops.push(storage.close)
+  return { ...openHere(storage), name }
+}
+
+/** Undefined for `memory:`, where the store counts by itself. @throws UsageError */
+export async function openLimits(name: string, stops: Stops): Promise<OpenLimits | undefined> {
+  if (name === 'memory:') return undefined
+  if (!/^(redis|valkey)s?:/.test(name)) {
+    throw new UsageError(`--limits takes memory:, redis://… or rediss://…; got '${shown(name)}'`)
+  }
+  const { placeOf, redisRateLimits } = await import('../redis/open.js')
+  const url = urlOf('--limits', name, 'REDIS_URL')
+  const place = usable('--limits', () => placeOf(url))
+  const rateLimits = await redisRateLimits({ url })
+  stops.push(rateLimits.close)
+  return { rateLimits, name: place, ping: rateLimits.ping }
+}
+
+async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
+  const { placeOf, postgresStorage } = await import('../postgres/open.js')
+  const url = urlOf(flag, name, 'DATABASE_URL')
+  const place = usable(flag, () => placeOf(url))
+  const storage = await postgresStorage({ url })
+  stops.push(storage.close)
+  const { seed, count, ping } = storage
+  return { storage, name: place, seed, count, ping }
+}
+
+/** A storage that no other process changes. */
+function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
+  return {
+    storage,
+    async seed(snapshot) {
+      const { pets, nextId } = await storage.dump()
+      if (pets.length > 0 || nextId > 1) return false
+      await storage.restore(snapshot)
+      return true
+    },
+    count: async () => (await storage.dump()).pets.length,
+  }
+}
+
+/** `postgres:` alone stands for a variable, so that no password is among the processes of `ps`. */
+function urlOf(flag: string, name: string, variable: string): string {
+  if (name.includes('//')) return name
+  const url = process.env[variable]
+  if (url) return url
+  throw new UsageError(`${flag} ${name} needs the variable ${variable} to be a URL`)
+}
+
+function usable(flag: string, placeOf: () => string): string {
+  try {
+    return placeOf()
+  } catch (error) {
+    throw new UsageError(`${flag}: ${(error as Error).message}`)
+  }
+}
+
+/** What was typed may be a URL with a password in it. */
+function shown(name: string): string {
+  return name.replace(/\/\/.*@/, '//…@')
+}

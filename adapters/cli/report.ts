@@ -1,0 +1,15 @@
+import type { Clock } from '../../src/ports.js'
+
+const MINUTE = 60_000
+
+/** Writes a line about trouble, and not again within a minute: a request may meet it every time. */
+export function createReport(clock: Clock, write: (line: string) => void): (line: string) => void {
+  const lastWritten = new Map<string, number>()
+
+  return line => {
+    const now = clock()
+    if (now - (lastWritten.get(line) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
+    lastWritten.set(line, now)
+    write(`animal-adoption-store: ${line}`)
+  }
+}
