@@ -1,0 +1,105 @@
+/**
+ * CPU time per request over PostgreSQL and Redis, of the servers and of the engines: ours with each
+ * of them, and Fastify with pg and @fastify/rate-limit doing the same by hand. The servers share one
+ * core, the engines and the load generator the others. Engines are fresh in every run.
+ */
+import { startPostgres, startRedis } from '../../dist/test/support/engines.js'
+import { readArguments } from './harness/arguments.mjs'
+import { cpuSeconds, startServer, stayOnOtherCores, stop } from './harness/children.mjs'
+import { load } from './harness/load.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { figure, inRounds, ratios } from './harness/rounds.mjs'
+import { WORKLOADS } from './harness/workload.mjs'
+
+/** The server, and which engines it is given. */
+const SUBJECTS = {
+  memory: ['ours-engines', false, false],
+  redis: ['ours-engines', false, true],
+  postgres: ['ours-engines', true, false],
+  both: ['ours-engines', true, true],
+  fastify: ['fastify-engines', true, true],
+}
+const COLUMNS = [
+  'animals and counters in',
+  'requests/s',
+  'server µs',
+  'PostgreSQL µs',
+  'Redis µs',
+  'all µs',
+  'fastify / this, by CPU of all',
+  'failed',
+]
+
+const { rounds, seconds, warmup, connections, processes, only } = readArguments({
+  rounds: 5,
+  seconds: 2,
+  warmup: 1,
+  connections: 64,
+  processes: [1, 2],
+  only: Object.keys(SUBJECTS),
+})
+
+stayOnOtherCores()
+printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'])
+for (const count of processes) {
+  for (const name of ['create', 'list']) {
+    const results = await inRounds(rounds, only, subject => measure(subject, name, count))
+    const peers = results.get('fastify')?.map(run => run.all)
+    const rows = only.map(subject => {
+      const column = field => results.get(subject).map(run => run[field])
+      return [
+        subject === 'fastify' ? 'both, by hand with fastify' : subject,
+        ...['rate', 'server', 'postgres', 'redis', 'all'].map(field => figure(column(field))),
+        peers ? figure(ratios(peers, column('all'))) : 'n/a',
+        column('failed').reduce((sum, failed) => sum + failed, 0),
+      ]
+    })
+    const title = `${name}, ${connections} connections, ${count} process${count > 1 ? 'es' : ''}`
+    printTable(title, COLUMNS, rows)
+  }
+}
+
+async function measure(subject, workloadName, count) {
+  const [server, withPostgres, withRedis] = SUBJECTS[subject]
+  const postgres = withPostgres ? await startPostgres() : undefined
+  const redis = withRedis ? await startRedis() : undefined
+  const words = ['servers/start.mjs', server, postgres?.url ?? '', redis?.url ?? '']
+  const servers = []
+  for (let n = 0; n < count; n++) servers.push(await startServer(words))
+  const times = () => ({
+    server: servers.reduce((sum, { child }) => sum + cpuSeconds(child) * 1e6, 0),
+    postgres: (postgres?.cpu() ?? 0) * 1e3,
+    redis: (redis?.cpu() ?? 0) * 1e3,
+  })
+  let before = times()
+  const runs = await Promise.all(
+    servers.map(({ origin }) =>
+      load({
+        origin,
+        workload: WORKLOADS[workloadName],
+        connections: connections / count,
+        warmUp: warmup,
+        seconds,
+        onMeasure: () => {
+          before = times()
+        },
+      }),
+    ),
+  )
+  const after = times()
+  for (const { child } of servers) await stop(child)
+  await postgres?.stop()
+  await redis?.stop()
+
+  const total = field => runs.reduce((sum, run) => sum + run[field], 0)
+  const perRequest = name => (after[name] - before[name]) / total('count')
+  const [own, animals, counters] = ['server', 'postgres', 'redis'].map(perRequest)
+  return {
+    rate: total('rate'),
+    failed: total('failed'),
+    server: own,
+    postgres: withPostgres ? animals : Number.NaN,
+    redis: withRedis ? counters : Number.NaN,
+    all: own + animals + counters,
+  }
+}
