@@ -15,11 +15,11 @@ test('crash - what was acknowledged survives 20 kills, once and exactly', async 
   assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
 })
 
-test('crash - a fold can be killed at each of its steps', async () => {
-  const script = fileURLToPath(new URL('crash/fold.js', import.meta.url))
+test('crash - a compaction can be killed at each of its steps', async () => {
+  const script = fileURLToPath(new URL('crash/compaction.js', import.meta.url))
   const steps: string[] = []
   for (let step = 1; ; step++) {
-    const folder = fs.mkdtempSync(join(tmpdir(), 'crash-fold-'))
+    const folder = fs.mkdtempSync(join(tmpdir(), 'crash-compaction-'))
     const path = join(folder, 'pets.json')
     const { signal, status, stdout } = spawnSync(process.execPath, [script, path, String(step)])
     if (signal === null) {

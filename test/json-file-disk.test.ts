@@ -27,7 +27,7 @@ test('json file - an insert is written and synced before it resolves', async () 
   ])
 })
 
-test('json file - a fold syncs the new document before it takes the place of the old', async () => {
+test('json file - a compaction syncs the new document before it takes the place of the old', async () => {
   const { storage, calls } = await opened()
   await storage.insert(REX)
   calls.splice(0)
@@ -77,7 +77,7 @@ test('json file - reads wait for no disk, and show an insert when it is synced',
   assert.deepEqual(await storage.list({ limit: 1 }), [rex])
 })
 
-test('json file - when it is idle, the journal is folded', async () => {
+test('json file - when it is idle, the journal is compacted', async () => {
   const idle: (() => void)[] = []
   let calledOff = 0
   const whenIdle = (task: () => void) => {
@@ -96,35 +96,35 @@ test('json file - when it is idle, the journal is folded', async () => {
   assert.equal(calledOff, 3)
 })
 
-test('json file - a journal that has outgrown the document is folded under load', async () => {
+test('json file - a journal that has outgrown the document is compacted under load', async () => {
   const { storage, path } = await opened()
-  const folded = async () => {
+  const compacted = async () => {
     await storage.insert(REX)
     return fs.statSync(`${path}.journal`).size < 1_000
   }
   const large = { ...REX, name: 'x'.repeat(600_000) }
   await storage.insert(large)
-  assert.equal(await folded(), false)
+  assert.equal(await compacted(), false)
   await storage.insert(large)
-  assert.equal(await folded(), true)
+  assert.equal(await compacted(), true)
   await storage.insert(large)
-  assert.equal(await folded(), false)
+  assert.equal(await compacted(), false)
   await storage.insert(large)
-  assert.equal(await folded(), true)
+  assert.equal(await compacted(), true)
 })
 
-test('json file - a fold that fails is not tried again until as much was inserted again', async () => {
+test('json file - a compaction that fails is not tried again until as much was inserted again', async () => {
   const disk = faults()
   const { storage, calls } = await opened({}, disk.before)
-  const folds = () => calls.filter(call => call === 'open pets.json.tmp').length
+  const compactions = () => calls.filter(call => call === 'open pets.json.tmp').length
   const large = { ...REX, name: 'x'.repeat(1_100_000) }
   disk.fail('open pets.json.tmp', 'ENOSPC')
   await storage.insert(large)
   for (let count = 0; count < 10; count++) await storage.insert(REX)
-  assert.equal(folds(), 1)
+  assert.equal(compactions(), 1)
   await storage.insert(large)
   await storage.insert(REX)
-  assert.equal(folds(), 2)
+  assert.equal(compactions(), 2)
 })
 
 test('json file - the timer of the default keeps no process alive', async t => {
@@ -205,7 +205,7 @@ test('json file - while what failed cannot be undone, nothing is acknowledged', 
   assert.doesNotMatch(fs.readFileSync(`${path}.journal`, 'utf8'), /lost/)
 })
 
-test('json file - a fold that fails loses nothing, and the next one succeeds', async () => {
+test('json file - a compaction that fails loses nothing, and the next one succeeds', async () => {
   const disk = faults()
   const whenIdle = (task: () => void) => {
     task()
@@ -224,7 +224,7 @@ test('json file - a fold that fails loses nothing, and the next one succeeds', a
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
 })
 
-test('json file - a close that cannot fold says so, and leaves the journal', async () => {
+test('json file - a close that cannot compact says so, and leaves the journal', async () => {
   const disk = faults()
   const { storage, path } = await opened({}, disk.before)
   await storage.insert(REX)

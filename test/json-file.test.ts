@@ -130,7 +130,7 @@ test('json file - a wrong option is named', async () => {
   )
 })
 
-test('json file - the journal that a crash left is read, and folded', async () => {
+test('json file - the journal that a crash left is read, and compacted', async () => {
   const path = given(`{"pets":[\n${REX_1}\n],"nextId":2}\n`, [
     REX_1,
     '{"id":2,"name":"],\\"nextId\\":9}","categoryId":-9223372036854775808}',

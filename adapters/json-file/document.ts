@@ -41,8 +41,8 @@ async function parse(path: string, bytes: Uint8Array): Promise<PetSnapshot> {
     const text = decodeUtf8(bytes)
     const own = parseOwn(text)
     if (own) return own
-    const { parseHandWritten } = await import('./hand-written.js')
-    return await parseHandWritten(text)
+    const { parseDocument } = await import('./parse-document.js')
+    return await parseDocument(text)
   } catch (cause) {
     const reason = (cause as Error).message.replaceAll('\n', ' ')
     throw new JsonFileError(path, `cannot be read: ${reason}`, { cause })

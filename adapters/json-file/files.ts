@@ -22,33 +22,33 @@ export interface Files {
   /** Resolves when the lines are durable. */
   append(lines: string): Promise<void>
   /** Brings the document up to date and removes the journal. */
-  fold(): Promise<void>
+  compact(): Promise<void>
   /** Replaces all that is kept. */
   replace(snapshot: PetSnapshot): Promise<void>
-  /** Folds, if it can, and lets others have the files. */
+  /** Compacts, if it can, and lets others have the files. */
   close(): Promise<void>
 }
 
 /** @param current gives all that was acknowledged */
 export function createFiles(parts: FileParts, current: () => PetSnapshot): Files {
   const { disk, path, document, content, journal, lock } = parts
-  let foldAt = foldSize()
+  let compactAt = compactionSize()
   let broken: 'journal' | 'document' | undefined
 
   return {
     get outgrown() {
-      return journal.length >= foldAt
+      return journal.length >= compactAt
     },
     append: lines => attempt(() => journal.append(lines), 'journal'),
-    fold,
+    compact,
     async replace(snapshot) {
       // The journal goes first: its lines would follow on the new document as well.
-      await fold()
+      await compact()
       await attempt(() => write(snapshot), 'document')
     },
     async close() {
       try {
-        await fold()
+        await compact()
       } finally {
         await journal.close()
         await lock.release()
@@ -56,17 +56,17 @@ export function createFiles(parts: FileParts, current: () => PetSnapshot): Files
     },
   }
 
-  async function fold(): Promise<void> {
+  async function compact(): Promise<void> {
     await mend()
     // Should it fail, it is not tried again with every insert.
-    foldAt = journal.length + foldSize()
+    compactAt = journal.length + compactionSize()
     if (journal.length > 0) await write(current())
     await journal.remove()
-    foldAt = foldSize()
+    compactAt = compactionSize()
   }
 
-  function foldSize(): number {
-    return Math.max(content.length, SMALLEST_FOLD)
+  function compactionSize(): number {
+    return Math.max(content.length, SMALLEST_COMPACTION)
   }
 
   async function write(snapshot: PetSnapshot): Promise<void> {
@@ -104,5 +104,5 @@ export function createFiles(parts: FileParts, current: () => PetSnapshot): Files
   }
 }
 
-/** In bytes. Below it, a fold under load costs more syncs than the shorter journal is worth. */
-const SMALLEST_FOLD = 1_048_576
+/** In bytes. Below it, a compaction under load costs more syncs than the shorter journal is worth. */
+const SMALLEST_COMPACTION = 1_048_576

@@ -22,7 +22,7 @@ export interface JsonFileOptions {
 /**
  * Pets in a JSON document that people can read and write, at a cost per insert that does not grow
  * with it. An insert is synced to a journal beside the document before it resolves. The journal is
- * folded into the document when it is idle, when it has outgrown it, and on `close`. Reads are
+ * compacted into the document when it is idle, when it has outgrown it, and on `close`. Reads are
  * answered from memory. A missing file is created.
  *
  * @throws JsonFileError when another process uses the file, or it does not hold such a document

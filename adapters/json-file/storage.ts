@@ -75,13 +75,13 @@ export function createStorage(
     }
     for (const { pet, resolve } of batch) resolve(index.insert(pet))
     callOff()
-    if (files.outgrown) foldInBackground()
-    else callOff = whenIdle(foldInBackground)
+    if (files.outgrown) compactInBackground()
+    else callOff = whenIdle(compactInBackground)
   }
 
-  /** What is in the journal is safe there: a fold that fails is tried again after a later insert. */
-  function foldInBackground(): void {
-    inTurn(files.fold).catch(() => {})
+  /** What is in the journal is safe there: a compaction that fails is tried again after a later insert. */
+  function compactInBackground(): void {
+    inTurn(files.compact).catch(() => {})
   }
 
   function close(): Promise<void> {

@@ -5,7 +5,7 @@ import { watchedDisk } from '../support/disk-faults.js'
 
 /**
  * Forked by the driver: serves the file until it is killed, or kills itself at the nth call to the
- * disk. It folds after every fifth commit. When its parent lets go of it, it closes.
+ * disk. It compacts after every fifth commit. When its parent lets go of it, it closes.
  */
 const [, , path, dieAt] = process.argv
 if (path !== undefined) {
@@ -14,8 +14,8 @@ if (path !== undefined) {
     if (++calls === Number(dieAt)) process.kill(process.pid, 'SIGKILL')
   })
   let commits = 0
-  const whenIdle = (fold: () => void) => {
-    if (++commits % 5 === 0) fold()
+  const whenIdle = (compact: () => void) => {
+    if (++commits % 5 === 0) compact()
     return () => {}
   }
   const storage = await jsonFileStorage(path, { disk, whenIdle })

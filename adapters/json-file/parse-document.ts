@@ -9,7 +9,7 @@ import type { PetSnapshot } from '../../src/ports.js'
  *
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
-export async function parseHandWritten(text: string): Promise<PetSnapshot> {
+export async function parseDocument(text: string): Promise<PetSnapshot> {
   const parsed = documentSchema.safeParse(await parseJson(text), { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
   const { pets, nextId } = parsed.data

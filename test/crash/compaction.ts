@@ -3,8 +3,8 @@ import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { watchedDisk } from '../support/disk-faults.js'
 
 /**
- * Run by a test: inserts three pets, then folds, and kills itself before the nth call to the disk of
- * the fold, whose name it prints.
+ * Run by a test: inserts three pets, then compacts, and kills itself before the nth call to the disk of
+ * the compaction, whose name it prints.
  */
 const [, , path, dieAt] = process.argv
 if (path !== undefined) {
