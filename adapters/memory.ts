@@ -34,6 +34,8 @@ export interface PetIndex {
    * @throws RangeError
    */
   insert(pet: NewPet, id?: number): Pet
+  /** Assigns no id below this one from now on. */
+  skipTo(id: number): void
   find(id: number): Pet | undefined
   /** A frozen array of frozen pets. A first page stays the same array until it changes. */
   list(filter: PetFilter): readonly Pet[]
@@ -67,6 +69,9 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       all.pets.push(pet)
       if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
       return pet
+    },
+    skipTo(id) {
+      nextId = Math.max(nextId, id)
     },
     find(id) {
       const guess = all.pets[id - 1]

@@ -6,20 +6,26 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { jsonFileStorage } from '../adapters/json-file/index.js'
-import { crash } from './crash/driver.js'
+import { crash, LARGE_NAMES } from './crash/driver.js'
 
 test('crash - what was acknowledged survives 20 kills, once and exactly', async () => {
-  const { rounds, acknowledged, found, lost, doubled } = await crash(20, 20)
-  assert.deepEqual({ rounds, lost, doubled }, { rounds: 20, lost: 0, doubled: 0 })
-  assert.equal(found, acknowledged)
+  const { acknowledged, ...counts } = await crash(20, 20)
+  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, refused: 0 })
   assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
+})
+
+test('crash - names of 900 KB survive 4 kills, with a compaction after every second commit', async () => {
+  const { acknowledged, ...counts } = await crash(4, 7, LARGE_NAMES)
+  assert.deepEqual(counts, { states: 4, lost: 0, doubled: 0, refused: 0 })
+  assert.ok(acknowledged > 5, `only ${acknowledged} were acknowledged`)
 })
 
 test('crash - a compaction can be killed at each of its steps', async () => {
   const script = fileURLToPath(new URL('crash/compaction.js', import.meta.url))
   const steps: string[] = []
   for (let step = 1; ; step++) {
-    const folder = fs.mkdtempSync(join(tmpdir(), 'crash-compaction-'))
+    const folder = join(fs.mkdtempSync(join(tmpdir(), 'crash-compaction-')), 'data')
+    fs.mkdirSync(folder)
     const path = join(folder, 'pets.json')
     const { signal, status, stdout } = spawnSync(process.execPath, [script, path, String(step)])
     if (signal === null) {
@@ -41,6 +47,8 @@ test('crash - a compaction can be killed at each of its steps', async () => {
     assert.deepEqual(fs.readdirSync(folder), ['pets.json'])
     fs.rmSync(folder, { recursive: true })
   }
-  const write = ['open pets.json.tmp', 'write', 'write', 'fsync', 'close', 'rename pets.json.tmp']
-  for (const step of [...write, 'unlink pets.json.journal']) assert.ok(steps.includes(step), step)
+  const write = ['open document', 'write', 'fsync', 'close', 'rename document', 'open data']
+  for (const step of [...write, 'rename pets.json.journal', 'unlink removed']) {
+    assert.ok(steps.includes(step), step)
+  }
 })

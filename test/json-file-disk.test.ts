@@ -8,6 +8,7 @@ import { type JsonFileOptions, jsonFileStorage } from '../adapters/json-file/ind
 import type { PetStorage } from '../src/ports.js'
 import { createStore } from '../src/store.js'
 import { type DiskCall, diskError, watchedDisk } from './support/disk-faults.js'
+import { gate, until } from './support/json-files.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
 after(() => fs.rmSync(root, { recursive: true }))
@@ -20,10 +21,11 @@ test('json file - an insert is written and synced before it resolves', async () 
   await storage.insert(REX)
   await storage.insert(REX)
   assert.deepEqual(calls.splice(0), [
-    'open pets.json.journal',
+    'stat pets.json',
+    ...['open journal', 'stat pets.json', 'fstat', 'fchmod', 'fstat', 'rename journal'],
     ...['open data', 'fsync', 'close'],
-    ...['writeSync', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
-    ...['writeSync', 'fdatasync', 'existsSync lock entry', 'fstatSync'],
+    ...['writeSync', 'fdatasync', 'existsSync lock', 'statSync pets.json.journal'],
+    ...['writeSync', 'fdatasync', 'existsSync lock', 'statSync pets.json.journal'],
   ])
 })
 
@@ -32,11 +34,11 @@ test('json file - a compaction syncs the new document before it takes the place 
   await storage.insert(REX)
   calls.splice(0)
   await storage.close()
-  assert.deepEqual(calls.slice(0, 13), [
-    'existsSync lock entry',
-    ...['open pets.json.tmp', 'write', 'write', 'fsync', 'close', 'rename pets.json.tmp'],
-    ...['open data', 'fsync', 'close'],
-    ...['existsSync lock entry', 'unlink pets.json.journal', 'close'],
+  assert.deepEqual(calls.slice(0, 19), [
+    'existsSync lock',
+    ...['open document', 'stat pets.json', 'fstat', 'fchmod', 'write', 'fsync', 'fstat', 'close'],
+    ...['stat pets.json', 'rename document', 'open data', 'fsync', 'close'],
+    ...['existsSync lock', 'rename pets.json.journal', 'close', 'unlink removed', 'open data'],
   ])
 })
 
@@ -89,36 +91,37 @@ test('json file - when it is idle, the journal is compacted', async () => {
   await storage.insert(REX)
   assert.deepEqual([idle.length, calledOff], [2, 1])
   idle[1]?.()
+  await until(() => !fs.existsSync(`${path}.journal`))
   await storage.insert(REX)
   assert.equal(fs.readFileSync(path, 'utf8').match(/Rex/g)?.length, 2)
-  assert.equal(fs.readFileSync(`${path}.journal`, 'utf8').match(/Rex/g)?.length, 1)
+  assert.equal(fs.readFileSync(`${path}.journal2`, 'utf8').match(/Rex/g)?.length, 1)
   await storage.close()
   assert.equal(calledOff, 3)
 })
 
 test('json file - a journal that has outgrown the document is compacted under load', async () => {
-  const { storage, path } = await opened()
-  const compacted = async () => {
-    await storage.insert(REX)
-    return fs.statSync(`${path}.journal`).size < 1_000
-  }
+  const { storage, path, calls } = await opened()
+  const compactions = () => calls.filter(call => call === 'rename document').length
   const large = { ...REX, name: 'x'.repeat(600_000) }
-  await storage.insert(large)
-  assert.equal(await compacted(), false)
-  await storage.insert(large)
-  assert.equal(await compacted(), true)
-  await storage.insert(large)
-  assert.equal(await compacted(), false)
-  await storage.insert(large)
-  assert.equal(await compacted(), true)
+  for (const [inserted, journal] of [
+    [2, 'journal'],
+    [4, 'journal2'],
+  ] as const) {
+    await storage.insert(large)
+    assert.equal(compactions(), inserted / 2 - 1)
+    await storage.insert(large)
+    await until(() => !fs.existsSync(`${path}.${journal}`))
+    assert.equal(compactions(), inserted / 2)
+    assert.equal(fs.readFileSync(path, 'utf8').match(/"id"/g)?.length, inserted)
+  }
 })
 
 test('json file - a compaction that fails is not tried again until as much was inserted again', async () => {
   const disk = faults()
   const { storage, calls } = await opened({}, disk.before)
-  const compactions = () => calls.filter(call => call === 'open pets.json.tmp').length
+  const compactions = () => calls.filter(call => call === 'open document').length
   const large = { ...REX, name: 'x'.repeat(1_100_000) }
-  disk.fail('open pets.json.tmp', 'ENOSPC')
+  disk.fail('open document', 'ENOSPC')
   await storage.insert(large)
   for (let count = 0; count < 10; count++) await storage.insert(REX)
   assert.equal(compactions(), 1)
@@ -148,7 +151,14 @@ test('json file - the timer of the default keeps no process alive', async t => {
 })
 
 for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
-  for (const call of ['open pets.json.journal', 'open data', 'fsync', 'writeSync', 'fdatasync']) {
+  for (const call of [
+    'open journal',
+    'rename journal',
+    'open data',
+    'fsync',
+    'writeSync',
+    'fdatasync',
+  ]) {
     test(`json file - ${code} in ${call} rejects the insert without a trace`, async () => {
       const disk = faults()
       const { storage, path } = await opened({}, disk.before)
@@ -212,7 +222,7 @@ test('json file - a compaction that fails loses nothing, and the next one succee
     return () => {}
   }
   const { storage, path } = await opened({ whenIdle }, disk.before)
-  for (const call of ['open pets.json.tmp', 'rename pets.json.tmp', 'unlink pets.json.journal']) {
+  for (const call of ['open document', 'rename document', 'unlink pets.json.journal']) {
     disk.fail(call, 'ENOSPC')
     const { id } = await storage.insert(REX)
     assert.equal((await storage.insert(REX)).id, id + 1)
@@ -228,7 +238,7 @@ test('json file - a close that cannot compact says so, and leaves the journal', 
   const disk = faults()
   const { storage, path } = await opened({}, disk.before)
   await storage.insert(REX)
-  disk.fail('rename pets.json.tmp', 'EIO')
+  disk.fail('rename document', 'EIO')
   await assert.rejects(storage.close(), { code: 'EIO' })
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
   const again = await jsonFileStorage(path)
@@ -305,7 +315,7 @@ test('json file - a journal or a document that somebody removed is written again
   const { storage, path } = await opened()
   await storage.insert(REX)
   fs.unlinkSync(`${path}.journal`)
-  await assert.rejects(storage.insert(REX), /pets\.json\.journal was removed$/)
+  await assert.rejects(storage.insert(REX), /pets\.json\.journal was removed or replaced$/)
   assert.equal((await storage.insert(REX)).id, 2)
   assert.deepEqual(await inspect(path), [1, 2])
   fs.unlinkSync(path)
@@ -336,7 +346,7 @@ async function opened(options: JsonFileOptions = {}, before?: Parameters<typeof 
   const path = join(data, 'pets.json')
   const calls: DiskCall[] = []
   const disk = watchedDisk(call => {
-    calls.push(call.startsWith('existsSync') ? 'existsSync lock entry' : call)
+    calls.push(call.startsWith('existsSync') ? 'existsSync lock' : call)
     return before?.(call)
   })
   const storage = await jsonFileStorage(path, { whenIdle: never, disk, ...options })
@@ -360,7 +370,7 @@ function faults() {
 /** The ids that a new process would find in the files as they are now. */
 async function inspect(path: string): Promise<number[]> {
   const copy = fs.mkdtempSync(join(root, 'copy-'))
-  for (const name of ['pets.json', 'pets.json.journal']) {
+  for (const name of ['pets.json', 'pets.json.journal', 'pets.json.journal2']) {
     const original = join(path, '..', name)
     if (fs.existsSync(original)) fs.copyFileSync(original, join(copy, name))
   }
@@ -372,12 +382,4 @@ async function inspect(path: string): Promise<number[]> {
 
 function idsOf({ pets }: Awaited<ReturnType<PetStorage['dump']>>): number[] {
   return pets.map(pet => pet.id)
-}
-
-function gate() {
-  let open = () => {}
-  const passed = new Promise<void>(resolve => {
-    open = resolve
-  })
-  return { open, passed }
 }

@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { after } from 'node:test'
+import { encodeBatch } from '../adapters/json-file/batch.js'
 import {
   JsonFileError,
   type JsonFileStorage,
@@ -54,6 +55,28 @@ test('json file - close can be called again, and then nothing is taken in', asyn
   await storage[Symbol.asyncDispose]()
 })
 
+test('json file - an insert of anything but a pet is rejected, and the next one succeeds', async () => {
+  const path = join(folder(), 'pets.json')
+  const storage = await open(path)
+  for (const [wrong, message] of [
+    [{ name: 5 }, 'Expected `name` to be a string, got 5'],
+    [{ status: 'lost' }, 'Expected `status` to be one of available, pending, sold, got lost'],
+    [{ categoryId: 1.5 }, /^Expected `categoryId` to be an integer from .*, got 1\.5$/],
+    [{ categoryId: 2n ** 63n }, /^Expected `categoryId` to be an integer/],
+    [{ categoryId: '1' }, /^Expected `categoryId` to be an integer/],
+  ] as const) {
+    await assert.rejects(storage.insert({ ...REX, ...wrong } as never), { message })
+  }
+  assert.deepEqual(await storage.insert({ name: 'Tom', categoryId: 5n }), {
+    id: 1,
+    name: 'Tom',
+    categoryId: 5,
+  })
+  await storage.close()
+  const again = await open(path)
+  assert.equal((await again.find(1))?.categoryId, 5)
+})
+
 test('json file - a document written by hand is read, and ids go on after the highest', async () => {
   const path = given(`\ufeff {"pets": [
     {"categoryId": 9.223372036854775807e18, "id": 7, "name": "b"},
@@ -92,16 +115,24 @@ const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: Re
   'beyond int64': [pets('"categoryId":9223372036854775808'), /\.categoryId` must be an integer/],
   'with a wrong status': [pets('"status":"lost"'), /: `pets\[1\]\.status` must be one of/],
   'with the id 0': [pets('"id":0'), /: `pets\[1\]\.id` must be a positive integer$/],
-  'with an id twice': [pets('"id":1'), /Expected each id once/],
+  'with an id twice': [
+    pets('"id":1'),
+    /: `pets\[1\]` \(line 1\) has the id 1 of `pets\[0\]` \(line 1\)$/,
+  ],
   'with a wrong nextId': ['{"pets":[],"nextId":0}', /: `nextId` must be a positive integer$/],
   'with a low nextId': [
-    `{"pets":[${REX_1}],"nextId":1}`,
-    /Expected `nextId` to be a safe integer above 1/,
+    `{"pets":[\n\n${REX_1}],"nextId":1}`,
+    /: `nextId` must be greater than the id 1 of `pets\[0\]` \(line 3\), got 1$/,
   ],
   'with a low nextId of ours': [
     `{"pets":[\n${REX_1}\n],"nextId":1}\n`,
-    /`nextId` to be a safe integer above 1/,
+    /: `nextId` must be greater than the id 1 of `pets\[0\]` \(line 2\), got 1$/,
   ],
+  'with an id twice, in our layout': [
+    `{"pets":[\n${REX_1},\n${pet(5)},\n${REX_1}\n],"nextId":9}\n`,
+    /: `pets\[2\]` \(line 4\) has the id 1 of `pets\[0\]` \(line 2\)$/,
+  ],
+  'with text after its end': [`{"pets":[\n${REX_1}\n],"nextId":2}\n{}`, /JSON/],
   'without an id left': [pets('"id":9007199254740991'), /9007199254740991/],
 }
 
@@ -114,10 +145,8 @@ for (const [what, [content, reason]] of Object.entries(REFUSED)) {
   })
 }
 
-test('json file - a folder, and a file in no folder, are refused', async () => {
-  const path = folder()
-  await assert.rejects(jsonFileStorage(path), refusal(path, /cannot be opened: EISDIR/))
-  const nowhere = join(path, 'missing', 'pets.json')
+test('json file - a file in no folder is refused', async () => {
+  const nowhere = join(folder(), 'missing', 'pets.json')
   await assert.rejects(jsonFileStorage(nowhere), refusal(nowhere, /cannot be opened: ENOENT/))
 })
 
@@ -126,16 +155,16 @@ test('json file - a wrong option is named', async () => {
   await assert.rejects(jsonFileStorage(path, { whenIdle: 5 as never }), /Expected `whenIdle` to be/)
   await assert.rejects(
     jsonFileStorage(path, { idle: 5 } as never),
-    /Unknown option `idle`; expected one of disk, whenIdle$/,
+    /Unknown option `idle`; expected one of disk, whenIdle, onError$/,
   )
 })
 
-test('json file - the journal that a crash left is read, and compacted', async () => {
-  const path = given(`{"pets":[\n${REX_1}\n],"nextId":2}\n`, [
-    REX_1,
-    '{"id":2,"name":"],\\"nextId\\":9}","categoryId":-9223372036854775808}',
-    '{"id":3,"name":"\\ud800","categoryId":0,"status":"sold"}',
-  ])
+test('json file - the journal left by a crash is read, and compacted', async () => {
+  const path = given(
+    `{"pets":[\n${REX_1}\n],"nextId":2}\n`,
+    batch(REX_1, '{"id":2,"name":"],\\"nextId\\":9}","categoryId":-9223372036854775808}'),
+    batch('{"id":3,"name":"\\ud800","categoryId":0,"status":"sold"}'),
+  )
   const storage = await open(path)
   const { pets, nextId } = await storage.dump()
   assert.deepEqual(pets, [
@@ -148,39 +177,94 @@ test('json file - the journal that a crash left is read, and compacted', async (
   assert.equal(fs.readFileSync(path, 'utf8').split('\n').length, 6)
 })
 
-test('json file - a last line without its end was not acknowledged and is dropped', async () => {
-  const second = '{"id":2,"name":"ñ","categoryId":1,"status":"available"}'
-  const bytes = Buffer.from(`${REX_1}\n${second}`)
-  for (let length = REX_1.length + 1; length <= bytes.length; length++) {
-    const path = given('{"pets":[]}')
-    fs.writeFileSync(`${path}.journal`, bytes.subarray(0, length))
-    const storage = await open(path)
-    assert.deepEqual(await storage.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
-    await storage.close()
+test('json file - both journals left by a crash are read, oldest first', async () => {
+  const path = given('{"pets":[]}', batch(pet(3)), batch(pet(4)))
+  fs.writeFileSync(`${path}.journal2`, Buffer.concat([batch(pet(1)), batch(pet(2))]))
+  const storage = await open(path)
+  assert.deepEqual(
+    (await storage.dump()).pets.map(({ id }) => id),
+    [1, 2, 3, 4],
+  )
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
+
+test('json file - a last batch cut short was not acknowledged and is dropped', async () => {
+  const first = batch(REX_1)
+  const bytes = Buffer.concat([first, batch(pet(2, 'ñ'), pet(3))])
+  for (let length = first.length; length < bytes.length; length++) {
+    await opensWithFirst(bytes.subarray(0, length), `${length} bytes`)
   }
 })
 
-const DAMAGED: Record<string, readonly [lines: readonly (string | Uint8Array)[], reason: RegExp]> =
-  {
-    'a line cut short': [[REX_1.slice(0, -1), pet(2)], /line 1 is not a pet$/],
-    'an empty line': [[REX_1, '', pet(2)], /line 2 is not a pet$/],
-    'a line of zeros': [[REX_1, '\0'.repeat(20)], /line 2 is not a pet$/],
-    'a line that is not UTF-8': [[REX_1, Uint8Array.of(0xff)], /line 2 is not a pet$/],
-    'a category beyond int64': [
-      ['{"id":1,"name":"","categoryId":9223372036854775808}'],
-      /line 1 is not a pet$/,
-    ],
-    'a status that is none': [
-      ['{"id":1,"name":"","categoryId":1,"status":"lost"}'],
-      /line 1 is not a pet$/,
-    ],
-    'a line missing': [[REX_1, pet(3)], /line 2 has the pet 3, which does not follow/],
-    'an id twice': [[REX_1, pet(2), pet(2, 'Tom')], /line 3 has the pet 2, which does not follow/],
+test('json file - a last batch of which any sectors are missing is dropped', async () => {
+  const first = batch(REX_1)
+  const last = batch(...Array.from({ length: 30 }, (_, at) => pet(2 + at)))
+  const sectors = Math.ceil(last.length / 512)
+  for (let missing = 1; missing < 2 ** sectors; missing++) {
+    const torn = Buffer.from(last)
+    for (let sector = 0; sector < sectors; sector++) {
+      if (missing & (2 ** sector))
+        torn.subarray(sector * 512).fill(0, 0, Math.min(512, torn.length - sector * 512))
+    }
+    await opensWithFirst(Buffer.concat([first, torn]), `sectors ${missing.toString(2)}`)
   }
+})
 
-for (const [what, [lines, reason]] of Object.entries(DAMAGED)) {
+test('json file - a last batch of garbage is dropped', async () => {
+  const garbage = Buffer.from('what another file held before\n'.repeat(9))
+  await opensWithFirst(Buffer.concat([batch(REX_1), garbage]), 'garbage')
+})
+
+const DAMAGED: Record<string, readonly [batches: readonly Uint8Array[], reason: RegExp]> = {
+  'a changed digit': [
+    [changed(batch(REX_1), '"categoryId":1', '"categoryId":2'), batch(pet(2))],
+    /the checksum of line 1 does not match its batch$/,
+  ],
+  'a changed digit in its last batch': [
+    [batch(REX_1), changed(batch(pet(2)), '"categoryId":1', '"categoryId":2')],
+    /the checksum of line 3 does not match its batch$/,
+  ],
+  'a line cut short': [
+    [changed(batch(REX_1), '}\n', ' \n'), batch(pet(2))],
+    /line 1 does not begin an intact batch$/,
+  ],
+  'a batch of zeros': [
+    [batch(REX_1), Buffer.alloc(100), batch(pet(2))],
+    /line 3 does not begin an intact batch$/,
+  ],
+  'a longer batch than there is': [
+    [changed(batch(REX_1), '"bytes":', '"bytes":9'), batch(pet(2))],
+    /line 1 does not begin an intact batch$/,
+  ],
+  'two batches of zeros': [
+    [zeroLines(batch(REX_1)), zeroLines(batch(pet(2)))],
+    /line 1 does not begin an intact batch$/,
+  ],
+  'an empty line': [[batch(REX_1, '', pet(2))], /line 2 and its batch are not pets$/],
+  'a line that is not JSON': [[batch('Rex'), batch(pet(2))], /line 2 and its batch are not pets$/],
+  'a category beyond int64': [
+    [batch('{"id":1,"name":"","categoryId":9223372036854775808}')],
+    /line 2 and its batch are not pets$/,
+  ],
+  'an unknown status': [
+    [batch('{"id":1,"name":"","categoryId":1,"status":"lost"}')],
+    /line 2 and its batch are not pets$/,
+  ],
+  'a batch missing': [[batch(REX_1), batch(pet(3))], /line 4 has the pet 3, which does not follow/],
+  'an id twice': [
+    [batch(REX_1), batch(pet(2), pet(2, 'Tom'))],
+    /line 5 has the pet 2, which does not follow/,
+  ],
+  'the lines of version 1.0.0': [
+    [Buffer.from(`${REX_1}\n${pet(2)}\n`)],
+    /line 1 has no batch, as in version 1\.0\.0; open it with that once$/,
+  ],
+}
+
+for (const [what, [batches, reason]] of Object.entries(DAMAGED)) {
   test(`json file - a journal with ${what} is refused and nothing is changed`, async () => {
-    const path = given('{"pets":[]}', lines)
+    const path = given('{"pets":[]}', ...batches)
     const journal = fs.readFileSync(`${path}.journal`)
     await assert.rejects(jsonFileStorage(path), refusal(`${path}.journal`, reason))
     assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[]}')
@@ -204,7 +288,7 @@ test('json file - a second opening in this process is refused, by whatever name'
 
 test('json file - another process that uses the file is named; dead, it is followed', async () => {
   const path = join(folder(), 'pets.json')
-  const holder = fork(new URL('./crash/server.js', import.meta.url), [path])
+  const holder = fork(new URL('./crash/server.js', import.meta.url), [path, '5', '0'])
   const [port] = await once(holder, 'message')
   const answer = await fetch(`http://127.0.0.1:${port}/v1/pets`, {
     method: 'POST',
@@ -229,7 +313,7 @@ for (const pid of [process.pid, process.ppid, 1]) {
     onLinux,
     async () => {
       const path = given('{"pets":[]}')
-      deadLock(path, `${pid}-1-0123456789ab`)
+      deadLock(path, `${pid}-${pid}-1-0123456789ab`)
       await (await open(path)).close()
       assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
     },
@@ -238,10 +322,10 @@ for (const pid of [process.pid, process.ppid, 1]) {
 
 test('json file - what a process left that died on its way to the lock is removed', async () => {
   const path = given('{"pets":[]}')
-  const dead = '2147483647-5-0123456789ab'
+  const dead = '2147483647-7-5-0123456789ab'
   const [own] = await heldBy(path)
   for (const name of [dead, own]) fs.mkdirSync(`${path}.lock.${name}`)
-  fs.writeFileSync(join(`${path}.lock.${dead}`, dead), '')
+  fs.mkdirSync(join(`${path}.lock.${dead}`, dead))
   await (await open(path)).close()
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', `pets.json.lock.${own}`])
 })
@@ -254,7 +338,7 @@ test('json file - of many that follow a dead process exactly one gets the file',
     const refused = openings.filter(opening => opening.status === 'rejected')
     assert.equal(refused.length, 11)
     for (const { reason } of refused) {
-      assert.match(reason.message, /is in use by the process|is being opened by others/)
+      assert.match(reason.message, /is in use by the process|is being opened by other/)
     }
     const names = fs.readdirSync(join(path, '..'))
     assert.deepEqual(names, ['pets.json', 'pets.json.lock'])
@@ -267,7 +351,7 @@ test('json file - who loses the lock acknowledges nothing and writes nothing any
   await storage.insert(REX)
   // As by a process that cannot see this one, such as in another container.
   const [entry] = fs.readdirSync(`${path}.lock`) as [string]
-  fs.renameSync(join(`${path}.lock`, entry), join(`${path}.lock`, '1-2-0123456789ab'))
+  fs.renameSync(join(`${path}.lock`, entry), join(`${path}.lock`, '1-1-2-0123456789ab'))
   fs.writeFileSync(path, 'theirs')
   fs.writeFileSync(`${path}.journal`, 'theirs')
   await assert.rejects(storage.insert(REX), /was removed, or taken over by another process$/)
@@ -276,7 +360,7 @@ test('json file - who loses the lock acknowledges nothing and writes nothing any
   assert.deepEqual((await storage.list({ limit: 100 })).length, 1)
   await assert.rejects(storage.close(), /taken over/)
   assert.equal(fs.readFileSync(path, 'utf8'), 'theirs')
-  assert.deepEqual(fs.readdirSync(`${path}.lock`), ['1-2-0123456789ab'])
+  assert.deepEqual(fs.readdirSync(`${path}.lock`), ['1-1-2-0123456789ab'])
 })
 
 test('json file - the rights of the document are kept', async () => {
@@ -293,15 +377,34 @@ function folder(): string {
   return fs.mkdtempSync(join(root, 'case-'))
 }
 
-/** A file with this content, and a journal of these lines beside it. */
-function given(content: string | Uint8Array, lines?: readonly (string | Uint8Array)[]): string {
+/** A file with this content, and a journal of these batches beside it. */
+function given(content: string | Uint8Array, ...batches: readonly Uint8Array[]): string {
   const path = join(folder(), 'pets.json')
   fs.writeFileSync(path, content)
-  if (lines) {
-    const ended = lines.flatMap(line => [Buffer.from(line as string), Buffer.from('\n')])
-    fs.writeFileSync(`${path}.journal`, Buffer.concat(ended))
-  }
+  if (batches.length > 0) fs.writeFileSync(`${path}.journal`, Buffer.concat(batches))
   return path
+}
+
+function batch(...lines: readonly string[]): Buffer {
+  return encodeBatch(lines.map(line => `${line}\n`).join(''))
+}
+
+/** As after damage: the checksum stays. */
+function changed(batch: Buffer, from: string, to: string): Buffer {
+  const text = batch.toString('latin1')
+  assert.ok(text.includes(from))
+  return Buffer.from(text.replace(from, to).replace(/^(.*9\d+\}) /, '$1'), 'latin1')
+}
+
+function zeroLines(batch: Buffer): Buffer {
+  return Buffer.from(batch).fill(0, batch.indexOf('\n') + 1)
+}
+
+async function opensWithFirst(journal: Uint8Array, what: string): Promise<void> {
+  const path = given('{"pets":[]}', journal)
+  const storage = await open(path)
+  assert.deepEqual(await storage.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 }, what)
+  await storage.close()
 }
 
 /** The entry of the lock while this process holds it. */
@@ -312,9 +415,8 @@ async function heldBy(path: string): Promise<string[]> {
   return entries
 }
 
-function deadLock(path: string, entry = '2147483647-5-0123456789ab'): void {
-  fs.mkdirSync(`${path}.lock`)
-  fs.writeFileSync(join(`${path}.lock`, entry), '')
+function deadLock(path: string, owner = '2147483647-7-5-0123456789ab'): void {
+  fs.mkdirSync(join(`${path}.lock`, owner), { recursive: true })
 }
 
 async function open(path: string): Promise<JsonFileStorage> {

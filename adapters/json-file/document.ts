@@ -1,78 +1,182 @@
+import { constants } from 'node:fs'
+import { join } from 'node:path'
 import type { Adapter } from 'lowdb'
 import { petToJson } from '../../src/json.js'
-import type { Pet } from '../../src/model.js'
-import type { PetSnapshot } from '../../src/ports.js'
 import { decodeUtf8 } from '../../src/utf8.js'
-import { type Disk, readIfThere, replaceFile } from './disk.js'
+import { createPetIndex, type PetIndex } from '../memory.js'
+import {
+  type Disk,
+  type FileStats,
+  ifPresent,
+  keepOwner,
+  readAt,
+  syncFolder,
+  writeAt,
+} from './disk.js'
 import { JsonFileError } from './json-file-error.js'
-import { parsePetLine } from './pet-line.js'
+import type { Lock } from './lock.js'
+import { readOwnLayout } from './own-layout.js'
 
-/** The adapter that lowdb reads and writes the document with: one pet per line, replaced whole. */
-export interface DocumentFile extends Adapter<PetSnapshot> {
-  /** Of what was written last, in bytes. */
+/**
+ * How lowdb reads and writes the document: its data is the index of all pets, and the file has a
+ * line per pet. A write replaces the file, or rejects and leaves it as it is.
+ */
+export interface DocumentFile extends Adapter<PetIndex> {
+  /** What was last read or written, in bytes. */
   readonly length: number
+  /** Whether the file is still the one that was last read or written. */
+  isUnchanged(): Promise<boolean>
 }
 
-export function documentFile(disk: Disk, path: string, mode: number): DocumentFile {
-  let length = 0
+/** @param report receives the error when another program's version was kept beside the document */
+export function documentFile(
+  disk: Disk,
+  path: string,
+  lock: Lock,
+  report: (error: JsonFileError) => void,
+): DocumentFile {
+  let known: FileStats | undefined
 
   return {
     get length() {
-      return length
+      return Number(known?.size ?? 0n)
+    },
+    async isUnchanged() {
+      return isSame(await ifPresent(disk.stat(path, { bigint: true })))
     },
     /** @throws JsonFileError when the content is not a document */
     async read() {
-      const bytes = await readIfThere(disk, path)
-      if (!bytes) return null
-      length = bytes.length
-      return parse(path, bytes)
+      const file = await ifPresent(disk.open(path, 'r'))
+      if (file === undefined) return null
+      try {
+        known = await disk.fstat(file, { bigint: true })
+        return await parse(disk, path, file, Number(known.size))
+      } finally {
+        await disk.close(file)
+      }
     },
-    async write(snapshot) {
-      length = await replaceFile(disk, path, linesOf(snapshot), mode)
+    async write(index) {
+      lock.check()
+      const next = join(lock.folder, 'document')
+      try {
+        const written = await writeNext(next, index)
+        await keepForeignVersion()
+        // Without the lock its folder has another name, so that this fails.
+        await disk.rename(next, path)
+        known = written
+      } catch (error) {
+        await disk.unlink(next).catch(() => {})
+        throw error
+      }
+      await syncFolder(disk, path)
     },
+  }
+
+  async function writeNext(next: string, index: PetIndex): Promise<FileStats> {
+    const file = await disk.open(next, 'w')
+    try {
+      const like = await ifPresent(disk.stat(path, { bigint: true }))
+      if (like) await keepOwner(disk, file, like)
+      let length = 0
+      for (const text of piecesOf(index)) {
+        const bytes = Buffer.from(text)
+        await writeAt(disk, file, length, bytes)
+        length += bytes.length
+      }
+      await disk.fsync(file)
+      return await disk.fstat(file, { bigint: true })
+    } finally {
+      await disk.close(file)
+    }
+  }
+
+  /** What another program saved at the path is copied, never overwritten. */
+  async function keepForeignVersion(): Promise<void> {
+    const found = await ifPresent(disk.stat(path, { bigint: true }))
+    if (found === undefined || isSame(found)) return
+    lock.check()
+    const copy = await copyAside()
+    report(new JsonFileError(path, `was changed by another program; its version is now ${copy}`))
+  }
+
+  async function copyAside(): Promise<string> {
+    for (let number = 1; ; number++) {
+      const copy = `${path}.conflict-${number}`
+      try {
+        await disk.copyFile(path, copy, constants.COPYFILE_EXCL)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
+        throw error
+      }
+      const file = await disk.open(copy, 'r+')
+      try {
+        await disk.fsync(file)
+      } finally {
+        await disk.close(file)
+      }
+      return copy
+    }
+  }
+
+  function isSame(found: FileStats | undefined): boolean {
+    if (found === undefined || known === undefined) return found === known
+    return (
+      found.ino === known.ino &&
+      found.dev === known.dev &&
+      found.size === known.size &&
+      found.mtimeNs === known.mtimeNs
+    )
   }
 }
 
-async function parse(path: string, bytes: Uint8Array): Promise<PetSnapshot> {
-  if (bytes.length === 0) {
-    throw new JsonFileError(path, 'is empty; remove it to begin without animals')
+async function parse(disk: Disk, path: string, file: number, length: number): Promise<PetIndex> {
+  if (length === 0) {
+    throw new JsonFileError(path, 'is empty; remove it to start without animals')
   }
   try {
-    const text = decodeUtf8(bytes)
-    const own = parseOwn(text)
+    const own = await readOwnLayout(disk, file)
     if (own) return own
     const { parseDocument } = await import('./parse-document.js')
-    return await parseDocument(text)
+    return createPetIndex(await parseDocument(decodeUtf8(await readAt(disk, file, 0, length))))
   } catch (cause) {
     const reason = (cause as Error).message.replaceAll('\n', ' ')
     throw new JsonFileError(path, `cannot be read: ${reason}`, { cause })
   }
 }
 
-/** Read line by line where it looks as it was written here; undefined otherwise. */
-function parseOwn(text: string): PetSnapshot | undefined {
-  const end = END.exec(text)
-  if (!text.startsWith(BEGIN) || !end) return undefined
-  const pets: Pet[] = []
-  for (const line of text.slice(BEGIN.length, end.index).split(',\n')) {
-    const pet = parsePetLine(line)
-    if (!pet) return undefined
-    pets.push(pet)
+/**
+ * The text of a document in pieces. Pets that are inserted meanwhile are left out, so that another
+ * task can insert between two pieces.
+ */
+function* piecesOf(index: PetIndex): Generator<string> {
+  const { nextId } = index
+  let text = '{"pets":['
+  let isFirst = true
+  for (const pet of petsBelow(index, nextId)) {
+    const line = `${isFirst ? '' : ','}\n${petToJson(pet)}`
+    isFirst = false
+    if (text.length + line.length > PIECE) {
+      yield text
+      text = ''
+    }
+    text += line
   }
-  return { pets, nextId: Number(end[1]) }
+  yield `${text}${isFirst ? '' : '\n'}],"nextId":${nextId}}\n`
 }
 
-const BEGIN = '{"pets":[\n'
-const END = /\n\],"nextId":([1-9]\d{0,14})\}\n$/
-
-/** In chunks, between which other work gets its turn. */
-function* linesOf({ pets, nextId }: PetSnapshot): Generator<string> {
-  if (pets.length === 0) yield '{"pets":['
-  for (let start = 0; start < pets.length; start += PETS_PER_CHUNK) {
-    const lines = pets.slice(start, start + PETS_PER_CHUNK).map(petToJson)
-    yield (start === 0 ? BEGIN : ',\n') + lines.join(',\n')
+function* petsBelow(index: PetIndex, nextId: number) {
+  for (let after = 0; ; ) {
+    const page = index.list({ limit: PETS_PER_PAGE, after })
+    for (const pet of page) {
+      if (pet.id >= nextId) return
+      yield pet
+    }
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last.id
   }
-  yield pets.length === 0 ? `],"nextId":${nextId}}\n` : `\n],"nextId":${nextId}}\n`
 }
 
-const PETS_PER_CHUNK = 1_000
+/** In characters. Serializing them takes well below a millisecond, then other tasks get a turn. */
+const PIECE = 65_536
+const PETS_PER_PAGE = 1_000

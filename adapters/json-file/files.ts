@@ -1,108 +1,155 @@
 import type { Low } from 'lowdb'
-import type { PetSnapshot } from '../../src/ports.js'
-import type { Disk } from './disk.js'
+import type { PetIndex } from '../memory.js'
+import { type Disk, syncFolder } from './disk.js'
 import type { DocumentFile } from './document.js'
-import type { Journal } from './journal.js'
+import { type Journal, removeJournal } from './journal.js'
+import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 
-/** A document that was read, an empty journal and the lock over both. */
+/** A document that was read, two empty journals and the lock over all three. */
 export interface FileParts {
   readonly disk: Disk
   readonly path: string
-  readonly document: Low<PetSnapshot>
+  /** Its data is the one index of all pets that are acknowledged. */
+  readonly document: Low<PetIndex>
   readonly content: DocumentFile
-  readonly journal: Journal
+  readonly journals: readonly [Journal, Journal]
+  readonly journalPaths: readonly string[]
   readonly lock: Lock
+  /** Receives what fails in the background. */
+  readonly report: (error: JsonFileError) => void
 }
 
-/** Document and journal as one. What rejects has changed nothing, and may succeed another time. */
+/**
+ * Document and journals as one. What rejects has changed nothing, and may succeed another time. A
+ * caller makes one change after the other; a compaction goes on beside them.
+ */
 export interface Files {
-  /** Whether the journal is longer than the document, and long enough to matter. */
-  readonly outgrown: boolean
-  /** Resolves when the lines are durable. */
-  append(lines: string): Promise<void>
-  /** Brings the document up to date and removes the journal. */
-  compact(): Promise<void>
-  /** Replaces all that is kept. */
-  replace(snapshot: PetSnapshot): Promise<void>
-  /** Compacts, if it can, and lets others have the files. */
+  readonly index: PetIndex
+  /** Resolves when the batch is durable. */
+  append(batch: Uint8Array): Promise<void>
+  /** Starts a compaction if the journals have outgrown the document, or a share of it when idle. */
+  compact(when: 'busy' | 'idle'): Promise<void>
+  /** Replaces all that is stored. */
+  replace(index: PetIndex): Promise<void>
+  /** Compacts, if it can, and frees the files. */
   close(): Promise<void>
 }
 
-/** @param current gives all that was acknowledged */
-export function createFiles(parts: FileParts, current: () => PetSnapshot): Files {
-  const { disk, path, document, content, journal, lock } = parts
-  let compactAt = compactionSize()
+export function createFiles(parts: FileParts): Files {
+  const { disk, path, document, content, journals, journalPaths, lock, report } = parts
+  /** Batches go to the first; the second holds those that a compaction is adding to the document. */
+  let [active, compacted] = journals
+  let compaction: Promise<void> | undefined
+  let retryAt = 0
   let broken: 'journal' | 'document' | undefined
 
   return {
-    get outgrown() {
-      return journal.length >= compactAt
+    get index() {
+      return document.data
     },
-    append: lines => attempt(() => journal.append(lines), 'journal'),
-    compact,
-    async replace(snapshot) {
-      // The journal goes first: its lines would follow on the new document as well.
-      await compact()
-      await attempt(() => write(snapshot), 'document')
+    append: batch =>
+      attempt(async () => {
+        if (active.length === 0 && !compaction && !(await content.isUnchanged())) await rewrite()
+        await active.append(batch)
+        if (!compacted.isInPlace()) throw new JsonFileError(path, 'lost its journal')
+      }, 'journal'),
+    async compact(when) {
+      if (compaction || journalLength() < compactionLength(when)) return
+      await recover()
+      // After a failed compaction the second journal is still needed, and the first goes on.
+      if (compacted.length === 0) [active, compacted] = [compacted, active]
+      compaction = compactInBackground().finally(() => {
+        compaction = undefined
+      })
+    },
+    async replace(index) {
+      // The journals go first: their pets would follow on the new document as well.
+      await compactAll()
+      await syncFolder(disk, path)
+      await attempt(async () => {
+        await content.write(index)
+        document.data = index
+      }, 'document')
     },
     async close() {
       try {
-        await compact()
+        await compactAll()
       } finally {
-        await journal.close()
+        await active.close()
+        await compacted.close()
         await lock.release()
       }
     },
   }
 
-  async function compact(): Promise<void> {
-    await mend()
-    // Should it fail, it is not tried again with every insert.
-    compactAt = journal.length + compactionSize()
-    if (journal.length > 0) await write(current())
-    await journal.remove()
-    compactAt = compactionSize()
+  function journalLength(): number {
+    return active.length + compacted.length
   }
 
-  function compactionSize(): number {
-    return Math.max(content.length, SMALLEST_COMPACTION)
+  function compactionLength(when: 'busy' | 'idle'): number {
+    const { length } = content
+    if (when === 'busy') return Math.max(length, SMALL_DOCUMENT, retryAt)
+    return Math.max(1, length > SMALL_DOCUMENT ? length * IDLE_SHARE : 0)
   }
 
-  async function write(snapshot: PetSnapshot): Promise<void> {
-    lock.check()
-    document.data = snapshot
-    await document.write()
+  async function compactInBackground(): Promise<void> {
+    try {
+      await document.write()
+      await compacted.remove()
+      retryAt = 0
+    } catch (error) {
+      // The journals hold every pet. Under load, do not try again with every insert.
+      retryAt = journalLength() + Math.max(content.length, SMALL_DOCUMENT)
+      const reason = `could not be compacted: ${(error as Error).message}`
+      report(new JsonFileError(path, `${reason}; the journal keeps all animals`, { cause: error }))
+    }
+  }
+
+  async function compactAll(): Promise<void> {
+    await compaction
+    await recover()
+    if (journalLength() > 0) await document.write()
+    await active.remove()
+    await compacted.remove()
   }
 
   /**
-   * Makes a change to a file. What a change that fails left there is undone: at once or, while the
-   * disk does not let it, before the next change.
+   * Changes a file. What a failed change leaves is undone: at once or, while the disk prevents it,
+   * before the next change.
    */
   async function attempt(change: () => Promise<void>, file: 'journal' | 'document'): Promise<void> {
-    await mend()
+    await recover()
     try {
       await change()
     } catch (error) {
       broken = file
-      await mend().catch(() => {})
+      await recover().catch(() => {})
       throw error
     }
   }
 
-  async function mend(): Promise<void> {
+  async function recover(): Promise<void> {
     if (broken === undefined) return
-    if (broken === 'journal' && lock.isHeld() && journal.isLinked()) {
-      await journal.truncate()
-    } else {
-      // Without the lock, only where all is gone with the folder: otherwise it is another's now.
-      if (!disk.existsSync(path)) await lock.retake()
-      await write(current())
-      await journal.close()
-    }
+    const isInPlace = lock.isHeld() && active.isInPlace() && compacted.isInPlace()
+    if (broken === 'journal' && isInPlace) await active.truncate()
+    else await rewrite()
     broken = undefined
+  }
+
+  /** Makes the document hold everything, whatever happened to the files. */
+  async function rewrite(): Promise<void> {
+    await compaction
+    // A lost lock is taken again only where it went with its folder: otherwise another process has it.
+    if (!disk.existsSync(path)) await lock.retake()
+    await document.write()
+    for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)
+    await active.close()
+    await compacted.close()
   }
 }
 
-/** In bytes. Below it, a compaction under load costs more syncs than the shorter journal is worth. */
-const SMALLEST_COMPACTION = 1_048_576
+/** In bytes. A document below it is written in a few milliseconds. */
+const SMALL_DOCUMENT = 1_048_576
+/** Of the document. A smaller journal is not worth writing a large document again. */
+const IDLE_SHARE = 1 / 8

@@ -1,52 +1,44 @@
-import { petToJson } from '../../src/json.js'
-import type { Pet } from '../../src/model.js'
-import { decodeUtf8 } from '../../src/utf8.js'
-import type { PetIndex } from '../memory.js'
-import { type Disk, readIfThere, syncFolder } from './disk.js'
+import { join } from 'node:path'
+import { type Disk, type FileStats, ifPresent, keepOwner, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
-import { parsePetLine } from './pet-line.js'
 
-/** What was inserted since the document was written, a line per pet; there is no file without any. */
+/** Batches that the document may lack. The file exists only while it holds any. */
 export interface Journal {
-  /** Of what is durable, in bytes. */
+  /** How much is durable, in bytes. */
   readonly length: number
-  /** Resolves when the text is durable. When it rejects, `truncate` is due. */
-  append(text: string): Promise<void>
-  /** Whether the file is still there to be found after a restart. */
-  isLinked(): boolean
-  /** Removes what an `append` that failed may have left. */
+  /** Resolves when the batch is durable. When it rejects, `truncate` is due. */
+  append(batch: Uint8Array): Promise<void>
+  /** Whether a restart would find this file at its path. */
+  isInPlace(): boolean
+  /** Removes what a failed `append` may have left. */
   truncate(): Promise<void>
-  /** Removes the file, for good. */
+  /** Removes the file for good. */
   remove(): Promise<void>
-  /** Lets go of the file. */
+  /** Closes the file and leaves it where it is. */
   close(): Promise<void>
 }
 
-/** A journal whose file is created when it is needed, and belongs to who has the lock. */
-export function createJournal(
-  disk: Disk,
-  path: string,
-  mode: number,
-  lock: Pick<Lock, 'check'>,
-): Journal {
+export function createJournal(disk: Disk, path: string, document: string, lock: Lock): Journal {
   let file: number | undefined
+  let identity: FileStats | undefined
   let length = 0
 
-  const journal: Journal = {
+  return {
     get length() {
       return length
     },
-    async append(text) {
+    async append(batch) {
       file ??= await create()
-      const end = writeAt(file, text, length)
+      if (batch.length > LONGEST_SYNC_WRITE) await writeAt(disk, file, length, batch)
+      else writeAtOnce(file, batch)
       await disk.fdatasync(file)
-      // Asked after the write: whoever takes over from now on reads these lines.
+      // Asked after the write: a process that takes over from now on reads this batch.
       lock.check()
-      if (!journal.isLinked()) throw new JsonFileError(path, 'was removed')
-      length = end
+      if (!isInPlace()) throw new JsonFileError(path, 'was removed or replaced')
+      length += batch.length
     },
-    isLinked: () => file === undefined || disk.fstatSync(file).nlink > 0,
+    isInPlace,
     async truncate() {
       if (file === undefined) return
       await disk.ftruncate(file, length)
@@ -54,80 +46,86 @@ export function createJournal(
     },
     async remove() {
       if (file === undefined) return
-      lock.check()
-      await disk.unlink(path)
-      await journal.close()
-      await syncFolder(disk, path)
+      const watched = identity
+      // From now on a missing file is no loss.
+      identity = undefined
+      try {
+        await takeAway(disk, path, lock)
+      } catch (error) {
+        identity = watched
+        throw error
+      }
+      await close()
+      await discard(disk, path, lock)
     },
-    async close() {
-      if (file === undefined) return
-      const open = file
-      file = undefined
-      length = 0
-      await disk.close(open)
-    },
+    close,
   }
-  return journal
 
-  function writeAt(file: number, text: string, position: number): number {
-    const bytes = Buffer.from(text)
-    let done = 0
-    while (done < bytes.length) {
-      done += disk.writeSync(file, bytes, done, bytes.length - done, position + done)
+  function isInPlace(): boolean {
+    if (identity === undefined) return true
+    const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
+    return found?.ino === identity.ino && found.dev === identity.dev
+  }
+
+  async function close(): Promise<void> {
+    if (file === undefined) return
+    const open = file
+    file = undefined
+    identity = undefined
+    length = 0
+    await disk.close(open)
+  }
+
+  function writeAtOnce(file: number, bytes: Uint8Array): void {
+    for (let done = 0; done < bytes.length; ) {
+      done += disk.writeSync(file, bytes, done, bytes.length - done, length + done)
     }
-    return position + done
   }
 
   async function create(): Promise<number> {
-    const created = await disk.open(path, 'w', mode)
+    const prepared = join(lock.folder, 'journal')
+    const created = await disk.open(prepared, 'w')
     try {
+      const like = await ifPresent(disk.stat(document, { bigint: true }))
+      if (like) await keepOwner(disk, created, like)
+      identity = await disk.fstat(created, { bigint: true })
+      await disk.rename(prepared, path)
       await syncFolder(disk, path)
+      return created
     } catch (error) {
+      identity = undefined
       await disk.close(created)
-      await disk.unlink(path).catch(() => {})
+      await disk.unlink(prepared).catch(() => {})
       throw error
     }
-    return created
   }
+}
+
+/** Removes a journal that another process may have left. */
+export async function removeJournal(disk: Disk, path: string, lock: Lock): Promise<void> {
+  if (await takeAway(disk, path, lock)) await discard(disk, path, lock)
+}
+
+/** Whether there was a journal. @throws JsonFileError without the lock */
+async function takeAway(disk: Disk, path: string, lock: Lock): Promise<boolean> {
+  lock.check()
+  const isRemoved = await ifPresent(disk.rename(path, removedPath(lock)).then(() => true))
+  // Either there is no journal, or the lock was lost meanwhile.
+  if (!isRemoved) lock.check()
+  return isRemoved ?? false
+}
+
+async function discard(disk: Disk, path: string, lock: Lock): Promise<void> {
+  await disk.unlink(removedPath(lock))
+  await syncFolder(disk, path)
+}
+
+function removedPath(lock: Lock): string {
+  return join(lock.folder, 'removed')
 }
 
 /**
- * Adds what a journal holds and the index does not. A last line without its end was never
- * acknowledged and is left out. False when there is no journal.
- *
- * @throws JsonFileError naming the line that is damaged
+ * In bytes. A write of this size to the page cache takes a few microseconds; a larger one may take
+ * as long as the disk, and reads would wait for it.
  */
-export async function replayJournal(disk: Disk, path: string, index: PetIndex): Promise<boolean> {
-  const bytes = await readIfThere(disk, path)
-  if (!bytes) return false
-  let start = 0
-  for (let number = 1; ; number++) {
-    const end = bytes.indexOf(NEWLINE, start)
-    if (end < 0) return true
-    const pet = petOf(bytes.subarray(start, end))
-    if (!pet) throw new JsonFileError(path, `is damaged: line ${number} is not a pet`)
-    replay(pet, number)
-    start = end + 1
-  }
-
-  function replay(pet: Pet, number: number): void {
-    if (pet.id === index.nextId) {
-      index.insert(pet, pet.id)
-      return
-    }
-    const known = index.find(pet.id)
-    if (known && petToJson(known) === petToJson(pet)) return
-    const reason = `has the pet ${pet.id}, which does not follow from the document`
-    throw new JsonFileError(path, `is damaged: line ${number} ${reason}`)
-  }
-}
-
-const NEWLINE = 0x0a
-
-function petOf(line: Uint8Array): Pet | undefined {
-  try {
-    return parsePetLine(decodeUtf8(line))
-  } catch {
-    return undefined
-  }
-}
+const LONGEST_SYNC_WRITE = 65_536

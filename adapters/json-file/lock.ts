@@ -1,56 +1,58 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type Disk, isMissing } from './disk.js'
+import { type Disk, ifPresent, isMissing } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface Lock {
   /**
-   * Whether it is still this process that holds it: whoever cannot see this process, from another
-   * container say, may have taken it for dead.
+   * A folder that only the holder can reach: its path ends when another process takes the lock.
+   * Every change to a shared name is a rename from here or to here, so it fails without the lock.
    */
+  readonly folder: string
+  /** False once a process that cannot see this one, such as in another container, took over. */
   isHeld(): boolean
-  /** @throws JsonFileError when it is not */
+  /** @throws JsonFileError when the lock is lost */
   check(): void
-  /** Takes it anew where its folder was removed. @throws JsonFileError when somebody else did */
+  /** Takes the lock again after its folder was removed. @throws JsonFileError when it is taken */
   retake(): Promise<void>
   release(): Promise<void>
 }
 
 /**
- * A lock is a folder with one entry, whose name says who holds it. It appears and is taken over
- * by a rename, so of several processes exactly one gets it, and it never stands there empty.
+ * A lock is a folder with one folder inside, whose name is its owner. It appears and changes hands
+ * by a rename, so exactly one of several processes gets it.
  *
- * @throws JsonFileError naming the process that holds the lock of the file
+ * @throws JsonFileError naming the process that holds the lock
  */
 export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   const lock = `${path}.lock`
-  const own = [process.pid, startOf(process.pid) ?? '', randomBytes(6).toString('hex')].join('-')
-  const entry = join(lock, own)
+  const own = await nameOfOwner(disk)
+  const folder = join(lock, own)
 
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const holder = await findHolder()
     if (holder === undefined ? await create() : await takeOver(holder)) {
       await sweep().catch(() => {})
-      return { isHeld, check, retake, release }
+      return { folder, isHeld, check, retake, release }
     }
   }
-  throw new JsonFileError(path, `is being opened by others; ${lock} changes all the time`)
+  throw new JsonFileError(path, `is being opened by other processes; ${lock} keeps changing hands`)
 
   async function findHolder(): Promise<string | undefined> {
-    try {
-      return (await disk.readdir(lock)).find(name => ENTRY.test(name))
-    } catch (error) {
-      if (isMissing(error)) return undefined
-      throw error
-    }
+    const names = (await ifPresent(disk.readdir(lock))) ?? []
+    const holder = names.find(name => OWNER.test(name))
+    if (holder !== undefined || names.length === 0) return holder
+    throw new JsonFileError(
+      path,
+      `cannot be locked: ${join(lock, names[0] as string)} is in the way; remove it`,
+    )
   }
 
   async function create(): Promise<boolean> {
     const prepared = `${lock}.${own}`
     await disk.mkdir(prepared)
     try {
-      await disk.close(await disk.open(join(prepared, own), 'wx'))
+      await disk.mkdir(join(prepared, own))
       await disk.rename(prepared, lock)
       return true
     } catch (error) {
@@ -61,35 +63,41 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   }
 
   async function discard(name: string): Promise<void> {
-    await disk.unlink(join(`${lock}.${name}`, name)).catch(() => {})
+    await disk.rmdir(join(`${lock}.${name}`, name)).catch(() => {})
     await disk.rmdir(`${lock}.${name}`).catch(() => {})
   }
 
-  /** Removes what processes prepared that died before they had the lock. */
+  /** Removes what processes left that died before they had the lock. */
   async function sweep(): Promise<void> {
     const prefix = `${basename(lock)}.`
     for (const name of await disk.readdir(dirname(lock))) {
       const prepared = name.startsWith(prefix) ? name.slice(prefix.length) : ''
-      if (ENTRY.test(prepared) && !isAlive(prepared)) await discard(prepared)
+      if (OWNER.test(prepared) && !(await isAlive(disk, prepared))) await discard(prepared)
     }
   }
 
   async function takeOver(holder: string): Promise<boolean> {
-    if (isAlive(holder)) {
+    if (await isAlive(disk, holder)) {
       const pid = Number.parseInt(holder, 10)
       throw new JsonFileError(path, `is in use by the process ${pid}; stop that one first`)
     }
     try {
-      await disk.rename(join(lock, holder), entry)
-      return true
+      await disk.rename(join(lock, holder), folder)
     } catch (error) {
       if (isMissing(error)) return false
       throw error
     }
+    await empty()
+    return true
+  }
+
+  /** Removes unfinished files, also those of the previous holder. */
+  async function empty(): Promise<void> {
+    for (const name of await disk.readdir(folder)) await disk.unlink(join(folder, name))
   }
 
   function isHeld(): boolean {
-    return disk.existsSync(entry)
+    return disk.existsSync(folder)
   }
 
   function check(): void {
@@ -102,43 +110,62 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
 
   async function release(): Promise<void> {
     try {
-      await disk.unlink(entry)
+      await empty()
+      await disk.rmdir(folder)
       await disk.rmdir(lock)
     } catch {
-      // Taken over, or gone with its folder: nothing of it is this process's to remove. What stays
-      // after a failure of the disk is the lock of a process that will soon be dead.
+      // Either the lock is not this process's to remove, or the disk failed: then the next opening
+      // takes over the lock of a dead process.
     }
   }
 }
 
-const ATTEMPTS = 100
-const ENTRY = /^\d+-\d*-[0-9a-f]{12}$/
+const ROUNDS = 100
+/** Process, thread, start of the thread, and a random part. */
+const OWNER = /^\d+-\d*-\d*-[0-9a-f]{12}$/
 /** What systems answer to a rename onto a folder that is not empty. */
 const OCCUPIED = new Set<string | undefined>(['ENOTEMPTY', 'EEXIST', 'EPERM'])
 
-/** A pid is given again sooner or later, in a container at once; the start tells them apart. */
-function isAlive(entry: string): boolean {
-  const [pid, start] = entry.split('-') as [string, string]
+/** A thread and not only a process: a worker that was terminated frees its files. */
+async function nameOfOwner(disk: Disk): Promise<string> {
+  const [pid, thread] = threadOf(disk)
+  const start = (await startOf(disk, pid, thread)) ?? ''
+  return [pid, thread, start, randomBytes(6).toString('hex')].join('-')
+}
+
+/** Linux names the calling thread as `<pid>/task/<thread>` (proc(5), `/proc/thread-self`). */
+function threadOf(disk: Disk): readonly [pid: string, thread: string] {
+  try {
+    const [pid, , thread] = disk.readlinkSync('/proc/thread-self').split('/')
+    return [pid as string, thread as string]
+  } catch {
+    return [String(process.pid), '']
+  }
+}
+
+/** Pids are reused, in a container at once; the start time tells their processes apart. */
+async function isAlive(disk: Disk, owner: string): Promise<boolean> {
+  const [pid, thread, start] = owner.split('-') as [string, string, string]
   try {
     process.kill(Number(pid), 0)
   } catch (error) {
-    // EPERM: there is one, of another user.
+    // EPERM: the process exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
   }
-  const startNow = startOf(Number(pid))
+  const startNow = await startOf(disk, pid, thread)
   return startNow === undefined || start === '' || startNow === start
 }
 
 /**
- * When a process started, in ticks since the boot (proc(5), `stat`); 'dead' when only its entry is
- * left. Undefined where the system does not tell.
+ * When a thread started, in ticks since boot (proc(5), `stat`); 'dead' when it has ended. Undefined
+ * where the system does not tell.
  */
-function startOf(pid: number): string | undefined {
+async function startOf(disk: Disk, pid: string, thread: string): Promise<string | undefined> {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const stat = (await disk.readFile(`/proc/${pid}/task/${thread}/stat`)).toString('latin1')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? 'dead' : fields[19]
   } catch {
-    return undefined
+    return thread !== '' && disk.existsSync(`/proc/${pid}/stat`) ? 'dead' : undefined
   }
 }

@@ -1,98 +1,86 @@
-import { basename, dirname, join } from 'node:path'
+import { Low } from 'lowdb'
 import { hasMethods, isFunction, type Rules, readOptions } from '../../src/options.js'
-import type { PetSnapshot } from '../../src/ports.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
-import { type Disk, isMissing, NODE_DISK } from './disk.js'
+import { type Disk, NODE_DISK } from './disk.js'
 import { documentFile } from './document.js'
-import { createJournal, replayJournal } from './journal.js'
+import { createFiles, type Files } from './files.js'
+import { createJournal, removeJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
+import { locate } from './locate.js'
 import { type Lock, takeLock } from './lock.js'
+import { replayJournals } from './replay.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
 export interface JsonFileOptions {
   /**
-   * Runs a task when nothing was inserted for a while; the function it gives back calls that off.
-   * @default a second later, by a timer that keeps no process alive
+   * Runs a task after a quiet period, and returns a function that cancels it.
+   * @default an unref'd timer of one second
    */
   readonly whenIdle?: WhenIdle
-  /** @default that of node:fs */
+  /**
+   * Receives what fails in the background: a compaction, which is tried again later, or a document
+   * that another program changed, whose version is kept.
+   * @default a process warning
+   */
+  readonly onError?: (error: JsonFileError) => void
+  /**
+   * The file system calls to use.
+   * @default those of node:fs
+   */
   readonly disk?: Disk
 }
 
 /**
- * Pets in a JSON document that people can read and write, at a cost per insert that does not grow
- * with it. An insert is synced to a journal beside the document before it resolves. The journal is
- * compacted into the document when it is idle, when it has outgrown it, and on `close`. Reads are
- * answered from memory. A missing file is created.
+ * Pets in a JSON document that people can read and edit, at a cost per insert that does not grow
+ * with it. An insert is synced to a journal beside the document before it resolves. A compaction
+ * writes the document with the pets of the journal: after a quiet period, when the journal has
+ * outgrown the document, and on `close`. Reads are answered from memory. A missing file is created.
  *
- * @throws JsonFileError when another process uses the file, or it does not hold such a document
+ * @throws JsonFileError when another process uses the file, or it is not such a document
  */
 export async function jsonFileStorage(
   path: string,
   options: JsonFileOptions = {},
 ): Promise<JsonFileStorage> {
-  const { whenIdle, disk } = readOptions(options, DEFAULTS, RULES)
+  const { whenIdle, onError, disk } = readOptions(options, DEFAULTS, RULES)
   try {
-    const file = await locate(disk, path)
-    const lock = await takeLock(disk, file.path)
-    return await openLocked(disk, file, lock, whenIdle).catch(async error => {
+    const real = await locate(disk, path)
+    const lock = await takeLock(disk, real)
+    try {
+      return createStorage(real, await openFiles(disk, real, lock, onError), whenIdle)
+    } catch (error) {
       await lock.release()
       throw error
-    })
+    }
   } catch (error) {
     if (error instanceof JsonFileError) throw error
     throw new JsonFileError(path, `cannot be opened: ${(error as Error).message}`, { cause: error })
   }
 }
 
-async function openLocked(
+async function openFiles(
   disk: Disk,
-  file: Location,
+  path: string,
   lock: Lock,
-  whenIdle: WhenIdle,
-): Promise<JsonFileStorage> {
-  const { Low } = await import('lowdb')
-  const content = documentFile(disk, file.path, file.mode)
-  const document = new Low<PetSnapshot>(content, { pets: [], nextId: 1 })
+  report: (error: JsonFileError) => void,
+): Promise<Files> {
+  const content = documentFile(disk, path, lock, report)
+  // All state is lowdb's data: one index, read and written by our own adapter.
+  const document = new Low<PetIndex>(content, createPetIndex())
   await document.read()
-  const index = indexOf(file.path, document.data)
-  const journalPath = `${file.path}.journal`
-  const journaled = await replayJournal(disk, journalPath, index)
+  const journalPaths = [`${path}.journal`, `${path}.journal2`] as const
+  const hasJournals = await replayJournals(disk, journalPaths, document.data)
 
-  // Now everything is known to be in order. A journal that was left over is not written to: the
-  // process that left it may live where this one cannot see it.
-  document.data = index.dump()
-  lock.check()
-  if (journaled || content.length === 0) await document.write()
-  if (journaled) await disk.unlink(journalPath)
-  await disk.unlink(`${file.path}.tmp`).catch(() => {})
-  const journal = createJournal(disk, journalPath, file.mode, lock)
-  const parts = { disk, path: file.path, document, content, journal, lock }
-  return createStorage(parts, index, whenIdle)
-}
-
-interface Location {
-  readonly path: string
-  readonly mode: number
-}
-
-/** By its real path, so that all its names share one lock, and its rights are kept. */
-async function locate(disk: Disk, path: string): Promise<Location> {
-  try {
-    const real = await disk.realpath(path)
-    return { path: real, mode: (await disk.stat(real)).mode & 0o777 }
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    return { path: join(await disk.realpath(dirname(path)), basename(path)), mode: 0o666 }
-  }
-}
-
-function indexOf(path: string, snapshot: PetSnapshot): PetIndex {
-  try {
-    return createPetIndex(snapshot)
-  } catch (cause) {
-    throw new JsonFileError(path, `cannot be read: ${(cause as Error).message}`, { cause })
-  }
+  // All files are known to be in order. Journals are replaced and not continued: the process that
+  // left them may still be alive where this one cannot see it.
+  if (hasJournals || content.length === 0) await document.write()
+  for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)
+  const [first, second] = journalPaths
+  const journals = [
+    createJournal(disk, first, path, lock),
+    createJournal(disk, second, path, lock),
+  ] as const
+  return createFiles({ disk, path, document, content, journals, journalPaths, lock, report })
 }
 
 function afterASecond(task: () => void): () => void {
@@ -101,9 +89,14 @@ function afterASecond(task: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-const DEFAULTS = { whenIdle: afterASecond, disk: NODE_DISK }
+const DEFAULTS = {
+  whenIdle: afterASecond,
+  onError: (error: JsonFileError) => process.emitWarning(error),
+  disk: NODE_DISK,
+}
 
 const RULES: Rules<JsonFileOptions> = {
   whenIdle: isFunction,
+  onError: isFunction,
   disk: hasMethods(...Object.keys(NODE_DISK)),
 }

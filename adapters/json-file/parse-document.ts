@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { parseJson } from '../../src/json.js'
-import { petSchema } from '../../src/model.js'
+import { type Pet, petSchema } from '../../src/model.js'
 import type { PetSnapshot } from '../../src/ports.js'
 
 /**
- * Reads a document in whatever layout. `nextId` may be missing. A field that a pet does not have is
- * refused: the next save would lose it.
+ * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
+ * save would lose them.
  *
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
@@ -13,7 +13,31 @@ export async function parseDocument(text: string): Promise<PetSnapshot> {
   const parsed = documentSchema.safeParse(await parseJson(text), { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
   const { pets, nextId } = parsed.data
+  checkIds(text, pets, nextId)
   return { pets, nextId: nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1) }
+}
+
+/** @throws Error naming the pet and its line */
+function checkIds(text: string, pets: readonly Pet[], nextId = Number.POSITIVE_INFINITY): void {
+  const positions = new Map<number, number>()
+  for (const [position, { id }] of pets.entries()) {
+    const earlier = positions.get(id)
+    if (earlier !== undefined) {
+      throw new Error(`${nameOf(text, position)} has the id ${id} of ${nameOf(text, earlier)}`)
+    }
+    if (id >= nextId) {
+      throw new Error(
+        `\`nextId\` must be greater than the id ${id} of ${nameOf(text, position)}, got ${nextId}`,
+      )
+    }
+    positions.set(id, position)
+  }
+}
+
+function nameOf(text: string, position: number): string {
+  // Every pet has one such field, and no string contains it: there the quotes are escaped.
+  const start = [...text.matchAll(/"id"\s*:/g)][position]?.index ?? 0
+  return `\`pets[${position}]\` (line ${text.slice(0, start).split('\n').length})`
 }
 
 const documentSchema = z.strictObject({

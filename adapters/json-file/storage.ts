@@ -1,99 +1,99 @@
+import { INT64_RANGE, isInt64, shortestForm } from '../../src/int64.js'
 import { petToJson } from '../../src/json.js'
 import type { NewPet, Pet } from '../../src/model.js'
+import { toPet } from '../../src/pet.js'
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
-import { createPetIndex, type PetIndex } from '../memory.js'
-import { createFiles, type FileParts } from './files.js'
+import { PET_STATUSES } from '../../src/specification.js'
+import { createPetIndex } from '../memory.js'
+import { encodeBatch } from './batch.js'
+import type { Files } from './files.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface JsonFileStorage extends PetStorage, AsyncDisposable {
+  /** Rejects for a value that is not a pet's, as a JavaScript caller may pass. */
   insert(pet: NewPet): Promise<Pet>
   restore(snapshot: PetSnapshot): Promise<void>
   /**
-   * Finishes the inserts in flight and leaves the document, complete, and no other file. Can be
-   * called again. When it rejects, the journal stays, and the next opening reads it.
+   * Finishes the inserts in flight and leaves the complete document and no other file. May be
+   * called again. When it rejects, the journal stays and the next opening reads it.
    */
   close(): Promise<void>
 }
 
-/** Calls a task some time later, unless it is called off. */
+/** Calls a task later; the returned function cancels it. */
 export type WhenIdle = (task: () => void) => () => void
 
-/** The storage over opened files and the index of what they hold. */
-export function createStorage(
-  parts: FileParts,
-  openedIndex: PetIndex,
-  whenIdle: WhenIdle,
-): JsonFileStorage {
-  let index = openedIndex
+/** The storage over opened files. */
+export function createStorage(path: string, files: Files, whenIdle: WhenIdle): JsonFileStorage {
   let waiting: Insert[] = []
   let lastTurn: Promise<unknown> = Promise.resolve()
-  let callOff = () => {}
+  let cancelIdle = () => {}
   let closing: Promise<void> | undefined
-  const files = createFiles(parts, () => index.dump())
 
   return {
-    async insert({ name, categoryId, status }) {
+    async insert(given) {
       refuseWhenClosed()
-      const pet = status === undefined ? { name, categoryId } : { name, categoryId, status }
+      const pet = readNewPet(given)
       return new Promise((resolve, reject) => {
         if (waiting.push({ pet, resolve, reject }) === 1) void inTurn(commit)
       })
     },
-    find: id => index.find(id),
-    list: filter => index.list(filter),
-    dump: () => index.dump(),
+    find: id => files.index.find(id),
+    list: filter => files.index.list(filter),
+    dump: () => files.index.dump(),
     async restore(snapshot) {
       refuseWhenClosed()
       const restored = createPetIndex(snapshot)
-      await inTurn(async () => {
-        await files.replace(restored.dump())
-        index = restored
-      })
+      await inTurn(() => files.replace(restored))
     },
     close,
     [Symbol.asyncDispose]: close,
   }
 
-  /** Whatever changes the files waits for its turn; reads never do. */
+  /** Changes to the files take turns; reads never wait for one. */
   function inTurn(task: () => Promise<void>): Promise<void> {
     const turn = lastTurn.then(task)
     lastTurn = turn.catch(() => {})
     return turn
   }
 
-  /** Writes all inserts that wait, shares one sync among them, and only then lets them be seen. */
+  /** Writes all waiting inserts, and makes them visible once they are durable. */
   async function commit(): Promise<void> {
-    // The callers of the commit before this one are on their way with their next inserts.
+    // The callers of the previous commit are about to insert again.
     await new Promise(setImmediate)
-    const batch = waiting
+    const inserts = waiting
     waiting = []
-    try {
-      await files.append(linesOf(batch, index.nextId))
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-      return
+    for (let start = 0; start < inserts.length; ) {
+      const end = endOfBatch(inserts, start)
+      await commitBatch(inserts.slice(start, end))
+      start = end
     }
-    for (const { pet, resolve } of batch) resolve(index.insert(pet))
-    callOff()
-    if (files.outgrown) compactInBackground()
-    else callOff = whenIdle(compactInBackground)
+    cancelIdle()
+    cancelIdle = whenIdle(() => void inTurn(() => files.compact('idle')).catch(() => {}))
+    await files.compact('busy')
   }
 
-  /** What is in the journal is safe there: a compaction that fails is tried again after a later insert. */
-  function compactInBackground(): void {
-    inTurn(files.compact).catch(() => {})
+  async function commitBatch(inserts: readonly Insert[]): Promise<void> {
+    const { index } = files
+    try {
+      await files.append(encodeBatch(linesOf(inserts, index.nextId)))
+    } catch (error) {
+      for (const { reject } of inserts) reject(error)
+      return
+    }
+    for (const { pet, resolve } of inserts) resolve(index.insert(pet))
   }
 
   function close(): Promise<void> {
-    closing ??= inTurn(async () => {
-      callOff()
-      await files.close()
+    closing ??= inTurn(() => {
+      cancelIdle()
+      return files.close()
     })
     return closing
   }
 
   function refuseWhenClosed(): void {
-    if (closing) throw new JsonFileError(parts.path, 'is closed')
+    if (closing) throw new JsonFileError(path, 'is closed')
   }
 }
 
@@ -103,7 +103,37 @@ interface Insert {
   readonly reject: (error: unknown) => void
 }
 
-function linesOf(batch: readonly Insert[], firstId: number): string {
-  if (firstId + batch.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')
-  return batch.map(({ pet }, at) => `${petToJson({ id: firstId + at, ...pet } as Pet)}\n`).join('')
+/** Bounds the time that serializing a batch blocks the process, and the string it makes. */
+function endOfBatch(inserts: readonly Insert[], start: number): number {
+  let length = 0
+  let end = start
+  do {
+    length += inserts[end]?.pet.name.length ?? 0
+    end++
+  } while (end < inserts.length && length + (inserts[end] as Insert).pet.name.length < BATCH)
+  return end
+}
+
+/** In characters of names. */
+const BATCH = 1_048_576
+
+function linesOf(inserts: readonly Insert[], firstId: number): string {
+  if (firstId + inserts.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')
+  return inserts.map(({ pet }, at) => `${petToJson(toPet(firstId + at, pet))}\n`).join('')
+}
+
+/** @throws TypeError for a pet that could not be read again */
+function readNewPet({ name, categoryId, status }: NewPet): NewPet {
+  if (typeof name !== 'string') throw invalid('name', 'a string', name)
+  if (!isInt64(categoryId)) throw invalid('categoryId', INTEGER, categoryId)
+  if (status !== undefined && !PET_STATUSES.includes(status)) {
+    throw invalid('status', `one of ${PET_STATUSES.join(', ')}`, status)
+  }
+  return { name, categoryId: shortestForm(categoryId), status }
+}
+
+const INTEGER = `an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`
+
+function invalid(field: keyof NewPet, rule: string, value: unknown): TypeError {
+  return new TypeError(`Expected \`${field}\` to be ${rule}, got ${String(value)}`)
 }

@@ -5,9 +5,9 @@ import { watchedDisk } from '../support/disk-faults.js'
 
 /**
  * Forked by the driver: serves the file until it is killed, or kills itself at the nth call to the
- * disk. It compacts after every fifth commit. When its parent lets go of it, it closes.
+ * disk. It compacts as if it were idle after some commits. When its parent disconnects, it closes.
  */
-const [, , path, dieAt] = process.argv
+const [, , path, compactEvery, dieAt] = process.argv
 if (path !== undefined) {
   let calls = 0
   const disk = watchedDisk(() => {
@@ -15,7 +15,7 @@ if (path !== undefined) {
   })
   let commits = 0
   const whenIdle = (compact: () => void) => {
-    if (++commits % 5 === 0) compact()
+    if (++commits % Number(compactEvery) === 0) compact()
     return () => {}
   }
   const storage = await jsonFileStorage(path, { disk, whenIdle })

@@ -1,0 +1,69 @@
+import { decodeUtf8 } from '../../src/utf8.js'
+import { createPetIndex, type PetIndex } from '../memory.js'
+import { type Disk, readAt } from './disk.js'
+import { parsePetLine } from './pet-line.js'
+
+/**
+ * Reads a document with a line per pet, as this storage writes it, in pieces: no document is too
+ * large, and none is in memory twice. Undefined for any other layout, and for invalid pets.
+ */
+export async function readOwnLayout(disk: Disk, file: number): Promise<PetIndex | undefined> {
+  const index = createPetIndex()
+  let read: ReadLine = readBegin
+  for await (const lines of linesOf(disk, file)) {
+    for (const line of lines) {
+      const next = read(line)
+      if (!next) return undefined
+      read = next
+    }
+  }
+  return read === readNothing ? index : undefined
+
+  function readBegin(line: string): ReadLine | undefined {
+    return line === BEGIN ? readPet : undefined
+  }
+
+  function readPet(line: string): ReadLine | undefined {
+    const isLast = !line.endsWith(',')
+    const pet = parsePetLine(isLast ? line : line.slice(0, -1))
+    if (!pet || pet.id < index.nextId) return undefined
+    index.insert(pet, pet.id)
+    return isLast ? readEnd : readPet
+  }
+
+  function readEnd(line: string): ReadLine | undefined {
+    const nextId = Number(END.exec(line)?.[1])
+    if (!(nextId >= index.nextId)) return undefined
+    index.skipTo(nextId)
+    return readNothing
+  }
+
+  function readNothing(): undefined {}
+}
+
+/** Gives the reader of the next line, or undefined when this line is not ours. */
+type ReadLine = (line: string) => ReadLine | undefined
+
+const BEGIN = '{"pets":['
+const END = /^\],"nextId":([1-9]\d{0,14})\}$/
+
+/** The lines of a file, those of a piece at a time. */
+async function* linesOf(disk: Disk, file: number): AsyncGenerator<string[]> {
+  let rest: Buffer = Buffer.alloc(0)
+  for (let position = 0; ; ) {
+    // As long as what is left of the line, so that a huge line is not copied again and again.
+    const piece = await readAt(disk, file, position, Math.max(PIECE, rest.length))
+    if (piece.length === 0) {
+      if (rest.length > 0) yield [decodeUtf8(rest)]
+      return
+    }
+    position += piece.length
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+    const end = bytes.lastIndexOf(NEWLINE)
+    rest = bytes.subarray(end + 1)
+    if (end >= 0) yield decodeUtf8(bytes.subarray(0, end)).split('\n')
+  }
+}
+
+const PIECE = 262_144
+const NEWLINE = 0x0a

@@ -1,0 +1,154 @@
+import { petToJson } from '../../src/json.js'
+import type { Pet } from '../../src/model.js'
+import { decodeUtf8 } from '../../src/utf8.js'
+import type { PetIndex } from '../memory.js'
+import { type BatchHeader, HEADER_LENGTH, HEADER_START, isIntact, readHeader } from './batch.js'
+import { type Disk, ifPresent, readAt } from './disk.js'
+import { JsonFileError } from './json-file-error.js'
+import { parsePetLine } from './pet-line.js'
+
+/**
+ * Adds the pets of all journals that the index lacks, oldest journal first. False when there is no
+ * journal.
+ *
+ * @throws JsonFileError naming the line that is damaged
+ */
+export async function replayJournals(
+  disk: Disk,
+  paths: readonly string[],
+  index: PetIndex,
+): Promise<boolean> {
+  const journals: OpenJournal[] = []
+  try {
+    for (const path of paths) {
+      const file = await ifPresent(disk.open(path, 'r'))
+      if (file === undefined) continue
+      const journal: OpenJournal = { path, file, size: 0, firstId: 0 }
+      journals.push(journal)
+      journal.size = Number((await disk.fstat(file, { bigint: true })).size)
+    }
+    for (const journal of journals) {
+      for await (const { pets } of batchesOf(disk, journal)) {
+        journal.firstId = pets[0]?.id ?? 0
+        break
+      }
+    }
+    for (const journal of journals.sort((a, b) => a.firstId - b.firstId)) {
+      for await (const batch of batchesOf(disk, journal)) replay(journal.path, batch, index)
+    }
+    return journals.length > 0
+  } finally {
+    for (const { file } of journals) await disk.close(file)
+  }
+}
+
+interface OpenJournal {
+  readonly path: string
+  readonly file: number
+  size: number
+  firstId: number
+}
+
+interface Batch {
+  readonly pets: readonly Pet[]
+  /** The number of its first pet's line in the file. */
+  readonly line: number
+}
+
+function replay(path: string, { pets, line }: Batch, index: PetIndex): void {
+  for (const [at, pet] of pets.entries()) {
+    if (pet.id === index.nextId) {
+      index.insert(pet, pet.id)
+      continue
+    }
+    const known = index.find(pet.id)
+    if (known && petToJson(known) === petToJson(pet)) continue
+    const reason = `has the pet ${pet.id}, which does not follow from the document`
+    throw new JsonFileError(path, `is damaged: line ${line + at} ${reason}`)
+  }
+}
+
+/**
+ * The batches of a journal. A last batch that is not intact was being written at a crash or a power
+ * cut, was never acknowledged, and is left out.
+ */
+async function* batchesOf(disk: Disk, journal: OpenJournal): AsyncGenerator<Batch> {
+  const { path, size } = journal
+  let line = 1
+  for (let position = 0; position < size; ) {
+    const { start, header, lines } = await readBatch(disk, journal, position)
+    const pets = lines && parseLines(lines)
+    if (!header || !lines || !isIntact(header, lines)) {
+      if (start.startsWith('{"id":')) {
+        throw damaged(
+          path,
+          `line ${line} has no batch, as in version 1.0.0; open it with that once`,
+        )
+      }
+      // All lines are whole: this is no unfinished write, but something else that changed a digit.
+      if (pets) throw damaged(path, `the checksum of line ${line} does not match its batch`)
+      if (await isUnfinished(disk, journal, position, header)) return
+      throw damaged(path, `line ${line} does not begin an intact batch`)
+    }
+    if (!pets) throw damaged(path, `line ${line + 1} and its batch are not pets`)
+    yield { pets, line: line + 1 }
+    line += 1 + pets.length
+    position += HEADER_LENGTH + header.length
+  }
+}
+
+/** Without `lines` when the file ends before they do. */
+async function readBatch(disk: Disk, { file, size }: OpenJournal, position: number) {
+  const bytes = await readAt(disk, file, position, HEADER_LENGTH)
+  const start = bytes.toString('latin1')
+  const header = readHeader(start)
+  const begin = position + HEADER_LENGTH
+  if (!header || begin + header.length > size) return { start, header }
+  return { start, header, lines: await readAt(disk, file, begin, header.length) }
+}
+
+/** Whether nothing follows that was written after this batch, and so after it was durable. */
+async function isUnfinished(
+  disk: Disk,
+  journal: OpenJournal,
+  position: number,
+  header: BatchHeader | undefined,
+): Promise<boolean> {
+  if (header && position + HEADER_LENGTH + header.length < journal.size) return false
+  // The header may be damaged as well: only an intact batch shows where the next one begins.
+  for (let at = position; ; ) {
+    const bytes = await readAt(disk, journal.file, at, PIECE)
+    const found = bytes.indexOf(HEADER_START)
+    if (found < 0 && bytes.length < PIECE) return true
+    at += found < 0 ? PIECE - HEADER_START.length : found + 1
+    if (found < 0) continue
+    const next = await readBatch(disk, journal, at - 1)
+    if (next.header && next.lines && isIntact(next.header, next.lines)) return false
+  }
+}
+
+function parseLines(bytes: Buffer): readonly Pet[] | undefined {
+  const text = readUtf8(bytes)
+  if (!text?.endsWith('\n')) return undefined
+  const pets: Pet[] = []
+  for (const line of text.slice(0, -1).split('\n')) {
+    const pet = parsePetLine(line)
+    if (!pet) return undefined
+    pets.push(pet)
+  }
+  return pets
+}
+
+function readUtf8(bytes: Buffer): string | undefined {
+  try {
+    return decodeUtf8(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function damaged(path: string, reason: string): JsonFileError {
+  return new JsonFileError(path, `is damaged: ${reason}`)
+}
+
+const PIECE = 65_536

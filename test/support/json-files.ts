@@ -1,0 +1,55 @@
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
+
+export const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+
+/** Disables compaction by time. */
+export const never = () => () => {}
+
+/** Makes new folders, and removes them after the tests of the calling file. */
+export function temporaryFolders(): () => string {
+  const root = fs.mkdtempSync(join(tmpdir(), 'json-file-'))
+  after(() => fs.rmSync(root, { recursive: true }))
+  return () => {
+    const folder = join(fs.mkdtempSync(join(root, 'case-')), 'data')
+    fs.mkdirSync(folder)
+    return folder
+  }
+}
+
+/** The names that a new process would find in the files as they are now. */
+export async function stored(path: string): Promise<string[]> {
+  const copy = fs.mkdtempSync(join(path, '..', '..', 'copy-'))
+  for (const name of ['pets.json', 'pets.json.journal', 'pets.json.journal2']) {
+    const original = join(path, '..', name)
+    if (fs.existsSync(original)) fs.copyFileSync(original, join(copy, name))
+  }
+  const storage = await jsonFileStorage(join(copy, 'pets.json'))
+  const { pets } = await storage.dump()
+  await storage.close()
+  return pets.map(({ name }) => name)
+}
+
+/** As for a process in another container, which takes the holder for dead. */
+export function hideHolder(path: string): void {
+  const lock = `${path}.lock`
+  const [owner] = fs.existsSync(lock) ? fs.readdirSync(lock) : []
+  if (owner === undefined) return
+  fs.renameSync(join(lock, owner), join(lock, owner.replace(/^\d+/, '2147483647')))
+}
+
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(setImmediate)
+}
+
+/** Holds back whoever awaits `passed` until the test opens it. */
+export function gate(): { open: () => void; passed: Promise<void> } {
+  let open = () => {}
+  const passed = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { open, passed }
+}
