@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto'
+import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
+import { type State, statesAfter } from './power-cut.js'
+import { createRandom, type Random } from './random.js'
+import { type SimulatedDisk, simulatedDisk } from './simulated-disk.js'
+
+export interface PowerCutCounts {
+  /** Different states of the disk after a power cut that were opened. */
+  states: number
+  /** Inserts that were acknowledged before the power cut, in all states. */
+  acknowledged: number
+  /** Of them, those missing afterwards. */
+  lost: number
+  doubled: number
+  /** States that could not be opened. */
+  refused: number
+  /** What went wrong, at most ten. */
+  problems: string[]
+}
+
+/** What happened up to a power cut; animals are identified by name. */
+type Mark =
+  | { readonly kind: 'sent'; readonly name: string }
+  | { readonly kind: 'acknowledged'; readonly name: string }
+  | { readonly kind: 'restoring'; readonly names: readonly string[] }
+  | { readonly kind: 'restored' }
+
+/** What may be found: everything in `certain`, and anything in `possible`. */
+interface World {
+  readonly certain: Set<string>
+  readonly possible: Set<string>
+}
+
+/**
+ * Runs a random workload of inserts, compactions, restores, restarts and lock hand-overs on a
+ * simulated disk, and opens what a power cut may leave after each of its changes.
+ *
+ * @param limit the combinations to try after each change
+ */
+export async function simulate(seed: number, limit: number): Promise<PowerCutCounts> {
+  const random = createRandom(seed)
+  const disk = simulatedDisk<Mark>({}, random)
+  await runWorkload(disk, random)
+  const counts = { states: 0, acknowledged: 0, lost: 0, doubled: 0, refused: 0, problems: [] }
+  const seen = new Set<string>()
+  for (let length = 1; length <= disk.log.length; length++) {
+    // Until the next sync every change only adds states, and leaves all earlier ones possible.
+    const next = disk.log[length]
+    if (next && next.kind !== 'sync') continue
+    const entries = disk.log.slice(0, length)
+    const worlds = worldsOf(entries.flatMap(entry => (entry.kind === 'mark' ? [entry.mark] : [])))
+    for (const state of statesAfter(entries, random, limit)) {
+      const key = keyOf(state, worlds)
+      if (seen.has(key)) continue
+      seen.add(key)
+      await check(state, worlds, random, counts)
+    }
+  }
+  return counts
+}
+
+async function runWorkload(disk: SimulatedDisk<Mark>, random: Random): Promise<void> {
+  let pid = NO_PROCESS
+  let names = 0
+  let { storage, compact } = await open(disk, ++pid)
+  for (let step = 0; step < 12; step++) {
+    const inserts = insert(1 + random(9))
+    const what = random(7)
+    if (what === 0) await inserts
+    else if (what < 3) compact()
+    else if (what < 4) ({ storage, compact } = await open(disk, ++pid))
+    else if (what < 5) {
+      await inserts
+      await restore()
+    } else if (what < 6) {
+      await inserts
+      await storage.close()
+      ;({ storage, compact } = await open(disk, ++pid))
+    }
+    await inserts
+  }
+  await storage.close()
+
+  async function insert(count: number): Promise<void> {
+    const inserting = Array.from({ length: count }, async () => {
+      const name = `${names++} ${'x'.repeat(random(4) * 200)}`
+      disk.mark({ kind: 'sent', name })
+      const pet = await storage.insert({ name, categoryId: 1 }).catch(() => undefined)
+      if (pet) disk.mark({ kind: 'acknowledged', name })
+    })
+    await Promise.all(inserting)
+  }
+
+  async function restore(): Promise<void> {
+    const pets = [4, 9].map(id => ({ id, name: `${names++} restored`, categoryId: 1 }))
+    disk.mark({ kind: 'restoring', names: pets.map(({ name }) => name) })
+    await storage.restore({ pets, nextId: 10 + random(3) })
+    disk.mark({ kind: 'restored' })
+  }
+}
+
+async function open(disk: SimulatedDisk<Mark>, pid: number) {
+  let compact = () => {}
+  const whenIdle = (task: () => void) => {
+    compact = task
+    return () => {}
+  }
+  const storage = await jsonFileStorage(PATH, { disk: disk.as(pid), whenIdle, onError() {} })
+  return { storage, compact: () => compact() }
+}
+
+/** The world before a restore and the one after it are both possible until it resolves. */
+function worldsOf(marks: readonly Mark[]): World[] {
+  let worlds: World[] = [{ certain: new Set(), possible: new Set() }]
+  for (const mark of marks) {
+    const world = worlds[0] as World
+    if (mark.kind === 'sent') world.possible.add(mark.name)
+    else if (mark.kind === 'acknowledged') world.certain.add(mark.name)
+    else if (mark.kind === 'restored') worlds = worlds.slice(1)
+    else worlds.push({ certain: new Set(mark.names), possible: new Set(mark.names) })
+  }
+  return worlds
+}
+
+async function check(
+  state: State,
+  worlds: readonly World[],
+  random: Random,
+  counts: PowerCutCounts,
+): Promise<void> {
+  counts.states++
+  counts.acknowledged += worlds[0]?.certain.size ?? 0
+  const disk = simulatedDisk<Mark>(state, random)
+  let storage: JsonFileStorage
+  try {
+    ;({ storage } = await open(disk, NO_PROCESS))
+  } catch (error) {
+    counts.refused++
+    report(`refused: ${(error as Error).message}`)
+    return
+  }
+  const names = (await storage.dump()).pets.map(({ name }) => name)
+  const lost = Math.min(
+    ...worlds.map(({ certain, possible }) =>
+      names.every(name => possible.has(name))
+        ? [...certain].filter(name => !names.includes(name)).length
+        : Number.POSITIVE_INFINITY,
+    ),
+  )
+  const doubled = names.length - new Set(names).size
+  if (lost > 0) report(`${lost} lost: found ${names.join(', ')}`)
+  if (doubled > 0) report(`${doubled} doubled: found ${names.join(', ')}`)
+  counts.lost += lost
+  counts.doubled += doubled
+
+  function report(problem: string): void {
+    const files = Object.entries(state).map(([name, { length }]) => `${name} (${length})`)
+    if (counts.problems.length < 10) counts.problems.push(`${problem}; in ${files.join(', ')}`)
+  }
+}
+
+function keyOf(state: State, worlds: readonly World[]): string {
+  const hash = createHash('sha1')
+  for (const [name, content] of Object.entries(state).sort()) hash.update(name).update(content)
+  for (const { certain } of worlds) hash.update(`${certain.size} `)
+  return hash.digest('base64')
+}
+
+const PATH = '/data/pets.json'
+/** Above every pid that a system gives. */
+const NO_PROCESS = 5_000_000
