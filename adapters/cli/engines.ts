@@ -35,7 +35,9 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
     throw new UsageError(`${flag} takes ${STORES}; got '${shown(name)}'`)
   }
   const { jsonFileStorage } = await import('../json-file/index.js')
-  const storage = await jsonFileStorage(name)
+  const onError = ({ message }: Error) =>
+    void process.stderr.write(`animal-adoption-store: ${message}\n`)
+  const storage = await jsonFileStorage(name, { onError })
   stops.push(storage.close)
   return { ...openHere(storage), name }
 }

@@ -15,7 +15,7 @@ export async function run(words: readonly string[]): Promise<void> {
     else if (command === 'openapi') await printOpenApi(flags)
     else if (command === 'exec') await runExec(flags, rest)
     else if (command === 'copy') await runCopy(rest)
-    else stopOnSignal(await serve(flags))
+    else await serve(flags, stopOnSignal)
   } catch (error) {
     fail(error)
   }

@@ -14,25 +14,32 @@ import { createReport } from './report.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 
 /**
- * Starts what the flags ask for, says so on stdout, and gives the way to stop it.
+ * Starts what the flags ask for, and says so on stdout.
  *
- * @throws UsageError for what was typed, and whatever a socket or a storage throws
+ * @param stopOnSignal receives the way to stop it before anybody can read that it is ready
+ * @throws UsageError for invalid usage, and whatever a socket or a storage throws
  */
-export async function serve(flags: Flags): Promise<() => Promise<void>> {
+export async function serve(
+  flags: Flags,
+  stopOnSignal: (stop: () => Promise<void>) => void,
+): Promise<void> {
   const stops: (() => Promise<void>)[] = []
   const stop = async () => {
     for (const one of stops.splice(0).reverse()) await one()
   }
   try {
-    await start(flags, stops)
-    return stop
+    await start(flags, stops, () => stopOnSignal(stop))
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void> {
+async function start(
+  flags: Flags,
+  stops: (() => Promise<void>)[],
+  beforeReady: () => void,
+): Promise<void> {
   const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
   const log = logFormat(flags)
@@ -56,6 +63,7 @@ async function start(flags: Flags, stops: (() => Promise<void>)[]): Promise<void
     pid: process.pid,
     ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
   }
+  beforeReady()
   if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
   else if (!flags.quiet) {
     const animalsFrom = production.from
