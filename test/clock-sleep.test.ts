@@ -6,7 +6,7 @@ import { OptionError } from '../src/options.js'
 const T0 = Date.UTC(2030, 0, 1)
 const FREE = { authorization: 'Bearer demo-free' }
 
-test('sleep - ends when the clock has come so far, in the order of time', async () => {
+test('sleep - ends when its time has come, in the order of time', async () => {
   const { clock } = createTestDouble()
   const ended: string[] = []
   const sleep = (name: string, ms: number) => clock.sleep(ms).then(() => ended.push(name))
@@ -21,7 +21,7 @@ test('sleep - ends when the clock has come so far, in the order of time', async 
   assert.deepEqual(ended, ['now', 'a', 'b', 'c'])
 })
 
-test('sleep - a signal ends it with its reason, before and while it sleeps', async () => {
+test('sleep - rejects with the reason of its signal, before and during the sleep', async () => {
   const { clock } = createTestDouble()
   const reason = new Error('enough')
   await assert.rejects(clock.sleep(1, { signal: AbortSignal.abort(reason) }), reason)
@@ -91,7 +91,7 @@ test('sleep - on a running clock it takes real time, and timers keep a process a
   assert.equal(ended, 2)
 })
 
-test('clock - runs as much faster as it is told', async t => {
+test('clock - runs faster by its scale', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
   const double = createTestDouble()
   const { clock } = double
@@ -115,7 +115,7 @@ test('clock - runs as much faster as it is told', async t => {
   }
 })
 
-test('clock - by itself it jumps to the end of a delay and to what Retry-After names', async () => {
+test('clock - auto jumps to the end of a delay and to the time that Retry-After names', async () => {
   const double = createTestDouble()
   double.clock.auto = true
   double.faults.arm({ kind: 'delay', ms: 500 })
@@ -152,7 +152,7 @@ test('run - uses up a day of Free and goes on the next day, as long as the clien
   assert.deepEqual(double.report().findings, [])
 })
 
-test('run - works for a client on a socket, too', async () => {
+test('run - also works for a client on a socket', async () => {
   await using double = createTestDouble()
   const { url } = await double.listen()
   const served = await double.run(() => callPolitely(double, url, fetch, 200))
@@ -161,7 +161,7 @@ test('run - works for a client on a socket, too', async () => {
   assert.deepEqual(double.report().findings, [])
 })
 
-test('run - many sleepers wake in the order of their time, and each sees its own time', async () => {
+test('run - sleepers wake in the order of their times, each at its own time', async () => {
   const double = createTestDouble()
   const woken: number[] = []
   await double.run(() =>
@@ -220,7 +220,7 @@ test('run - returns and throws what the work does, and passes no time for nothin
   assert.equal(double.clock.now(), T0)
 })
 
-test('run - two at a time share the clock', async () => {
+test('run - concurrent runs share the clock', async () => {
   const double = createTestDouble()
   const sleepAndCall = async (ms: number) => {
     await double.clock.sleep(ms)

@@ -9,13 +9,13 @@ import { createTestDouble, type TestDoubleOptions } from '../adapters/test-doubl
 const FREE = { authorization: 'Bearer demo-free' }
 const T0 = Date.UTC(2030, 0, 1)
 
-test('control - only where it was asked for', async t => {
+test('control - is off by default', async t => {
   const { origin } = await served(t, { control: false })
   assert.equal((await fetch(`${origin}/_control/health`)).status, 404)
   assert.equal((await fetch(`${origin}/worlds`, { method: 'POST' })).status, 404)
 })
 
-test('control - the clock is told, set, advanced, frozen and let run', async t => {
+test('control - reads, sets, advances, freezes and resumes the clock', async t => {
   const { get, send } = await served(t)
   const frozen = (now: number) => ({ now, iso: new Date(now).toISOString(), frozen: true })
   assert.deepEqual(await get('clock'), frozen(T0))
@@ -95,7 +95,7 @@ test('control - keys, requests, faults and the report', async t => {
   assert.match(message, /one of 'status', 'delay', 'hang', 'reset', 'truncate', 'malformed'/)
 })
 
-test('control - is for this machine by its own name, and for nobody else', async t => {
+test('control - answers over loopback only', async t => {
   const { port, origin } = await served(t, { cors: true })
   const status = async (host: string) => {
     const call = request({ port, path: '/_control/health', headers: { host } }).end()
@@ -130,7 +130,7 @@ test('control - is for this machine by its own name, and for nobody else', async
   assert.equal(preflight.status, 405)
 })
 
-test('control - another machine is refused, whatever Host header it sends', async () => {
+test('control - refuses other machines, whatever Host they send', async () => {
   const { withControl } = await import('../adapters/test-double/control/control.js')
   const handler = withControl(createTestDouble(), {})
   const from = async (client: string) => {
@@ -141,7 +141,7 @@ test('control - another machine is refused, whatever Host header it sends', asyn
   assert.deepEqual([await from('127.0.0.1'), await from('10.0.0.7')], [200, 403])
 })
 
-test('control - what changes something needs application/json, and errors are Error bodies', async t => {
+test('control - changes require application/json, and errors are Error bodies', async t => {
   const { origin, get } = await served(t)
   const before = await get('digest')
   const cases: [method: string, path: string, type: string | undefined, status: number][] = [
@@ -176,7 +176,7 @@ test('control - what changes something needs application/json, and errors are Er
   assert.deepEqual(await get('digest'), before)
 })
 
-test('control - it costs no quota, and the API beside it does not change', async t => {
+test('control - costs no quota and leaves the API unchanged', async t => {
   const { get, url } = await served(t)
   for (let count = 0; count < 100; count++) await get('health')
   const answer = await fetch(`${url}/pets`, { headers: FREE })
@@ -190,7 +190,7 @@ test('control - it costs no quota, and the API beside it does not change', async
   assert.equal(large.status, 413)
 })
 
-test('worlds - two hundred at once over one port see nothing of each other', async t => {
+test('worlds - two hundred on one port are isolated from each other', async t => {
   const { send, origin } = await served(t)
   const worlds = await Promise.all(
     Array.from({ length: 200 }, async () => (await send('POST', 'worlds'))[1]),
@@ -234,7 +234,7 @@ test('worlds - two hundred at once over one port see nothing of each other', asy
   assert.equal((await fetch(`${worlds[0].baseUrl}/pets`)).status, 404)
 })
 
-test('worlds - are bounded, have no worlds of their own, and an unknown one is 404', async t => {
+test('worlds - are bounded and not nested, and an unknown one is 404', async t => {
   const { send, origin, url } = await served(t)
   const [, { controlUrl, baseUrl, apiKeys }] = await send('POST', 'worlds')
   assert.equal((await command('POST', `${controlUrl}/worlds`))[0], 404)
@@ -302,7 +302,7 @@ test('worlds - begin empty, or with the animals, keys and clock of the command',
   assert.equal((await fetch(`${origin}/worlds/w3/v1/pets`)).status, 404)
 })
 
-test('worlds - a delayed request of a world does not keep the server from closing', async () => {
+test('worlds - a delayed request does not keep the server from closing', async () => {
   const double = createTestDouble({ control: true })
   const { origin, close } = await double.listen()
   const [, world] = await command('POST', `${origin}/_control/worlds`)
@@ -316,7 +316,7 @@ test('worlds - a delayed request of a world does not keep the server from closin
   assert.equal((await late).status, 200)
 })
 
-test('control - the escalation of a ban is rehearsed over HTTP with curl alone', async t => {
+test('control - curl alone can rehearse the escalation of a ban', async t => {
   const { origin, url } = await served(t)
   const curl = async (...words: string[]) =>
     (await promisify(execFile)('curl', ['-s', ...words])).stdout
@@ -394,7 +394,7 @@ test('control - an HTTP-date far ahead of a late clock is still an HTTP-date', a
   assert.equal(answer.headers.get('retry-after'), 'Fri, 31 Dec 9999 23:59:59 GMT')
 })
 
-test('control - no JSON whatever makes a command fail with 500', async t => {
+test('control - no JSON body makes a command fail with 500', async t => {
   const { send } = await served(t)
   const commands = ['clock', 'pets', 'keys', 'faults', 'worlds'] as const
   await fc.assert(

@@ -60,7 +60,7 @@ test('restore - a run over sockets has the digest of the run that was never inte
   assert.equal(interrupted, uninterrupted)
 })
 
-test('restore - connections are numbered on, and nobody is blamed for what they were not told', async () => {
+test('restore - continues connection numbers and blames no new client for earlier responses', async () => {
   const double = createTestDouble()
   for (let at = 0; at < 61; at++) await (await double.fetch('pets', { headers: FREE })).text()
   const told = await double.snapshot()
@@ -83,7 +83,7 @@ test('restore - added keys stay valid, faults for them included', async () => {
   assert.equal((await double.fetch('pets', { headers: MINE })).status, 401)
 })
 
-test('restore - a fault for a key that is not there yet waits for the key', async () => {
+test('restore - a fault for a missing key applies once the key is added', async () => {
   const double = createTestDouble()
   double.addKey('mine', { id: 'mine', plan: 'pro' })
   double.faults.arm({ kind: 'status', status: 503, key: 'mine' })

@@ -6,7 +6,7 @@ import { createTestDouble, type TestDouble } from '../adapters/test-double/index
 const T0 = Date.UTC(2030, 0, 1)
 const DAY = 86_400_000
 
-test('fake timers - of node:test move a running double and a client with real setTimeout code', async t => {
+test('fake timers - of node:test drive a running double and a client with real setTimeout code', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: T0 })
   const double = createTestDouble({ clock: 'running' })
   let served: number | undefined
@@ -21,7 +21,7 @@ test('fake timers - of node:test move a running double and a client with real se
   assertDayUsedUp(double, served)
 })
 
-test('fake timers - of sinon do as well', async t => {
+test('fake timers - of sinon do the same', async t => {
   const clock = FakeTimers.install({ now: T0, toFake: ['Date', 'setTimeout', 'clearTimeout'] })
   t.after(() => clock.uninstall())
   const double = createTestDouble({ clock: 'running' })

@@ -13,7 +13,7 @@ const ADA = {
 }
 const T0 = Date.UTC(2030, 0, 1)
 
-test('faults - none happens unless it is armed, and each its number of times', async () => {
+test('faults - apply only when armed, and as often as they say', async () => {
   const double = createTestDouble()
   const statuses = async (count: number) => {
     const answers: number[] = []
@@ -34,7 +34,7 @@ test('faults - none happens unless it is armed, and each its number of times', a
   assert.deepEqual(await statuses(1), [200])
 })
 
-test('faults - an operation and a key narrow it down', async () => {
+test('faults - can be restricted to an operation and a key', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'status', status: 503, operation: 'createPet', key: 'demo-pro' })
   const pro = { authorization: 'Bearer demo-pro', ...JSON_TYPE }
@@ -45,7 +45,7 @@ test('faults - an operation and a key narrow it down', async () => {
   assert.equal((await double.fetch('pets', { ...ADA, headers: pro })).status, 201)
 })
 
-test('faults - what is not known is refused when it is armed, naming what is', () => {
+test('faults - an invalid one is refused when armed, and names the rule', () => {
   const double = createTestDouble()
   const wrong: [fault: unknown, message: RegExp][] = [
     [
@@ -79,7 +79,7 @@ test('faults - what is not known is refused when it is armed, naming what is', (
   assert.deepEqual(double.faults.list(), [])
 })
 
-test('faults - a status has every kind of Retry-After, the Error body and true limits', async () => {
+test('faults - a status has any Retry-After, an Error body and true rate limit headers', async () => {
   const double = createTestDouble()
   const kinds: [retryAfter: number | { date: number } | null | undefined, header: string | null][] =
     [
@@ -238,7 +238,7 @@ test('faults - reset is a TCP reset, truncate half of the bytes and then the end
   assert.equal(Buffer.byteLength(body), announced >> 1)
 })
 
-test('faults - a delay and another one strike together', async () => {
+test('faults - a delay combines with another fault', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1_000, times: 'always' })
   double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 1 } })

@@ -18,7 +18,7 @@ const DOUBLE = new URL('../adapters/test-double/index.js', import.meta.url).href
 const FREE = { authorization: 'Bearer demo-free' }
 const ADA = { name: 'Ada', categoryId: 9223372036854775807n }
 
-test('test double - a day of Free is used up and begins anew without a timer or the wall clock', async t => {
+test('test double - exhausts a day of Free and starts the next one without timers or the wall clock', async t => {
   const double = createTestDouble()
   forbidRealTime(t)
   const list = () => double.fetch('pets', { headers: FREE })
@@ -35,7 +35,7 @@ test('test double - a day of Free is used up and begins anew without a timer or 
   assert.deepEqual(double.report().findings, [])
 })
 
-test('test double - one script has one transcript: in process, through fetch and over HTTP, twice', async () => {
+test('test double - a script has the same transcript in process, through fetch and over HTTP, twice', async () => {
   const first = await transcript(inProcess)
   assert.equal(first.length, 76)
   for (const door of [inProcess, throughFetch, throughFetch, overHttp, overHttp]) {
@@ -43,11 +43,11 @@ test('test double - one script has one transcript: in process, through fetch and
   }
 })
 
-test('test double - beside its faults it answers as a plain store does, byte by byte', async () => {
+test('test double - without faults it answers like a plain store, byte for byte', async () => {
   assert.deepEqual(await transcript(overHttp, false), await transcript(plainStore, false))
 })
 
-test('test double - after 5 December 2030 on its clock getPet is gone', async () => {
+test('test double - getPet is gone from 5 December 2030 on its clock', async () => {
   const double = createTestDouble()
   await double.seed([ADA])
   const get = async () => (await double.fetch('pets/1', { headers: FREE })).status
@@ -57,7 +57,7 @@ test('test double - after 5 December 2030 on its clock getPet is gone', async ()
   assert.equal(await get(), 410)
 })
 
-test('reset - whatever was changed, the digest is that of the beginning again', async () => {
+test('reset - restores the initial digest after any change', async () => {
   const double = createTestDouble({
     pets: { pets: [{ id: 3, name: 'Bo', categoryId: 1 }], nextId: 9 },
   })
@@ -84,14 +84,14 @@ test('reset - whatever was changed, the digest is that of the beginning again', 
   assert.equal((await double.handle(listing('mine'))).status, 401)
 })
 
-test('reset - the digest tells also a journal alone', async () => {
+test('digest - covers the journal', async () => {
   const double = createTestDouble({ rateLimit: false })
   const beginning = await double.digest()
   await double.handle(listing('demo-free'))
   assert.notEqual(await double.digest(), beginning)
 })
 
-test('reset - who reads meanwhile sees all of the old or nothing of it, and brings nothing back', async () => {
+test('reset - concurrent requests see the old state or the new one, and bring nothing back', async () => {
   const double = createTestDouble({ rateLimit: false })
   const start = await double.digest()
   for (let round = 0; round < 20; round++) {
@@ -149,7 +149,7 @@ test('snapshot - is plain JSON, exact, and restorable in another process', async
   ])
 })
 
-test('snapshot - one with a name comes back by its name, whole', async () => {
+test('snapshot - can be restored by its name', async () => {
   const double = createTestDouble()
   await double.seed([ADA])
   await double.snapshot('one animal')
@@ -160,7 +160,7 @@ test('snapshot - one with a name comes back by its name, whole', async () => {
   await assert.rejects(double.restore('two animals'), OptionError)
 })
 
-test('snapshot - one that is not right changes nothing, and names the field', async () => {
+test('snapshot - an invalid one changes nothing and names the field', async () => {
   const double = createTestDouble()
   await double.seed([ADA])
   const digest = await double.digest()
@@ -183,7 +183,7 @@ test('snapshot - one that is not right changes nothing, and names the field', as
   }
 })
 
-test('journal - every exchange in order, with virtual times and without a key', async () => {
+test('journal - lists exchanges in order, with virtual times and without keys', async () => {
   const double = createTestDouble({ apiKeys: { s3cret: { id: 'ci', plan: 'free' } } })
   const authorization = 'Bearer s3cret'
   double.faults.arm({ kind: 'delay', ms: 500 })
@@ -227,7 +227,7 @@ test('journal - every exchange in order, with virtual times and without a key', 
   )
 })
 
-test('journal - keeps the last ones, and says how many it dropped', async () => {
+test('journal - keeps the last exchanges and counts those it dropped', async () => {
   const double = createTestDouble({ journal: 3 })
   for (let count = 0; count < 5; count++) await double.handle(listing('demo-free'))
   assert.deepEqual(
@@ -246,7 +246,7 @@ test('journal - keeps the last ones, and says how many it dropped', async () => 
   assert.equal(other.dropped, 4)
 })
 
-test('fetch - takes what the global one takes, and reaches nothing but its base URL', async () => {
+test('fetch - accepts what the global one accepts, and reaches only its base URL', async () => {
   const double = createTestDouble({ baseUrl: 'https://api.example.com/v1/' })
   assert.equal(double.baseUrl, 'https://api.example.com/v1')
   const json = { ...FREE, 'content-type': 'application/json' }
@@ -274,7 +274,7 @@ test('fetch - takes what the global one takes, and reaches nothing but its base 
   })
 })
 
-test('fetch - a signal ends it, before and while it waits', async () => {
+test('fetch - can be aborted before and during a request', async () => {
   const double = createTestDouble()
   const reason = new Error('enough')
   await assert.rejects(double.fetch('pets', { signal: AbortSignal.abort(reason) }), reason)
@@ -289,7 +289,7 @@ test('fetch - a signal ends it, before and while it waits', async () => {
   }
 })
 
-test('test double - thousands live in one process, each with its own', async () => {
+test('test double - thousands in one process share nothing', async () => {
   const doubles = Array.from({ length: 2_000 }, (_, at) =>
     createTestDouble({ clock: at, apiKeys: { key: { id: 'one', plan: 'free' } } }),
   )
@@ -305,7 +305,7 @@ test('test double - thousands live in one process, each with its own', async () 
   }
 })
 
-test('test double - a wrong option is named', () => {
+test('test double - names an invalid option', () => {
   const wrong: [options: object, message: RegExp][] = [
     [{ clock: '2030-01-01T00:00:00' }, /Expected an instant/],
     [{ journal: 0 }, /`journal` to be an integer of at least 1, got 0/],
@@ -318,7 +318,7 @@ test('test double - a wrong option is named', () => {
   }
 })
 
-test('seed - creates all or none, and names the wrong one', async () => {
+test('seed - creates all animals or none, and names the invalid one', async () => {
   const double = createTestDouble({ defaultStatus: null })
   await assert.rejects(double.seed([ADA, { name: 'Bo' } as never]), (error: unknown) => {
     assert.ok(error instanceof ApiError)
@@ -332,7 +332,7 @@ test('seed - creates all or none, and names the wrong one', async () => {
   ])
 })
 
-test('listen - with live sockets, a hanging call and a delayed one the process exits at once', async () => {
+test('listen - close lets the process exit despite open sockets, hanging and delayed calls', async () => {
   const script = `
     import { createTestDouble } from ${JSON.stringify(DOUBLE)}
     const headers = { authorization: 'Bearer demo-free' }
@@ -356,7 +356,7 @@ test('listen - with live sockets, a hanging call and a delayed one the process e
   assert.ok(Number(took) < 2_000, `${took} ms`)
 })
 
-test('clock - a delay on a running clock keeps no process alive', async () => {
+test('clock - a delay on a running clock does not keep the process alive', async () => {
   const script = `
     import { createTestDouble } from ${JSON.stringify(DOUBLE)}
     const double = createTestDouble({ clock: 'running', faults: [{ kind: 'delay', ms: 60_000 }] })
@@ -366,7 +366,7 @@ test('clock - a delay on a running clock keeps no process alive', async () => {
   assert.equal(await node(script, ''), 'true\n')
 })
 
-test('listen - await using closes it', async () => {
+test('listen - await using closes the server', async () => {
   let url: string
   {
     await using double = createTestDouble()

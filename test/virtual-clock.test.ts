@@ -6,7 +6,7 @@ import { OptionError } from '../src/options.js'
 const T0 = Date.UTC(2030, 0, 1)
 const FREE = { authorization: 'Bearer demo-free' }
 
-test('clock - stands still until it is set or advanced, by every way to write a time', () => {
+test('clock - is frozen until set or advanced, in every notation of time', () => {
   const { clock } = createTestDouble()
   assert.deepEqual([clock.now(), clock.frozen], [T0, true])
   for (const [duration, ms] of [
@@ -27,7 +27,7 @@ test('clock - stands still until it is set or advanced, by every way to write a 
   }
 })
 
-test('clock - a time that is not certain is refused, and nothing moves', () => {
+test('clock - refuses ambiguous times and stays unchanged', () => {
   const { clock } = createTestDouble()
   for (const wrong of ['2030-01-01T00:00:00', 'tomorrow', '', Number.NaN, 9e15, null, true]) {
     assert.throws(() => clock.set(wrong as string), OptionError)
@@ -39,7 +39,7 @@ test('clock - a time that is not certain is refused, and nothing moves', () => {
   assert.equal(clock.now(), T0)
 })
 
-test('clock - running it goes on from where it stood, and freezes where it is', t => {
+test('clock - resumes from where it stood and freezes where it is', t => {
   const time = wallClock(t)
   const { clock } = createTestDouble()
   time.tick(5_000)
@@ -70,7 +70,7 @@ test("clock - 'running' follows the real time, and does so again after a reset",
   assert.equal(await double.digest(), digest)
 })
 
-test('clock - a delay ends when the clock has come so far, not before', async () => {
+test('clock - a delay ends when its time has come, not before', async () => {
   const double = createTestDouble()
   const ended: string[] = []
   const start = (name: string, ms: number) => {
@@ -110,7 +110,7 @@ test('clock - a delay ends in real time while the clock runs, across a freeze an
   assert.equal((await second).status, 200)
 })
 
-test('clock - a reset and the end of the double let go of those who wait', async () => {
+test('clock - a reset and close end delays', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1_000 })
   const before = double.fetch('pets', { headers: FREE })

@@ -13,7 +13,7 @@ export interface Callers {
   readonly connections: number
 }
 
-/** A client with a thousand names is either a load test or a fuzzer. */
+/** No real test has more; a fuzzer of User-Agents must not fill the memory. */
 const MOST_CALLERS = 1_000
 
 /**
@@ -24,7 +24,7 @@ export function createCallers(numbered?: number): Callers {
   const callers = new Map<string, Caller>()
   const numbers = new WeakMap<Connection, number>()
   let connections = numbered ?? 0
-  /** Whether an unknown caller has never been here, rather than before the restore or forgotten. */
+  /** Whether an unknown caller is new: not forgotten, nor from before a restore. */
   let remembersAll = numbered === undefined
 
   return {

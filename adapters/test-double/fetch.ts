@@ -5,13 +5,13 @@ import type { ConnectionSpan } from './callers.js'
 import { firstHalf, type LosableAnswer } from './inject-fault.js'
 
 export interface DoubleFetch {
-  /** Stands in for the global `fetch`, below one base URL and without a socket. */
+  /** Stands in for the global `fetch` below one base URL, without a socket. */
   readonly fetch: typeof fetch
-  /** Ends the calls that hang, as a server that goes away would. */
+  /** Ends hanging calls, like a server that goes away. */
   close(): void
 }
 
-/** Does what undici's `fetch` does with these answers on a socket. */
+/** Behaves like undici's `fetch` on a socket. */
 export function createFetch(
   begin: () => (request: ReadRequest) => Promise<ApiResponse>,
   connect: () => ConnectionSpan,
@@ -72,7 +72,7 @@ function abortable<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   })
 }
 
-/** Paths are relative to the base URL; a `Request` may be of another fetch implementation. */
+/** Paths are relative to the base URL; a `Request` may be another implementation's. */
 function requestOf(
   input: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,

@@ -101,15 +101,15 @@ function halved(answer: ApiResponse): ApiResponse {
   return body === '' ? answer : { ...answer, headers, body }
 }
 
-/** How a network can lose an answer: a TCP reset, silence, or half of the body and then the end. */
+/** How a network loses a response: a TCP reset, silence, or half of the body and then the end. */
 export type LostBy = 'reset' | 'hang' | 'truncate'
 
-/** An answer that may be lost on its way. */
+/** A response that may be lost on its way. */
 export interface LosableAnswer extends ApiResponse {
   readonly lostBy?: LostBy | undefined
 }
 
-/** The same answer, lost: on a socket by `deliver`, in process by those who read `lostBy`. */
+/** The same response, lost: on a socket by `deliver`, in process by callers that read `lostBy`. */
 export function lost(answer: ApiResponse, lostBy: LostBy): LosableAnswer {
   const deliver = (response: unknown) => DELIVERIES[lostBy](response as ServerResponse, answer)
   return { ...answer, lostBy, deliver }
@@ -128,7 +128,7 @@ const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse)
   },
 }
 
-/** Half of the bytes, for an answer that announces all of them. */
+/** Half of the bytes, for a response that announces all of them. */
 export function firstHalf(body: string): Uint8Array {
   const bytes = new TextEncoder().encode(body)
   return bytes.subarray(0, bytes.length >> 1)

@@ -44,15 +44,15 @@ export async function runOn<T>(time: PassingTime, work: () => Awaitable<T>): Pro
 }
 
 /**
- * Turns of the event loop. What happens inside this process takes a few, over a socket as well, and
- * code under test may use timers of no length: two in a row still come before us.
+ * Turns of the event loop. A request of this process takes a few, also over a socket, and code under
+ * test may use timers of zero length: two in a row still come first.
  */
 function createTurns() {
   let timer: Partial<NodeJS.Timeout> | undefined
   let isAlive = false
 
   return {
-    /** A process that waits for nothing else ends, unless it is kept alive. */
+    /** @param keepsAlive whether a process that waits for nothing else goes on */
     async pass(keepsAlive: boolean): Promise<void> {
       isAlive = keepsAlive
       for (let turn = 0; turn < 2; turn++) {

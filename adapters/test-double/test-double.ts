@@ -3,9 +3,9 @@ import { createDouble, type TestDouble } from './double.js'
 import type { TestDoubleOptions } from './options.js'
 
 /**
- * A store in memory, on a clock that stands still until it is told otherwise.
+ * Creates a store in memory, on a clock that is frozen unless an option says otherwise.
  *
- * @throws OptionError naming an option that is not right, and its value
+ * @throws OptionError naming the invalid option and its value
  */
 export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   if (!options.control) return createDouble(options)

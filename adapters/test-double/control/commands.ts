@@ -30,16 +30,16 @@ import { type Duration, durationOf, type Instant, instantOf } from '../time.js'
 import { reportText } from '../verdict/report.js'
 import type { WorldOptions, Worlds } from './worlds.js'
 
-/** A request for a command, and what it commands. */
+/** A request for a command, and what it applies to. */
 export interface Command {
   readonly request: ApiRequest
   readonly double: TestDouble
   readonly maxBodyBytes: number
-  /** Undefined within a world: worlds have none of their own. */
+  /** Undefined within a world: worlds are not nested. */
   readonly worlds: Worlds | undefined
 }
 
-/** Carries out one command. Never rejects: every failure is an Error body. */
+/** Runs a command. Never rejects: every failure is an Error body. */
 export async function command(path: string, given: Command): Promise<ApiResponse> {
   const { request, maxBodyBytes } = given
   try {
@@ -60,35 +60,37 @@ export async function command(path: string, given: Command): Promise<ApiResponse
   }
 }
 
-/** A page of a browser can be made to send anywhere, but not with this Host header. */
+/** A page in a browser can be made to send anywhere, but not with this Host header. */
 function refuseStrangers({ client, headers }: ApiRequest): void {
   const here = client === undefined || LOOPBACK_ADDRESS.test(client)
   if (here && LOOPBACK_HOST.test(headers['host'] ?? '')) return
-  throw new ApiError('invalid_request', 'Commands are taken from this machine only, by its name.', {
+  throw new ApiError('invalid_request', 'Commands are accepted over loopback only.', {
     status: 403,
   })
 }
 
 const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i
-/** An IPv6 address comes as its network. */
+/** IPv6 addresses arrive as networks. */
 const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/
 
-/** A form of a browser cannot say `application/json` without asking first. */
+/** A form in a browser cannot send `application/json` without a preflight. */
 async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
-    throw unsupportedMediaType('Commands need Content-Type: application/json, also without a body.')
+    throw unsupportedMediaType(
+      'Commands require Content-Type: application/json, even without a body.',
+    )
   }
   const read = await withBodyRead(request)
   const { body = '', headers } = read
-  // A body that is announced too large is not there, and yet not missing.
+  // A body that was announced as too large has not been read, but is not missing.
   const none = body.length === 0 && !(Number(headers['content-length']) > 0)
   return none ? undefined : readBody(read, maxBodyBytes)
 }
 
-/** A command whose body has been read; a GET has none. */
+/** A command whose body has been read; a GET has no body. */
 interface Call extends Command {
   readonly body: unknown
-  /** What follows the name of the command, as in `worlds/<id>`. */
+  /** What follows the command's name, as in `worlds/<id>`. */
   readonly id: string
 }
 
@@ -97,9 +99,9 @@ type Run = (call: Call) => Awaitable<Reply>
 /** Every command of the tree. */
 const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
   ['health', { GET: () => ok({ status: 'ok', pid: process.pid }) }],
-  ['clock', { GET: tellClock, POST: commandClock }],
+  ['clock', { GET: readClock, POST: changeClock }],
   ['reset', { POST: reset }],
-  ['digest', { GET: tellDigest }],
+  ['digest', { GET: readDigest }],
   ['snapshot', { GET: takeSnapshot, PUT: restore }],
   ['pets', { POST: seed }],
   ['keys', { POST: addKey }],
@@ -110,14 +112,14 @@ const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
   ['worlds/<id>', { DELETE: disposeWorld }],
 ])
 
-function tellClock({ double: { clock } }: Call): Reply {
+function readClock({ double: { clock } }: Call): Reply {
   const now = clock.now()
   const { frozen, scale, auto } = clock
   const iso = new Date(now).toISOString()
   return ok({ now, iso, frozen, ...(scale !== 1 && { scale }), ...(auto && { auto }) })
 }
 
-function commandClock(call: Call): Reply {
+function changeClock(call: Call): Reply {
   const given = fields(call.body, CLOCK_RULES)
   const { set, advance, frozen, scale, auto } = given
   if (Object.values(given).every(value => value === undefined)) {
@@ -127,22 +129,22 @@ function commandClock(call: Call): Reply {
     throw new OptionError('`scale` cannot be combined with `frozen: true`; send one of them')
   }
   const { clock } = call.double
-  // All of it is read before any of it is done.
+  // Everything is checked before anything changes.
   const instant = set === undefined ? clock.now() : instantOf(set as Instant)
   const duration = advance === undefined ? 0 : durationOf(advance as Duration)
   clock.set(instantOf(instant + duration))
   if (frozen === true) clock.freeze()
   if (frozen === false || scale !== undefined) clock.resume({ scale: scale as number | undefined })
   if (auto !== undefined) clock.auto = auto === true
-  return tellClock(call)
+  return readClock(call)
 }
 
 function reset(call: Call): Promise<Reply> {
   call.double.reset()
-  return tellDigest(call)
+  return readDigest(call)
 }
 
-async function tellDigest({ double }: Call): Promise<Reply> {
+async function readDigest({ double }: Call): Promise<Reply> {
   return ok({ digest: await double.digest() })
 }
 
@@ -154,7 +156,7 @@ async function takeSnapshot({ double, request }: Call): Promise<Reply> {
 
 async function restore(call: Call): Promise<Reply> {
   await call.double.restore(call.body as Snapshot)
-  return tellDigest(call)
+  return readDigest(call)
 }
 
 async function seed({ double, body }: Call): Promise<Reply> {
@@ -223,13 +225,13 @@ function report({ double, request }: Call): Reply {
 }
 
 async function createWorld({ worlds, request, body = {} }: Call): Promise<Reply> {
-  if (!worlds) throw notFound('A world has no worlds of its own.')
+  if (!worlds) throw notFound('Worlds cannot be nested.')
   const given = fields(body, WORLD_RULES) as WorldOptions
   return { status: 201, value: await worlds.create(`http://${request.headers['host']}`, given) }
 }
 
 function disposeWorld({ worlds, id }: Call): Reply {
-  if (!worlds?.dispose(id)) throw notFound(`There is no world '${id}'.`)
+  if (!worlds?.dispose(id)) throw notFound(`Unknown world '${id}'.`)
   return NOTHING
 }
 
@@ -255,7 +257,7 @@ function ok(value: unknown): Reply {
   return { status: 200, value }
 }
 
-/** The fields of a JSON object, and no others. */
+/** The named fields only. */
 function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<string, unknown> {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
     return readOptions<Record<string, unknown>, object>({ ...body }, {}, rules)
@@ -263,20 +265,20 @@ function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<st
   throw invalidRequest(`Send a JSON object with ${Object.keys(rules).join(', ')}.`)
 }
 
-/** The named parameters, and no others: a filter with a typing error would find everything. */
+/** The named parameters only: a misspelled filter would match everything. */
 function parameters(query: string, names: readonly string[]): Partial<Record<string, string>> {
   const given: Partial<Record<string, string>> = Object.fromEntries(new URLSearchParams(query))
   return readOptions(given, {}, Object.fromEntries(names.map(name => [name, ANYTHING])))
 }
 
-/** What a command answers: a value as JSON, a text, or nothing. */
+/** The response to a command: a value as JSON, a text, or nothing. */
 export interface Reply {
   readonly status: number
   readonly value?: unknown
   readonly text?: string
 }
 
-/** No CORS header, so that no page of another origin can read it. */
+/** Without CORS headers, so that pages of other origins cannot read it. */
 export function respond(method: string, { status, value, text }: Reply): ApiResponse {
   if (text !== undefined)
     return toAnswer(method, { status, type: 'text/plain; charset=utf-8', text })

@@ -26,7 +26,7 @@ export function withControl(double: TestDouble, options: TestDoubleOptions): Ser
     async handle(request) {
       const [, worldId, control] = PLACE.exec(request.path) ?? []
       const place = worldId === undefined ? double : worlds.find(worldId)
-      if (!place) return failure(request.method, notFound(`There is no world '${worldId}'.`))
+      if (!place) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
       if (control === undefined) return place.handle(request)
       return command(control, {
         request,
