@@ -262,7 +262,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     refTimer()
   }
 
-  /** The process stays alive for as long as one of the waits wants it to; browsers have no such thing. */
+  /** The process stays alive while one of the waits asks for it; browsers have no such thing. */
   function refTimer(): void {
     const { ref, unref }: Partial<NodeJS.Timeout> = timer ?? {}
     const apply = waits.some(({ hasRef }) => hasRef) ? ref : unref

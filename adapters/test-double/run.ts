@@ -34,13 +34,16 @@ export async function runOn<T>(time: PassingTime, work: () => Awaitable<T>): Pro
   time.listeners.add(onEvent)
   const result = (async () => work())()
   result.then(end, end)
-  while (!isDone) {
-    isQuiet = true
-    await turns.pass(time.canPass)
-    if (isQuiet && !isDone && !time.isBusy) time.pass()
+  try {
+    while (!isDone) {
+      isQuiet = true
+      await turns.pass(time.canPass)
+      if (isQuiet && !isDone && !time.isBusy) time.pass()
+    }
+    return await result
+  } finally {
+    time.listeners.delete(onEvent)
   }
-  time.listeners.delete(onEvent)
-  return result
 }
 
 /**
