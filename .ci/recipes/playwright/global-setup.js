@@ -1,0 +1,7 @@
+import { createTestDouble } from 'animal-adoption-store/test-double'
+
+export default async function globalSetup() {
+  const server = await createTestDouble({ control: true }).listen()
+  process.env.ADOPTION_STORE_CONTROL_URL = `${server.origin}/_control`
+  return () => server.close()
+}
