@@ -129,7 +129,7 @@ function textOf(body: Uint8Array | string): string {
   return typeof body === 'string' ? body : new TextDecoder().decode(body)
 }
 
-/** FNV-1a over two offsets: 64 bits that browsers compute as well, synchronously. */
+/** Two FNV-1a hashes with different constants: 64 bits, synchronous in browsers too. */
 function hashOf(text: string): string {
   let [one, other] = [0x811c9dc5, 0x9e3779b9]
   for (let at = 0; at < text.length; at++) {
