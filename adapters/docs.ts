@@ -1,20 +1,24 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { ApiHandler, ApiRequest } from '../src/api.js'
 import type { Awaitable } from '../src/awaitable.js'
+import { lazy } from '../src/lazy.js'
 import type { OpenApiOptions } from './openapi/document.js'
-import { checkOpenApiOptions, openApiDocument } from './openapi/openapi.js'
+import { checkOpenApiOptions, openApiJson } from './openapi/openapi.js'
 import { type Page, withPages } from './pages.js'
 
-/** The base address is that of the request, so that what is tried out reaches this server. */
+/** The base address is that of the request, so that operations tried out reach this server. */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
 
 /**
  * Also answers `GET /openapi.json` and `GET /docs`, outside the API: no key, no quota. The page is
- * Swagger UI where the package `swagger-ui-dist` is installed, and loads nothing from elsewhere.
+ * Swagger UI where the package `swagger-ui-dist` is installed, and loads nothing from other hosts.
  *
- * @throws OptionError, or TypeError when an address is none
+ * @throws OptionError, or TypeError for an invalid address
  */
 export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
   checkOpenApiOptions(options)
@@ -22,20 +26,22 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   const staging = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
   const policy = [...POLICY, ["connect-src 'self'", ...staging].join(' ')].join('; ')
   const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
+  let latest: { readonly baseUrl: string; readonly page: Page } | undefined
   const pages = new Map<string, (request: ApiRequest) => Awaitable<Page>>([
-    ['/openapi.json', openApiJson],
+    ['/openapi.json', openApi],
     ['/docs', () => (swaggerUi() ? page : NOT_INSTALLED)],
     ['/docs/start.js', () => START],
-    ['/docs/swagger-ui-bundle.js', () => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT)],
-    ['/docs/swagger-ui.css', () => swaggerUiFile('swagger-ui.css', 'text/css; charset=utf-8')],
+    ['/docs/swagger-ui-bundle.js', lazy(() => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT))],
+    ['/docs/swagger-ui.css', lazy(() => swaggerUiFile('swagger-ui.css', CSS))],
   ])
-
   return withPages(handler, pages)
 
-  async function openApiJson({ headers }: ApiRequest): Promise<Page> {
-    const baseUrl = `${originOf(headers)}${handler.basePath}` || '/'
-    const document = await openApiDocument({ ...options, baseUrl })
-    return { text: JSON.stringify(document, null, 2), headers: PUBLIC }
+  async function openApi({ headers, mount = '' }: ApiRequest): Promise<Page> {
+    const baseUrl = `${originOf(headers)}${mount}${handler.basePath}` || '/'
+    if (latest?.baseUrl === baseUrl) return latest.page
+    const text = await openApiJson({ ...options, baseUrl })
+    latest = { baseUrl, page: { text, headers: { ...PUBLIC, ...DOWNLOAD, ETag: tagOf(text) } } }
+    return latest.page
   }
 }
 
@@ -48,12 +54,18 @@ function swaggerUi(): string | undefined {
   }
 }
 
+/** Read and compressed once: the bundle has 1.5 MB. */
 async function swaggerUiFile(name: string, type: string): Promise<Page> {
-  try {
-    return { type, text: await readFile(join(swaggerUi() ?? '', name), 'utf8'), headers: PUBLIC }
-  } catch {
-    return NOT_INSTALLED
-  }
+  const directory = swaggerUi()
+  if (!directory) return NOT_INSTALLED
+  const text = await readFile(join(directory, name), 'utf8')
+  const headers = { ...PUBLIC, ETag: tagOf(text), Vary: 'Accept-Encoding' }
+  return { type, text, headers, gzip: await promisify(gzip)(text) }
+}
+
+/** Weak, as it is the same for the compressed text. */
+function tagOf(text: string): string {
+  return `W/"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
 /** Empty where the caller does not say, or says no host: then the address is relative. */
@@ -66,6 +78,9 @@ function originOf(headers: ApiRequest['headers']): string {
 /** All of it is public, and a description is also read by pages of other origins. */
 const PUBLIC = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
 
+const DOWNLOAD = { 'Content-Disposition': 'attachment; filename="animal-adoption-store.json"' }
+
+const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
 

@@ -43,13 +43,13 @@ export function toResponse(answer: ApiResponse): Response {
 }
 
 /** Made as it is read, so that the answer to a client that reads slowly does not pile up. */
-function toStream(pieces: Iterator<string>): ReadableStream<Uint8Array> {
+function toStream(pieces: Iterator<string | Uint8Array>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
     pull(controller) {
       const { done, value } = pieces.next()
       if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
+      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
     },
   })
 }

@@ -9,6 +9,8 @@ export interface Page {
   /** @default 'application/json' */
   readonly type?: string
   readonly text: string
+  /** The same text, for clients that accept it compressed. */
+  readonly gzip?: Uint8Array | undefined
   /** Added to the usual ones, or in their place. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -22,9 +24,9 @@ export function withPages(
     ...handler,
     handle(request) {
       const isRead = request.method === 'GET' || request.method === 'HEAD'
-      const page = isRead ? pages.get(request.path) : undefined
+      const page = isRead && !request.refusal ? pages.get(request.path) : undefined
       if (!page) return handler.handle(request)
-      return chain(page(request), found => toAnswer(request.method, found))
+      return chain(page(request), found => negotiate(request, found))
     },
   }
 }
@@ -40,3 +42,22 @@ export function toAnswer(method: string, page: Page): ApiResponse {
     body: method === 'HEAD' ? '' : text,
   }
 }
+
+/** Nothing to a client that has it already (RFC 9110 §13.1.2), and compressed where it may be. */
+function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
+  const tag = page.headers?.['ETag']
+  if (tag !== undefined && headers['if-none-match']?.split(/\s*,\s*/).includes(tag)) {
+    return { status: 304, headers: { ...page.headers }, body: '' }
+  }
+  const answer = toAnswer(method, page)
+  const { gzip } = page
+  if (!gzip || !ACCEPTS_GZIP.test(headers['accept-encoding'] ?? '')) return answer
+  const encoding = { 'Content-Encoding': 'gzip', 'Content-Length': String(gzip.length) }
+  return {
+    ...answer,
+    headers: { ...answer.headers, ...encoding },
+    pieces: method === 'HEAD' ? undefined : () => [gzip],
+  }
+}
+
+const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i

@@ -33,8 +33,11 @@ export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** A long body in pieces, for doors to write no faster than the client reads; `body` joins them. */
-  readonly pieces?: (() => Iterable<string>) | undefined
+  /**
+   * What doors send instead of `body`, no faster than the client reads: the same text in pieces, or
+   * as `Content-Encoding` says.
+   */
+  readonly pieces?: (() => Iterable<string | Uint8Array>) | undefined
   /** True for paths outside the base path, which a door within another app passes on. */
   readonly outside?: boolean | undefined
   /** For logs and journals, never sent. */

@@ -4,10 +4,7 @@ import { INT64_RANGE, type Int64, isInt64, shortestForm } from './int64.js'
 import { PET_STATUSES } from './specification.js'
 
 export const int64Schema = z
-  .custom<Int64>(
-    isInt64,
-    `must be an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`,
-  )
+  .custom<Int64>(isInt64, { error: ({ input }) => int64Rule(input) })
   .transform(shortestForm)
   .meta({ type: 'integer', format: 'int64' })
 
@@ -70,4 +67,11 @@ export function describeIssues({ issues }: z.ZodError, input: unknown): string {
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)[key], input)
+}
+
+function int64Rule(input: unknown): string {
+  if (typeof input === 'number' && Number.isInteger(input) && isInt64(BigInt(input))) {
+    return `must be a bigint beyond ${Number.MAX_SAFE_INTEGER}, such as ${BigInt(input)}n`
+  }
+  return `must be an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`
 }

@@ -92,6 +92,39 @@ test('withDocs - HEAD has no body, and everything else is passed on', async () =
   }
 })
 
+test('withDocs - files are sent once to a client that keeps them, and compressed', async () => {
+  const handler = withDocs(store)
+  for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
+    const plain = await get(handler, path)
+    const { etag = '' } = plain.headers
+    assert.match(etag, /^W\/"[\w-]+"$/)
+    const again = await get(handler, path, { headers: { 'if-none-match': `"other", ${etag}` } })
+    assert.deepEqual([again.status, again.body, again.headers['etag']], [304, '', etag])
+    assert.equal(again.headers['content-length'], undefined)
+    assert.equal((await get(handler, path, { headers: { 'if-none-match': '"x"' } })).status, 200)
+  }
+  await using server = await listen(handler, { port: 0 })
+  const bundle = `${server.origin}/docs/swagger-ui-bundle.js`
+  const [zipped, plain] = await Promise.all(
+    ['gzip, br', 'gzip;q=0'].map(encoding =>
+      fetch(bundle, { headers: { 'accept-encoding': encoding } }),
+    ),
+  )
+  assert.ok(zipped && plain)
+  assert.equal(zipped.headers.get('content-encoding'), 'gzip')
+  assert.equal(zipped.headers.get('vary'), 'Accept-Encoding')
+  assert.equal(plain.headers.get('content-encoding'), null)
+  assert.ok(Number(zipped.headers.get('content-length')) < 500_000)
+  assert.equal(await zipped.text(), await plain.text())
+  const head = await fetch(bundle, { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
+  assert.equal(head.headers.get('content-length'), zipped.headers.get('content-length'))
+})
+
+test('withDocs - the description downloads as a file', async () => {
+  const { headers } = await get(withDocs(store), '/openapi.json')
+  assert.equal(headers['content-disposition'], 'attachment; filename="animal-adoption-store.json"')
+})
+
 test('withDocs - works behind the fetch door', async () => {
   const response = await toFetchHandler(withDocs(store))(new Request('https://pets.test/docs'))
   assert.match(await response.text(), /<title>Animal Adoption Store<\/title>/)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
-import { openApiDocument } from '../adapters/openapi/index.js'
+import { openApiDocument, openApiJson } from '../adapters/openapi/index.js'
 import {
   type ApiHandler,
   type ApiRequest,
@@ -82,12 +82,44 @@ test('openApiDocument - its numbers and values are those that the store runs by'
 })
 
 test('openApiDocument - an int64 has the whole range', async () => {
-  const document = await openApiDocument()
-  const { properties } = at(document, 'components', 'schemas', 'Pet')
-  for (const { description, ...schema } of [properties.id, properties.categoryId]) {
-    assert.deepEqual(schema, { type: 'integer', format: 'int64' })
-    assert.ok(description)
-  }
+  const { components } = await openApiDocument()
+  const { id, categoryId } = at(components, 'schemas', 'Pet', 'properties')
+  const int64 = { type: 'integer', format: 'int64' }
+  const bounds = { minimum: -(2 ** 63), maximum: 2 ** 63 }
+  assert.deepEqual({ ...id, description: '' }, { ...int64, description: '' })
+  assert.deepEqual({ ...categoryId, description: '' }, { ...int64, ...bounds, description: '' })
+  assert.deepEqual(at(components, 'schemas', 'NewPet', 'properties', 'categoryId'), categoryId)
+})
+
+test('openApiJson - writes the bounds of an int64 with all their digits', async () => {
+  const text = await openApiJson()
+  assert.equal(
+    text.match(/"minimum": -9223372036854775808,\n +"maximum": 9223372036854775807\n/g)?.length,
+    2,
+  )
+  assert.deepEqual(JSON.parse(text), await openApiDocument())
+})
+
+test('openApiDocument - without rate limits it has no 429 and none of their headers', async () => {
+  const text = await openApiJson({ rateLimit: false })
+  assert.doesNotMatch(text, /RateLimit|Retry-After|"429"|limit that applies/)
+  assert.match(await openApiJson(), /"#\/components\/headers\/X-RateLimit-Reset"/)
+  const contract = createContract(await openApiDocument({ rateLimit: false }))
+  const store = createStore({
+    storage: memoryStorage(),
+    apiKeys: { good: { id: 'good', plan: 'free' } },
+    rateLimit: false,
+  })
+  const { handle } = contract.watch(store)
+  for (const sent of REQUESTS) await handle(sent)
+  assert.deepEqual(contract.violations, [])
+})
+
+test('openApiDocument - demo keys are shown where a key is asked for', async () => {
+  const { components } = await openApiDocument({ demoKeys: ['demo-free', 'demo-pro'] })
+  const { description } = at(components, 'securitySchemes', 'apiKey')
+  assert.equal(description, 'The API key is the bearer token. Demo keys: demo-free, demo-pro.')
+  await assert.rejects(openApiDocument({ demoKeys: 'demo' as never }), OptionError)
 })
 
 test('openApiDocument - every example is valid', async () => {

@@ -26,9 +26,12 @@ async function printVersion(): Promise<void> {
   process.stdout.write(`${version()}\n`)
 }
 
-async function printOpenApi({ pagination }: Flags): Promise<void> {
-  const { openApiDocument } = await import('../openapi/openapi.js')
-  process.stdout.write(`${JSON.stringify(await openApiDocument({ pagination }), null, 2)}\n`)
+async function printOpenApi(flags: Flags): Promise<void> {
+  const { openApiJson } = await import('../openapi/openapi.js')
+  const { DEMO_KEYS } = await import('../demo-keys.js')
+  const { pagination, keys, 'no-rate-limit': unlimited } = flags
+  const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
+  process.stdout.write(`${await openApiJson({ pagination, rateLimit: !unlimited, demoKeys })}\n`)
 }
 
 async function runExec(flags: Flags, words: readonly string[]): Promise<void> {

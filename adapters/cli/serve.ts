@@ -76,7 +76,12 @@ async function start(
     const environment = await openEnvironment(flags, apiKeys, stops, report)
     const { handler, clock, double, engines } = environment
     const logged = withRequestLog(handler, log, clock, writeLogLine)
-    const documented = withDocsOnDemand(logged, { pagination: flags.pagination, stagingBaseUrl })
+    const documented = withDocsOnDemand(logged, {
+      pagination: flags.pagination,
+      rateLimit: !flags['no-rate-limit'],
+      demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
+      stagingBaseUrl,
+    })
     const server = await listenOn(withHealth(documented, engines, report), host, port)
     stops.push(server.close)
     // First of all: who waits on a clock that stands still would never be answered.

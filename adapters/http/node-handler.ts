@@ -107,7 +107,7 @@ function isOneBytePerCharacter({ headers, body }: ApiResponse): boolean {
 }
 
 /** Waits for a client that reads slowly, so that its answer does not pile up here. */
-function sendPieces(pieces: Iterator<string>, response: ServerResponse): void {
+function sendPieces(pieces: Iterator<string | Uint8Array>, response: ServerResponse): void {
   for (;;) {
     const { done, value } = pieces.next()
     if (done) return void response.end()

@@ -15,10 +15,26 @@ export interface OpenApiOptions {
    * @default an address that leads nowhere: the specification gives none
    */
   readonly baseUrl?: string | undefined
-  /** What it writes `{staging_base_url}`. @default as above */
+  /**
+   * What it writes `{staging_base_url}`.
+   * @default as above
+   */
   readonly stagingBaseUrl?: string | undefined
-  /** Also describe what the store option of that name adds. @default false */
+  /**
+   * Also describes what the store option of that name adds.
+   * @default false
+   */
   readonly pagination?: boolean | undefined
+  /**
+   * `false` leaves out the rate limit headers and 429, as the store option of that name does.
+   * @default true
+   */
+  readonly rateLimit?: boolean | undefined
+  /**
+   * Public keys, shown where a key is asked for.
+   * @default none
+   */
+  readonly demoKeys?: readonly string[] | undefined
 }
 
 /** An OpenAPI 3.1 description, as plain data that JSON can hold. */
@@ -34,11 +50,12 @@ export interface OpenApiDocument {
 /** Puts the description together; its responses and its schemas have files of their own. */
 export function describeApi(options: OpenApiOptions): OpenApiDocument {
   const { baseUrl = nowhere('production'), stagingBaseUrl = nowhere('staging') } = options
-  const { pagination = false } = options
+  const { pagination = false, rateLimit = true, demoKeys = [] } = options
+  const example = demoKeys.length === 0 ? '' : ` Demo keys: ${demoKeys.join(', ')}.`
 
   return {
     openapi: '3.1.1',
-    info: INFO,
+    info: infoOf(rateLimit),
     servers: [
       server('{base_url}', 'Production', baseUrl),
       server('{staging_base_url}', 'Staging', stagingBaseUrl),
@@ -49,14 +66,18 @@ export function describeApi(options: OpenApiOptions): OpenApiDocument {
       { name: 'Store', description: 'Store orders: named by the specification, not served here.' },
     ],
     paths: {
-      '/pets': { get: listPets(pagination), post: CREATE_PET },
-      '/pets/{petId}': { get: GET_PET },
+      '/pets': { get: listPets(pagination, rateLimit), post: createPet(rateLimit) },
+      '/pets/{petId}': { get: getPet(rateLimit) },
     },
     components: {
       schemas: jsonSchemas(),
-      ...responseComponents(),
+      ...responseComponents(rateLimit),
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'The API key is the bearer token.' },
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `The API key is the bearer token.${example}`,
+        },
       },
     },
   }
@@ -67,16 +88,19 @@ const REX = { id: 1, ...NEW_REX } satisfies Pet
 
 const REMOVAL = new Date(SUNSET).toISOString().slice(0, 10)
 
-const INFO = {
-  title: 'Animal Adoption Store',
-  version: '1.0.0',
-  description: [
+function infoOf(rateLimit: boolean) {
+  const sentences = [
     'Browse and manage animals available for adoption.',
-    'Every answer carries the limit that applies to the API key.',
-    'Whatever cannot be read as HTTP is answered 400, 408 or 431 with the same Error body.',
-  ].join(' '),
-  license: { name: 'MIT', identifier: 'MIT' },
-  contact: { name: 'Animal Adoption Store' },
+    ...(rateLimit ? ['Every response carries the limit that applies to the API key.'] : []),
+    'Requests that are not valid HTTP/1.1 get 400, 408, 431, 501 or 505 with the same Error body.',
+  ]
+  return {
+    title: 'Animal Adoption Store',
+    version: '1.0.0',
+    description: sentences.join(' '),
+    license: { name: 'MIT', identifier: 'MIT' },
+    contact: { name: 'Animal Adoption Store' },
+  }
 }
 
 /** The variable is the whole address, so the template is also its name. */
@@ -98,7 +122,7 @@ function operation(operationId: Operation, summary: string, description: string)
   return { operationId, tags: ['Pets'], summary, description }
 }
 
-function listPets(pagination: boolean) {
+function listPets(pagination: boolean, rateLimit: boolean) {
   return {
     ...operation(
       'listPets',
@@ -115,57 +139,64 @@ function listPets(pagination: boolean) {
         headers: pagination ? ['Link'] : [],
       },
       ['invalid_request'],
+      rateLimit,
     ),
   }
 }
 
-const CREATE_PET = {
-  ...operation('createPet', 'Add an animal', 'Stores an animal and gives it an id.'),
-  requestBody: {
-    description: 'The animal; fields that are not described are ignored.',
-    required: true,
-    content: {
-      'application/json': {
-        schema: { $ref: schemaRef('NewPet') },
-        example: NEW_REX,
+function createPet(rateLimit: boolean) {
+  return {
+    ...operation('createPet', 'Add an animal', 'Stores an animal and gives it an id.'),
+    requestBody: {
+      description: 'The animal; fields that are not described are ignored.',
+      required: true,
+      content: {
+        'application/json': {
+          schema: { $ref: schemaRef('NewPet') },
+          example: NEW_REX,
+        },
       },
     },
-  },
-  responses: responsesOf(
-    201,
-    {
-      schema: 'Pet',
-      description: 'The animal as it was stored.',
-      example: REX,
-      headers: ['Location'],
-    },
-    ['invalid_request', 'payload_too_large', 'unsupported_media_type'],
-  ),
+    responses: responsesOf(
+      201,
+      {
+        schema: 'Pet',
+        description: 'The animal as it was stored.',
+        example: REX,
+        headers: ['Location'],
+      },
+      ['invalid_request', 'payload_too_large', 'unsupported_media_type'],
+      rateLimit,
+    ),
+  }
 }
 
-const GET_PET = {
-  ...operation(
-    'getPet',
-    'Get an animal',
-    `Deprecated, to be removed on ${REMOVAL}: use \`GET /pets\` with a \`status\`.`,
-  ),
-  deprecated: true,
-  'x-sunset': REMOVAL,
-  parameters: [
-    {
-      name: 'petId',
-      in: 'path',
-      required: true,
-      description: 'The id of the animal.',
-      schema: { type: 'integer', format: 'int64' },
-      example: REX.id,
-    },
-  ],
-  responses: responsesOf(
-    200,
-    { schema: 'Pet', description: 'The animal.', example: REX, headers: ['Link', 'Sunset'] },
-    ['not_found', 'gone'],
-  ),
+function getPet(rateLimit: boolean) {
+  return {
+    ...operation(
+      'getPet',
+      'Get an animal',
+      `Deprecated, to be removed on ${REMOVAL}: use \`GET /pets\` with a \`status\`.`,
+    ),
+    deprecated: true,
+    'x-sunset': REMOVAL,
+    parameters: [
+      {
+        name: 'petId',
+        in: 'path',
+        required: true,
+        description: 'The id of the animal.',
+        schema: { type: 'integer', format: 'int64' },
+        example: REX.id,
+      },
+    ],
+    responses: responsesOf(
+      200,
+      { schema: 'Pet', description: 'The animal.', example: REX, headers: ['Link', 'Sunset'] },
+      ['not_found', 'gone'],
+      rateLimit,
+    ),
+  }
 }
 
 const LIMIT = {

@@ -1,2 +1,2 @@
 export type { OpenApiDocument, OpenApiOptions } from './document.js'
-export { openApiDocument } from './openapi.js'
+export { openApiDocument, openApiJson } from './openapi.js'

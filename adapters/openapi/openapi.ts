@@ -2,14 +2,27 @@ import { isBoolean, isText, optional, type Rules, readOptions } from '../../src/
 import type { OpenApiDocument, OpenApiOptions } from './document.js'
 
 /**
- * The OpenAPI 3.1 description of the API, made from the schemas and constants that it runs by.
+ * The OpenAPI 3.1 description of the API, made from the schemas and constants that it runs by, as
+ * JSON text. The bounds of an int64 have all their digits.
+ *
+ * @throws OptionError
+ */
+export async function openApiJson(options: OpenApiOptions = {}): Promise<string> {
+  checkOpenApiOptions(options)
+  const { describeApi } = await import('./document.js')
+  const marked = (_name: string, value: unknown) =>
+    typeof value === 'bigint' ? `int64:${value}` : value
+  const text = JSON.stringify(describeApi(options), marked, 2)
+  return text.replaceAll(/"int64:(-?\d+)"/g, '$1')
+}
+
+/**
+ * The same as `JSON.parse` reads it, which rounds the bounds of an int64.
  *
  * @throws OptionError
  */
 export async function openApiDocument(options: OpenApiOptions = {}): Promise<OpenApiDocument> {
-  checkOpenApiOptions(options)
-  const { describeApi } = await import('./document.js')
-  return describeApi(options)
+  return JSON.parse(await openApiJson(options)) as OpenApiDocument
 }
 
 /** @throws OptionError */
@@ -21,4 +34,9 @@ const RULES: Rules<OpenApiOptions> = {
   baseUrl: optional(isText),
   stagingBaseUrl: optional(isText),
   pagination: optional(isBoolean),
+  rateLimit: optional(isBoolean),
+  demoKeys: optional({
+    expected: 'an array of strings',
+    accepts: keys => Array.isArray(keys) && keys.every(key => typeof key === 'string'),
+  }),
 }

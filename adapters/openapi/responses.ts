@@ -33,12 +33,13 @@ export function responsesOf(
   status: 200 | 201,
   { schema, description, example, headers = [] }: Success,
   ownCodes: readonly ErrorCode[],
+  rateLimit: boolean,
 ): Readonly<Record<string, object>> {
-  const codes = [...ownCodes, ...SHARED_CODES]
+  const codes = [...ownCodes, ...SHARED_CODES].filter(code => rateLimit || !isLimit(code))
   return {
     [status]: {
       description,
-      headers: headerRefs([...EVERY_ANSWER, ...headers]),
+      headers: headerRefs([...everyAnswer(rateLimit), ...headers]),
       content: { 'application/json': { schema: { $ref: schemaRef(schema) }, example } },
     },
     ...Object.fromEntries(
@@ -48,12 +49,17 @@ export function responsesOf(
 }
 
 /** What `responsesOf` refers to. */
-export function responseComponents() {
-  const failures = FAILURES.map(([description, ...examples]) => [
+export function responseComponents(rateLimit: boolean) {
+  const described = FAILURES.filter(([, { code }]) => rateLimit || !isLimit(code))
+  const failures = described.map(([description, ...examples]) => [
     nameOf(examples[0].code),
-    { description, headers: headersOf(examples[0]), content: errorContent(examples) },
+    { description, headers: headersOf(examples[0], rateLimit), content: errorContent(examples) },
   ])
-  return { responses: Object.fromEntries(failures), headers: HEADERS }
+  const unused: readonly string[] = rateLimit
+    ? []
+    : [...LIMIT_HEADERS, 'Retry-After', 'Cache-Control']
+  const headers = Object.entries(HEADERS).filter(([name]) => !unused.includes(name))
+  return { responses: Object.fromEntries(failures), headers: Object.fromEntries(headers) }
 }
 
 const SHARED_CODES: readonly ErrorCode[] = [
@@ -102,7 +108,15 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
   ['The storage cannot answer now; nothing was stored.', storageUnavailable(undefined)],
 ]
 
-const EVERY_ANSWER = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
+const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
+
+function everyAnswer(rateLimit: boolean): readonly (typeof LIMIT_HEADERS)[number][] {
+  return rateLimit ? LIMIT_HEADERS : []
+}
+
+function isLimit(code: ErrorCode): boolean {
+  return ERROR_STATUS[code] === 429
+}
 
 const HEADERS = {
   'X-RateLimit-Limit': header('The limit that applies.', { type: 'integer', minimum: 1 }),
@@ -134,9 +148,13 @@ function optionalHeader(description: string) {
 }
 
 /** A service that fails may do so before it has counted: then it has no limit to tell. */
-function headersOf({ code, headers }: ApiError): Readonly<Record<string, object>> {
-  if (code !== 'internal_error') return headerRefs([...EVERY_ANSWER, ...Object.keys(headers)])
-  return Object.fromEntries(EVERY_ANSWER.map(name => [name, { ...HEADERS[name], required: false }]))
+function headersOf(
+  { code, headers }: ApiError,
+  rateLimit: boolean,
+): Readonly<Record<string, object>> {
+  const shared = everyAnswer(rateLimit)
+  if (code !== 'internal_error') return headerRefs([...shared, ...Object.keys(headers)])
+  return Object.fromEntries(shared.map(name => [name, { ...HEADERS[name], required: false }]))
 }
 
 function headerRefs(names: readonly string[]): Readonly<Record<string, object>> {
