@@ -98,3 +98,14 @@ test('store - behaves like a plain array under any sequence of operations', asyn
     { seed: 20_301_205, numRuns: 100 },
   )
 })
+
+test('createPet - a categoryId beyond 2 ** 53 given as a number is asked for as a bigint', async () => {
+  const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+  await assert.rejects(store.createPet({ name: 'Rex', categoryId: 2 ** 60 }), {
+    code: 'invalid_request',
+    message: '`categoryId` must be a bigint beyond 9007199254740991, such as 1152921504606846976n',
+  })
+  for (const categoryId of [2 ** 63, 1.5, Infinity]) {
+    await assert.rejects(store.createPet({ name: 'Rex', categoryId }), /must be an integer from -9/)
+  }
+})

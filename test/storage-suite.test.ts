@@ -3,7 +3,7 @@ import test from 'node:test'
 import { createPetIndex, memoryStorage } from '../adapters/memory.js'
 import type { NewPet, Pet } from '../src/model.js'
 import type { PetStorage } from '../src/ports.js'
-import { storageSuite } from './support/storage-suite.js'
+import { type StorageFactory, storageSuite } from './support/storage-suite.js'
 
 test('storage suite - passes a correct storage', async () => {
   assert.deepEqual(await failingCases(storage => storage), [])
@@ -21,6 +21,48 @@ for (const [bug, { plant, fails }] of Object.entries(plantedBugs())) {
     const failing = await failingCases(plant)
     assert.ok(failing.includes(fails), `these failed: ${failing.join(', ') || 'none'}`)
   })
+}
+
+test('storage suite - a failure names its rule, the snapshot and the difference', async () => {
+  const good = memoryStorage()
+  const lenient = { ...good, restore: async () => {} }
+  const messages = await failures({ create: () => lenient })
+  assert.ok(
+    messages.includes(
+      'restore.rejected - a snapshot that cannot be changes nothing: ' +
+        'Expected restoring a snapshot with the same id twice to be rejected, got resolved',
+    ),
+    messages.join('\n'),
+  )
+})
+
+test('storage suite - a storage may declare names that it rejects, and is held to that', async () => {
+  const strict = (): PetStorage => {
+    const good = memoryStorage()
+    return {
+      ...good,
+      async insert(pet) {
+        if (pet.name?.includes('\0')) throw new Error('No NUL in text')
+        return good.insert(pet)
+      },
+    }
+  }
+  const [undeclared] = await failures({ create: strict })
+  assert.equal(undeclared, 'name.exact - every string comes back as it was: No NUL in text')
+  assert.deepEqual(await failures({ create: strict, cannotKeep: ['NUL characters'] }), [])
+  const [overdeclared] = await failures({ create: memoryStorage, cannotKeep: ['NUL characters'] })
+  assert.equal(
+    overdeclared,
+    'name.rejected - the storage cannot keep NUL characters, and rejects them: ' +
+      'Expected inserting the name "\\u0000" to be rejected, got resolved',
+  )
+})
+
+async function failures(factory: StorageFactory): Promise<string[]> {
+  const runs: (() => Promise<void>)[] = []
+  storageSuite((_name, run) => runs.push(run), factory)
+  const settled = await Promise.allSettled(runs.map(run => run()))
+  return settled.flatMap(run => (run.status === 'rejected' ? [(run.reason as Error).message] : []))
 }
 
 interface Bug {
