@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgresStorage } from '../adapters/postgres/index.js'
 import {
+  createDatabase,
   type Engine,
   startPostgres,
   startRedis,
@@ -231,14 +232,8 @@ async function ended(words: readonly string[], cwd: string) {
   return { code, stdout, stderr }
 }
 
-/** A new database of that name. */
-async function database(name: string): Promise<string> {
-  const { url } = postgres as Engine
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query(`CREATE DATABASE ${name}`)
-  await client.end()
-  return url.replace(/postgres$/, name)
+function database(name: string): Promise<string> {
+  return createDatabase(postgres as Engine, name)
 }
 
 async function folder(t: TestContext): Promise<string> {

@@ -7,6 +7,13 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import {
+  createDatabase,
+  type Engine,
+  startPostgres,
+  startRedis,
+  withoutBoth,
+} from './support/engines.js'
 import { codeBlocks, readPages } from './support/pages.js'
 import { BUILD_URL, ROOT } from './support/paths.js'
 
@@ -16,6 +23,7 @@ import { BUILD_URL, ROOT } from './support/paths.js'
  * - `js`, `js test`: as a module, or by the test runner
  * - `sh`: by a shell
  * - `js server`, `sh server`: with a server beside it
+ * - `js engines`, `sh engines`: with PostgreSQL and Redis beside it, in place of their addresses
  * - `sh setup`: not here; CI installs project and package. The scripts it names are checked
  * - `<language> file=<path>`: not here; must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run
@@ -60,6 +68,10 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<unk
       return runShell(t, code)
     case 'sh server':
       return runBesideServer(t, code)
+    case 'js engines':
+      return withEngines(t, code, runModule)
+    case 'sh engines':
+      return withEngines(t, code, script => runForAMoment(t, script))
     case 'sh setup':
       return assertScripts(code)
     case 'json':
@@ -105,6 +117,35 @@ async function besideServer(t: TestContext, code: string): Promise<string> {
   t.after(() => server.kill('SIGKILL'))
   const [ready] = await once(server.stdout, 'data')
   return code.replaceAll('127.0.0.1:4280', new URL(JSON.parse(String(ready)).origin).host)
+}
+
+let engines: Promise<{ postgres: Engine; redis: Engine }> | undefined
+let databases = 0
+after(async () => {
+  const { postgres, redis } = (await engines) ?? {}
+  await postgres?.stop()
+  await redis?.stop()
+})
+
+/** Each block has an empty database of its own. */
+async function withEngines(t: TestContext, code: string, run: (code: string) => Promise<unknown>) {
+  if (withoutBoth) return t.skip(withoutBoth)
+  engines ??= (async () => ({ postgres: await startPostgres(), redis: await startRedis() }))()
+  const { postgres, redis } = await engines
+  const database = await createDatabase(postgres, `readme${databases++}`)
+  const addressed = code
+    .replaceAll('postgres://127.0.0.1:5432/adoption', database)
+    .replaceAll('redis://127.0.0.1:6379', redis.url)
+  await run(addressed)
+}
+
+/** A server is stopped as soon as it says how; other commands end by themselves. */
+async function runForAMoment(t: TestContext, code: string): Promise<void> {
+  const stopping = code.replace(
+    /^(.*animal-adoption-store serve.*)$/m,
+    '{ $1 & echo $! >pid; wait; } | while read -r line; do case $line in Stop*) kill $(cat pid);; esac; done',
+  )
+  await runShell(t, stopping)
 }
 
 function assertScripts(code: string): void {

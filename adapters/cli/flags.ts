@@ -13,6 +13,7 @@ const FLAGS = {
   host: { value: 'host', help: 'address to bind (127.0.0.1)' },
   store: { value: 'store', help: 'memory:, a JSON file, postgres://… or postgres: (memory:)' },
   limits: { value: 'limits', help: 'counters: memory:, redis://… or redis: (memory:)' },
+  'proxy-hops': { value: 'n', help: 'trusted proxies in front of the server (0)' },
   seed: { value: 'file.json', help: 'animals for an empty store: an array of NewPet' },
   empty: { help: 'no demo animals' },
   keys: {
@@ -109,6 +110,7 @@ const NOT_FOR_EXEC = [
   'host',
   'store',
   'limits',
+  'proxy-hops',
   'staging-port',
   'log',
   'quiet',

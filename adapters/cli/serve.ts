@@ -44,6 +44,7 @@ async function start(
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
   const log = logFormat(flags)
   const host = hostOf(flags)
+  const proxyHops = wholeNumber(flags, 'proxy-hops', 100) ?? 0
   const apiKeys = await keysOf(flags)
   const report = createReport(Date.now, writeLogLine)
 
@@ -82,7 +83,11 @@ async function start(
       demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
       stagingBaseUrl,
     })
-    const server = await listenOn(withHealth(documented, engines, report), host, port)
+    const server = await listenOn(withHealth(documented, engines, report), {
+      host,
+      port,
+      proxyHops,
+    })
     stops.push(server.close)
     // First of all: who waits on a clock that stands still would never be answered.
     if (double) stops.push(double.close)
@@ -140,9 +145,13 @@ function logFormat({ log = 'pretty', quiet }: Flags): LogFormat {
   return quiet ? 'silent' : format
 }
 
-async function listenOn(handler: ApiHandler, host: string, port: number): Promise<HttpServer> {
+async function listenOn(
+  handler: ApiHandler,
+  options: { readonly host: string; readonly port: number; readonly proxyHops: number },
+): Promise<HttpServer> {
+  const { host, port } = options
   try {
-    return await listen(handler, { host, port })
+    return await listen(handler, options)
   } catch (error) {
     const fix = LISTEN_FIXES.get((error as NodeJS.ErrnoException).code ?? '')
     throw fix ? new Error(fix(host, port)) : error

@@ -15,9 +15,15 @@ import { createStatements } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:5432/database`; give this or `pool`. */
+  /**
+   * `postgres://user:password@host:5432/database`; give this or `pool`.
+   * @default none
+   */
   readonly url?: string
-  /** A `pg.Pool` of the host, which stays open on `close`. */
+  /**
+   * A `pg.Pool` of the host, which stays open on `close`.
+   * @default none
+   */
   readonly pool?: PostgresPool
   /**
    * The schema of the tables, created when it is missing: lower-case letters, digits and `_`.
@@ -164,7 +170,11 @@ async function inspect(pool: PostgresPool): Promise<boolean> {
 /** Idle connections fail when the server restarts; the pool replaces them. */
 function ignore(): void {}
 
-const DEFAULTS = { schema: 'adoption_store', timeoutMs: 2_500, connections: 8 } as const
+const DEFAULTS = {
+  schema: 'adoption_store',
+  timeoutMs: 2_500,
+  connections: 8,
+} as const
 
 const RULES: Rules<PostgresOptions> = {
   url: optional({

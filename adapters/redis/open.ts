@@ -18,9 +18,15 @@ import { consume } from './script.js'
 import type { RedisSend } from './send.js'
 
 export interface RedisOptions {
-  /** `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `send`. */
+  /**
+   * `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `send`.
+   * @default none
+   */
   readonly url?: string
-  /** Sends a command through a client of the host, which stays open on `close`. */
+  /**
+   * Sends a command through a client of the host, which stays open on `close`.
+   * @default none
+   */
   readonly send?: RedisSend
   /**
    * With `send` to a cluster: a way to each of its primaries, for `dump` and `reset`.
@@ -47,7 +53,10 @@ export interface RedisOptions {
    * @default 5_000
    */
   readonly connectTimeoutMs?: number
-  /** For `rediss:`, options of `tls.connect` such as `ca`. */
+  /**
+   * For `rediss:`, options of `tls.connect` such as `ca`.
+   * @default none
+   */
   readonly tls?: ConnectionOptions
 }
 

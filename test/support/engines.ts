@@ -13,6 +13,7 @@ import {
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import pg from 'pg'
 
 /** An engine of this machine, started for a test, on a loopback port and in a folder of its own. */
 export interface Engine extends AsyncDisposable {
@@ -31,12 +32,15 @@ export interface Engine extends AsyncDisposable {
 
 const POSTGRES = findProgram('initdb', debianPostgres())
 const PGBOUNCER = findProgram('pgbouncer', ['/usr/sbin'])
+const NGINX = findProgram('nginx', ['/usr/sbin'])
 const REDIS = findProgram('redis-server') ?? findProgram('valkey-server')
 
 /** For the `skip` of a test: false, or what is missing. */
 export const withoutPostgres = missing(POSTGRES, 'PostgreSQL')
 export const withoutRedis = missing(REDIS, 'Redis or Valkey')
 export const withoutPgBouncer = withoutPostgres || missing(PGBOUNCER, 'PgBouncer')
+/** Not an engine: nothing of the package needs it. */
+export const withoutNginx = NGINX ? false : 'nginx is not installed'
 export const withoutBoth = withoutPostgres || withoutRedis
 
 /** @param settings such as `max_connections=20` */
@@ -62,6 +66,15 @@ export async function startPostgres(...settings: readonly string[]): Promise<Eng
     port,
     url: `postgres://adoption@127.0.0.1:${port}/postgres`,
   })
+}
+
+/** A new database, and its URL. */
+export async function createDatabase({ url }: Engine, name: string): Promise<string> {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  return url.replace(/[^/]*$/, name)
 }
 
 /** Redis or Valkey, whichever this machine has. @param settings such as `--maxmemory 2mb` */
@@ -136,6 +149,36 @@ default_pool_size = 4
     folder,
     port,
     url: `postgres://adoption@127.0.0.1:${port}/postgres`,
+  })
+}
+
+/** @param config what belongs into `http`, listening on port 80 */
+export async function startNginx(config: string): Promise<Engine> {
+  const folder = createFolder('nginx')
+  const port = await freePort()
+  const file = join(folder, 'nginx.conf')
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  writeFileSync(
+    file,
+    `daemon off;
+pid ${folder}/nginx.pid;
+error_log stderr notice;
+events {}
+http {
+access_log off;
+${paths.map(name => `${name}_temp_path ${folder}/${name};`).join('\n')}
+${config.replace('listen 80;', `listen 127.0.0.1:${port};`)}
+}
+`,
+  )
+  return startEngine({
+    program: NGINX as string,
+    words: ['-c', file, '-p', folder, '-e', 'stderr'],
+    ready: /start worker processes/,
+    stopSignal: 'SIGTERM',
+    folder,
+    port,
+    url: `http://127.0.0.1:${port}`,
   })
 }
 
