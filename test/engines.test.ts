@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { memoryStorage } from '../adapters/memory.js'
 import { type PostgresStorage, postgresStorage } from '../adapters/postgres/index.js'
 import { redisRateLimits } from '../adapters/redis/index.js'
-import { createStore } from '../src/index.js'
+import { createStore, type RateLimitStore } from '../src/index.js'
 import { createRandom } from './crash/random.js'
 import { checkLoad, startLoad } from './engines/load.js'
 import {
@@ -164,6 +165,55 @@ test('engines - Redis is frozen: every request is answered meanwhile', {
   })
   await limits.close()
 })
+
+test('engines - a connection to Redis that died unnoticed is replaced', {
+  skip: withoutRedis || (!LONG && 'takes five seconds: npm run test:engines'),
+}, async () => {
+  const proxy = await startProxy((redis as Engine).port)
+  const limits = await redisRateLimits({ url: `redis://127.0.0.1:${proxy.port}` })
+  const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
+  await limits.consume('proxied', policy, 0)
+  proxy.swallow()
+  await assert.rejects(async () => limits.consume('proxied', policy, 0))
+  await until(async () => {
+    const { remaining = 0 } = (await attempt(limits)) ?? {}
+    return remaining > 0
+  })
+  await limits.close()
+  await proxy.close()
+
+  async function attempt(limits: RateLimitStore) {
+    try {
+      return await limits.consume('proxied', policy, 0)
+    } catch {
+      return undefined
+    }
+  }
+})
+
+/** A way to a port that can lose what its open connections send from then on, without a word. */
+async function startProxy(target: number) {
+  const sockets = new Set<Socket>()
+  const server = createServer(client => {
+    const upstream = connect(target, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    client.pipe(upstream).pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as { port: number }).port,
+    swallow(): void {
+      for (const socket of sockets) socket.unpipe().resume()
+    },
+    async close(): Promise<void> {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
 
 interface Server {
   readonly child: ChildProcess

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -16,7 +15,14 @@ import { inspect } from 'node:util'
 import pg from 'pg'
 import { type PostgresOptions, postgresStorage } from '../adapters/postgres/index.js'
 import { OptionError } from '../src/index.js'
-import { type Engine, freePort, startPostgres, withoutPostgres } from './support/engines.js'
+import {
+  createCertificate,
+  type Engine,
+  freePort,
+  startPostgres,
+  withoutOpenSsl,
+  withoutPostgres,
+} from './support/engines.js'
 
 const skip = withoutPostgres
 const engine = skip ? undefined : await startPostgres()
@@ -117,17 +123,13 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   assert.equal(await storage.find(2), undefined)
 })
 
-const withoutOpenSsl =
-  skip || (spawnSync('openssl', ['version']).error ? 'openssl is missing' : false)
-
-test('postgres - TLS: a certificate has to be trusted', { skip: withoutOpenSsl }, async () => {
+test('postgres - TLS: a certificate has to be trusted', {
+  skip: skip || withoutOpenSsl,
+}, async () => {
   const secure = await startPostgres()
   after(() => secure.stop())
   const file = (name: string) => join(secure.folder, 'data', name)
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
-  const output = ['-keyout', file('server.key'), '-out', file('server.crt')]
-  const flags = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2']
-  execFileSync('openssl', [...flags, ...subject, ...output], { stdio: 'ignore' })
+  createCertificate(file('server.key'), file('server.crt'))
   const { uid, gid } = statSync(file('postgresql.conf'))
   for (const name of ['server.key', 'server.crt']) {
     chownSync(file(name), uid, gid)

@@ -218,7 +218,7 @@ test('postgres - an older schema is migrated, with its animals', { skip }, async
   const schema = schemaOf.get(storage) as string
   const { id } = await storage.insert(REX)
   const next = [...MIGRATIONS, () => `ALTER TABLE ${schema}.pets ADD COLUMN note text`]
-  await migrate(createDatabase(pool as PostgresPool, 2_500), `"${schema}"`, next)
+  await migrate(createDatabase(pool, 2_500), `"${schema}"`, next)
   const { rows } = await pool.query(`SELECT id::int, note FROM ${schema}.pets`)
   assert.deepEqual(rows, [{ id, note: null }])
   await assert.rejects(open({ schema }), {
@@ -230,7 +230,7 @@ test('postgres - an older schema is migrated, with its animals', { skip }, async
 test('postgres - a migration that fails leaves the schema as it was', { skip }, async () => {
   const schema = schemaOf.get(await open()) as string
   const next = [...MIGRATIONS, () => `DROP TABLE ${schema}.pets; SELECT 1 / 0`]
-  await assert.rejects(migrate(createDatabase(pool as PostgresPool, 2_500), `"${schema}"`, next))
+  await assert.rejects(migrate(createDatabase(pool, 2_500), `"${schema}"`, next))
   assert.equal((await (await open({ schema })).insert(REX)).id, 1)
 })
 
@@ -278,7 +278,7 @@ test('postgres - a restore reports its progress', { skip }, async () => {
 })
 
 test('postgres - a pool of the host is used and left open', { skip }, async () => {
-  const storage = await postgresStorage({ pool: pool as PostgresPool, schema: 'hosted' })
+  const storage = await postgresStorage({ pool: pool, schema: 'hosted' })
   const listeners = pool.listenerCount('error')
   await storage.insert(REX)
   await storage.close()
@@ -345,7 +345,7 @@ function watchedPool(
     next: () => ReturnType<PostgresPool['query']>,
   ) => ReturnType<PostgresPool['query']>,
 ): PostgresPool {
-  const real = pool as PostgresPool
+  const real = pool
   return {
     query: query => watch(query, () => real.query(query)),
     connect: () => real.connect(),

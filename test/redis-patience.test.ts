@@ -7,25 +7,43 @@ const AWAY = { name: 'RedisError', message: 'Redis did not answer within 10 ms' 
 
 test('patience - one late reply rejects all that wait, and nothing is sent until a ping', async () => {
   const server = fakeServer()
-  const patience = createPatience({ patienceMs: 10, ping: server.ping, reconnect: () => {} })
+  const patience = createPatience({ ...server, patienceMs: 10 })
   server.frozen = true
   const waiting = [1, 2, 3].map(() => patience.wait(server.call))
+  server.instant += 10
   for (const call of waiting) await assert.rejects(call, AWAY)
   assert.equal(server.calls, 3)
+
+  server.instant += 499
   for (let n = 0; n < 5; n++) await assert.rejects(patience.wait(server.call), AWAY)
-  assert.equal(server.calls, 3)
+  server.instant += 1
+  for (let n = 0; n < 5; n++) await assert.rejects(patience.wait(server.call), AWAY)
+  assert.deepEqual({ calls: server.calls, pings: server.pings }, { calls: 3, pings: 1 })
 
   server.frozen = false
-  for (let answer = ''; answer !== 'OK'; ) {
-    answer = await patience.wait(server.call).catch(() => '')
-    await new Promise(setImmediate)
+  server.instant += 500
+  await assert.rejects(patience.wait(server.call), AWAY)
+  assert.equal(await patience.wait(server.call), 'OK')
+  assert.deepEqual({ calls: server.calls, pings: server.pings }, { calls: 4, pings: 2 })
+})
+
+test('patience - a new connection is opened every five seconds while the server is away', async () => {
+  const server = fakeServer()
+  const patience = createPatience({ ...server, patienceMs: 10 })
+  server.frozen = true
+  const waiting = patience.wait(server.call)
+  server.instant += 10
+  await assert.rejects(waiting, AWAY)
+  for (const reconnects of [0, 1, 1, 2, 2]) {
+    server.instant += 2_600
+    await assert.rejects(patience.wait(server.call), AWAY)
+    assert.equal(server.reconnects, reconnects)
   }
-  assert.equal(server.calls, 4)
-  assert.ok(server.pings >= 1)
 })
 
 test('patience - a busy process does not take itself for an absent server', async () => {
-  const patience = createPatience({ patienceMs: 5, ping: async () => {}, reconnect: () => {} })
+  const { ping, reconnect } = fakeServer()
+  const patience = createPatience({ patienceMs: 5, ping, reconnect, now: () => performance.now() })
   // Like a reply in a socket: read only after the timers that are due.
   const read = (resolve: (reply: string) => void) => setImmediate(() => setImmediate(resolve, 'OK'))
   const reply = patience.wait(() => new Promise<string>(read))
@@ -36,19 +54,23 @@ test('patience - a busy process does not take itself for an absent server', asyn
 })
 
 test('patience - a failed call is passed on, and the server is asked again', async () => {
-  const patience = createPatience({ patienceMs: 1_000, ping: async () => {}, reconnect: () => {} })
-  await assert.rejects(
-    patience.wait(async () => Promise.reject(new Error('OOM'))),
-    { message: 'OOM' },
-  )
+  const patience = createPatience({ ...fakeServer(), patienceMs: 1_000 })
+  const failing = patience.wait(async () => Promise.reject(new Error('OOM')))
+  await assert.rejects(failing, { message: 'OOM' })
   assert.equal(await patience.wait(async () => 'OK'), 'OK')
 })
 
 function fakeServer() {
   const server = {
     frozen: false,
+    instant: 0,
     calls: 0,
     pings: 0,
+    reconnects: 0,
+    now: () => server.instant,
+    reconnect(): void {
+      server.reconnects++
+    },
     async call(): Promise<string> {
       server.calls++
       return server.frozen ? NEVER : 'OK'

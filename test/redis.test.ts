@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import { createClient } from '@redis/client'
@@ -14,10 +17,12 @@ import { PLANS, type Policy } from '../src/plans.js'
 import { decide, type Usage } from '../src/rate-limit.js'
 import { createRandom } from './crash/random.js'
 import {
+  createCertificate,
   type Engine,
   freePort,
   startRedis,
   startRedisCluster,
+  withoutOpenSsl,
   withoutRedis,
 } from './support/engines.js'
 import { rateLimitSuite } from './support/rate-limit-suite.js'
@@ -244,6 +249,28 @@ test('redis - a server that cannot be used is one line that names the fix', { sk
     assert.match(error.message, message)
     assert.doesNotMatch(error.message, /\n/)
     assert.doesNotMatch(inspect(error), /s3cret/)
+  }
+})
+
+test('redis - TLS: a certificate has to be trusted', { skip: skip || withoutOpenSsl }, async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'adoption-tls-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
+  createCertificate(key, certificate)
+  // The server runs as another user.
+  for (const path of [folder, key]) chmodSync(path, 0o755)
+  const port = await freePort()
+  await using secure = await startRedis(
+    ...['--port 0', `--tls-port ${port}`, '--tls-auth-clients no'],
+    ...[`--tls-key-file ${key}`, `--tls-cert-file ${certificate}`],
+  )
+  assert.notEqual(secure.port, port)
+  const url = `rediss://127.0.0.1:${port}`
+  assert.match((await failure({ url })).message, /its certificate is not trusted; pass the CA/)
+  for (const trusted of [url, url.replace('rediss', 'valkeys')]) {
+    const limits = await open({ url: trusted, tls: { ca: readFileSync(certificate, 'utf8') } })
+    assert.equal((await limits.consume('key', PLANS.free, T0)).limit, 60)
+    await limits.close()
   }
 })
 

@@ -5,6 +5,8 @@ import { toFetchHandler } from 'animal-adoption-store/fetch'
 import { listen } from 'animal-adoption-store/http'
 import { jsonFileStorage } from 'animal-adoption-store/json-file'
 import { memoryStorage } from 'animal-adoption-store/memory'
+import { postgresStorage } from 'animal-adoption-store/postgres'
+import { redisRateLimits } from 'animal-adoption-store/redis'
 import { createTestDouble } from 'animal-adoption-store/test-double'
 
 const store = createStore({
@@ -20,3 +22,9 @@ const server = await listen(store, { port: 0 })
 const answer: Response = await toFetchHandler(store)(new Request(server.url))
 await using double = createTestDouble()
 export const seen = [remote, categoryId, answer, jsonFileStorage, double, ApiError]
+export const overEngines = async () =>
+  createStore({
+    storage: await postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),
+    rateLimits: await redisRateLimits({ send: async () => 'OK' }),
+    apiKeys: {},
+  })

@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   '28P01': 'the password or the user name is wrong; correct them',
-  '28000': "this user may not connect; check pg_hba.conf, or add '?sslmode=require'",
+  '28000': "this user may not connect; check pg_hba.conf, or add '?sslmode=verify-full'",
   '3D000': 'there is no such database; create it with createdb',
   '42501':
     'this user may not create the tables; grant CREATE on the database, or USAGE and all rights on an existing schema',

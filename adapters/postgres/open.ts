@@ -9,7 +9,7 @@ import {
   readOptions,
 } from '../../src/options.js'
 import { explain, PostgresError } from './failures.js'
-import { createDatabase, type PostgresClient, type PostgresPool } from './pool.js'
+import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
 import { migrate } from './schema.js'
 import { createStatements } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
@@ -147,9 +147,8 @@ async function limitStatements(
  *
  * @throws PostgresError when the database is of no use
  */
-async function inspect(pool: PostgresPool): Promise<boolean> {
-  const client: PostgresClient & Identified = await pool.connect()
-  try {
+function inspect(pool: PostgresPool): Promise<boolean> {
+  return withClient(pool, async (client: PostgresClient & Identified) => {
     const { rows } = await client.query({
       text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
         current_setting('server_encoding') AS encoding`,
@@ -162,9 +161,7 @@ async function inspect(pool: PostgresPool): Promise<boolean> {
       )
     }
     return client.processID === pid
-  } finally {
-    client.release()
-  }
+  })
 }
 
 /** Idle connections fail when the server restarts; the pool replaces them. */

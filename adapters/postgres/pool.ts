@@ -66,25 +66,35 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
         }
       }
     },
-    async transaction(task) {
-      const client = await pool.connect()
-      client.on('error', ignore)
-      const run: Run = async (text, values = []) =>
-        (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows
-      try {
+    transaction: task =>
+      withClient(pool, async client => {
+        const run: Run = async (text, values = []) =>
+          (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows
         await run('BEGIN')
         await run(`SET LOCAL statement_timeout = ${LONGEST_TRANSACTION}`)
         const result = await task(run)
         await run('COMMIT')
-        client.off('error', ignore)
-        client.release()
         return result
-      } catch (error) {
-        // Dropping the connection rolls back, also where ROLLBACK would not get through.
-        client.release(true)
-        throw error
-      }
-    },
+      }),
+  }
+}
+
+/** Lends a connection. A failure drops it, which also rolls back where ROLLBACK would not arrive. */
+export async function withClient<T>(
+  pool: PostgresPool,
+  task: (client: PostgresClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  // A connection that breaks emits an error besides rejecting the statement in progress.
+  client.on('error', ignore)
+  try {
+    const result = await task(client)
+    client.off('error', ignore)
+    client.release()
+    return result
+  } catch (error) {
+    client.release(true)
+    throw error
   }
 }
 
@@ -102,5 +112,4 @@ async function before<T>(end: number, timeoutMs: number, call: () => Promise<T>)
   }
 }
 
-/** An error of a connection also rejects the statement that was using it. */
 function ignore(): void {}

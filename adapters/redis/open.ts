@@ -84,6 +84,7 @@ export async function redisRateLimits(options: RedisOptions): Promise<RedisRateL
     patienceMs,
     ping: () => send(['PING']),
     reconnect: holder.replace,
+    now: () => performance.now(),
   })
   return createRateLimits({
     ...settings,

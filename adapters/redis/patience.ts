@@ -11,9 +11,11 @@ export interface PatienceOptions {
   readonly ping: () => Promise<unknown>
   /** Called after a long absence: the connection may be dead without anyone having been told. */
   readonly reconnect: () => void
+  /** Milliseconds that only go up. */
+  readonly now: () => number
 }
 
-/** How long to wait between two questions whether the server is back. */
+/** Between two pings while the server is away. */
 const PING_EVERY = 500
 const RECONNECT_AFTER = 5_000
 
@@ -21,7 +23,8 @@ const RECONNECT_AFTER = 5_000
  * One timer for all replies. A reply that takes too long rejects every waiting call, and no call is
  * sent until the server answers a ping: only the callers of the first moment wait.
  */
-export function createPatience({ patienceMs, ping, reconnect }: PatienceOptions): Patience {
+export function createPatience(options: PatienceOptions): Patience {
+  const { patienceMs, ping, reconnect, now } = options
   // In the order they were sent: the first has waited longest.
   const waiting = new Set<Waiting>()
   let timer: NodeJS.Timeout | undefined
@@ -36,7 +39,7 @@ export function createPatience({ patienceMs, ping, reconnect }: PatienceOptions)
         return Promise.reject(away)
       }
       return new Promise((resolve, reject) => {
-        const entry = { since: performance.now(), reject }
+        const entry = { since: now(), reject }
         waiting.add(entry)
         if (!timer) timer = setTimeout(check, patienceMs)
         call()
@@ -50,7 +53,7 @@ export function createPatience({ patienceMs, ping, reconnect }: PatienceOptions)
     timer = undefined
     const [oldest] = waiting
     if (!oldest) return
-    const left = oldest.since + patienceMs - performance.now()
+    const left = oldest.since + patienceMs - now()
     if (left > 0) {
       timer = setTimeout(check, left)
       return
@@ -61,18 +64,18 @@ export function createPatience({ patienceMs, ping, reconnect }: PatienceOptions)
 
   function giveUp(): void {
     away = new RedisError(`Redis did not answer within ${patienceMs} ms`)
-    awaySince = performance.now()
+    awaySince = now()
     lastPing = awaySince
     for (const { reject } of waiting) reject(away)
     waiting.clear()
   }
 
   function askWhetherBack(): void {
-    const now = performance.now()
-    if (now - lastPing < PING_EVERY) return
-    lastPing = now
-    if (now - awaySince > RECONNECT_AFTER) {
-      awaySince = now
+    const instant = now()
+    if (instant - lastPing < PING_EVERY) return
+    lastPing = instant
+    if (instant - awaySince > RECONNECT_AFTER) {
+      awaySince = instant
       reconnect()
     }
     ping().then(() => {

@@ -32,6 +32,7 @@ export interface Engine extends AsyncDisposable {
 
 const POSTGRES = findProgram('initdb', debianPostgres())
 const PGBOUNCER = findProgram('pgbouncer', ['/usr/sbin'])
+const OPENSSL = findProgram('openssl')
 const NGINX = findProgram('nginx', ['/usr/sbin'])
 const REDIS = findProgram('redis-server') ?? findProgram('valkey-server')
 
@@ -39,7 +40,8 @@ const REDIS = findProgram('redis-server') ?? findProgram('valkey-server')
 export const withoutPostgres = missing(POSTGRES, 'PostgreSQL')
 export const withoutRedis = missing(REDIS, 'Redis or Valkey')
 export const withoutPgBouncer = withoutPostgres || missing(PGBOUNCER, 'PgBouncer')
-/** Not an engine: nothing of the package needs it. */
+/** Not engines: nothing of the package needs them. */
+export const withoutOpenSsl = OPENSSL ? false : 'openssl is not installed'
 export const withoutNginx = NGINX ? false : 'nginx is not installed'
 export const withoutBoth = withoutPostgres || withoutRedis
 
@@ -180,6 +182,14 @@ ${config.replace('listen 80;', `listen 127.0.0.1:${port};`)}
     port,
     url: `http://127.0.0.1:${port}`,
   })
+}
+
+/** A key and a certificate for 127.0.0.1 that nobody has signed. */
+export function createCertificate(keyFile: string, certificateFile: string): void {
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const flags = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2']
+  const output = ['-keyout', keyFile, '-out', certificateFile]
+  execFileSync(OPENSSL as string, [...flags, ...subject, ...output], { stdio: 'ignore' })
 }
 
 /** A port of this machine that nothing listens on. */
