@@ -82,6 +82,43 @@ test('json file - a failed compaction is reported, and a later one completes it'
   assert.deepEqual(beside(path), [])
 })
 
+test('json file - a listener that throws does not stop compaction', async () => {
+  let calls = 0
+  const onError = () => {
+    calls++
+    throw new Error('from the listener')
+  }
+  const { path, storage } = await opened({ onError })
+  await insert(storage, 'a')
+  fs.writeFileSync(path, '{"pets":[]}')
+  await storage.close()
+  assert.equal(calls, 1)
+  assert.deepEqual(await stored(path), ['a'])
+})
+
+test('json file - while a disk with a long journal fails, inserts reject and nothing else', async () => {
+  let isFailing = false
+  const { path, storage } = await opened({}, call => {
+    if (isFailing && ['fdatasync', 'ftruncate', 'rename document'].includes(call)) {
+      throw diskError('EIO')
+    }
+  })
+  isFailing = true
+  const large = 'x'.repeat(1_100_000)
+  for (const name of ['a', large, 'b']) {
+    await assert.rejects(storage.insert({ ...REX, name }), { code: 'EIO' })
+  }
+  isFailing = false
+  await insert(storage, large)
+  isFailing = true
+  await assert.rejects(storage.insert({ ...REX, name: 'c' }), { code: 'EIO' })
+  await assert.rejects(storage.insert({ ...REX, name: 'd' }), { code: 'EIO' })
+  isFailing = false
+  await insert(storage, 'e')
+  await storage.close()
+  assert.deepEqual(await stored(path), [large, 'e'])
+})
+
 test('json file - without onError, a failure in the background is a process warning', async t => {
   const warnings: string[] = []
   const { emitWarning } = process

@@ -72,6 +72,8 @@ test('json file - an insert of anything but a pet is rejected, and the next one 
     name: 'Tom',
     categoryId: 5,
   })
+  const pets = [{ id: 1, name: 'Rex', categoryId: 0.5 }]
+  await assert.rejects(storage.restore({ pets, nextId: 2 }), /Expected `categoryId`/)
   await storage.close()
   const again = await open(path)
   assert.equal((await again.find(1))?.categoryId, 5)

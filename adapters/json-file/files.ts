@@ -29,7 +29,7 @@ export interface Files {
   /** Resolves when the batch is durable. */
   append(batch: Uint8Array): Promise<void>
   /** Starts a compaction if the journals have outgrown the document, or a share of it when idle. */
-  compact(when: 'busy' | 'idle'): Promise<void>
+  compact(when: 'busy' | 'idle'): void
   /** Replaces all that is stored. */
   replace(index: PetIndex): Promise<void>
   /** Compacts, if it can, and frees the files. */
@@ -54,9 +54,8 @@ export function createFiles(parts: FileParts): Files {
         await active.append(batch)
         if (!compacted.isInPlace()) throw new JsonFileError(path, 'lost its journal')
       }, 'journal'),
-    async compact(when) {
-      if (compaction || journalLength() < compactionLength(when)) return
-      await recover()
+    compact(when) {
+      if (compaction || broken || journalLength() < compactionLength(when)) return
       // After a failed compaction the second journal is still needed, and the first goes on.
       if (compacted.length === 0) [active, compacted] = [compacted, active]
       compaction = compactInBackground().finally(() => {

@@ -47,7 +47,7 @@ export async function jsonFileStorage(
     const real = await locate(disk, path)
     const lock = await takeLock(disk, real)
     try {
-      return createStorage(real, await openFiles(disk, real, lock, onError), whenIdle)
+      return createStorage(real, await openFiles(disk, real, lock, guarded(onError)), whenIdle)
     } catch (error) {
       await lock.release()
       throw error
@@ -81,6 +81,15 @@ async function openFiles(
     createJournal(disk, second, path, lock),
   ] as const
   return createFiles({ disk, path, document, content, journals, journalPaths, lock, report })
+}
+
+/** A listener that throws must not stop a compaction. */
+function guarded<T>(listener: (value: T) => void): (value: T) => void {
+  return value => {
+    try {
+      listener(value)
+    } catch {}
+  }
 }
 
 function afterASecond(task: () => void): () => void {

@@ -43,6 +43,7 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
     dump: () => files.index.dump(),
     async restore(snapshot) {
       refuseWhenClosed()
+      for (const pet of snapshot.pets) readNewPet(pet)
       const restored = createPetIndex(snapshot)
       await inTurn(() => files.replace(restored))
     },
@@ -69,8 +70,8 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
       start = end
     }
     cancelIdle()
-    cancelIdle = whenIdle(() => void inTurn(() => files.compact('idle')).catch(() => {}))
-    await files.compact('busy')
+    cancelIdle = whenIdle(() => void inTurn(async () => files.compact('idle')))
+    files.compact('busy')
   }
 
   async function commitBatch(inserts: readonly Insert[]): Promise<void> {
@@ -103,19 +104,20 @@ interface Insert {
   readonly reject: (error: unknown) => void
 }
 
-/** Bounds the time that serializing a batch blocks the process, and the string it makes. */
+/** Bounds the time that serializing a batch blocks the process, and the length of its text. */
 function endOfBatch(inserts: readonly Insert[], start: number): number {
   let length = 0
   let end = start
-  do {
-    length += inserts[end]?.pet.name.length ?? 0
-    end++
-  } while (end < inserts.length && length + (inserts[end] as Insert).pet.name.length < BATCH)
+  for (; end < inserts.length; end++) {
+    length += (inserts[end] as Insert).pet.name.length + OTHER_FIELDS
+    if (length > BATCH && end > start) break
+  }
   return end
 }
 
-/** In characters of names. */
+/** In characters, as the next one. A longer pet is a batch of its own. */
 const BATCH = 1_048_576
+const OTHER_FIELDS = 100
 
 function linesOf(inserts: readonly Insert[], firstId: number): string {
   if (firstId + inserts.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')

@@ -1,6 +1,6 @@
 /**
- * `node durable/creates.mjs ENGINE ANIMALS CALLERS SECONDS`: prints how many creates a second the
- * callers got, each waiting for its own, and how long the slowest took in ms.
+ * `node durable/creates.mjs ENGINE ANIMALS CALLERS SECONDS`: prints how many creates the callers
+ * got per second and per second of CPU time, each waiting for its own, and the slowest in ms.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,6 +23,7 @@ async function creates(path, existing, callers, seconds) {
   const engine = await open(path, existing, callers)
   let done = 0
   let slowest = 0
+  const cpu = process.cpuUsage()
   const start = performance.now()
   const end = start + seconds * 1000
   const caller = async () => {
@@ -36,6 +37,7 @@ async function creates(path, existing, callers, seconds) {
   }
   await Promise.all(Array.from({ length: callers }, caller))
   const rate = (done / (performance.now() - start)) * 1000
+  const { user, system } = process.cpuUsage(cpu)
   await engine.close()
-  return { rate, slowest }
+  return { rate, perCpu: (done / (user + system)) * 1e6, slowest }
 }
