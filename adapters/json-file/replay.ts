@@ -23,18 +23,18 @@ export async function replayJournals(
     for (const path of paths) {
       const file = await ifPresent(disk.open(path, 'r'))
       if (file === undefined) continue
-      const journal: OpenJournal = { path, file, size: 0, firstId: 0 }
+      const journal: OpenJournal = { path, file, read: readAhead(disk, file), size: 0, firstId: 0 }
       journals.push(journal)
       journal.size = Number((await disk.fstat(file, { bigint: true })).size)
     }
     for (const journal of journals) {
-      for await (const { pets } of batchesOf(disk, journal)) {
+      for await (const { pets } of batchesOf(journal)) {
         journal.firstId = pets[0]?.id ?? 0
         break
       }
     }
     for (const journal of journals.sort((a, b) => a.firstId - b.firstId)) {
-      for await (const batch of batchesOf(disk, journal)) replay(journal.path, batch, index)
+      for await (const batch of batchesOf(journal)) replay(journal.path, batch, index)
     }
     return journals.length > 0
   } finally {
@@ -45,6 +45,7 @@ export async function replayJournals(
 interface OpenJournal {
   readonly path: string
   readonly file: number
+  readonly read: (position: number, length: number) => Promise<Buffer>
   size: number
   firstId: number
 }
@@ -72,11 +73,11 @@ function replay(path: string, { pets, line }: Batch, index: PetIndex): void {
  * The batches of a journal. A last batch that is not intact was being written at a crash or a power
  * cut, was never acknowledged, and is left out.
  */
-async function* batchesOf(disk: Disk, journal: OpenJournal): AsyncGenerator<Batch> {
+async function* batchesOf(journal: OpenJournal): AsyncGenerator<Batch> {
   const { path, size } = journal
   let line = 1
   for (let position = 0; position < size; ) {
-    const { start, header, lines } = await readBatch(disk, journal, position)
+    const { start, header, lines } = await readBatch(journal, position)
     const pets = lines && parseLines(lines)
     if (!header || !lines || !isIntact(header, lines)) {
       if (start.startsWith('{"id":')) {
@@ -87,7 +88,7 @@ async function* batchesOf(disk: Disk, journal: OpenJournal): AsyncGenerator<Batc
       }
       // All lines are whole: this is no unfinished write, but something else that changed a digit.
       if (pets) throw damaged(path, `the checksum of line ${line} does not match its batch`)
-      if (await isUnfinished(disk, journal, position, header)) return
+      if (await isUnfinished(journal, position, header)) return
       throw damaged(path, `line ${line} does not begin an intact batch`)
     }
     if (!pets) throw damaged(path, `line ${line + 1} and its batch are not pets`)
@@ -98,18 +99,17 @@ async function* batchesOf(disk: Disk, journal: OpenJournal): AsyncGenerator<Batc
 }
 
 /** Without `lines` when the file ends before they do. */
-async function readBatch(disk: Disk, { file, size }: OpenJournal, position: number) {
-  const bytes = await readAt(disk, file, position, HEADER_LENGTH)
+async function readBatch({ read, size }: OpenJournal, position: number) {
+  const bytes = await read(position, HEADER_LENGTH)
   const start = bytes.toString('latin1')
   const header = readHeader(start)
   const begin = position + HEADER_LENGTH
   if (!header || begin + header.length > size) return { start, header }
-  return { start, header, lines: await readAt(disk, file, begin, header.length) }
+  return { start, header, lines: await read(begin, header.length) }
 }
 
 /** Whether nothing follows that was written after this batch, and so after it was durable. */
 async function isUnfinished(
-  disk: Disk,
   journal: OpenJournal,
   position: number,
   header: BatchHeader | undefined,
@@ -117,13 +117,26 @@ async function isUnfinished(
   if (header && position + HEADER_LENGTH + header.length < journal.size) return false
   // The header may be damaged as well: only an intact batch shows where the next one begins.
   for (let at = position; ; ) {
-    const bytes = await readAt(disk, journal.file, at, PIECE)
+    const bytes = await journal.read(at, PIECE)
     const found = bytes.indexOf(HEADER_START)
     if (found < 0 && bytes.length < PIECE) return true
     at += found < 0 ? PIECE - HEADER_START.length : found + 1
     if (found < 0) continue
-    const next = await readBatch(disk, journal, at - 1)
+    const next = await readBatch(journal, at - 1)
     if (next.header && next.lines && isIntact(next.header, next.lines)) return false
+  }
+}
+
+/** Reads more than it is asked for, so that small batches do not cost a call each. */
+function readAhead(disk: Disk, file: number): OpenJournal['read'] {
+  let start = 0
+  let bytes: Buffer = Buffer.alloc(0)
+  return async (position, length) => {
+    if (position < start || position + length > start + bytes.length) {
+      start = position
+      bytes = await readAt(disk, file, position, Math.max(length, PIECE))
+    }
+    return bytes.subarray(position - start, position - start + length)
   }
 }
 
