@@ -74,10 +74,10 @@ test('control - keys, requests, faults and the report', async t => {
   assert.deepEqual(await get('faults'), { faults: [fault] })
   const headers = { authorization: 'Bearer mine' }
   const statuses: number[] = []
-  for (let count = 0; count < 5; count++)
+  for (let count = 0; count < 6; count++)
     statuses.push((await fetch(`${url}/pets`, { headers })).status)
-  assert.deepEqual(statuses, [503, 200, 429, 429, 429])
-  assert.equal((await get('requests?key=ci&status=429&operation=listPets')).requests.length, 3)
+  assert.deepEqual(statuses, [503, 200, 429, 429, 429, 429])
+  assert.equal((await get('requests?key=ci&status=429&operation=listPets')).requests.length, 4)
   assert.deepEqual((await get('requests')).dropped, 0)
   assert.equal((await send('GET', 'requests?state=1'))[0], 400)
   assert.equal((await send('GET', 'requests?status=ok'))[0], 400)
@@ -85,7 +85,7 @@ test('control - keys, requests, faults and the report', async t => {
   assert.deepEqual([report.ok, report.findings[0].rule], [false, 'retry-after.early'])
   const plain = await fetch(`${origin}/_control/report`, { headers: { accept: 'text/plain' } })
   assert.match(plain.headers.get('content-type') ?? '', /^text\/plain/)
-  assert.match(await plain.text(), /^Verdict: 1 finding in 5 requests/)
+  assert.match(await plain.text(), /^Verdict: 1 finding in 6 requests/)
   assert.deepEqual(await send('DELETE', 'requests'), [204, undefined])
   assert.deepEqual((await get('requests')).requests, [])
   await send('POST', 'faults', { kind: 'hang' })
@@ -132,7 +132,8 @@ test('control - answers over loopback only', async t => {
 
 test('control - refuses other machines, whatever Host they send', async () => {
   const { withControl } = await import('../adapters/test-double/control/control.js')
-  const handler = withControl(createTestDouble(), {})
+  const { createDouble } = await import('../adapters/test-double/double.js')
+  const handler = withControl(createDouble({}), {})
   const from = async (client: string) => {
     const headers = { host: 'localhost' }
     const health = { method: 'GET', path: '/_control/health', query: '', headers, client }

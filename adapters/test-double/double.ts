@@ -5,8 +5,9 @@ import { type ReadRequest, withBodyRead } from '../../src/body.js'
 import { invalidRequest } from '../../src/errors.js'
 import { lazy } from '../../src/lazy.js'
 import type { NewPet, Pet } from '../../src/model.js'
-import { OptionError } from '../../src/options.js'
+import { isOneOf, OptionError, type Rules, readOptions } from '../../src/options.js'
 import type { Pets } from '../../src/pets.js'
+import type { Clock } from '../../src/ports.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { createConnections } from './callers.js'
 import { clockOf, type VirtualClock } from './clock.js'
@@ -17,7 +18,14 @@ import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import { type Beginning, createState } from './state.js'
-import { type Report, reportOn } from './verdict/report.js'
+import {
+  type Above,
+  createVerdict,
+  type Recording,
+  type Report,
+  reportOn,
+  type Verdict,
+} from './verdict/report.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -83,17 +91,37 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   /** How many exchanges the journal has dropped. */
   readonly dropped: number
   clearRequests(): void
-  report(): Report
+  /**
+   * What the client did wrong, as far as the journal shows it; since the start: in all worlds, and
+   * before resets as well.
+   *
+   * @default { since: 'reset' }
+   */
+  report(options?: ReportOptions): Report
   /** Closes its servers, and ends delayed and hanging calls. */
   close(): Promise<void>
 }
 
-/** @param around adds to what its servers serve, such as a control tree */
+export interface ReportOptions {
+  readonly since?: 'reset' | 'start' | undefined
+}
+
+/** A double that worlds can be made of. */
+export interface JudgedDouble extends TestDouble {
+  readonly verdict: Verdict
+}
+
+/**
+ * @param around adds to what its servers serve, such as a control tree
+ * @param above the verdict on the double whose world this is
+ */
 export function createDouble(
   options: TestDoubleOptions,
-  around: (double: TestDouble) => ServedHandler = double => double,
-): TestDouble {
-  const { state: stateOptions, begin, baseUrl } = readDoubleOptions(options)
+  around: (double: JudgedDouble) => ServedHandler = double => double,
+  above?: Above,
+): JudgedDouble {
+  const { state: stateOptions, begin, baseUrl, allow } = readDoubleOptions(options)
+  const verdict = createVerdict(allow, above)
   const snapshots = new Map<string, Snapshot>()
   const addedKeys = new Map<string, ApiKey>()
   const servers = new Set<HttpServer>()
@@ -101,7 +129,8 @@ export function createDouble(
   const onEvent = () => {
     for (const listener of listeners) listener()
   }
-  let state = createState(stateOptions, begin, onEvent)
+  let resets = 0
+  let state = createState(stateOptions, begin, onEvent, record)
   const connect = createConnections()
   const inProcess = createFetch(() => beginRequest(), connect, baseUrl)
   let closed = false
@@ -119,7 +148,8 @@ export function createDouble(
     },
   }
 
-  const double: TestDouble = {
+  const double: JudgedDouble = {
+    verdict,
     baseUrl,
     basePath: stateOptions.basePath,
     maxBodyBytes: state.store.maxBodyBytes,
@@ -168,7 +198,11 @@ export function createDouble(
     },
     clearRequests: () => state.journal.clear(),
     endDelays: () => state.endDelays(),
-    report: () => reportOn(state.journal.dump()),
+    report(reportOptions) {
+      const { since } = readOptions(reportOptions, { since: 'reset' } as const, REPORT_RULES)
+      if (since === 'start') return verdict.report()
+      return reportOn(state.journal.dump(), state.clock.now(), allow)
+    },
     listen: listenOptions => serve(listenOptions),
     close,
     [Symbol.asyncDispose]: close,
@@ -176,11 +210,17 @@ export function createDouble(
   const handler = around(double)
   return double
 
+  function record(now: Clock): Recording {
+    return verdict.record(resets === 0 ? null : `after reset ${resets}`, now)
+  }
+
   /** Replaces the whole state, and ends what waits on the old clock. */
   function replace(beginning: Beginning): void {
     const old = state
+    old.recording.end()
+    resets++
     const apiKeys = { ...stateOptions.apiKeys, ...Object.fromEntries(addedKeys) }
-    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent)
+    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, record)
     onEvent()
     old.drop()
   }
@@ -233,6 +273,7 @@ export function createDouble(
 
   async function close(): Promise<void> {
     closed = true
+    state.recording.end()
     handler.endDelays()
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
@@ -245,6 +286,8 @@ const door = lazy(async () => {
   if (http.listen) return { listen: http.listen }
   throw new OptionError('listen needs Node; use `fetch` of the double, or MSW, in a browser')
 })
+
+const REPORT_RULES: Rules<ReportOptions> = { since: isOneOf(['reset', 'start']) }
 
 const model = lazy(() => import('../../src/model.js'))
 

@@ -16,6 +16,7 @@ import { createCallers } from './callers.js'
 import { answerOf, type Exchange, type Look, requestOf } from './exchange.js'
 import type { FaultKind } from './faults.js'
 import { type Instant, instantOf } from './time.js'
+import type { Recording } from './verdict/report.js'
 
 /** Matches exchanges that have all of it. */
 export interface ExchangeFilter {
@@ -79,8 +80,12 @@ export interface Journal {
 
 type Draft = { -readonly [name in keyof Exchange]: Exchange[name] }
 
-/** The last exchanges with a store. */
-export function createJournal(options: JournalOptions, state?: JournalState): Journal {
+/** The last exchanges with a store; the verdict hears all of them. */
+export function createJournal(
+  options: JournalOptions,
+  recording: Recording,
+  state?: JournalState,
+): Journal {
   const { capacity, bytes, clock, pagination, origin } = options
   const drafts: Draft[] = (state?.exchanges ?? []).map(exchange => ({ ...exchange }))
   const callers = createCallers(state?.connections)
@@ -91,13 +96,14 @@ export function createJournal(options: JournalOptions, state?: JournalState): Jo
 
   return {
     async record(request, look, answer) {
-      const caller = `${look.key ?? request.client}\n${request.headers['user-agent']}`
+      const caller = look.key === undefined ? `${request.client}` : `key ${look.key}`
       const draft: Draft = {
         n: ++n,
         at: clock(),
         ...requestOf(request, look, pagination),
         ...callers.arrive(caller, request.connection),
       }
+      recording.arrive()
       drafts.push(draft)
       size += sizeOf(draft)
       dropOldest()
@@ -106,6 +112,7 @@ export function createJournal(options: JournalOptions, state?: JournalState): Jo
       })
       callers.leave(caller, request.connection)
       if (draft.fault !== 'hang') finish(draft, response)
+      recording.see(draft)
       return response
     },
     list(filter) {

@@ -1,7 +1,9 @@
 import {
+  check,
   isBoolean,
   isCount,
   isObject,
+  isOneOf,
   optional,
   type Rules,
   readOptions,
@@ -13,6 +15,7 @@ import { DEMO_KEYS } from '../demo-keys.js'
 import type { Fault } from './faults.js'
 import type { Beginning, StateOptions } from './state.js'
 import { type Instant, instantOf } from './time.js'
+import { RULES, type RuleId } from './verdict/rules.js'
 
 /** The options of a store and of a double: the state that a reset restores. */
 export interface TestDoubleOptions
@@ -60,6 +63,12 @@ export interface TestDoubleOptions
    */
   readonly journalBytes?: number
   /**
+   * Rules that a test breaks on purpose: the verdict lists them, but stays ok.
+   *
+   * @default none
+   */
+  readonly allow?: readonly RuleId[]
+  /**
    * Also serve `/_control`, over loopback only.
    *
    * @default false
@@ -77,6 +86,7 @@ const DEFAULTS = {
   journal: 10_000,
   journalBytes: 8_388_608,
   control: false,
+  allow: [],
 } as const
 
 /** @throws OptionError naming the invalid option and its value */
@@ -84,11 +94,15 @@ export function readDoubleOptions(given: TestDoubleOptions): {
   readonly state: StateOptions
   readonly begin: Beginning
   readonly baseUrl: string
+  readonly allow: readonly RuleId[]
 } {
-  const options = readOptions(given, DEFAULTS, RULES)
-  const { clock, pets, faults, baseUrl, control: _, ...rest } = options
+  const options = readOptions(given, DEFAULTS, OPTION_RULES)
+  const { clock, pets, faults, baseUrl, control: _, allow, ...rest } = options
   const { origin, pathname } = new URL(baseUrl)
+  for (const [at, id] of allow.entries())
+    check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   return {
+    allow,
     state: { ...rest, origin, basePath: pathname.replace(/\/$/, '') },
     begin: { clock: clockState(clock), faults, ...pets },
     baseUrl: baseUrl.replace(/\/$/, ''),
@@ -107,7 +121,7 @@ const {
   ...SHARED_RULES
 } = STORE_RULES
 
-const RULES: Rules<TestDoubleOptions> = {
+const OPTION_RULES: Rules<TestDoubleOptions> = {
   ...SHARED_RULES,
   clock: { expected: 'an instant', accepts: () => true },
   pets: optional(isObject),
@@ -117,6 +131,7 @@ const RULES: Rules<TestDoubleOptions> = {
     accepts: value => /^https?:/.test(String(value)) && URL.canParse(String(value)),
   },
   control: isBoolean,
+  allow: { expected: 'an array', accepts: Array.isArray },
   journal: isCount,
   journalBytes: isCount,
 }

@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import type { ReadRequest } from '../../src/body.js'
-import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
+import type { Clock, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { type ClockState, createClock, type StateClock } from './clock.js'
@@ -10,6 +10,7 @@ import { injectFault } from './inject-fault.js'
 import { createJournal, type Journal, type JournalState } from './journal.js'
 import { digestOf, type Snapshot } from './snapshot.js'
 import { isClockTime } from './time.js'
+import type { Recording } from './verdict/report.js'
 
 export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits' | 'clock'> {
   readonly basePath: string
@@ -34,6 +35,7 @@ export interface State {
   readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Journal
+  readonly recording: Recording
   handle(request: ReadRequest): Promise<ApiResponse>
   /**
    * Makes a key valid.
@@ -51,8 +53,16 @@ export interface State {
   digest(): Promise<string>
 }
 
-/** @param onEvent called when a request arrives, a response leaves, or a wait begins */
-export function createState(options: StateOptions, begin: Beginning, onEvent: () => void): State {
+/**
+ * @param onEvent called when a request arrives, a response leaves, or a wait begins
+ * @param record has the verdict listen, by the clock of this state
+ */
+export function createState(
+  options: StateOptions,
+  begin: Beginning,
+  onEvent: () => void,
+  record: (now: Clock) => Recording,
+): State {
   const { journal: capacity, journalBytes: bytes, origin, ...storeOptions } = options
   const { pets = [], nextId = pets.length + 1, usage = [] } = begin
   const storage = memoryStorage({ pets, nextId })
@@ -63,8 +73,10 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
   const store = createStore({ ...storeOptions, storage, rateLimits, clock: clock.now })
   const keys = Object.values(options.apiKeys).map(record => ({ ...record }))
   const faults = createFaults(() => keys.map(({ id }) => id), begin.faults)
+  const recording = record(clock.now)
   const journal = createJournal(
     { capacity, bytes, clock: clock.now, pagination: options.pagination, origin },
+    recording,
     begin.journal,
   )
   let underWay = 0
@@ -74,6 +86,7 @@ export function createState(options: StateOptions, begin: Beginning, onEvent: ()
     clock,
     faults,
     journal,
+    recording,
     handle(request) {
       const { operation, key } = store.identify(request)
       const look = { operation, key: key?.id }

@@ -22,7 +22,7 @@ import {
 } from '../../../src/options.js'
 import { toAnswer } from '../../pages.js'
 import { isScale } from '../clock.js'
-import type { TestDouble } from '../double.js'
+import type { ReportOptions, TestDouble } from '../double.js'
 import type { Fault } from '../faults.js'
 import type { ExchangeFilter } from '../journal.js'
 import type { Snapshot } from '../snapshot.js'
@@ -219,7 +219,8 @@ function clearFaults({ double }: Call): Reply {
 }
 
 function report({ double, request }: Call): Reply {
-  const found = double.report()
+  const since = parameters(request.query, ['since'])['since'] as ReportOptions['since']
+  const found = double.report({ since })
   const asText = request.headers['accept']?.startsWith('text/plain')
   return asText ? { status: 200, text: reportText(found) } : ok(found)
 }

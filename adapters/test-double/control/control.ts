@@ -1,5 +1,5 @@
 import { notFound } from '../../../src/errors.js'
-import type { ServedHandler, TestDouble } from '../double.js'
+import type { JudgedDouble, ServedHandler } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 import { command, failure } from './commands.js'
 import { createWorlds } from './worlds.js'
@@ -11,8 +11,8 @@ const MAX_BODY_BYTES = 16 * 1_048_576
  * Adds commands beside a double, over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with
  * a `_control` of its own. The API itself stays as it is.
  */
-export function withControl(double: TestDouble, options: TestDoubleOptions): ServedHandler {
-  const worlds = createWorlds(options)
+export function withControl(double: JudgedDouble, options: TestDoubleOptions): ServedHandler {
+  const worlds = createWorlds(options, double.verdict)
   const maxBodyBytes = Math.max(double.maxBodyBytes, MAX_BODY_BYTES)
 
   return {

@@ -8,6 +8,7 @@ import { DEMO_KEYS } from '../../demo-keys.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Instant } from '../time.js'
+import type { Verdict } from '../verdict/report.js'
 
 /** Where a world is, and the keys that are valid there only. */
 export interface World {
@@ -39,7 +40,8 @@ export interface Worlds {
 
 const MOST = 1_000
 
-export function createWorlds(options: TestDoubleOptions): Worlds {
+/** @param verdict hears what happens in all of them */
+export function createWorlds(options: TestDoubleOptions, verdict: Verdict): Worlds {
   const worlds = new Map<string, TestDouble>()
   let created = 0
 
@@ -54,14 +56,15 @@ export function createWorlds(options: TestDoubleOptions): Worlds {
       const id = `w${created + 1}`
       const path = `/worlds/${id}`
       const apiKeys = keys ?? keysOf(id)
-      const double = createDouble({
+      const baseUrl = `http://adoption-store.test${path}${BASE_PATH}`
+      const worldOptions = {
         ...options,
         apiKeys,
-        baseUrl: `http://adoption-store.test${path}${BASE_PATH}`,
+        baseUrl,
         ...(begin && { pets: begin }),
         ...(clock !== undefined && { clock }),
-      })
-      worlds.set(id, double)
+      }
+      worlds.set(id, createDouble(worldOptions, undefined, { verdict, world: id }))
       created++
       return {
         id,

@@ -1,59 +1,177 @@
-import type { Exchange } from '../exchange.js'
-import { isLost, retryAfterOf } from './early-calls.js'
+import { type Breach, MOST_SHOWN, remember, type Seen, type Watch } from './rules.js'
+import { isLost, retryAfterOf, TOLERANCE } from './told.js'
 
-/** The same request again and again without success, as one caller sent it. */
-export interface Attempts {
-  /** The same request, answered well, right before. */
-  readonly before: Exchange | undefined
-  readonly exchanges: readonly Exchange[]
+/** One request that failed again and again, and no header said when to retry. */
+interface Run {
+  /** The same request, answered before the first failure. */
+  readonly before: Seen | undefined
+  /** The first attempts; their pauses are enough to judge the rest by. */
+  readonly tries: Seen[]
+  latest: Seen
+  /** The attempt that did not fail. */
+  end: Seen | undefined
 }
 
-/** Runs of the same request in which every answer was one of those that `isOne` picks. */
-export function attempts(
-  exchanges: readonly Exchange[],
-  isOne: (exchange: Exchange) => boolean,
-): readonly Attempts[] {
-  const runs: { before: Exchange | undefined; exchanges: Exchange[] }[] = []
-  const open = new Map<string, (typeof runs)[number]>()
-  const last = new Map<string, Exchange>()
-  for (const exchange of exchanges) {
-    const { requestDigest } = exchange
-    const run = open.get(requestDigest)
-    if (!isOne(exchange)) open.delete(requestDigest)
-    else if (run) run.exchanges.push(exchange)
-    else {
-      const begun = { before: last.get(requestDigest), exchanges: [exchange] }
-      open.set(requestDigest, begun)
-      runs.push(begun)
-    }
-    last.set(requestDigest, exchange)
+/** Enough to see an exponential backoff grow. */
+const MOST_TRIES = 20
+
+/** Retries whose pauses do not grow. */
+export function watchBackoff(): Watch {
+  const last = new Map<string, Seen>()
+  const runs = new Map<string, Run>()
+
+  return {
+    see(exchange) {
+      const { requestDigest } = exchange
+      const before = last.get(requestDigest)
+      const run = runs.get(requestDigest)
+      remember(last, requestDigest, exchange)
+      // How long a client waits for no answer at all is its timeout, not a pause.
+      if (exchange.fault === 'hang') {
+        runs.delete(requestDigest)
+        return []
+      }
+      const isOver = run?.end !== undefined
+      if (isUntimedFailure(exchange)) {
+        if (!run || isOver) {
+          remember(runs, requestDigest, {
+            before,
+            tries: [exchange],
+            latest: exchange,
+            end: undefined,
+          })
+        } else {
+          run.latest = exchange
+          if (run.tries.length < MOST_TRIES) run.tries.push(exchange)
+        }
+      } else if (isOver) runs.delete(requestDigest)
+      else if (run) run.end = exchange
+      return run && isOver ? judgeRun(run, { next: exchange, now: exchange.at }) : []
+    },
+    open: now => [...runs.values()].flatMap(run => judgeRun(run, { now })),
   }
-  return runs
 }
 
-/** Worth another attempt, and nobody said when. */
-export function isUntimedFailure(exchange: Exchange): boolean {
+function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readonly Breach[] {
+  const { before, tries, latest, end } = run
+  const isComplete = end !== undefined && latest === tries.at(-1)
+  const exchanges = isComplete ? [...tries, end] : tries
+  if (!exchanges.every((one, at) => at === 0 || isLater(one, exchanges[at - 1]))) return []
+  const pauses = exchanges.slice(1).map((one, at) => pauseBetween(exchanges[at], one))
+  const shape = shapeOf(pauses)
+  if (!shape) return []
+  const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
+  const isPace = (pause: number) => pause >= shortest / 1.25 && pause <= longest * 1.25
+  const isPoll = isPace(pauseBetween(before, tries[0])) || isPace(pauseBetween(end, next))
+  if (shape !== 'shrinking' && isPoll) return []
+  // What has failed from beginning to end may be a poll at this pace, and go on.
+  const mayGoOn = !end && now - (latest.answeredAt ?? latest.at) <= longest * 1.25 + TOLERANCE
+  return [
+    {
+      rule: 'backoff.constant',
+      seen: `${tries.length} attempts at one request failed, ${some(pauses)} ms apart`,
+      exchanges: tries,
+      isLikely: shape === 'none' || (shape === 'constant' && mayGoOn),
+    },
+  ]
+}
+
+/**
+ * The shape of pauses that do not grow; undefined for those that do, and for too few to tell.
+ * Three retries may be equally far apart by chance; jitter shows after six.
+ */
+function shapeOf(
+  pauses: readonly number[],
+): 'none' | 'constant' | 'jittered' | 'shrinking' | undefined {
+  const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
+  if (pauses.length < 4 || shortest < 0) return undefined
+  // On a frozen clock a pause in real time has no length.
+  if (longest === 0) return 'none'
+  if (longest <= shortest * 1.25 + 2) return 'constant'
+  if (pauses.every((pause, at) => at === 0 || pause < (pauses[at - 1] ?? 0))) return 'shrinking'
+  const half = Math.floor(pauses.length / 2)
+  const grows = mean(pauses.slice(-half)) > 1.25 * mean(pauses.slice(0, half))
+  return pauses.length >= 6 && longest <= 3 * shortest && !grows ? 'jittered' : undefined
+}
+
+/** Whether a request was sent after the response to another one, and not at the same time. */
+function isLater(exchange: Seen, other: Seen | undefined): boolean {
+  return exchange.isOneByOne || pauseBetween(other, exchange) > TOLERANCE
+}
+
+/** NaN, which is no pace, when one of them does not exist. */
+function pauseBetween(answered: Seen | undefined, next: Seen | undefined): number {
+  return (next?.at ?? Number.NaN) - (answered?.answeredAt ?? answered?.at ?? Number.NaN)
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+}
+
+function some(pauses: readonly number[]): string {
+  const shown = pauses.slice(0, 5).map(Math.round).join(', ')
+  return pauses.length > 5 ? `${shown}, …` : shown
+}
+
+/** Worth another attempt, and no header says when. */
+function isUntimedFailure(exchange: Seen): boolean {
   if (isLost(exchange)) return true
   const { status } = exchange
   const failed = status === 429 || (status !== null && status >= 500)
   return failed && retryAfterOf(exchange) === undefined
 }
 
-/** The client's own mistake, which another attempt cannot mend. */
-export function isRefusal({ status }: Exchange): boolean {
-  return status !== null && status >= 400 && status < 500 && status !== 401 && status !== 429
+/** As many of the same rejected request are no mistake of a test of errors. */
+const HAMMERING = 5
+/** What comes again after longer than this is a new occasion, not a retry. */
+const LONGEST_PAUSE = 3_600_000
+
+interface Refusals {
+  readonly exchanges: Seen[]
+  count: number
+  last: Seen
 }
 
-/**
- * Pauses that do not grow. At least four, so that neither three retries nor chance are taken for
- * it; none of no length, because on a frozen clock a pause in real time has none; and not those of
- * a poll, which went on at this pace before anything failed.
- */
-export function isConstant({ before, exchanges }: Attempts): boolean {
-  const pauses = exchanges.slice(1).map((next, at) => next.at - (exchanges[at] as Exchange).at)
-  if (pauses.length < 4 || !exchanges.every(({ sequential }) => sequential)) return false
-  const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
-  if (shortest <= 0 || longest > shortest * 1.25 + 2) return false
-  const pace = before ? (exchanges[0] as Exchange).at - before.at : Number.NaN
-  return !(pace >= shortest / 1.25 && pace <= longest * 1.25)
+/** Requests that can only be rejected, sent again as they are. */
+export function watchRefusals(): Watch {
+  const runs = new Map<string, Refusals>()
+
+  return {
+    see(exchange) {
+      const { requestDigest, status } = exchange
+      // The client got on in the meantime: the same mistake later is a new occasion.
+      if (status !== null && status < 400) {
+        const breaches = judgeAll()
+        runs.clear()
+        return breaches
+      }
+      if (!isFinal(exchange) || isLost(exchange)) return []
+      const run = runs.get(requestDigest)
+      if (run && isLater(exchange, run.last) && pauseBetween(run.last, exchange) <= LONGEST_PAUSE) {
+        run.count++
+        run.last = exchange
+        if (run.exchanges.length < MOST_SHOWN) run.exchanges.push(exchange)
+        return []
+      }
+      remember(runs, requestDigest, { exchanges: [exchange], count: 1, last: exchange })
+      return run ? judgeRefusals(run) : []
+    },
+    open: judgeAll,
+  }
+
+  function judgeAll(): readonly Breach[] {
+    return [...runs.values()].flatMap(judgeRefusals)
+  }
+}
+
+function judgeRefusals({ exchanges, count, last }: Refusals): readonly Breach[] {
+  if (count < HAMMERING) return []
+  const seen = `the same request was sent ${count} times and rejected with ${last.status}`
+  return [{ rule: 'refusal.repeated', seen, exchanges }]
+}
+
+/** No later attempt can succeed; the animal of a 404 may still be created. */
+function isFinal({ status, operation }: Seen): boolean {
+  if (status === 404) return operation === null
+  return status !== null && [400, 405, 410, 413, 415].includes(status)
 }

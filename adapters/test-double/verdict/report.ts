@@ -1,86 +1,277 @@
+import type { Clock } from '../../../src/ports.js'
 import type { Exchange } from '../exchange.js'
-import type { JournalState } from '../journal.js'
-import { RULES } from './rules.js'
+import { type Breach, MOST_SHOWN, RULES, type RuleId, type Seen, type Watch } from './rules.js'
+import { KEY_WATCHES, STRANGER_WATCHES } from './watches.js'
 
-/** What a client did wrong, as far as the journal can tell it for certain. */
+/** What a client did wrong. */
 export interface Report {
-  /** Whether no rule was broken. */
+  /** Whether there is no finding, apart from allowed ones. */
   readonly ok: boolean
-  /** How many exchanges it is about. */
+  /** How many requests it covers. */
   readonly requests: number
-  /** How many more there were, too many for the journal. */
+  /** How many earlier requests the journal has dropped. */
   readonly dropped: number
+  /** What is certain. */
   readonly findings: readonly Finding[]
+  /** What is likely, but has another explanation. */
+  readonly notes: readonly Finding[]
 }
 
-/** One rule broken with one key. */
+/** One rule violated with one key. */
 export interface Finding {
-  readonly rule: string
+  readonly rule: RuleId
   /** The id of the key; null for requests without a valid one. */
   readonly key: string | null
   readonly seen: string
-  readonly mend: string
+  readonly fix: string
   /** When it was first seen, by the double's clock. */
   readonly at: number
   readonly iso: string
-  /** The `n` of the exchanges that show it. */
+  /** Where it was first seen, such as 'world w1, after reset 2'; null for the journal. */
+  readonly where: string | null
+  /** The `n` of the exchanges there that show it: the first hundred. */
   readonly requests: readonly number[]
+  /** Whether the double was told to allow this rule. */
+  readonly allowed: boolean
 }
 
-export function reportOn({ exchanges, dropped }: JournalState): Report {
-  const findings = byCaller(exchanges).flatMap(findingsOf)
-  findings.sort((a, b) => (a.requests[0] ?? 0) - (b.requests[0] ?? 0))
-  return { ok: findings.length === 0, requests: exchanges.length, dropped, findings }
+/** Listens to everything that happens, however often a double is reset. */
+export interface Verdict {
+  /** Starts a period that a reset ends. */
+  record(where: string | null, now: Clock): Recording
+  report(): Report
+}
+
+export interface Recording {
+  /** A request has arrived. */
+  arrive(): void
+  /** It has been answered, or never will be. */
+  see(exchange: Exchange): void
+  end(): void
+}
+
+/** The verdict on all worlds, and which of them this is. */
+export interface Above {
+  readonly verdict: Verdict
+  readonly world: string
+}
+
+interface Period {
+  /** 1, 2, 3 … */
+  readonly number: number
+  readonly where: string | null
+  readonly now: Clock
+  readonly callers: Map<string | null, Caller>
+}
+
+interface Caller {
+  readonly watches: readonly Watch[]
+  /** The first connections, as many as it takes to recognize a pool. */
+  readonly connections: Set<number | null>
+}
+
+/** Node's `fetch` alternates between two connections even when it sends one request at a time. */
+const MOST_ALTERNATING = 2
+
+/**
+ * @param allow rules that a test breaks on purpose: listed, but not held against the client
+ * @param above hears everything as well, as of that world
+ */
+export function createVerdict(allow: readonly RuleId[] = [], above?: Above): Verdict {
+  const past = createTally()
+  const periods = new Set<Period>()
+  let started = 0
+  let requests = 0
+
+  return {
+    record(where, now) {
+      const period: Period = { number: ++started, where, now, callers: new Map() }
+      periods.add(period)
+      const world = above && `world ${above.world}`
+      const other = above?.verdict.record(where === null ? `${world}` : `${world}, ${where}`, now)
+      return {
+        arrive() {
+          requests++
+          other?.arrive()
+        },
+        see(exchange) {
+          const { watches, connections } = callerOf(period, exchange.key)
+          if (connections.size <= MOST_ALTERNATING) connections.add(exchange.connection)
+          const isOneByOne = exchange.sequential || connections.size <= MOST_ALTERNATING
+          const seen = { ...withoutBodies(exchange), isOneByOne }
+          for (const watch of watches) past.add(watch.see(seen), exchange.key, period)
+          other?.see(exchange)
+        },
+        end() {
+          if (periods.delete(period)) addOpen(past, period)
+          other?.end()
+        },
+      }
+    },
+    report() {
+      const tally = past.copy()
+      for (const period of periods) addOpen(tally, period)
+      const all = tally.list(allow)
+      const findings = all.filter(({ isLikely }) => !isLikely).map(({ finding }) => finding)
+      const notes = all.filter(({ isLikely }) => isLikely).map(({ finding }) => finding)
+      const ok = findings.every(({ allowed }) => allowed)
+      return { ok, requests, dropped: 0, findings, notes }
+    },
+  }
+}
+
+/** The verdict on a journal. */
+export function reportOn(
+  journal: { readonly exchanges: readonly Exchange[]; readonly dropped: number },
+  now: number,
+  allow?: readonly RuleId[],
+): Report {
+  const verdict = createVerdict(allow)
+  const recording = verdict.record(null, () => now)
+  for (const _ of journal.exchanges) recording.arrive()
+  const complete = journal.exchanges.filter(
+    ({ answeredAt, fault }) => answeredAt !== null || fault === 'hang',
+  )
+  for (const exchange of complete.sort(byAnswer)) recording.see(exchange)
+  return { ...verdict.report(), dropped: journal.dropped }
 }
 
 /** The report for people. */
-export function reportText({ requests, dropped, findings }: Report): string {
-  const count = requests === 1 ? '1 request' : `${requests} requests`
-  const seen = `${count}${dropped > 0 ? ` (${dropped} before them are forgotten)` : ''}`
-  if (findings.length === 0) return `Verdict: nothing wrong in ${seen}.\n`
-  const rows = findings.map(({ rule, key, iso, seen, mend }) =>
-    [
-      `  ${rule} (${key === null ? 'no valid key' : `key ${key}`}, first at ${iso})`,
-      `    seen: ${seen}`,
-      `    mend: ${mend}`,
-    ].join('\n'),
-  )
-  const found = findings.length === 1 ? '1 finding' : `${findings.length} findings`
-  return `Verdict: ${found} in ${seen}.\n${rows.join('\n')}\n`
-}
-
-/** Clients with one key that say by their User-Agent that they are not the same. */
-function byCaller(exchanges: readonly Exchange[]): readonly Exchange[][] {
-  const callers = new Map<string, Exchange[]>()
-  for (const exchange of exchanges) {
-    const caller = `${exchange.key}\n${exchange.requestHeaders['user-agent']}`
-    const known = callers.get(caller)
-    if (known) known.push(exchange)
-    else callers.set(caller, [exchange])
+export function reportText({ requests, dropped, findings, notes }: Report): string {
+  if (requests === 0) {
+    return 'Warning: no requests arrived, so the verdict checked nothing. Does the client use the base URL of this store?\n'
   }
-  return [...callers.values()]
+  const covered = `${count(requests, 'request')}${dropped > 0 ? ` (${dropped} earlier ones were dropped)` : ''}`
+  const found = findings.length === 0 ? 'no violations' : count(findings.length, 'finding')
+  const noted = notes.length === 0 ? '' : ` and ${count(notes.length, 'note')}`
+  const rows = [
+    ...findings.map(finding => row(finding, finding.allowed ? ' (allowed)' : '')),
+    ...notes.map(note => row(note, ' (likely)')),
+  ]
+  return `Verdict: ${found}${noted} in ${covered}.\n${rows.join('')}`
 }
 
-function findingsOf(exchanges: readonly Exchange[]): readonly Finding[] {
-  return RULES.flatMap(({ id, of, mend, find }) => {
-    const isAbout = exchanges[0]?.key === null ? 'stranger' : 'holder'
-    const breaches = of === isAbout ? find(exchanges) : []
-    const [first] = breaches
-    if (!first?.exchanges[0]) return []
-    const { at, key } = first.exchanges[0]
-    return {
-      rule: id,
-      key,
-      seen: some(breaches.map(({ seen }) => seen)),
-      mend,
-      at,
-      iso: new Date(at).toISOString(),
-      requests: breaches.flatMap(breach => breach.exchanges.map(({ n }) => n)),
-    }
-  })
+function row({ rule, key, iso, where, seen, fix }: Finding, mark: string): string {
+  const who = key === null ? 'no valid key' : `key ${key}`
+  const place = where === null ? '' : `, ${where}`
+  return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n    fix: ${fix}\n`
 }
 
-function some(texts: readonly string[]): string {
-  const told = texts.slice(0, 3).join('; ')
-  return texts.length > 3 ? `${told}; and ${texts.length - 3} times more` : told
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+const HEADERS = ['x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate']
+
+/** A copy, as the journal may keep much more of an exchange than the rules do. */
+function withoutBodies(exchange: Exchange): Omit<Seen, 'isOneByOne'> {
+  const { n, at, answeredAt, key, operation, requestDigest, unknown, status, code } = exchange
+  const { fault, connection, sequential } = exchange
+  const headers = Object.entries(exchange.headers)
+    .map(([name, value]) => [name.toLowerCase(), value] as const)
+    .filter(([name]) => HEADERS.includes(name))
+  return {
+    ...{ n, at, answeredAt, key, operation, requestDigest, unknown, status, code },
+    ...{ fault, connection, sequential, headers: Object.fromEntries(headers) },
+  }
+}
+
+function callerOf({ callers }: Period, key: string | null): Caller {
+  const known = callers.get(key)
+  if (known) return known
+  const watches = (key === null ? STRANGER_WATCHES : KEY_WATCHES).map(watch => watch())
+  const caller = { watches, connections: new Set<number | null>() }
+  callers.set(key, caller)
+  return caller
+}
+
+function addOpen(tally: Tally, period: Period): void {
+  for (const [key, { watches }] of period.callers) {
+    for (const watch of watches) tally.add(watch.open(period.now()), key, period)
+  }
+}
+
+function byAnswer(one: Exchange, other: Exchange): number {
+  return (one.answeredAt ?? one.at) - (other.answeredAt ?? other.at) || one.n - other.n
+}
+
+const MOST_TEXTS = 3
+
+/** What was violated so far: one entry a rule and key, however often it happened. */
+interface Tally {
+  add(breaches: readonly Breach[], key: string | null, period: Period): void
+  /** In the order in which they began. */
+  list(
+    allow: readonly RuleId[],
+  ): readonly { readonly isLikely: boolean; readonly finding: Finding }[]
+  copy(): Tally
+}
+
+interface Entry {
+  readonly rule: RuleId
+  readonly key: string | null
+  readonly isLikely: boolean
+  readonly first: Seen
+  readonly period: Pick<Period, 'number' | 'where'>
+  /** How often each was seen. */
+  readonly texts: Map<string, number>
+  /** How many others there were. */
+  more: number
+  readonly requests: Set<number>
+}
+
+function createTally(entries: Map<string, Entry> = new Map()): Tally {
+  return {
+    add(breaches, key, { number, where }) {
+      for (const { rule, seen, exchanges, isLikely = false } of breaches) {
+        const [first] = exchanges
+        if (!first) continue
+        const id = `${rule} ${isLikely} ${key}`
+        const entry = entries.get(id) ?? {
+          ...{ rule, key, isLikely, first, period: { number, where } },
+          ...{ texts: new Map(), more: 0, requests: new Set() },
+        }
+        entries.set(id, entry)
+        if (entry.texts.has(seen) || entry.texts.size < MOST_TEXTS) {
+          entry.texts.set(seen, (entry.texts.get(seen) ?? 0) + 1)
+        } else entry.more++
+        if (entry.period.number !== number) continue
+        for (const { n } of exchanges) if (entry.requests.size < MOST_SHOWN) entry.requests.add(n)
+      }
+    },
+    list(allow) {
+      return [...entries.values()].sort(byBeginning).map(entry => ({
+        isLikely: entry.isLikely,
+        finding: findingOf(entry, allow),
+      }))
+    },
+    copy() {
+      const copies = [...entries].map(([id, { texts, requests, ...entry }]) => {
+        return [id, { ...entry, texts: new Map(texts), requests: new Set(requests) }] as const
+      })
+      return createTally(new Map(copies))
+    },
+  }
+}
+
+function byBeginning(one: Entry, other: Entry): number {
+  return one.period.number - other.period.number || one.first.n - other.first.n
+}
+
+function findingOf(
+  { rule, key, first, period, texts, more, requests }: Entry,
+  allow: readonly RuleId[],
+): Finding {
+  const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
+  return {
+    rule,
+    key,
+    seen: more === 0 ? seen.join('; ') : `${seen.join('; ')}; and ${more} more`,
+    fix: RULES.find(({ id }) => id === rule)?.fix ?? '',
+    at: first.at,
+    iso: new Date(first.at).toISOString(),
+    where: period.where,
+    requests: [...requests],
+    allowed: allow.includes(rule),
+  }
 }
