@@ -11,13 +11,15 @@ import { fileURLToPath } from 'node:url'
 const MAIN = fileURLToPath(new URL('../adapters/cli/main.js', import.meta.url))
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
   const get = async path => (await fetch(url + path, { headers: { authorization: 'Bearer ' + key } })).status;`
+const POST = `const post = (path, method = 'POST', body) =>
+    fetch(control + path, { method, body, headers: { 'content-type': 'application/json' } });`
 
 test('exec - the command finds a store of its own, and a verdict follows', async () => {
   const script = `${GET} console.log(await get('/pets'), (await (await fetch(control + '/clock')).json()).frozen)`
   const { code, stdout, stderr } = await exec([], node(script))
   assert.deepEqual(
     [code, stdout, stderr],
-    [0, '200 false\n', 'Verdict: nothing wrong in 1 request.\n'],
+    [0, '200 false\n', 'Verdict: no violations in 1 request.\n'],
   )
 })
 
@@ -50,13 +52,61 @@ test('exec - gives the exit code of the command, and with --strict 1 for a broke
   assert.equal(strict.code, 1)
   assert.match(
     strict.stderr,
-    /deprecated\.called \(key demo-free, first at .*\n.*seen: .*\n.*mend: /,
+    /deprecated\.called \(key demo-free, first at .*\n.*seen: .*\n.*fix: /,
   )
   assert.equal((await exec(['--strict'], node(`${GET} await get('/pets')`))).code, 0)
   assert.equal((await exec(['--strict'], node(`${bad}; process.exit(7)`))).code, 7)
 })
 
-test('exec - hands signals on, and tells by which one the command ended', async () => {
+test('exec - the verdict covers resets, cleared requests and worlds', async () => {
+  const scripts = [
+    `await get('/pets/1'); await post('/reset')`,
+    `await get('/pets/1'); await post('/requests', 'DELETE')`,
+    `const snapshot = await (await fetch(control + '/snapshot')).text()
+     await get('/pets/1'); await post('/snapshot', 'PUT', snapshot)`,
+    `const { id, baseUrl, apiKeys } = await (await post('/worlds')).json()
+     await fetch(baseUrl + '/pets/1', { headers: { authorization: 'Bearer ' + apiKeys.free } })
+     await post('/worlds/' + id, 'DELETE')`,
+  ]
+  for (const script of scripts) {
+    const { code, stderr } = await exec(['--strict'], node(`${GET} ${POST} ${script}`))
+    assert.match(stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called /, script)
+    assert.equal(code, 1, script)
+  }
+})
+
+test('exec - no request at all is a warning, and with --strict a failure', async () => {
+  const idle = node(`${GET} await fetch(control + '/clock')`)
+  const { code, stderr } = await exec([], idle)
+  assert.match(stderr, /^Warning: no requests arrived, [^\n]+\n$/)
+  assert.equal(code, 0)
+  assert.equal((await exec(['--strict'], idle)).code, 1)
+})
+
+test('exec - --allow forgives a rule, and lists it', async () => {
+  const script = node(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
+  const both = ['--strict', '--allow', 'deprecated.called', '--allow=name.unknown']
+  for (const [flags, expected] of [
+    [both, 0],
+    [['--strict', '--allow', 'deprecated.called,name.unknown'], 0],
+    [['--strict', '--allow', 'deprecated.called'], 1],
+  ] as const) {
+    const { code, stderr } = await exec([...flags], script)
+    assert.equal(code, expected)
+    assert.match(
+      stderr,
+      /^Verdict: 2 findings in 2 requests\.\n {2}deprecated\.called \(allowed\) \(key /,
+    )
+  }
+  const { code, stderr } = await exec(['--allow', 'depricated.called'], script)
+  assert.equal(code, 2)
+  assert.match(
+    stderr,
+    /--allow takes a rule .*, got 'depricated\.called'; expected one of deprecated\.called, /,
+  )
+})
+
+test('exec - forwards signals, and reports the one that ended the command', async () => {
   const script = `process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1e6); console.log('up')`
   const child = spawn(process.execPath, [MAIN, 'exec', '--', ...node(script)], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -94,7 +144,7 @@ test('exec - a client in Python that waits as it is told, and one that does not'
   const polite = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON, 'wait'])
   assert.deepEqual(
     [polite.code, polite.stdout, polite.stderr],
-    [0, '62\n', 'Verdict: nothing wrong in 63 requests.\n'],
+    [0, '62\n', 'Verdict: no violations in 63 requests.\n'],
   )
   const rude = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON])
   assert.match(

@@ -3,7 +3,7 @@ import type { ApiKey } from '../../src/api-keys.js'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
-import type { TestDouble, TestDoubleOptions } from '../test-double/index.js'
+import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
 import { openLimits, openStorage } from './engines.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
@@ -79,6 +79,7 @@ export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Requi
     apiKeys,
     pets,
     clock: await clockOf(flags),
+    allow: (flags.allow?.split(',') ?? []) as RuleId[],
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
   const worlds = { ...options, pets: flags.seed === undefined ? NO_ANIMALS : pets }

@@ -1,18 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
+import { nearestFirst } from '../../src/nearest.js'
 import { listen } from '../http/listen.js'
 import { reportText } from '../test-double/verdict/report.js'
+import { RULES } from '../test-double/verdict/rules.js'
 import { keysOf, openControlled } from './environment.js'
 import { type Flags, UsageError } from './flags.js'
 
 /**
- * Runs a command with a private store beside it, says at its end what the client did wrong, and
- * gives the exit code: the command's own, or 1 for a broken rule with `--strict`.
+ * Runs a command next to a private store, and prints the verdict on everything it sent.
+ *
+ * @returns the exit code: the command's own, or 1 when `--strict` fails
+ * @throws UsageError
  */
 export async function exec(flags: Flags, words: readonly string[]): Promise<number> {
   const [command, ...rest] = words
   if (command === undefined) throw new UsageError('exec needs a command: exec -- <command>')
+  checkAllowed(flags)
   const apiKeys = await keysOf(flags)
   const { handler, double } = await openControlled(
     { ...flags, empty: flags.seed === undefined },
@@ -32,27 +37,38 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
       },
     })
     const code = await exitCode(child, command)
-    const report = double.report()
+    const report = double.report({ since: 'start' })
     process.stderr.write(reportText(report))
-    return code === 0 && flags.strict && !report.ok ? 1 : code
+    const isProven = report.ok && report.requests > 0
+    return code === 0 && flags.strict && !isProven ? 1 : code
   } finally {
     await double.close()
     await server.close()
   }
 }
 
-/** What answers there may be another process, which took the port over in the meantime. */
+function checkAllowed({ allow }: Flags): void {
+  const rules: readonly string[] = RULES.map(({ id }) => id)
+  const unknown = allow?.split(',').find(rule => !rules.includes(rule))
+  if (unknown === undefined) return
+  const known = nearestFirst(unknown, rules).join(', ')
+  throw new UsageError(
+    `--allow takes a rule of the verdict, got '${unknown}'; expected one of ${known}`,
+  )
+}
+
+/** Another process may have taken over the port in the meantime. */
 async function assertOurs(controlUrl: string): Promise<void> {
   const answer = await fetch(`${controlUrl}/health`, { headers: { connection: 'close' } })
   const { pid } = (await answer.json()) as { pid?: unknown }
   if (pid !== process.pid) throw new Error(`${controlUrl} is answered by another process`)
 }
 
-/** Hands every signal on, and waits for the end. */
+/** Forwards every signal, and waits for the end. */
 async function exitCode(child: ChildProcess, command: string): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      // A terminal has sent it to the command as well.
+      // A terminal sends it to the command as well.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
     })
   }

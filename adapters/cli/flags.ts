@@ -4,6 +4,8 @@ interface Flag {
   readonly short?: string
   /** What it takes, as the help names it; a flag without one is on or off. */
   readonly value?: string
+  /** May be given several times; the values are joined with commas. */
+  readonly isList?: true
   readonly help: string
 }
 
@@ -33,7 +35,12 @@ const FLAGS = {
   log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
   quiet: { short: 'q', help: 'no banner and no request log' },
   json: { help: 'print one line of JSON on stdout when ready' },
-  strict: { help: 'exec: exit with 1 when the client broke a rule' },
+  strict: { help: 'exec: exit with 1 when the client broke a rule, or sent no request' },
+  allow: {
+    value: 'rule',
+    isList: true,
+    help: 'exec: a rule that --strict forgives; may be repeated',
+  },
   help: { short: 'h', help: 'print this' },
   version: { short: 'v', help: 'print the version' },
 } as const satisfies Record<string, Flag>
@@ -76,12 +83,14 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
       const { name, rawName, value } = token
       const flag = KNOWN.get(name)
       if (!flag) throw new UsageError(`Unknown option ${rawName}; see --help`)
-      if (name in flags) throw new UsageError(`${rawName} is given twice; give it once`)
+      if (name in flags && !flag.isList) {
+        throw new UsageError(`${rawName} is given twice; give it once`)
+      }
       if (flag.value && (value === undefined || value === '')) {
         throw new UsageError(`${rawName} needs a value: ${rawName} <${flag.value}>`)
       }
       if (!flag.value && value !== undefined) throw new UsageError(`${rawName} takes no value`)
-      flags[name] = value ?? true
+      flags[name] = name in flags ? `${flags[name]},${value}` : (value ?? true)
     } else if (token.kind === 'positional') {
       const word = token.value as Command
       if (command === 'copy') {
@@ -118,7 +127,7 @@ const NOT_FOR_EXEC = [
 ] as const
 
 function checkFit({ command, flags, rest }: CommandLine): void {
-  const unfit = command === 'exec' ? NOT_FOR_EXEC : (['strict'] as const)
+  const unfit = command === 'exec' ? NOT_FOR_EXEC : (['strict', 'allow'] as const)
   const given = unfit.find(name => flags[name] !== undefined)
   if (given) throw new UsageError(`--${given} does not go with ${command}`)
   if (flags.empty && flags.seed !== undefined) {
