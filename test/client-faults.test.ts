@@ -33,7 +33,7 @@ const FAULTS: Readonly<Record<string, readonly [faults: readonly Fault[], wait: 
   '429, absent, with reset': [[answering(429, window(30, 0))], 30_000 + 2_000],
   '429, 0': [[answering(429, { 'retry-after': '0' })], 500],
   '429, past': [[answering(429, date(90_000, 80_000))], 1_000],
-  '429, negative': [[answering(429, { 'retry-after': '-1' })], 1_000],
+  '429, unreadable': [[answering(429, { 'retry-after': '-1' })], 61_000 + 3_550],
   '429 twice': [
     [answering(429, { 'retry-after': '0' }), answering(429, { 'retry-after': '0' })],
     500 + 1_000 + 550,

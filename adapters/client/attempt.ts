@@ -1,7 +1,7 @@
-import type { RateLimit } from '../../src/errors.js'
-import { ConnectionError } from './errors.js'
-import type { Sleep } from './gate.js'
-import { httpDate, type Told } from './retry.js'
+import { onAbort } from './abort.js'
+import { ConnectionError, ContractError } from './errors.js'
+import { type Limits, readLimits } from './headers.js'
+import type { Time } from './sleep.js'
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST'
@@ -10,84 +10,168 @@ export interface ClientRequest {
   readonly body?: string
 }
 
-/** What came back, read to its end. */
-export interface Answer extends Told {
+/** A response, read to its end. */
+export interface Answer {
   readonly status: number
   readonly text: string
+  readonly limits: Limits
 }
 
 export interface AttemptOptions {
   readonly fetch: typeof globalThis.fetch
-  readonly sleep: Sleep
+  readonly time: Time
   readonly timeoutMs: number
+  readonly maxResponseBytes: number
 }
 
 /**
- * Sends a request once.
+ * Sends a request once. Redirects are not followed: they would take the animal, or the key, to
+ * another server.
  *
- * @throws ConnectionError when no whole answer comes in time, or the reason of the signal
+ * @throws ConnectionError without a complete response in time, ContractError for a redirect or a
+ * response that is too large, or the reason of the signal
  */
-export async function attempt(
+export function attempt(
   request: ClientRequest,
   signal: AbortSignal | undefined,
-  { fetch, sleep, timeoutMs }: AttemptOptions,
+  options: AttemptOptions,
+): Promise<Answer> {
+  const { time, timeoutMs } = options
+  const sending = new AbortController()
+
+  return new Promise((resolve, reject) => {
+    const fail = (reason: unknown) => {
+      cleanUp()
+      // Also ends a `fetch` that ignores signals.
+      reject(reason)
+      sending.abort(reason)
+    }
+    const timeout = () => fail(connectionError(request, `no response within ${timeoutMs} ms`))
+    const stopTimer = time.at(time.now() + timeoutMs, timeout, fail)
+    const stopListening = onAbort(signal, () => fail(signal?.reason))
+    exchange(request, sending.signal, options).then(
+      answer => {
+        cleanUp()
+        resolve(answer)
+      },
+      error => fail(error instanceof ContractError ? error : failedConnection(request, error)),
+    )
+
+    function cleanUp(): void {
+      stopTimer()
+      stopListening()
+    }
+  })
+}
+
+async function exchange(
+  request: ClientRequest,
+  signal: AbortSignal,
+  { fetch, maxResponseBytes }: AttemptOptions,
 ): Promise<Answer> {
   const { url, ...init } = request
-  const end = new AbortController()
-  const onAbort = () => end.abort(signal?.reason)
-  const done = new AbortController()
-  signal?.addEventListener('abort', onAbort)
-  void sleep(timeoutMs, done.signal).then(() => {
-    if (!done.signal.aborted) end.abort(new ConnectionError(`No answer within ${timeoutMs} ms.`))
-  })
-  try {
-    return await unlessAborted(end.signal, async () => {
-      const response = await fetch(url, { ...init, signal: end.signal })
-      return toAnswer(response, await response.text())
-    })
-  } catch (error) {
-    if (end.signal.aborted) throw end.signal.reason
-    throw new ConnectionError('The connection failed before there was an answer.', { cause: error })
-  } finally {
-    signal?.removeEventListener('abort', onAbort)
-    done.abort()
+  const response = await fetch(url, { ...init, redirect: 'manual', signal })
+  const { status, headers, type } = response
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+    void response.body?.cancel()
+    throw redirected(request, headers.get('location'))
+  }
+  const text = await readText(response, maxResponseBytes)
+  if (text !== undefined) return { status, text, limits: readLimits(headers) }
+  throw new ContractError(
+    `The response to ${title(request)} is larger than \`maxResponseBytes\` (${maxResponseBytes}).`,
+  )
+}
+
+/** The body, counted as it is decompressed; undefined if it is larger than `maxBytes`. */
+async function readText(response: Response, maxBytes: number): Promise<string | undefined> {
+  if (!response.body) return ''
+  const decoder = new TextDecoder()
+  const reader = response.body.getReader()
+  let bytes = 0
+  let text = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.byteLength
+    if (bytes > maxBytes) {
+      void reader.cancel()
+      return undefined
+    }
+    text += decoder.decode(value, { stream: true })
   }
 }
 
-/** What the promise brings, or the reason of the signal, whichever is first. */
-export async function unlessAborted<T>(
-  signal: AbortSignal | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (!signal) return work()
-  signal.throwIfAborted()
-  let stop = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop)
-  })
-  try {
-    return await Promise.race([work(), aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
+function redirected(request: ClientRequest, location: string | null): ContractError {
+  const target = location ? ` to ${location.slice(0, 200)}` : ''
+  return new ContractError(
+    `${title(request)} is redirected${target}. Set \`baseUrl\` to the address that serves the API.`,
+  )
 }
 
-function toAnswer({ status, headers }: Response, text: string): Answer {
-  return {
-    status,
-    text,
-    retryAfter: headers.get('retry-after'),
-    sentAt: httpDate(headers.get('date')),
-    rateLimit: rateLimitOf(headers),
-  }
+function failedConnection(request: ClientRequest, cause: unknown): ConnectionError {
+  const code = codeOf(cause)
+  const reason = (code && REASONS[code]) ?? messageOf(cause)
+  return connectionError(request, code ? `${reason} (${code})` : reason, cause, code)
 }
 
-function rateLimitOf(headers: Headers): RateLimit | undefined {
-  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map(name => {
-    const text = headers.get(`x-ratelimit-${name}`) ?? ''
-    return /^\d+$/.test(text) ? Number(text) : undefined
+function connectionError(
+  request: ClientRequest,
+  reason: string,
+  cause?: unknown,
+  code?: string,
+): ConnectionError {
+  const mayHaveTakenEffect = request.method === 'POST' && !(code && NEVER_SENT.has(code))
+  const effect = mayHaveTakenEffect
+    ? ' The animal may have been added nevertheless.'
+    : request.method === 'POST'
+      ? ' Nothing was sent.'
+      : ''
+  return new ConnectionError(`${title(request)} failed: ${reason}.${effect}`, {
+    mayHaveTakenEffect,
+    ...(cause === undefined ? {} : { cause }),
   })
-  if (limit === undefined || remaining === undefined || reset === undefined) return undefined
-  return { limit, remaining, reset }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'unknown host',
+  EAI_AGAIN: 'host name lookup failed',
+  EPIPE: 'connection closed',
+  ETIMEDOUT: 'connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  UND_ERR_SOCKET: 'connection closed',
+}
+
+/** There was no connection to send anything on. */
+const NEVER_SENT: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/** `fetch` wraps what went wrong in a TypeError that says little. */
+function codeOf(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown }
+    if (typeof code === 'string') return code
+  }
+  return undefined
+}
+
+function messageOf(error: unknown): string {
+  let message = String(error)
+  for (let at = error; at instanceof Error; at = at.cause) message = at.message || message
+  return message.replace(/\.$/, '')
+}
+
+/** `POST http://127.0.0.1:4280/v1/pets`, for messages. */
+export function title({ method, url }: ClientRequest): string {
+  return `${method} ${url}`
 }

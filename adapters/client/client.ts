@@ -1,102 +1,113 @@
-import { invalidRequest, type RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/errors.js'
 import type { Int64 } from '../../src/int64.js'
-import { parseJson, toJson } from '../../src/json.js'
-import { lazy } from '../../src/lazy.js'
+import { readJson, toJson } from '../../src/json.js'
 import type { NewPet, Pet } from '../../src/model.js'
+import { check, isCount } from '../../src/options.js'
 import type { Pets } from '../../src/pets.js'
-import type { Clock } from '../../src/ports.js'
-import type { ListPetsQuery } from '../../src/query.js'
-import { type ClientRequest, unlessAborted } from './attempt.js'
-import { ContractError } from './errors.js'
-import { createGate, type Sleep } from './gate.js'
-import { checkClientOptions } from './options.js'
-import { createScheduler } from './scheduler.js'
-import { send } from './send.js'
-
-export interface ClientOptions {
-  /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
-  readonly baseUrl: string
-  readonly apiKey: string
-  /**
-   * Requests at once. As many can be rejected at once; up to ten of them ban no key of the
-   * specification's plans.
-   * @default 10
-   */
-  readonly maxConcurrent?: number
-  /** Calls that wait for one of those; further ones get a QueueFullError. @default 10_000 */
-  readonly maxQueued?: number
-  /** Tries after the first. @default 3 */
-  readonly maxRetries?: number
-  /** When the server asks for a longer wait, the call fails instead, in ms. @default 120_000 */
-  readonly maxWaitMs?: number
-  /** Until when a try has its whole answer, in ms. @default 30_000 */
-  readonly timeoutMs?: number
-  /** @default that of the platform */
-  readonly fetch?: typeof globalThis.fetch
-  /** @default Date.now */
-  readonly clock?: Clock
-  /** @default setTimeout */
-  readonly sleep?: Sleep
-  /** From 0 up to 1. @default Math.random */
-  readonly random?: () => number
-}
+import { checkListPetsQuery, type ListPetsQuery } from '../../src/query.js'
+import { PAGE_SIZE, type PetStatus } from '../../src/specification.js'
+import { type ClientRequest, title } from './attempt.js'
+import { checkNewPet, readPet, readPets } from './contract.js'
+import { ClosedError, ContractError } from './errors.js'
+import { type ClientOptions, readClientOptions } from './options.js'
+import { send } from './retry.js'
+import { createTime } from './sleep.js'
+import { createThrottle } from './throttle.js'
 
 export interface CallOptions {
-  /** Ends the call wherever it is: in the queue, in a wait or on the way. */
+  /** Ends the call wherever it is: in the queue, in a wait or in flight. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Time limit per attempt of this call, in ms.
+   * @default the client's
+   */
+  readonly timeoutMs?: number | undefined
 }
 
 /**
- * The operations as the store has them, on a server. Beside the ApiErrors of the store they throw
- * RateLimitError, ApiKeyBannedError, ConnectionError, ContractError and QueueFullError.
+ * The operations of the store, on a server. Beside the ApiErrors of the store they throw
+ * RateLimitError, ApiKeyBannedError, ConnectionError, ContractError, QueueFullError and ClosedError.
  */
 export interface Client extends Pets {
   createPet(pet: NewPet, options?: CallOptions): Promise<Pet>
   listPets(query?: ListPetsQuery, options?: CallOptions): Promise<readonly Pet[]>
   /** @deprecated by the specification, see `Pets` */
   getPet(id: Int64, options?: CallOptions): Promise<Pet>
-  /** What the last answer said; undefined before the first. */
+  /**
+   * All animals, or all of a status, page by page.
+   *
+   * @throws ContractError after the first hundred if there are more and the server has no pagination
+   */
+  all(
+    query?: { readonly status?: PetStatus | undefined },
+    options?: CallOptions,
+  ): AsyncIterable<Pet>
+  /** As last reported; undefined before the first response. */
   readonly rateLimit: RateLimit | undefined
+  /** Waiting and new calls get a ClosedError. Resolves once the requests in flight have ended. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
-const model = lazy(() => import('../../src/model.js'))
-
 /**
- * A client that stays within the limits of its key: it stops before they are used up, waits as long
- * as it is told, and never goes on into a ban. What it knows of a key it knows alone: make one
- * client for each key, and share it.
+ * A client that stays within the limits of its key, also when others use the same key: it stops
+ * before they are exhausted, leaves others their share, waits as long as it is asked to, and sends
+ * nothing into a ban. Create one client per key and share it.
  *
  * @throws OptionError
  */
 export function createClient(given: ClientOptions): Client {
-  const options = checkClientOptions(given)
-  const { apiKey, maxConcurrent, maxQueued } = options
-  const pets = `${options.baseUrl.replace(/\/+$/, '')}/pets`
+  const options = readClientOptions(given)
+  const { apiKey, clock, sleep } = options
+  const url = `${options.baseUrl.replace(/\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
-  const gate = createGate(options)
-  const scheduler = createScheduler(maxConcurrent, maxQueued)
+  const time = createTime({ clock, sleep })
+  const hooks = {
+    onRequest: guarded(options.onRequest),
+    onWait: guarded(options.onWait),
+    onRetry: guarded(options.onRetry),
+  }
+  const throttle = createThrottle({ ...options, ...hooks, time })
+  const closing = new AbortController()
+  const sending = { ...options, ...hooks, time, throttle, closing: closing.signal }
 
   return {
     async createPet(input, call) {
-      const { newPetSchema, petSchema, describeIssues } = await model()
-      // Here already, because a number that is not safe would be another one on its way.
-      const pet = newPetSchema.safeParse(input)
-      if (!pet.success) throw invalidRequest(describeIssues(pet.error, input))
+      const body = toJson(checkNewPet(input))
       const headers = { ...authorization, 'Content-Type': 'application/json' }
-      const body = toJson(pet.data)
-      return request({ method: 'POST', url: pets, headers, body }, petSchema, call)
+      return request({ method: 'POST', url, headers, body }, readPet, call)
     },
     async listPets(query = {}, call) {
-      const { petsSchema } = await model()
-      return request(get(pets + queryString(query)), petsSchema, call)
+      checkListPetsQuery(query, true)
+      return list(query, call)
     },
-    async getPet(id, call) {
-      const { petSchema } = await model()
-      return request(get(`${pets}/${encodeURIComponent(String(id))}`), petSchema, call)
-    },
+    getPet: (id, call) => request(get(`${url}/${encodeURIComponent(String(id))}`), readPet, call),
+    all,
     get rateLimit() {
-      return gate.rateLimit
+      return throttle.rateLimit
     },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function* all(
+    { status }: { readonly status?: PetStatus | undefined } = {},
+    call?: CallOptions,
+  ): AsyncGenerator<Pet> {
+    const limit = PAGE_SIZE.maximum
+    checkListPetsQuery({ status }, true)
+    let after: Int64 | undefined
+    for (;;) {
+      const page: readonly Pet[] = await list({ limit, status, after }, call)
+      if (after !== undefined && page[0] && page[0].id <= after) throw withoutPagination(url)
+      yield* page
+      if (page.length < limit) return
+      after = page.at(-1)?.id
+    }
+  }
+
+  function list(query: Query, call: CallOptions | undefined): Promise<readonly Pet[]> {
+    return request(get(url + queryString(query)), readPets, call)
   }
 
   function get(url: string): ClientRequest {
@@ -105,37 +116,55 @@ export function createClient(given: ClientOptions): Client {
 
   async function request<T>(
     request: ClientRequest,
-    schema: Schema<T>,
-    { signal }: CallOptions = {},
+    read: (value: unknown, request: string) => T,
+    { signal, timeoutMs }: CallOptions = {},
   ): Promise<T> {
-    const answer = await unlessAborted(signal, () =>
-      scheduler.schedule(() => send(request, signal, gate, options)),
-    )
-    return read(answer.text, schema, `${request.method} ${request.url}`)
+    if (timeoutMs !== undefined) check('timeoutMs', timeoutMs, isCount)
+    const limits = timeoutMs === undefined ? sending : { ...sending, timeoutMs }
+    const { text } = await send(request, signal, limits)
+    return read(await parse(text, title(request)), title(request))
+  }
+
+  function close(): Promise<void> {
+    closing.abort(new ClosedError('The client is closed.'))
+    return throttle.close()
   }
 }
 
-type Schema<T> = import('zod').ZodType<T>
-
-async function read<T>(text: string, schema: Schema<T>, what: string): Promise<T> {
-  const { describeIssues } = await model()
-  const value = await parseJson(text).catch(cause => {
-    throw new ContractError(`The answer to ${what} is not JSON.`, { cause })
-  })
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw new ContractError(
-    `The answer to ${what} breaks the contract: ${describeIssues(parsed.error, value)}.`,
-  )
+/** A hook that fails changes no call. */
+function guarded<T>(hook: (event: T) => void): (event: T) => void {
+  return event => {
+    try {
+      hook(event)
+    } catch {}
+  }
 }
 
-/** What is not given is not sent. */
-function queryString(query: ListPetsQuery): string {
-  const { limit, status, after } = query
+async function parse(text: string, request: string): Promise<unknown> {
+  try {
+    return await readJson(text)
+  } catch (cause) {
+    throw new ContractError(`The response to ${request} is not JSON.`, { cause })
+  }
+}
+
+interface Query extends Omit<ListPetsQuery, 'after'> {
+  readonly after?: Int64 | undefined
+}
+
+/** Only what is given, so that the server's defaults apply. */
+function queryString({ limit, status, after }: Query): string {
   const given = Object.entries({ limit, status, after }).filter(([, value]) => value !== undefined)
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(toText))}`
 }
 
 function toText([name, value]: [string, unknown]): [string, string] {
   return [name, String(value)]
+}
+
+function withoutPagination(url: string): ContractError {
+  const { maximum } = PAGE_SIZE
+  return new ContractError(
+    `GET ${url} has more than ${maximum} animals and no pagination (the server option \`pagination\`).`,
+  )
 }

@@ -1,9 +1,9 @@
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../src/errors.js'
 
-/** A 429 that waiting did not help, or that would take too long to wait for. */
+/** A 429 that retries did not overcome, or that demands a wait longer than `maxWaitMs`. */
 export class RateLimitError extends ApiError {
   override readonly name: string = 'RateLimitError'
-  /** When the next request may be sent, in ms since the epoch by the clock of the client. */
+  /** When the next request may be sent, in ms since the epoch by the client's clock. */
   readonly retryAt: number
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions & { retryAt: number }) {
@@ -12,17 +12,24 @@ export class RateLimitError extends ApiError {
   }
 }
 
-/** The key is banned until `retryAt`; until then nothing is sent with it. */
+/** The key is banned until `retryAt`; nothing is sent with it until then. */
 export class ApiKeyBannedError extends RateLimitError {
   override readonly name = 'ApiKeyBannedError'
 }
 
-/** There is no answer, or only part of one: whether the request took effect is not known. */
+/** There was no response, or only a part of one. `cause` is the platform's error, if there is one. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
+  /** Whether the server may have added the animal all the same; always false for reads. */
+  readonly mayHaveTakenEffect: boolean
+
+  constructor(message: string, options: ErrorOptions & { mayHaveTakenEffect: boolean }) {
+    super(message, options)
+    this.mayHaveTakenEffect = options.mayHaveTakenEffect
+  }
 }
 
-/** The server answered what the specification does not allow; the message names the field. */
+/** A response that the specification does not allow; the message names the field. */
 export class ContractError extends Error {
   override readonly name = 'ContractError'
 }
@@ -30,4 +37,9 @@ export class ContractError extends Error {
 /** Nothing was sent: too many calls are waiting already. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError'
+}
+
+/** Nothing was sent: the client is closed. */
+export class ClosedError extends Error {
+  override readonly name = 'ClosedError'
 }

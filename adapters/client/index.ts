@@ -1,10 +1,18 @@
 export type { RateLimit } from '../../src/errors.js'
 export { ApiError } from '../../src/errors.js'
-export { type CallOptions, type Client, type ClientOptions, createClient } from './client.js'
+export type { Int64 } from '../../src/int64.js'
+export type { NewPet, Pet } from '../../src/model.js'
+export { OptionError } from '../../src/options.js'
+export { type CallOptions, type Client, createClient } from './client.js'
 export {
   ApiKeyBannedError,
+  ClosedError,
   ConnectionError,
   ContractError,
   QueueFullError,
   RateLimitError,
 } from './errors.js'
+export type { ClientOptions } from './options.js'
+export type { Retrying, Sending } from './retry.js'
+export type { Sleep } from './sleep.js'
+export type { Wait, WaitReason } from './throttle.js'

@@ -1,26 +1,102 @@
-import { isCount, isFunction, isSize, type Rules, readOptions } from '../../src/options.js'
-import type { ClientOptions } from './client.js'
-import type { Sleep } from './gate.js'
+import {
+  isBoolean,
+  isCount,
+  isFunction,
+  isSize,
+  OptionError,
+  type Rules,
+  readOptions,
+  type WithDefaults,
+} from '../../src/options.js'
+import type { Clock } from '../../src/ports.js'
+import type { Retrying, Sending } from './retry.js'
+import { platformSleep, type Sleep } from './sleep.js'
+import type { Wait } from './throttle.js'
 
-/** The options with their defaults. @throws OptionError, which never shows the API key */
-export function checkClientOptions(given: ClientOptions): Required<ClientOptions> {
-  return readOptions(given, DEFAULTS, RULES)
+export interface ClientOptions {
+  /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /**
+   * Requests in flight. As many may be rejected at once; up to ten ban no key of the
+   * specification's plans.
+   * @default 10
+   */
+  readonly maxConcurrent?: number | undefined
+  /**
+   * Calls that wait for a slot; further ones get a QueueFullError.
+   * @default 10_000
+   */
+  readonly maxQueued?: number | undefined
+  /**
+   * Attempts after the first. A 429 that others on the key caused does not count.
+   * @default 3
+   */
+  readonly maxRetries?: number | undefined
+  /**
+   * When the limit or the server demands a longer wait, in ms, the call fails instead.
+   * @default 120_000
+   */
+  readonly maxWaitMs?: number | undefined
+  /**
+   * Time limit per attempt, in ms.
+   * @default 30_000
+   */
+  readonly timeoutMs?: number | undefined
+  /**
+   * Largest response, in bytes after decompression; a larger one is a ContractError.
+   * @default 16_777_216
+   */
+  readonly maxResponseBytes?: number | undefined
+  /**
+   * Whether calls wait until a ban of the key ends, however long, instead of failing.
+   * @default false
+   */
+  readonly waitForBan?: boolean | undefined
+  /**
+   * Whether `createPet` is retried after a 503 `storage_unavailable`, which promises that nothing
+   * was stored.
+   * @default false
+   */
+  readonly retryCreates?: boolean | undefined
+  /**
+   * Called before each attempt.
+   * @default none
+   */
+  readonly onRequest?: ((sending: Sending) => void) | undefined
+  /**
+   * Called when calls begin to wait: why, and until when.
+   * @default none
+   */
+  readonly onWait?: ((wait: Wait) => void) | undefined
+  /**
+   * Called when a request failed and is sent again.
+   * @default none
+   */
+  readonly onRetry?: ((retrying: Retrying) => void) | undefined
+  /** @default the platform's */
+  readonly fetch?: typeof globalThis.fetch | undefined
+  /** @default Date.now */
+  readonly clock?: Clock | undefined
+  /** @default setTimeout */
+  readonly sleep?: Sleep | undefined
+  /**
+   * From 0 up to 1.
+   * @default Math.random
+   */
+  readonly random?: (() => number) | undefined
 }
 
-const sleep: Sleep = (ms, signal) =>
-  new Promise(resolve => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER))
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
-  })
-
-/** A longer one would end at once. Who slept looks at the clock again. */
-const LONGEST_TIMER = 2 ** 31 - 1
+/** Fills in the defaults. @throws OptionError, which never shows the API key */
+export function readClientOptions(
+  given: ClientOptions,
+): WithDefaults<ClientOptions, typeof DEFAULTS> {
+  // Not a rule: its message would show the password.
+  if (/^[^/]*\/\/[^/]*@/.test(String(given?.baseUrl))) {
+    throw new OptionError('Expected `baseUrl` without user name and password')
+  }
+  return readOptions(given, DEFAULTS, RULES)
+}
 
 const DEFAULTS = {
   maxConcurrent: 10,
@@ -28,11 +104,17 @@ const DEFAULTS = {
   maxRetries: 3,
   maxWaitMs: 120_000,
   timeoutMs: 30_000,
-  // Looked up at each call: a test may replace it.
+  maxResponseBytes: 16 * 1024 * 1024,
+  waitForBan: false,
+  retryCreates: false,
+  onRequest: () => {},
+  onWait: () => {},
+  onRetry: () => {},
+  // These are looked up late: a test may replace them.
   fetch: ((input, init) => globalThis.fetch(input, init)) satisfies typeof globalThis.fetch,
-  clock: Date.now,
-  sleep,
-  random: Math.random,
+  clock: () => Date.now(),
+  sleep: platformSleep,
+  random: () => Math.random(),
 }
 
 const RULES: Rules<ClientOptions> = {
@@ -42,24 +124,30 @@ const RULES: Rules<ClientOptions> = {
     secret: true,
   },
   baseUrl: {
-    expected: 'an address that begins with http:// or https://',
-    accepts: value => typeof value === 'string' && /^https?:$/.test(protocolOf(value)),
+    expected: 'an address that begins with http:// or https://, without query and fragment',
+    accepts: value => typeof value === 'string' && /^https?:[^?#]*$/i.test(value) && isUrl(value),
   },
   maxConcurrent: isCount,
   maxQueued: isSize,
   maxRetries: isSize,
   maxWaitMs: isSize,
   timeoutMs: isCount,
+  maxResponseBytes: isCount,
+  waitForBan: isBoolean,
+  retryCreates: isBoolean,
+  onRequest: isFunction,
+  onWait: isFunction,
+  onRetry: isFunction,
   fetch: isFunction,
   clock: isFunction,
   sleep: isFunction,
   random: isFunction,
 }
 
-function protocolOf(address: string): string {
+function isUrl(address: string): boolean {
   try {
-    return new URL(address).protocol
+    return new URL(address).host !== ''
   } catch {
-    return ''
+    return false
   }
 }

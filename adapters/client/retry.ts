@@ -1,60 +1,138 @@
-import type { RateLimit } from '../../src/errors.js'
+import { ApiError } from '../../src/errors.js'
+import { type Answer, type AttemptOptions, attempt, type ClientRequest } from './attempt.js'
+import { waitBefore } from './backoff.js'
+import { ConnectionError } from './errors.js'
+import { requestedWait } from './headers.js'
+import { readRejection, toError } from './rejection.js'
+import type { Throttle, Wait } from './throttle.js'
 
-const SECOND = 1000
-const LONGEST_BACKOFF = 60 * SECOND
-const MOST_JITTER = 30 * SECOND
+/** A request on its way. */
+export interface Sending {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  /** 1 for the first. */
+  readonly attempt: number
+}
 
-/** What an answer says about when to come back. */
-export interface Told {
-  /** As it stands in the header. */
-  readonly retryAfter: string | null
-  /** `Date`, in ms since the epoch. */
-  readonly sentAt: number | undefined
-  readonly rateLimit: RateLimit | undefined
+/** A request that failed and is sent again. */
+export interface Retrying extends Sending {
+  readonly error: Error
+  /** How long it waits at least, in ms. */
+  readonly waitMs: number
+}
+
+export interface RetryOptions extends AttemptOptions {
+  readonly throttle: Throttle
+  readonly random: () => number
+  readonly maxRetries: number
+  readonly maxWaitMs: number
+  readonly waitForBan: boolean
+  readonly retryCreates: boolean
+  readonly onRequest: (sending: Sending) => void
+  readonly onRetry: (retrying: Retrying) => void
+  readonly onWait: (wait: Wait) => void
+  /** Aborts when the client closes. */
+  readonly closing: AbortSignal
 }
 
 /**
- * How long an answer says to wait, in ms; undefined when it does not, or says what cannot be. An
- * instant is held against the `Date` of the same answer, so that no clock has to be right; without
- * one, against `now`.
+ * Sends a request until it has its answer: again after a 429, which has no effect, and reads also
+ * after a failure of the server or of the connection. A request that waits holds no slot.
+ *
+ * @throws ApiError, ConnectionError, ContractError, ClosedError, or the reason of the signal
  */
-export function toldWait({ retryAfter, sentAt, rateLimit }: Told, now: number): number | undefined {
-  const asked = /^\d+$/.test(retryAfter ?? '')
-    ? Number(retryAfter) * SECOND
-    : untilInstant(httpDate(retryAfter))
-  if (asked >= 0) return asked
-  const reset = untilInstant(rateLimit && rateLimit.reset * SECOND)
-  return reset > 0 ? reset : undefined
+export async function send(
+  request: ClientRequest,
+  signal: AbortSignal | undefined,
+  options: RetryOptions,
+): Promise<Answer> {
+  const { method, url } = request
+  const { throttle, time, random, maxRetries, maxWaitMs, waitForBan, closing } = options
+  let failures = 0
+  let wasRejected = false
+  let admittedBefore = -1
 
-  function untilInstant(instant = Number.NaN): number {
-    return instant - (sentAt ?? now)
+  for (let attempts = 1; ; attempts++) {
+    await throttle.enter(signal, attempts > 1)
+    options.onRequest({ method, url, attempt: attempts })
+    const outcome = await sendOnce()
+    if (!(outcome instanceof Error) && outcome.status < 300) return outcome
+
+    const failure = await understand(outcome, attempts - 1)
+    const { error, isBan, isRejected, isByOthers, retryAt, opensAt } = failure
+    const isHarmless = isRejected || mayRepeat(outcome, error)
+    // While the key still serves this client, others may take units from it any number of times.
+    const isForeign = isByOthers && throttle.admitted > admittedBefore
+    if (isRejected) admittedBefore = throttle.admitted
+    if (!isForeign && !isBan) failures++
+    const isTooLong = retryAt - time.now() > maxWaitMs && !isBan
+    if (!isHarmless || failures > maxRetries || isTooLong || (isBan && !waitForBan)) throw error
+
+    const waitMs = opensAt - time.now()
+    options.onRetry({ method, url, attempt: attempts, error, waitMs })
+    wasRejected = isRejected
+    // After a 429 the throttle waits, for all calls at once.
+    if (isRejected) continue
+    options.onWait({ reason: 'retry', until: opensAt, ms: waitMs })
+    await time.until(opensAt, signal, closing)
+  }
+
+  /** Ends the turn unless the answer has to be read first. */
+  async function sendOnce(): Promise<Answer | ConnectionError> {
+    try {
+      const answer = await attempt(request, signal, options)
+      const { status, limits } = answer
+      // What stands before the server does not count.
+      const isCounted = limits.rateLimit !== undefined || (status < 500 && status !== 408)
+      if (status !== 429) throttle.leave(isCounted ? limits : undefined)
+      return answer
+    } catch (error) {
+      throttle.leave(undefined)
+      if (error instanceof ConnectionError) return error
+      throw error
+    }
+  }
+
+  async function understand(outcome: Answer | ConnectionError, retries: number): Promise<Failure> {
+    const now = time.now()
+    if (outcome instanceof Error) {
+      const opensAt = now + waitBefore({ requested: undefined, retries, again: false }, random)
+      return { ...NOT_REJECTED, error: outcome, retryAt: now, opensAt }
+    }
+    const { status, text, limits } = outcome
+    const isRejected = status === 429
+    // When the limit resets does not tell when a failure is over.
+    const asked = isRejected ? limits : { ...limits, rateLimit: undefined }
+    const requested = requestedWait(asked, now)
+    const wait = waitBefore({ requested, retries, again: isRejected && wasRejected }, random)
+    const retryAt = now + (requested ?? wait)
+    const rejection = await readRejection(status, text)
+    const error = toError(rejection, limits.rateLimit, now, retryAt)
+    if (!isRejected) return { ...NOT_REJECTED, error, retryAt, opensAt: now + wait }
+    const isByOthers = throttle.reject(limits, rejection, retryAt, now + wait)
+    const isBan = rejection.code === 'api_key_banned'
+    return { error, isRejected, isByOthers, isBan, retryAt, opensAt: now + wait }
+  }
+
+  function mayRepeat(outcome: Answer | ConnectionError, error: Error): boolean {
+    if (method === 'GET') {
+      return outcome instanceof Error || outcome.status >= 500 || outcome.status === 408
+    }
+    const isUnavailable = error instanceof ApiError && error.code === 'storage_unavailable'
+    return options.retryCreates && isUnavailable
   }
 }
 
-export interface Rejection {
-  /** What `toldWait` says. */
-  readonly told: number | undefined
-  /** Retries of this request before. */
-  readonly retries: number
-  /** Whether the answer before was the same: then the wait was too short. */
-  readonly again: boolean
+interface Failure {
+  readonly error: Error
+  /** A 429. */
+  readonly isRejected: boolean
+  /** Others used up the limit. */
+  readonly isByOthers: boolean
+  readonly isBan: boolean
+  /** When the server allows a retry, and when it is sent. */
+  readonly retryAt: number
+  readonly opensAt: number
 }
 
-/** How long to wait before the next try, in ms: never less than told, and not all at one instant. */
-export function waitBefore({ told, retries, again }: Rejection, random: () => number): number {
-  const backoff = () =>
-    Math.max(SECOND, random() * Math.min(LONGEST_BACKOFF, SECOND * 2 ** retries))
-  if (told === undefined) return backoff()
-  const wait = again ? Math.max(told, backoff()) : told
-  return wait + random() * Math.min(MOST_JITTER, SECOND + wait / 10)
-}
-
-/**
- * RFC 9110 §5.6.7, all three forms; undefined for anything else. Every form begins with the day of
- * the week, and asctime leaves out that it means GMT.
- */
-export function httpDate(text: string | null): number | undefined {
-  if (text === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
-  const instant = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
-  return Number.isNaN(instant) ? undefined : instant
-}
+const NOT_REJECTED = { isRejected: false, isByOthers: false, isBan: false } as const

@@ -1,4 +1,4 @@
-import type { Sleep } from '../../adapters/client/gate.js'
+import type { Sleep } from '../../adapters/client/index.js'
 import type { Clock } from '../../src/index.js'
 
 /** Time that passes only when nothing else can happen. */
@@ -20,17 +20,17 @@ export function createVirtualTime(start: number): VirtualTime {
 
   return {
     clock: () => now,
-    sleep(ms, signal) {
-      return new Promise(resolve => {
+    sleep(ms, { signal }) {
+      return new Promise<void>(resolve => {
         const end = () => {
           sleepers.delete(sleeper)
-          signal.removeEventListener('abort', end)
+          signal?.removeEventListener('abort', end)
           resolve()
         }
         const sleeper = { until: now + ms, end }
         sleepers.add(sleeper)
-        signal.addEventListener('abort', end)
-        if (signal.aborted) end()
+        signal?.addEventListener('abort', end)
+        if (signal?.aborted) end()
       })
     },
     async run(work) {
@@ -66,7 +66,7 @@ export function createVirtualTime(start: number): VirtualTime {
   }
 }
 
-/** A queue may start its jobs by a timer of no length: ours are behind it. */
+/** Long enough for a response to be read to its end. */
 async function everythingElse(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setTimeout(resolve))
+  for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve))
 }

@@ -1,0 +1,90 @@
+import type { RateLimit } from '../../src/errors.js'
+import { DAY, MINUTE } from '../../src/rate-limit.js'
+
+const SECOND = 1000
+/** What a wait may take when nothing trustworthy says how long: a window and a bit. */
+export const SAFE_WAIT = MINUTE + SECOND
+
+/** What a response says about the limit and about time. */
+export interface Limits {
+  readonly rateLimit: RateLimit | undefined
+  /** `Retry-After` as sent. */
+  readonly retryAfter: string | null
+  /** `Date`, in ms since the epoch; undefined where a browser hides it. */
+  readonly sentAt: number | undefined
+}
+
+export function readLimits(headers: Headers): Limits {
+  return {
+    rateLimit: readRateLimit(headers),
+    retryAfter: headers.get('retry-after'),
+    sentAt: readHttpDate(headers.get('date')),
+  }
+}
+
+function readRateLimit(headers: Headers): RateLimit | undefined {
+  const limit = readCount(headers.get('x-ratelimit-limit'))
+  const remaining = readCount(headers.get('x-ratelimit-remaining'))
+  const reset = readCount(headers.get('x-ratelimit-reset'))
+  if (limit === undefined || remaining === undefined || reset === undefined) return undefined
+  return { limit, remaining, reset: reset > LAST_SECOND ? Math.floor(reset / 1000) : reset }
+}
+
+/** In the year 5138: larger numbers are milliseconds. */
+const LAST_SECOND = 1e11
+
+function readCount(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined
+}
+
+/**
+ * How long until the limit resets, in ms, never more than a day and a bit. `Date` of the same
+ * response makes it independent of the local clock. Where `Date` is hidden, the local clock is
+ * believed only if it agrees with a window of a minute: it may be wrong by any amount.
+ *
+ * @param now local time, in ms since the epoch
+ */
+export function untilReset({ reset }: RateLimit, sentAt: number | undefined, now: number): number {
+  const wait = untilInstant(reset * SECOND, sentAt, now)
+  return wait <= DAY + MINUTE ? Math.max(0, wait) : SAFE_WAIT
+}
+
+function untilInstant(instant: number, sentAt: number | undefined, now: number): number {
+  if (sentAt !== undefined) return instant - sentAt
+  const wait = instant - now
+  return wait > 0 && wait < SAFE_WAIT ? wait : SAFE_WAIT
+}
+
+/**
+ * How long a response asks to wait, in ms: `Retry-After` in seconds or as an HTTP-date, else until
+ * the limit resets. An unreadable `Retry-After` demands a wait of unknown length, a safe one.
+ * Undefined when nothing is asked.
+ */
+export function requestedWait(limits: Limits, now: number): number | undefined {
+  const { retryAfter, sentAt, rateLimit } = limits
+  const seconds = readSeconds(retryAfter)
+  if (seconds !== undefined) return seconds * SECOND
+  const date = readHttpDate(retryAfter)
+  const untilDate = date === undefined ? 0 : untilInstant(date, sentAt, now)
+  if (untilDate > 0) return untilDate
+  const wait = rateLimit ? untilReset(rateLimit, sentAt, now) : 0
+  if (wait > 0) return wait
+  return retryAfter && date === undefined ? SAFE_WAIT : undefined
+}
+
+/** A proxy may repeat a header, and `Headers` joins the copies with commas: the longest wait counts. */
+function readSeconds(text: string | null): number | undefined {
+  if (text === null || !/^\d{1,10}(\.\d{1,10})?(, *\d{1,10}(\.\d{1,10})?)*$/.test(text))
+    return undefined
+  return Math.max(...text.split(',').map(Number))
+}
+
+/**
+ * RFC 9110 §5.6.7, all three forms; undefined for anything else. Each begins with the day of the
+ * week, and asctime implies GMT.
+ */
+export function readHttpDate(text: string | null): number | undefined {
+  if (text === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
+  const instant = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  return Number.isNaN(instant) ? undefined : instant
+}

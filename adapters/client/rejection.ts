@@ -1,0 +1,57 @@
+import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../src/errors.js'
+import { readJson } from '../../src/json.js'
+import { errorBody } from './contract.js'
+import { ApiKeyBannedError, RateLimitError } from './errors.js'
+
+/** What an error response says, as a number, a text and a code of the specification. */
+export interface Rejection {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly status: number
+}
+
+/**
+ * Reads an error response. A code that this package does not know, from a newer server or a proxy,
+ * becomes the code of its status.
+ */
+export async function readRejection(status: number, text: string): Promise<Rejection> {
+  const json = Promise.resolve(text).then(readJson)
+  const body = errorBody(await json.catch(() => undefined))
+  const code = isKnown(body?.code) ? body.code : codeOf(status)
+  return { status, code, message: body?.message ?? foreignMessage(status, text) }
+}
+
+/** @param retryAt by the local clock; on a 429 */
+export function toError(
+  { code, message, status }: Rejection,
+  rateLimit: RateLimit | undefined,
+  now: number,
+  retryAt: number,
+): ApiError {
+  if (status !== 429) return new ApiError(code, message, { status, rateLimit })
+  const Rejected = code === 'api_key_banned' ? ApiKeyBannedError : RateLimitError
+  const retryAfter = Math.ceil((retryAt - now) / 1000)
+  return new Rejected(code, message, { rateLimit, retryAfter, retryAt })
+}
+
+function isKnown(code: string | undefined): code is ErrorCode {
+  return code !== undefined && Object.hasOwn(ERROR_STATUS, code)
+}
+
+function codeOf(status: number): ErrorCode {
+  const known = Object.entries(ERROR_STATUS).find(([, one]) => one === status)
+  if (known) return known[0] as ErrorCode
+  return status >= 400 && status < 500 ? 'invalid_request' : 'internal_error'
+}
+
+/** With the beginning of what a proxy wrote for people. */
+function foreignMessage(status: number, text: string): string {
+  const words = text
+    .slice(0, 10_000)
+    .replace(/<(style|script)\b.*?<\/\1>|<[^>]*>/gis, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+  if (words === '') return `The server answered ${status} without an Error body.`
+  const excerpt = words.length > 120 ? `${words.slice(0, 120)}…` : words
+  return `The server answered ${status} without an Error body: "${excerpt}"`
+}

@@ -1,0 +1,231 @@
+import type { RateLimit } from '../../src/errors.js'
+import { onAbort } from './abort.js'
+import { ApiKeyBannedError, ClosedError, QueueFullError, RateLimitError } from './errors.js'
+import { type Limits, untilReset } from './headers.js'
+import { createQueue } from './queue.js'
+import type { Rejection } from './rejection.js'
+import { createShare } from './share.js'
+import type { Time } from './sleep.js'
+
+/**
+ * Why a client waits: the `limit` is exhausted; it leaves units to others on the key (`company`); a
+ * request was `rejected` with 429; the key is `banned`; a request failed, before its `retry`.
+ */
+export type WaitReason = 'limit' | 'company' | 'rejected' | 'banned' | 'retry'
+
+export interface Wait {
+  readonly reason: WaitReason
+  /** In ms since the epoch. */
+  readonly until: number
+  /** How long that is from now. */
+  readonly ms: number
+}
+
+export interface ThrottleOptions {
+  readonly time: Time
+  readonly random: () => number
+  readonly maxConcurrent: number
+  readonly maxQueued: number
+  readonly maxWaitMs: number
+  readonly waitForBan: boolean
+  readonly onWait: (wait: Wait) => void
+}
+
+/** Where every request of a key waits for its turn. */
+export interface Throttle {
+  /**
+   * Resolves when the request may be sent; a retry goes first. Each turn ends with `leave` or
+   * `reject`.
+   *
+   * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError, or
+   * the reason of the signal
+   */
+  enter(signal: AbortSignal | undefined, isRetry: boolean): Promise<void>
+  /** @param limits of the response, if there was one */
+  leave(limits: Limits | undefined): void
+  /**
+   * After a 429: nothing is sent before `opensAt`. After a ban, waiting and new calls fail until
+   * `retryAt`, unless `waitForBan` is on.
+   *
+   * @param retryAt when the response allows a retry
+   * @returns whether others used up the limit
+   */
+  reject(limits: Limits, rejection: Rejection, retryAt: number, opensAt: number): boolean
+  /** Waiting and new calls fail. Resolves once the last request has ended. */
+  close(): Promise<void>
+  /** As last reported. */
+  readonly rateLimit: RateLimit | undefined
+  /** How many responses were not rejected. */
+  readonly admitted: number
+}
+
+interface Waiting {
+  start(): void
+  fail(error: Error): void
+}
+
+interface Pause {
+  readonly reason: WaitReason
+  /** When the server allows a retry, and when it is sent. */
+  readonly retryAt: number
+  readonly opensAt: number
+}
+
+interface Ban extends Rejection {
+  readonly retryAt: number
+}
+
+export function createThrottle(options: ThrottleOptions): Throttle {
+  const { time, maxConcurrent, maxQueued, maxWaitMs, waitForBan, onWait } = options
+  const share = createShare(options)
+  const queue = createQueue<Waiting>()
+  let rateLimit: RateLimit | undefined
+  let inFlight = 0
+  let admitted = 0
+  let pause: Pause = { reason: 'rejected', retryAt: 0, opensAt: 0 }
+  let ban: Ban | undefined
+  let alarm: { readonly at: number; readonly stop: () => void } | undefined
+  let closed: { readonly done: Promise<void>; readonly finish: () => void } | undefined
+
+  return {
+    async enter(signal, isRetry) {
+      signal?.throwIfAborted()
+      if (!isRetry && inFlight + queue.size >= maxConcurrent + maxQueued) {
+        throw new QueueFullError(`More than ${maxQueued} calls are waiting (\`maxQueued\`).`)
+      }
+      await new Promise<void>((resolve, reject) => {
+        const stop = onAbort(signal, () => {
+          remove()
+          reject(signal?.reason)
+          if (queue.size === 0) stopAlarm()
+        })
+        const waiting = {
+          start: () => {
+            stop()
+            resolve()
+          },
+          fail: (error: Error) => {
+            stop()
+            reject(error)
+          },
+        }
+        const remove = isRetry ? queue.pushFirst(waiting) : queue.push(waiting)
+        startNext()
+      })
+    },
+    leave(limits) {
+      if (limits) admitted++
+      if (limits?.rateLimit) {
+        rateLimit = limits.rateLimit
+        const now = time.now()
+        share.admitted(rateLimit, now + untilReset(rateLimit, limits.sentAt, now), now)
+      } else if (limits) share.uncounted()
+      else share.lost()
+      end()
+    },
+    reject(limits, rejection, retryAt, opensAt) {
+      rateLimit = limits.rateLimit ?? rateLimit
+      const byOthers = share.rejected(limits.rateLimit, retryAt)
+      const isBan = rejection.code === 'api_key_banned'
+      if (isBan) ban = { ...rejection, retryAt }
+      const reason = isBan ? 'banned' : 'rejected'
+      if (opensAt > pause.opensAt) pause = { reason, retryAt, opensAt }
+      end()
+      return byOthers
+    },
+    close() {
+      if (!closed) {
+        let finish = () => {}
+        const done = new Promise<void>(resolve => {
+          finish = resolve
+        })
+        closed = { done, finish }
+        startNext()
+        if (inFlight === 0) finish()
+      }
+      return closed.done
+    },
+    get rateLimit() {
+      return rateLimit
+    },
+    get admitted() {
+      return admitted
+    },
+  }
+
+  function end(): void {
+    inFlight--
+    if (inFlight === 0) closed?.finish()
+    startNext()
+  }
+
+  function startNext(): void {
+    while (queue.size > 0) {
+      const now = time.now()
+      const failure = failureAt(now)
+      if (failure) {
+        failAll(failure)
+        return
+      }
+      const at = Math.max(pause.opensAt, share.next(now))
+      if (at > now) {
+        wake(at, now)
+        return
+      }
+      inFlight++
+      share.sent(now)
+      queue.shift()?.start()
+    }
+    stopAlarm()
+  }
+
+  /** Why no call may wait; a new error for each. */
+  function failureAt(now: number): (() => Error) | undefined {
+    if (closed) return () => new ClosedError('The client is closed.')
+    if (ban && now < ban.retryAt) return waitForBan ? undefined : () => bannedError(ban as Ban, now)
+    const exhaustedUntil = share.waitsFor(now) === 'limit' ? share.endsAt : 0
+    const retryAt = Math.max(pause.retryAt, exhaustedUntil)
+    return retryAt - now > maxWaitMs ? () => tooLong(retryAt, now) : undefined
+  }
+
+  /** One timer for all that wait; none for a response. */
+  function wake(at: number, now: number): void {
+    if (alarm?.at === at) return
+    stopAlarm()
+    if (at === Number.POSITIVE_INFINITY) return
+    alarm = { at, stop: time.at(at, ring, error => failAll(() => error as Error)) }
+    const reason = now < pause.opensAt ? pause.reason : share.waitsFor(now)
+    if (reason !== 'response') onWait({ reason, until: at, ms: at - now })
+  }
+
+  function ring(): void {
+    alarm = undefined
+    startNext()
+  }
+
+  function stopAlarm(): void {
+    alarm?.stop()
+    alarm = undefined
+  }
+
+  function failAll(createError: () => Error): void {
+    stopAlarm()
+    for (let next = queue.shift(); next; next = queue.shift()) next.fail(createError())
+  }
+
+  function bannedError({ code, message, retryAt }: Ban, now: number): ApiKeyBannedError {
+    const retryAfter = secondsUntil(retryAt, now)
+    return new ApiKeyBannedError(code, message, { rateLimit, retryAfter, retryAt })
+  }
+
+  function tooLong(retryAt: number, now: number): RateLimitError {
+    const until = new Date(retryAt).toISOString()
+    const message = `The limit is exhausted until ${until}, longer than \`maxWaitMs\` (${maxWaitMs}).`
+    const retryAfter = secondsUntil(retryAt, now)
+    return new RateLimitError('rate_limit_exceeded', message, { rateLimit, retryAfter, retryAt })
+  }
+}
+
+function secondsUntil(instant: number, now: number): number {
+  return Math.ceil((instant - now) / 1000)
+}
