@@ -1,7 +1,7 @@
 import { onAbort } from './abort.js'
 import { ConnectionError, ContractError } from './errors.js'
 import { type Limits, readLimits } from './headers.js'
-import type { Time } from './sleep.js'
+import type { Time } from './time.js'
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST'

@@ -11,8 +11,8 @@ import { checkNewPet, readPet, readPets } from './contract.js'
 import { ClosedError, ContractError } from './errors.js'
 import { type ClientOptions, readClientOptions } from './options.js'
 import { send } from './retry.js'
-import { createTime } from './sleep.js'
 import { createThrottle } from './throttle.js'
+import { createTime } from './time.js'
 
 export interface CallOptions {
   /** Ends the call wherever it is: in the queue, in a wait or in flight. */
@@ -61,7 +61,7 @@ export function createClient(given: ClientOptions): Client {
   const { apiKey, clock, sleep } = options
   const url = `${options.baseUrl.replace(/\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
-  const time = createTime({ clock, sleep })
+  const time = createTime(clock, sleep)
   const hooks = {
     onRequest: guarded(options.onRequest),
     onWait: guarded(options.onWait),

@@ -14,5 +14,5 @@ export {
 } from './errors.js'
 export type { ClientOptions } from './options.js'
 export type { Retrying, Sending } from './retry.js'
-export type { Sleep } from './sleep.js'
 export type { Wait, WaitReason } from './throttle.js'
+export type { Sleep } from './time.js'

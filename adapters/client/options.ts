@@ -4,14 +4,15 @@ import {
   isFunction,
   isSize,
   OptionError,
+  optional,
   type Rules,
   readOptions,
   type WithDefaults,
 } from '../../src/options.js'
 import type { Clock } from '../../src/ports.js'
 import type { Retrying, Sending } from './retry.js'
-import { platformSleep, type Sleep } from './sleep.js'
 import type { Wait } from './throttle.js'
+import type { Sleep } from './time.js'
 
 export interface ClientOptions {
   /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
@@ -113,7 +114,6 @@ const DEFAULTS = {
   // These are looked up late: a test may replace them.
   fetch: ((input, init) => globalThis.fetch(input, init)) satisfies typeof globalThis.fetch,
   clock: () => Date.now(),
-  sleep: platformSleep,
   random: () => Math.random(),
 }
 
@@ -140,7 +140,7 @@ const RULES: Rules<ClientOptions> = {
   onRetry: isFunction,
   fetch: isFunction,
   clock: isFunction,
-  sleep: isFunction,
+  sleep: optional(isFunction),
   random: isFunction,
 }
 

@@ -5,7 +5,7 @@ import { type Limits, untilReset } from './headers.js'
 import { createQueue } from './queue.js'
 import type { Rejection } from './rejection.js'
 import { createShare } from './share.js'
-import type { Time } from './sleep.js'
+import type { Time } from './time.js'
 
 /**
  * Why a client waits: the `limit` is exhausted; it leaves units to others on the key (`company`); a

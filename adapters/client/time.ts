@@ -12,27 +12,6 @@ import { onAbort } from './abort.js'
  */
 export type Sleep = (ms: number, options: { readonly signal?: AbortSignal }) => Promise<unknown>
 
-/** `setTimeout` as a promise, in every runtime. */
-export const platformSleep: Sleep = (ms, { signal }) =>
-  new Promise<void>(resolve => {
-    let timer: ReturnType<typeof setTimeout>
-    const end = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const start = (left: number) => {
-      const step = Math.min(left, LONGEST_TIMER)
-      timer = setTimeout(() => (left > step ? start(left - step) : end()), step)
-    }
-    start(ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted) end()
-  })
-
-/** Anything longer ends at once. */
-const LONGEST_TIMER = 2 ** 31 - 1
-
 /** Time that never goes back: an instant that was waited for has come, whatever the clock shows. */
 export interface Time {
   /** In ms since the epoch. */
@@ -47,43 +26,68 @@ export interface Time {
   until(instant: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void>
 }
 
-export function createTime({ clock, sleep }: { clock: Clock; sleep: Sleep }): Time {
+/** @param sleep the timers of the platform if there is none */
+export function createTime(clock: Clock, sleep: Sleep | undefined): Time {
   let earliest = Number.NEGATIVE_INFINITY
   const now = () => (earliest = Math.max(earliest, clock()))
+  const start = sleep ? sleeper(sleep) : startTimer
 
-  return { now, at, until }
+  return {
+    now,
+    at,
+    async until(instant, ...signals) {
+      for (const signal of signals) signal?.throwIfAborted()
+      if (instant <= now()) return
+      const cleanups: (() => void)[] = []
+      try {
+        await new Promise<void>((resolve, reject) => {
+          cleanups.push(at(instant, resolve, reject))
+          for (const signal of signals) cleanups.push(onAbort(signal, () => reject(signal?.reason)))
+        })
+      } finally {
+        for (const cleanup of cleanups) cleanup()
+      }
+    },
+  }
 
   function at(instant: number, reached: () => void, failed: (error: unknown) => void): () => void {
+    const end = () => {
+      earliest = Math.max(earliest, instant)
+      reached()
+    }
+    // Timers have no fractions of a millisecond, and would end before the instant.
+    return start(Math.ceil(instant - now()), end, failed)
+  }
+}
+
+type Start = (ms: number, end: () => void, failed: (error: unknown) => void) => () => void
+
+const startTimer: Start = (ms, end) => {
+  const step = Math.min(ms, LONGEST_TIMER)
+  let stop: () => void
+  const timer = setTimeout(() => {
+    if (ms > step) stop = startTimer(ms - step, end, end)
+    else end()
+  }, step)
+  stop = () => clearTimeout(timer)
+  return () => stop()
+}
+
+/** Anything longer ends at once. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
+function sleeper(sleep: Sleep): Start {
+  return (ms, end, failed) => {
     const stop = new AbortController()
     const { signal } = stop
-    // Timers have no fractions of a millisecond, and would end before the instant.
-    sleep(Math.ceil(instant - now()), { signal }).then(
+    sleep(ms, { signal }).then(
       () => {
-        if (signal.aborted) return
-        earliest = Math.max(earliest, instant)
-        reached()
+        if (!signal.aborted) end()
       },
       error => {
         if (!signal.aborted) failed(error)
       },
     )
     return () => stop.abort()
-  }
-
-  async function until(
-    instant: number,
-    ...signals: readonly (AbortSignal | undefined)[]
-  ): Promise<void> {
-    for (const signal of signals) signal?.throwIfAborted()
-    if (instant <= now()) return
-    const cleanups: (() => void)[] = []
-    try {
-      await new Promise<void>((resolve, reject) => {
-        cleanups.push(at(instant, resolve, reject))
-        for (const signal of signals) cleanups.push(onAbort(signal, () => reject(signal?.reason)))
-      })
-    } finally {
-      for (const cleanup of cleanups) cleanup()
-    }
   }
 }
