@@ -11,6 +11,7 @@ import { checkNewPet, readPet, readPets } from './contract.js'
 import { ClosedError, ContractError } from './errors.js'
 import { type ClientOptions, readClientOptions } from './options.js'
 import { send } from './retry.js'
+import { createSharedKey } from './shared.js'
 import { createThrottle } from './throttle.js'
 import { createTime } from './time.js'
 
@@ -67,7 +68,9 @@ export function createClient(given: ClientOptions): Client {
     onWait: guarded(options.onWait),
     onRetry: guarded(options.onRetry),
   }
-  const throttle = createThrottle({ ...options, ...hooks, time })
+  const { shared } = options
+  const sharedKey = shared === undefined ? undefined : createSharedKey({ ...options, shared, time })
+  const throttle = createThrottle({ ...options, ...hooks, time, sharedKey })
   const closing = new AbortController()
   const sending = { ...options, ...hooks, time, throttle, closing: closing.signal }
 

@@ -1,4 +1,5 @@
 import {
+  hasMethods,
   isBoolean,
   isCount,
   isFunction,
@@ -11,6 +12,7 @@ import {
 } from '../../src/options.js'
 import type { Clock } from '../../src/ports.js'
 import type { Retrying, Sending } from './retry.js'
+import type { RedisConnection } from './shared.js'
 import type { Wait } from './throttle.js'
 import type { Sleep } from './time.js'
 
@@ -60,6 +62,12 @@ export interface ClientOptions {
    * @default false
    */
   readonly retryCreates?: boolean | undefined
+  /**
+   * Where processes that use the same key share its units: the URL of a Redis or Valkey, or an
+   * ioredis client. Needs the package `ioredis`.
+   * @default none
+   */
+  readonly shared?: string | RedisConnection | undefined
   /**
    * Called before each attempt.
    * @default none
@@ -135,6 +143,15 @@ const RULES: Rules<ClientOptions> = {
   maxResponseBytes: isCount,
   waitForBan: isBoolean,
   retryCreates: isBoolean,
+  shared: {
+    expected:
+      'an address that begins with redis://, rediss://, valkey:// or valkeys://, or an ioredis client',
+    accepts: value =>
+      typeof value === 'string'
+        ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)
+        : value === undefined || hasMethods('duplicate').accepts(value),
+    secret: true,
+  },
   onRequest: isFunction,
   onWait: isFunction,
   onRetry: isFunction,

@@ -5,6 +5,7 @@ import { type Limits, untilReset } from './headers.js'
 import { createQueue } from './queue.js'
 import type { Rejection } from './rejection.js'
 import { createShare } from './share.js'
+import type { Closed, SharedKey } from './shared.js'
 import type { Time } from './time.js'
 
 /**
@@ -29,6 +30,8 @@ export interface ThrottleOptions {
   readonly maxWaitMs: number
   readonly waitForBan: boolean
   readonly onWait: (wait: Wait) => void
+  /** The units of the key, where processes share them. */
+  readonly sharedKey: SharedKey | undefined
 }
 
 /** Where every request of a key waits for its turn. */
@@ -76,7 +79,7 @@ interface Ban extends Rejection {
 }
 
 export function createThrottle(options: ThrottleOptions): Throttle {
-  const { time, maxConcurrent, maxQueued, maxWaitMs, waitForBan, onWait } = options
+  const { time, maxConcurrent, maxQueued, maxWaitMs, waitForBan, onWait, sharedKey } = options
   const share = createShare(options)
   const queue = createQueue<Waiting>()
   let rateLimit: RateLimit | undefined
@@ -85,7 +88,19 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   let pause: Pause = { reason: 'rejected', retryAt: 0, opensAt: 0 }
   let ban: Ban | undefined
   let alarm: { readonly at: number; readonly stop: () => void } | undefined
+  /** Units of the shared key, asked for or in use, and what gives one back. */
+  let units = 0
+  const ends: (() => void)[] = []
   let closed: { readonly done: Promise<void>; readonly finish: () => void } | undefined
+
+  const listener = {
+    changed: startNext,
+    closed(found: Closed) {
+      stop('limit', found, found.retryAt)
+      startNext()
+    },
+    isNeeded: () => queue.size > 0,
+  }
 
   return {
     async enter(signal, isRetry) {
@@ -118,7 +133,9 @@ export function createThrottle(options: ThrottleOptions): Throttle {
       if (limits?.rateLimit) {
         rateLimit = limits.rateLimit
         const now = time.now()
-        share.admitted(rateLimit, now + untilReset(rateLimit, limits.sentAt, now), now)
+        const endsAt = now + untilReset(rateLimit, limits.sentAt, now)
+        share.admitted(rateLimit, endsAt, now)
+        sharedKey?.admitted(rateLimit, endsAt)
       } else if (limits) share.uncounted()
       else share.lost()
       end()
@@ -126,10 +143,9 @@ export function createThrottle(options: ThrottleOptions): Throttle {
     reject(limits, rejection, retryAt, opensAt) {
       rateLimit = limits.rateLimit ?? rateLimit
       const byOthers = share.rejected(limits.rateLimit, retryAt)
-      const isBan = rejection.code === 'api_key_banned'
-      if (isBan) ban = { ...rejection, retryAt }
-      const reason = isBan ? 'banned' : 'rejected'
-      if (opensAt > pause.opensAt) pause = { reason, retryAt, opensAt }
+      const banned = rejection.code === 'api_key_banned' ? rejection : undefined
+      sharedKey?.rejected({ ban: banned, retryAt })
+      stop('rejected', { ban: banned, retryAt }, opensAt)
       end()
       return byOthers
     },
@@ -142,6 +158,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
         closed = { done, finish }
         startNext()
         if (inFlight === 0) finish()
+        sharedKey?.close()
       }
       return closed.done
     },
@@ -153,8 +170,15 @@ export function createThrottle(options: ThrottleOptions): Throttle {
     },
   }
 
+  function stop(reason: WaitReason, { ban: rejection, retryAt }: Closed, opensAt: number): void {
+    if (rejection) ban = { ...rejection, retryAt }
+    if (opensAt <= pause.opensAt) return
+    pause = { reason: rejection ? 'banned' : reason, retryAt, opensAt }
+  }
+
   function end(): void {
     inFlight--
+    ends.pop()?.()
     if (inFlight === 0) closed?.finish()
     startNext()
   }
@@ -167,21 +191,61 @@ export function createThrottle(options: ThrottleOptions): Throttle {
         failAll(failure)
         return
       }
-      const at = Math.max(pause.opensAt, share.next(now))
+      const isShared = sharedKey !== undefined && sharedKey.state !== 'away'
+      const at = Math.max(pause.opensAt, isShared ? 0 : share.next(now))
       if (at > now) {
         wake(at, now)
         return
       }
-      inFlight++
-      share.sent(now)
-      queue.shift()?.start()
+      if (isShared) {
+        askForUnits(sharedKey)
+        return
+      }
+      startFirst(now)
     }
     stopAlarm()
+  }
+
+  function startFirst(now: number): void {
+    inFlight++
+    share.sent(now)
+    queue.shift()?.start()
+  }
+
+  function askForUnits(key: SharedKey): void {
+    key.start(listener)
+    if (key.state !== 'ready') return
+    while (units < Math.min(maxConcurrent, inFlight + queue.size)) {
+      units++
+      void key.run(useUnit).then(giveBack, giveBackLater)
+    }
+  }
+
+  /** Until the request has ended; not at all if none is waiting any more. */
+  function useUnit(): Promise<boolean> {
+    const now = time.now()
+    if (queue.size === 0 || failureAt(now) || pause.opensAt > now) return Promise.resolve(false)
+    return new Promise(resolve => {
+      ends.push(() => resolve(true))
+      startFirst(now)
+    })
+  }
+
+  function giveBack(): void {
+    units--
+    startNext()
+  }
+
+  /** Redis failed, and may need a moment to notice. */
+  function giveBackLater(): void {
+    time.at(time.now() + 1_000, giveBack, giveBack)
   }
 
   /** Why no call may wait; a new error for each. */
   function failureAt(now: number): (() => Error) | undefined {
     if (closed) return () => new ClosedError('The client is closed.')
+    const broken = sharedKey?.failure
+    if (broken) return () => broken
     if (ban && now < ban.retryAt) return waitForBan ? undefined : () => bannedError(ban as Ban, now)
     const exhaustedUntil = share.waitsFor(now) === 'limit' ? share.endsAt : 0
     const retryAt = Math.max(pause.retryAt, exhaustedUntil)

@@ -13,7 +13,8 @@ export interface VirtualTime {
   readonly sleeping: number
 }
 
-export function createVirtualTime(start: number): VirtualTime {
+/** @param settled resolves when nothing else can happen */
+export function createVirtualTime(start: number, settled = everythingElse): VirtualTime {
   const sleepers = new Set<{ readonly until: number; readonly end: () => void }>()
   let now = start
   let held = 0
@@ -40,7 +41,7 @@ export function createVirtualTime(start: number): VirtualTime {
       }
       work.then(end, end)
       for (;;) {
-        await everythingElse()
+        await settled()
         if (done) return work
         if (held === 0) passTime()
       }
@@ -67,6 +68,6 @@ export function createVirtualTime(start: number): VirtualTime {
 }
 
 /** Long enough for a response to be read to its end. */
-async function everythingElse(): Promise<void> {
+export async function everythingElse(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve))
 }

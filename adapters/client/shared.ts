@@ -1,0 +1,275 @@
+import type Bottleneck from 'bottleneck'
+import type { Redis } from 'ioredis'
+import type { RateLimit } from '../../src/errors.js'
+import type { Rejection } from './rejection.js'
+import type { Time } from './time.js'
+
+/*
+ * Processes that share a key share its units through Redis or Valkey: bottleneck hands out the units
+ * of a reservoir, which every response corrects. Its own refresh is not used, as it knows nothing of
+ * the server's windows.
+ */
+
+const SECOND = 1000
+/** How long calls wait for the first connection before the process goes on without Redis. */
+const CONNECT_PATIENCE = 2 * SECOND
+/** How often a process whose calls wait looks whether it should open the next window. */
+const CHECK = SECOND
+/** A process that does not come back with the first response of a window is replaced after this. */
+const PROBE_PATIENCE = 10 * SECOND
+/** Redis forgets a key that nobody used for a day. */
+const FORGET = 24 * 60 * 60 * SECOND
+
+/** An ioredis client, whose address and options are used for connections of our own. */
+export interface RedisConnection {
+  duplicate(override?: object): unknown
+}
+
+export interface SharedOptions {
+  readonly shared: string | RedisConnection
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly time: Time
+}
+
+/** That nothing may be sent for now, as another process found out. */
+export interface Closed {
+  /** The code and message of a ban. */
+  readonly ban: Rejection | undefined
+  readonly retryAt: number
+}
+
+export interface SharedKeyListener {
+  /** The connection came or went. */
+  changed(): void
+  closed(closed: Closed): void
+  /** Whether calls wait for a unit. */
+  isNeeded(): boolean
+}
+
+export interface SharedKey {
+  /** While `away`, the process has to go on alone. */
+  readonly state: 'connecting' | 'ready' | 'away'
+  /** Why sharing is impossible. */
+  readonly failure: Error | undefined
+  /** Connects, and watches for the next window while calls wait. */
+  start(listener: SharedKeyListener): void
+  /**
+   * Runs a job once the key has a unit for it.
+   *
+   * @param job resolves to whether it used the unit
+   */
+  run(job: () => Promise<boolean>): Promise<void>
+  /** After a response: what is left, not counting the requests in flight. */
+  admitted(rateLimit: RateLimit, endsAt: number): void
+  /** After a 429. */
+  rejected(closed: Closed): void
+  close(): void
+}
+
+interface Link {
+  readonly client: Redis
+  readonly limiter: Bottleneck
+  readonly key: string
+  readonly disconnect: () => void
+}
+
+export function createSharedKey(options: SharedOptions): SharedKey {
+  const { time } = options
+  let state: SharedKey['state'] = 'connecting'
+  let failure: Error | undefined
+  let listener: SharedKeyListener | undefined
+  let link: Link | undefined
+  let isWatching = false
+  let isClosed = false
+  let work = Promise.resolve()
+  let seen: Closed & { readonly text: string } = { text: '', ban: undefined, retryAt: 0 }
+
+  return {
+    get state() {
+      return state
+    },
+    get failure() {
+      return failure
+    },
+    start(given) {
+      if (!listener) {
+        listener = given
+        void connect()
+      }
+      void watch()
+    },
+    async run(job) {
+      if (!link) return
+      const { client, limiter, key } = link
+      await limiter.schedule(async () => {
+        if (await job()) return
+        // Nobody waits here any more: it is for another process.
+        await limiter.incrementReservoir(1)
+        await client.del(`${key}:probe`)
+      })
+    },
+    admitted(rateLimit, endsAt) {
+      inOrder(link => correct(link, rateLimit, endsAt))
+    },
+    rejected({ ban, retryAt }) {
+      inOrder(link => announce(link, { ban, retryAt }))
+    },
+    close() {
+      isClosed = true
+      link?.disconnect()
+    },
+  }
+
+  async function connect(): Promise<void> {
+    const giveUp = time.at(
+      time.now() + CONNECT_PATIENCE,
+      () => become('away'),
+      () => {},
+    )
+    try {
+      link = await open(options, become)
+      await link.limiter.ready()
+      become('ready')
+    } catch (error) {
+      failure = error as Error
+      become('away')
+    }
+    giveUp()
+    if (isClosed) link?.disconnect()
+  }
+
+  function become(next: SharedKey['state']): void {
+    if (isClosed || state === next) return
+    state = next
+    listener?.changed()
+  }
+
+  /** What responses say is applied one after the other; without Redis it is lost. */
+  function inOrder(apply: (link: Link) => Promise<unknown>): void {
+    const current = link
+    if (!current || state !== 'ready') return
+    work = work.then(() => apply(current)).then(ignore, ignore)
+  }
+
+  async function correct(
+    { client, limiter, key }: Link,
+    { remaining, reset }: RateLimit,
+    endsAt: number,
+  ): Promise<void> {
+    const [known] = await Promise.all([
+      client.getset(`${key}:reset`, String(reset)),
+      client.pexpire(`${key}:reset`, FORGET),
+      client.del(`${key}:probe`),
+    ])
+    const [reservoir, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
+    const change = Math.max(0, remaining - running) - (reservoir ?? 0)
+    // Within a window responses arrive out of order, and only lower ones count.
+    if (change < 0 || known !== String(reset)) await limiter.incrementReservoir(change)
+    if (remaining === 0) await announce({ client, key }, { ban: undefined, retryAt: endsAt })
+  }
+
+  async function announce(
+    { client, key }: Pick<Link, 'client' | 'key'>,
+    closed: Closed,
+  ): Promise<void> {
+    const now = time.now()
+    const ms = Math.ceil(closed.retryAt - now)
+    if (ms <= 0) return
+    const text = JSON.stringify({ at: now, ms, ban: closed.ban })
+    await client.set(`${key}:closed`, text, 'PX', ms + FORGET)
+    await client.del(`${key}:probe`)
+  }
+
+  /** Opens each window with one request of one process. */
+  async function watch(): Promise<void> {
+    if (isWatching) return
+    isWatching = true
+    try {
+      while (link && state === 'ready' && !isClosed && listener?.isNeeded()) {
+        const closed = await readClosed(link)
+        if (closed) listener.closed(closed)
+        else if (await mayProbe(link)) await link.limiter.incrementReservoir(1)
+        await time.until(time.now() + CHECK)
+      }
+    } catch {
+      // Redis went away: `changed` starts the process on its own.
+    } finally {
+      isWatching = false
+    }
+  }
+
+  async function readClosed({ client, key }: Link): Promise<Closed | undefined> {
+    const text = await client.get(`${key}:closed`)
+    if (text === null) return undefined
+    const now = time.now()
+    if (text !== seen.text) {
+      const { at, ms, ban } = JSON.parse(text) as { at: number; ms: number; ban?: Rejection }
+      // The clocks may differ: from when it is first seen, never longer than it was.
+      seen = { text, ban, retryAt: Math.min(now, at) + ms }
+    }
+    return seen.retryAt > now ? seen : undefined
+  }
+
+  async function mayProbe({ client, limiter, key }: Link): Promise<boolean> {
+    if (((await limiter.currentReservoir()) ?? 0) > 0 || (await limiter.running()) > 0) return false
+    return (await client.set(`${key}:probe`, '1', 'PX', PROBE_PATIENCE, 'NX')) !== null
+  }
+}
+
+async function open(
+  { shared, baseUrl, apiKey }: SharedOptions,
+  become: (state: SharedKey['state']) => void,
+): Promise<Link> {
+  const [{ default: Bottleneck }, { Redis }] = await Promise.all([
+    import('bottleneck'),
+    import('ioredis').catch(cause => {
+      throw new Error('`shared` needs the package ioredis: npm install ioredis', { cause })
+    }),
+  ])
+  const key = `animal-adoption-store:{${await hash(`${baseUrl} ${apiKey}`)}}`
+  const client = connectTo(Redis, shared)
+  const connection = new Bottleneck.IORedisConnection({ client, Redis })
+  withoutErrorPrefix(connection as unknown as ScriptRunner)
+  const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
+  limiter.on('error', ignore)
+  client.on('ready', () => limiter.ready().then(() => become('ready'), ignore))
+  client.on('close', () => become('away'))
+  // Not the limiter's own: it unsubscribes from a connection that is closed by then.
+  return { client, limiter, key, disconnect: () => void connection.disconnect(false) }
+}
+
+function connectTo(Client: typeof Redis, shared: string | RedisConnection): Redis {
+  // What Redis does not answer now is not asked later: the process goes on alone.
+  const options = { enableOfflineQueue: false, maxRetriesPerRequest: 0 }
+  if (typeof shared === 'string') return new Client(shared.replace(/^valkey/, 'redis'), options)
+  return shared.duplicate(options) as Redis
+}
+
+interface ScriptRunner {
+  __scriptArgs__(name: string, id: string, args: unknown[], callback: Callback): unknown
+}
+type Callback = (error: Error | null, replies: unknown) => void
+
+/**
+ * bottleneck registers a limiter again when Redis answers `UNKNOWN_CLIENT`, after a pause of the
+ * process, or `SETTINGS_KEY_NOT_FOUND`. Since Redis 7 these begin with `ERR `, which it does not know.
+ */
+function withoutErrorPrefix(connection: ScriptRunner): void {
+  const original = connection.__scriptArgs__
+  connection.__scriptArgs__ = (name, id, args, callback) =>
+    original.call(connection, name, id, args, (error, replies) => {
+      if (error) error.message = error.message.replace(/^ERR /, '')
+      callback(error, replies)
+    })
+}
+
+/** Redis shows its keys to everyone who may read it: an API key is not among them. */
+async function hash(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(bytes).subarray(0, 16), byte =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('')
+}
+
+function ignore(): void {}
