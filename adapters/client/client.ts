@@ -123,6 +123,8 @@ export function createClient(given: ClientOptions): Client {
     { signal, timeoutMs }: CallOptions = {},
   ): Promise<T> {
     if (timeoutMs !== undefined) check('timeoutMs', timeoutMs, isCount)
+    // Before anything else: a call that waits costs little memory.
+    await throttle.enter(signal, false)
     const limits = timeoutMs === undefined ? sending : { ...sending, timeoutMs }
     const { text } = await send(request, signal, limits)
     return read(await parse(text, title(request)), title(request))

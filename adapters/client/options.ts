@@ -113,7 +113,7 @@ const DEFAULTS = {
   maxRetries: 3,
   maxWaitMs: 120_000,
   timeoutMs: 30_000,
-  maxResponseBytes: 16 * 1024 * 1024,
+  maxResponseBytes: 16_777_216,
   waitForBan: false,
   retryCreates: false,
   onRequest: () => {},

@@ -36,7 +36,7 @@ export interface RetryOptions extends AttemptOptions {
 }
 
 /**
- * Sends a request until it has its answer: again after a 429, which has no effect, and reads also
+ * Sends a request, whose turn it is, until it has its answer: again after a 429, which has no effect, and reads also
  * after a failure of the server or of the connection. A request that waits holds no slot.
  *
  * @throws ApiError, ConnectionError, ContractError, ClosedError, or the reason of the signal
@@ -53,7 +53,7 @@ export async function send(
   let admittedBefore = -1
 
   for (let attempts = 1; ; attempts++) {
-    await throttle.enter(signal, attempts > 1)
+    if (attempts > 1) await throttle.enter(signal, true)
     options.onRequest({ method, url, attempt: attempts })
     const outcome = await sendOnce()
     if (!(outcome instanceof Error) && outcome.status < 300) return outcome

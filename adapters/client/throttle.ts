@@ -63,8 +63,9 @@ export interface Throttle {
 }
 
 interface Waiting {
-  start(): void
-  fail(error: Error): void
+  readonly start: () => void
+  readonly fail: (error: Error) => void
+  stopListening?: () => void
 }
 
 interface Pause {
@@ -103,28 +104,16 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   }
 
   return {
-    async enter(signal, isRetry) {
-      signal?.throwIfAborted()
+    enter(signal, isRetry) {
+      if (signal?.aborted) return Promise.reject(signal.reason)
       if (!isRetry && inFlight + queue.size >= maxConcurrent + maxQueued) {
-        throw new QueueFullError(`More than ${maxQueued} calls are waiting (\`maxQueued\`).`)
+        const message = `More than ${maxQueued} calls are waiting (\`maxQueued\`).`
+        return Promise.reject(new QueueFullError(message))
       }
-      await new Promise<void>((resolve, reject) => {
-        const stop = onAbort(signal, () => {
-          remove()
-          reject(signal?.reason)
-          if (queue.size === 0) stopAlarm()
-        })
-        const waiting = {
-          start: () => {
-            stop()
-            resolve()
-          },
-          fail: (error: Error) => {
-            stop()
-            reject(error)
-          },
-        }
+      return new Promise((start, fail) => {
+        const waiting: Waiting = { start, fail }
         const remove = isRetry ? queue.pushFirst(waiting) : queue.push(waiting)
+        if (signal) waiting.stopListening = onAbort(signal, () => leaveQueue(signal, fail, remove))
         startNext()
       })
     },
@@ -209,7 +198,15 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   function startFirst(now: number): void {
     inFlight++
     share.sent(now)
-    queue.shift()?.start()
+    const first = queue.shift()
+    first?.stopListening?.()
+    first?.start()
+  }
+
+  function leaveQueue(signal: AbortSignal, fail: Waiting['fail'], remove: () => void): void {
+    remove()
+    fail(signal.reason)
+    if (queue.size === 0) stopAlarm()
   }
 
   function askForUnits(key: SharedKey): void {
@@ -274,7 +271,10 @@ export function createThrottle(options: ThrottleOptions): Throttle {
 
   function failAll(createError: () => Error): void {
     stopAlarm()
-    for (let next = queue.shift(); next; next = queue.shift()) next.fail(createError())
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      next.stopListening?.()
+      next.fail(createError())
+    }
   }
 
   function bannedError({ code, message, retryAt }: Ban, now: number): ApiKeyBannedError {

@@ -1,77 +1,172 @@
-// 300 jobs at once on a Free key, on a virtual clock: what becomes of them with each client.
-// Run with: npm run build && node test/bench/polite.mjs
-import { createClientServer, T0 } from '../../dist/test/client-server.js'
+/**
+ * Clients that share an API key and nothing else, on a virtual clock: how many of their jobs are
+ * done, what that costs and how long it takes. `npm run bench polite -- --seeds 3 --cells free-10x30`
+ */
+import { Octokit } from '@octokit/core'
+import { throttling } from '@octokit/plugin-throttling'
+import { AdaptiveRetryStrategy } from '@smithy/util-retry'
+import axios from 'axios'
+import axiosRetry from 'axios-retry'
+import Bottleneck from 'bottleneck'
+import ky from 'ky'
+import pLimit from 'p-limit'
+import PQueue from 'p-queue'
+import pRetry from 'p-retry'
+import { runCompany } from '../../dist/test/support/company.js'
+import { readArguments } from './harness/arguments.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { median } from './harness/rounds.mjs'
 
-const JOBS = 300
+const URL = 'http://store.test/v1'
+const HEADERS = { authorization: 'Bearer key' }
+const RETRIES = 10
+const AT_ONCE = 10
+const { seeds, cells } = readArguments({
+  seeds: 3,
+  cells: [
+    'free-1x300',
+    'free-2x150',
+    'free-10x30',
+    'free-20x15',
+    'free-50x6',
+    'pro-10x300',
+    'pro-50x60',
+  ],
+})
 
-/** Each is given the server and returns what does one job. */
+/** Each is given the surroundings of one client, and returns what does one job. */
 const CLIENTS = {
-  'createClient of this package': server => {
-    const client = server.client({ random: createRandom() })
-    return () => client.listPets()
-  },
-  'retries after Retry-After, each call alone': server => {
-    const random = createRandom()
-    return withSlots(10, () =>
-      retrying(server, (retry, told) => told * 1000 + random() * 1000 * 2 ** retry),
-    )
-  },
-  'retries with backoff, Retry-After unread': server => {
-    const random = createRandom()
-    return withSlots(10, () => retrying(server, retry => random() * 1000 * 2 ** retry))
-  },
-}
-
-console.log(`${JOBS} jobs, 60 requests a minute, 10 at once; time is virtual\n`)
-console.log('| client | done | attempts | 429 | of these banned | bans | s |')
-console.log('|---|---|---|---|---|---|---|')
-for (const [name, start] of Object.entries(CLIENTS)) {
-  const server = createClientServer()
-  let bans = 0
-  let limited = 0
-  server.store.events.on('key.banned', () => bans++)
-  server.store.events.on('limit.exceeded', () => limited++)
-  const job = start(server)
-  const results = await server.time.run(
-    Promise.allSettled(Array.from({ length: JOBS }, () => job())),
-  )
-  const done = results.filter(({ status }) => status === 'fulfilled').length
-  const rejected = server.seen.filter(line => line.includes(' 429 ')).length
-  const seconds = Math.round((server.time.clock() - T0) / 1000)
-  const cells = [name, done, server.seen.length, rejected, rejected - limited, bans, seconds]
-  console.log(`| ${cells.join(' | ')} |`)
-}
-
-async function retrying({ fetch, time }, waitBefore) {
-  for (let retry = 0; retry < 10; retry++) {
-    const response = await fetch('http://store.test/v1/pets', {
-      headers: { authorization: 'Bearer key' },
+  createClient: undefined,
+  'Octokit throttling': ({ fetch }) => {
+    const again = (_wait, _options, _octokit, retries) => retries < RETRIES
+    const octokit = new (Octokit.plugin(throttling))({
+      baseUrl: URL,
+      request: { fetch },
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      throttle: { onRateLimit: again, onSecondaryRateLimit: again },
     })
-    if (response.status !== 429) return response.json()
-    const wait = waitBefore(retry, Number(response.headers.get('retry-after')))
-    await time.sleep(wait, new AbortController().signal)
-  }
-  throw new Error('Given up')
+    return () => octokit.request('GET /pets', { headers: HEADERS })
+  },
+  'bottleneck reservoir': ({ fetch, perMinute }) => {
+    const limiter = new Bottleneck({
+      maxConcurrent: AT_ONCE,
+      reservoir: perMinute,
+      reservoirRefreshAmount: perMinute,
+      reservoirRefreshInterval: 60_000,
+    })
+    limiter.on('failed', (error, { retryCount }) =>
+      retryCount < RETRIES ? error.retryAfter * 1000 : undefined,
+    )
+    return () => limiter.schedule(() => get(fetch))
+  },
+  'p-queue + p-retry': ({ fetch, perMinute }) => {
+    const queue = new PQueue({ concurrency: AT_ONCE, interval: 60_000, intervalCap: perMinute })
+    return () => queue.add(() => pRetry(() => get(fetch), { retries: RETRIES, randomize: true }))
+  },
+  ky: ({ fetch }) => {
+    const client = ky.create({ fetch, headers: HEADERS, timeout: false, retry: RETRIES })
+    return limited(() => client.get(`${URL}/pets`).json())
+  },
+  'axios-retry': ({ fetch }) => {
+    const client = axios.create({ adapter: 'fetch', env: { fetch }, headers: HEADERS })
+    axiosRetry(client, {
+      retries: RETRIES,
+      retryDelay: axiosRetry.exponentialDelay,
+      retryCondition: error => error.response?.status === 429,
+    })
+    return limited(() => client.get(`${URL}/pets`))
+  },
+  'AWS adaptive retry': ({ fetch, time }) => {
+    const strategy = new AdaptiveRetryStrategy(async () => RETRIES)
+    return limited(() => adaptive(strategy, fetch, time))
+  },
 }
 
-/** Runs at most so many at once, in order. */
-function withSlots(count, job) {
-  const free = Array.from({ length: count }, () => Promise.resolve())
-  let next = 0
-  return () => {
-    const slot = next++ % count
-    const run = free[slot].then(job)
-    free[slot] = run.catch(() => {})
-    return run
+printSurroundings(['@octokit/plugin-throttling', 'bottleneck', 'p-queue', 'ky', 'axios-retry'])
+for (const cell of cells) {
+  const [, plan, clients, jobs] = cell.match(/^(free|pro)-(\d+)x(\d+)$/) ?? []
+  const company = { plan, clients: Number(clients), jobs: Number(jobs) }
+  const rows = []
+  let optimum = 0
+  for (const [name, create] of Object.entries(CLIENTS)) {
+    const outcomes = []
+    for (let seed = 1; seed <= seeds; seed++) outcomes.push(await run(company, create, seed))
+    optimum = outcomes[0].optimum
+    const figures = ['done', 'attempts', 'rejected', 'banned', 'bans', 'seconds']
+    rows.push([name, ...figures.map(figure => range(outcomes.map(outcome => outcome[figure])))])
+  }
+  printTable(
+    `${plan}, ${clients} x ${jobs} jobs, optimum ${optimum} s`,
+    ['client', 'done', 'attempts', '429', 'of these banned', 'bans', 's'],
+    rows,
+  )
+}
+
+/** The clients of others know the time only from these globals. */
+async function run(company, create, seed) {
+  const { setTimeout, clearTimeout } = globalThis
+  const { now } = Date
+  const perMinute = company.plan === 'free' ? 60 : 300
+  const createCaller =
+    create &&
+    (surroundings => {
+      const { time } = surroundings
+      Date.now = () => Math.floor(time.clock())
+      globalThis.setTimeout = (callback, ms = 0, ...values) =>
+        startTimer(time, callback, ms, values)
+      globalThis.clearTimeout = timer => timer?.stop?.()
+      return create({ ...surroundings, perMinute })
+    })
+  try {
+    return await runCompany({ ...company, seed, ...(createCaller && { createCaller }) })
+  } finally {
+    Object.assign(globalThis, { setTimeout, clearTimeout })
+    Date.now = now
   }
 }
 
-/** The same numbers every time (mulberry32). */
-function createRandom(seed = 1) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0
-    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+function startTimer(time, callback, ms, values) {
+  const stop = new AbortController()
+  time.sleep(Math.max(0, Number(ms) || 0), { signal: stop.signal }).then(() => {
+    if (!stop.signal.aborted) callback(...values)
+  })
+  const timer = { stop: () => stop.abort(), ref: () => timer, unref: () => timer }
+  return timer
+}
+
+async function get(fetch) {
+  const response = await fetch(`${URL}/pets`, { headers: HEADERS })
+  if (response.ok) return response.json()
+  const retryAfter = Number(response.headers.get('retry-after'))
+  throw Object.assign(new Error(`Answered ${response.status}`), { retryAfter })
+}
+
+/** As the SDK of AWS calls it. */
+async function adaptive(strategy, fetch, time) {
+  let token = await strategy.acquireInitialRetryToken('')
+  for (;;) {
+    try {
+      const pets = await get(fetch)
+      strategy.recordSuccess(token)
+      return pets
+    } catch (error) {
+      const retryAfterHint = new Date(Date.now() + error.retryAfter * 1000)
+      token = await strategy.refreshRetryTokenForRetry(token, {
+        error,
+        errorType: 'THROTTLING',
+        retryAfterHint,
+      })
+      await time.sleep(token.getRetryDelay(), {})
+    }
   }
+}
+
+function limited(job) {
+  const limit = pLimit(AT_ONCE)
+  return () => limit(job)
+}
+
+function range(values) {
+  const [least, most] = [Math.min(...values), Math.max(...values)].map(Math.round)
+  return least === most ? `${least}` : `${Math.round(median(values))} (${least}–${most})`
 }
