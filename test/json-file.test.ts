@@ -347,7 +347,7 @@ test('json file - of many that follow a dead process exactly one gets the file',
   }
 })
 
-test('json file - who loses the lock acknowledges nothing and writes nothing any more', async () => {
+test('json file - a process that lost the lock acknowledges and writes nothing more', async () => {
   const path = given('{"pets":[]}')
   const storage = await open(path)
   await storage.insert(REX)

@@ -47,7 +47,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     async remove() {
       if (file === undefined) return
       const watched = identity
-      // From now on a missing file is no loss.
+      // From now on a missing file is expected.
       identity = undefined
       try {
         await takeAway(disk, path, lock)

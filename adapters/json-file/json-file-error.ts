@@ -1,4 +1,4 @@
-/** Why a file cannot be used, in one line that begins with its path. The file is as it was. */
+/** A problem with a file, in one line that begins with its path. */
 export class JsonFileError extends Error {
   override readonly name = 'JsonFileError'
   readonly path: string

@@ -4,8 +4,8 @@ import { toPet } from '../../src/pet.js'
 import { PET_STATUSES } from '../../src/specification.js'
 
 /**
- * Reads what `petToJson` wrote, exactly, and only that; undefined for anything else. The order of
- * the fields is known, so this takes a fraction of the time of a parser and a schema.
+ * Reads exactly what `petToJson` writes; undefined for anything else. The order of the fields is
+ * known, so this takes a fraction of the time of a parser and a schema.
  */
 export function parsePetLine(line: string): Pet | undefined {
   const head = HEAD.exec(line)

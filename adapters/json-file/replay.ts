@@ -86,7 +86,7 @@ async function* batchesOf(journal: OpenJournal): AsyncGenerator<Batch> {
           `line ${line} has no batch, as in version 1.0.0; open it with that once`,
         )
       }
-      // All lines are whole: this is no unfinished write, but something else that changed a digit.
+      // An unfinished write leaves no complete lines: something else changed a digit.
       if (pets) throw damaged(path, `the checksum of line ${line} does not match its batch`)
       if (await isUnfinished(journal, position, header)) return
       throw damaged(path, `line ${line} does not begin an intact batch`)

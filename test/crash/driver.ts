@@ -21,7 +21,7 @@ export interface CrashCounts {
   refused: number
 }
 
-/** A file that lives through some crashes, and what it has to hold; animals are told by name. */
+/** A file that survives some crashes, and what it must contain; animals are identified by name. */
 interface Life {
   readonly path: string
   readonly workload: Workload
@@ -195,7 +195,7 @@ function send(port: number, method: string, path: string, body = '') {
   })
 }
 
-/** What a connection of a killed server fails with is no news; anything else is. */
+/** Ignores the connection errors of a killed server, and nothing else. */
 function afterDeath(server: ChildProcess) {
   return async (error: NodeJS.ErrnoException) => {
     if (error instanceof assert.AssertionError || error.code === undefined) throw error
@@ -203,7 +203,7 @@ function afterDeath(server: ChildProcess) {
   }
 }
 
-/** Undefined when it was killed before it told one. */
+/** Undefined when the server was killed before it listened. */
 async function portOf(server: ChildProcess, gone: Promise<unknown>): Promise<number | undefined> {
   const [port] = (await Promise.race([once(server, 'message'), gone])) as [number | null]
   return port ?? undefined

@@ -3,17 +3,17 @@ import { type Disk, NODE_DISK } from '../../adapters/json-file/disk.js'
 /** A call to the disk, as `rename pets.json.tmp` or `fsync`. */
 export type DiskCall = string
 
-/** The real disk, with an ear at every call: what `before` throws, the call fails with. */
+/** The real disk, which reports every call first. A call fails with what `before` throws. */
 export function watchedDisk(before: (call: DiskCall) => void | Promise<void>): Disk {
   return new Proxy(NODE_DISK, {
     get(disk, name: keyof Disk) {
       const call = disk[name] as (...given: unknown[]) => unknown
       return (...given: unknown[]) => {
         const [path] = given
-        const told = before(
+        const waiting = before(
           typeof path === 'string' ? `${name} ${path.slice(path.lastIndexOf('/') + 1)}` : name,
         )
-        return told instanceof Promise ? told.then(() => call(...given)) : call(...given)
+        return waiting instanceof Promise ? waiting.then(() => call(...given)) : call(...given)
       }
     },
   })
