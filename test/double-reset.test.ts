@@ -34,6 +34,41 @@ test('reset - an upload that began before it ends in the state it began in', asy
   assert.deepEqual(double.requests(), [])
 })
 
+test('reset - an upload over a socket that began before it ends in the state it began in', async () => {
+  await using double = createTestDouble()
+  const { port } = await double.listen()
+  const socket = await openSocket(port)
+  const body = '{"name":"Ada","categoryId":1}'
+  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer demo-free\r\n')
+  socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  socket.write(body.slice(0, 5))
+  await settled()
+  await settled()
+  // The server has seen the headers once it answers another connection.
+  await fetch(`http://127.0.0.1:${port}/v1/pets`)
+  double.reset()
+  socket.write(body.slice(5))
+  await socket.until('"name":"Ada"')
+  socket.socket.destroy()
+  assert.deepEqual(await double.pets.listPets(), [])
+  assert.deepEqual(double.requests(), [])
+})
+
+test('listen - closes while a delayed upload is still arriving', async () => {
+  const double = createTestDouble()
+  const server = await double.listen()
+  double.faults.arm({ kind: 'delay', ms: 60_000, operation: 'createPet' })
+  const socket = await openSocket(server.port)
+  const body = '{"name":"Ada","categoryId":1}'
+  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer demo-free\r\n')
+  socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  await fetch(`${server.url}/pets`)
+  const closed = server.close()
+  socket.write(body)
+  await socket.until('"name":"Ada"')
+  await closed
+})
+
 test('restore - a run over sockets has the digest of the run that was never interrupted', async () => {
   const run = async (interrupt: (double: TestDouble) => unknown) => {
     const double = createTestDouble()

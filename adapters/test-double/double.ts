@@ -210,17 +210,20 @@ export function createDouble(
   const handler = around(double)
   return double
 
-  function record(now: Clock): Recording {
-    return verdict.record(resets === 0 ? null : `after reset ${resets}`, now)
+  function record(now: Clock, after = resets): Recording {
+    return verdict.record(after === 0 ? null : `after reset ${after}`, now)
   }
 
   /** Replaces the whole state, and ends what waits on the old clock. */
   function replace(beginning: Beginning): void {
     const old = state
-    old.recording.end()
-    resets++
     const apiKeys = { ...stateOptions.apiKeys, ...Object.fromEntries(addedKeys) }
-    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, record)
+    // It may throw, and then nothing has changed.
+    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, now =>
+      record(now, resets + 1),
+    )
+    resets++
+    old.recording.end()
     onEvent()
     old.drop()
   }
@@ -234,16 +237,17 @@ export function createDouble(
         maxBodyBytes: handler.maxBodyBytes,
         connect,
         handle(request) {
-          return chain(withBodyRead(request), read => {
-            const answer = handler.handle(read)
-            // Nobody may be left to advance the clock.
-            if (closing) handler.endDelays()
-            return answer
-          })
+          const answer = handler.handle(afterBody(request, endDelaysWhileClosing))
+          endDelaysWhileClosing()
+          return answer
         },
       },
       { port: 0, ...listenOptions },
     )
+    /** Nobody may be left to advance the clock. */
+    function endDelaysWhileClosing(): void {
+      if (closing) handler.endDelays()
+    }
     const closeServer = () => {
       closing = true
       servers.delete(closable)
@@ -278,6 +282,18 @@ export function createDouble(
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
   }
+}
+
+/** Calls back once a body that is still to be read has begun its request. */
+function afterBody(request: ApiRequest, call: () => void): ApiRequest {
+  const { body } = request
+  if (typeof body !== 'function') return request
+  const read = async () => {
+    const bytes = await body()
+    setImmediate(call)
+    return bytes
+  }
+  return { ...request, body: read }
 }
 
 /** Browsers have no sockets: a bundle for them has nothing in place of the door. */

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import type { ApiResponse } from '../../src/api.js'
 import type { ReadRequest } from '../../src/body.js'
 import { toResponse } from '../fetch.js'
 import type { ConnectionSpan } from './callers.js'
@@ -59,7 +59,7 @@ export function createFetch(
   }
 }
 
-function targetOf(target: string): Pick<ApiRequest, 'path' | 'query'> {
+function targetOf(target: string): Pick<ReadRequest, 'path' | 'query'> {
   const [path = '', ...query] = target.split('?')
   return { path, query: query.join('?') }
 }
