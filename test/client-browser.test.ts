@@ -19,7 +19,7 @@ test('client - a browser bundle holds nothing of Node, and is at most 20 KB gzip
   const [bundle] = outputFiles
   const size = gzipSync(bundle?.contents ?? '').length
   const packages = Object.keys(metafile.inputs).flatMap(
-    path => path.match(/node_modules\/([^/]+)/)?.[1] ?? [],
+    path => path.match(/^node_modules\/([^/]+)/)?.[1] ?? [],
   )
   assert.deepEqual([...new Set(packages)], ['lossless-json'])
   assert.doesNotMatch(bundle?.text ?? '', /\beval\(|new Function\(|\brequire\(/)

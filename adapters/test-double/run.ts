@@ -19,8 +19,11 @@ const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = gl
  * Runs the work while time passes by itself: whenever nothing else can happen, the clock goes to
  * the end of the next wait.
  */
-export async function runOn<T>(time: PassingTime, work: () => Awaitable<T>): Promise<T> {
-  const turns = createTurns()
+export async function runOn<T>(
+  time: PassingTime,
+  work: () => Awaitable<T>,
+  turns: Turns = createTurns(),
+): Promise<T> {
   let isDone = false
   let isQuiet = false
   const end = () => {
@@ -46,17 +49,24 @@ export async function runOn<T>(time: PassingTime, work: () => Awaitable<T>): Pro
   }
 }
 
+/** Lets everything else in the process happen. */
+export interface Turns {
+  /** @param keepsAlive whether a process that waits for nothing else goes on */
+  pass(keepsAlive: boolean): Promise<void>
+  /** Keeps the process alive until `pass` is over. */
+  keepAlive(): void
+}
+
 /**
  * Turns of the event loop. A request of this process takes a few, also over a socket, and code under
  * test may use timers of zero length: two in a row still come first.
  */
-function createTurns() {
+function createTurns(): Turns {
   let timer: Partial<NodeJS.Timeout> | undefined
   let isAlive = false
 
   return {
-    /** @param keepsAlive whether a process that waits for nothing else goes on */
-    async pass(keepsAlive: boolean): Promise<void> {
+    async pass(keepsAlive) {
       isAlive = keepsAlive
       for (let turn = 0; turn < 2; turn++) {
         for (let poll = 0; poll < 4; poll++) {

@@ -1,7 +1,9 @@
 import type { Sleep } from '../../adapters/client/index.js'
+import { createClock } from '../../adapters/test-double/clock.js'
+import { runOn } from '../../adapters/test-double/run.js'
 import type { Clock } from '../../src/index.js'
 
-/** Time that passes only when nothing else can happen. */
+/** The clock of a test double without the double, for servers that are not one. */
 export interface VirtualTime {
   readonly clock: Clock
   readonly sleep: Sleep
@@ -15,37 +17,31 @@ export interface VirtualTime {
 
 /** @param settled resolves when nothing else can happen */
 export function createVirtualTime(start: number, settled = everythingElse): VirtualTime {
-  const sleepers = new Set<{ readonly until: number; readonly end: () => void }>()
-  let now = start
+  const listeners = new Set<() => void>()
+  const clock = createClock({ frozen: true, now: start }, () => {
+    for (const listener of listeners) listener()
+  })
+  const turns = { pass: settled, keepAlive() {} }
   let held = 0
+  let sleeping = 0
+
+  const time = {
+    listeners,
+    get isBusy() {
+      return held > 0
+    },
+    get canPass() {
+      return clock.next !== undefined
+    },
+    pass() {
+      clock.reach(clock.next ?? clock.now())
+    },
+  }
 
   return {
-    clock: () => now,
-    sleep(ms, { signal }) {
-      return new Promise<void>(resolve => {
-        const end = () => {
-          sleepers.delete(sleeper)
-          signal?.removeEventListener('abort', end)
-          resolve()
-        }
-        const sleeper = { until: now + ms, end }
-        sleepers.add(sleeper)
-        signal?.addEventListener('abort', end)
-        if (signal?.aborted) end()
-      })
-    },
-    async run(work) {
-      let done = false
-      const end = () => {
-        done = true
-      }
-      work.then(end, end)
-      for (;;) {
-        await settled()
-        if (done) return work
-        if (held === 0) passTime()
-      }
-    },
+    clock: clock.now,
+    sleep: (ms, options) => counted(() => clock.sleep(ms, options)),
+    run: work => runOn(time, () => work, turns),
     async hold(work) {
       held++
       try {
@@ -55,15 +51,17 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
       }
     },
     get sleeping() {
-      return sleepers.size
+      return sleeping
     },
   }
 
-  function passTime(): void {
-    const next = Math.min(...[...sleepers].map(({ until }) => until))
-    if (next === Number.POSITIVE_INFINITY) return
-    now = Math.max(now, next)
-    for (const { until, end } of [...sleepers]) if (until <= now) end()
+  async function counted(sleep: () => Promise<void>): Promise<void> {
+    sleeping++
+    try {
+      await sleep()
+    } finally {
+      sleeping--
+    }
   }
 }
 
