@@ -133,9 +133,9 @@ test('cli - an engine that cannot be used is one line and exit code 1, a wrong n
     [['--limits', 'redis://me:s3cret@127.0.0.1:1'], 1, /127\.0\.0\.1:1: nothing listens there/],
     [['--limits', 'redis://h', '--no-rate-limit'], 2, /--no-rate-limit cannot be combined with/],
     [
-      ['--limits', 'redis://h', '--control'],
+      ['--limits', 'redis://me:s3cret@h', '--control'],
       2,
-      /--control could reset an engine; use it with memory/,
+      /--control could reset redis:\/\/…@h; use it with --limits memory:/,
     ],
     [['exec', '--limits', 'redis://h', '--', 'true'], 2, /--limits .* exec/],
     [['copy', 'a.json'], 2, /copy takes two storages: copy <from> <to>/],

@@ -32,7 +32,7 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
   if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
   if (name === 'memory:') return { ...openHere(memoryStorage()), name }
   if (!name.endsWith('.json') || name.includes('://')) {
-    throw new UsageError(`${flag} takes ${STORES}; got '${shown(name)}'`)
+    throw new UsageError(`${flag} takes ${STORES}; got '${withoutPassword(name)}'`)
   }
   const { jsonFileStorage } = await import('../json-file/index.js')
   const onError = ({ message }: Error) =>
@@ -46,7 +46,9 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
 export async function openLimits(name: string, stops: Stops): Promise<OpenLimits | undefined> {
   if (name === 'memory:') return undefined
   if (!/^(redis|valkey)s?:/.test(name)) {
-    throw new UsageError(`--limits takes memory:, redis://… or rediss://…; got '${shown(name)}'`)
+    throw new UsageError(
+      `--limits takes memory:, redis://… or rediss://…; got '${withoutPassword(name)}'`,
+    )
   }
   const { placeOf, redisRateLimits } = await import('../redis/open.js')
   const url = urlOf('--limits', name, 'REDIS_URL')
@@ -97,6 +99,6 @@ function usable(flag: string, placeOf: () => string): string {
 }
 
 /** What was typed may be a URL with a password in it. */
-function shown(name: string): string {
+export function withoutPassword(name: string): string {
   return name.replace(/\/\/.*@/, '//…@')
 }

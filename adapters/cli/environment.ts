@@ -5,7 +5,7 @@ import { createStore } from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
-import { openLimits, openStorage } from './engines.js'
+import { openLimits, openStorage, withoutPassword } from './engines.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import type { Engines } from './health.js'
 
@@ -38,8 +38,9 @@ export async function openEnvironment(
 ): Promise<Environment> {
   const { store: storeName = 'memory:', limits: limitsName = 'memory:' } = flags
   if (isControlled(flags)) {
-    if (storeName === 'memory:' && limitsName === 'memory:') return openControlled(flags, apiKeys)
-    throw new UsageError('--control could reset an engine; use it with memory: alone')
+    refuseEngine('store', storeName)
+    refuseEngine('limits', limitsName)
+    return openControlled(flags, apiKeys)
   }
   if (flags['no-rate-limit'] && limitsName !== 'memory:') {
     throw new UsageError('--no-rate-limit cannot be combined with --limits')
@@ -66,6 +67,13 @@ export async function openEnvironment(
     limits: limits?.name ?? 'memory:',
     engines: { store: ping, limits: limits?.ping },
   }
+}
+
+function refuseEngine(flag: 'store' | 'limits', name: string): void {
+  if (name === 'memory:') return
+  throw new UsageError(
+    `--control could reset ${withoutPassword(name)}; use it with --${flag} memory:`,
+  )
 }
 
 /** In memory, on a clock of its own: that of `--clock`, or one that runs. @throws UsageError */
