@@ -5,7 +5,7 @@ import { type Client, type ClientOptions, createClient } from '../adapters/clien
 import { toFetchHandler } from '../adapters/fetch.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, type Policy } from '../src/index.js'
-import { startRedis, withoutRedis } from './support/redis-server.js'
+import { startRedis, withoutRedis } from './support/engines.js'
 import { createVirtualTime, everythingElse } from './support/virtual-time.js'
 
 const T0 = Date.UTC(2030, 0, 1)

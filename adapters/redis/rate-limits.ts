@@ -50,11 +50,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       const stored = await ask(['GET', key], key)
       return stored === null ? undefined : readUsage(String(stored))
     },
-    async reset(partition) {
-      addresses.reset(partition)
-      const keys = partition === undefined ? await allKeys() : [prefix + partition]
-      await Promise.all(keys.map(key => ask(['DEL', key], key)))
-    },
+    reset,
     async dump() {
       const keys = await allKeys()
       const stored = await Promise.all(keys.map(key => ask(['GET', key], key)))
@@ -67,7 +63,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       return [...(await addresses.dump()), ...counted]
     },
     async restore(snapshot) {
-      await this.reset()
+      await reset()
       await addresses.restore(snapshot.filter(([partition]) => partition.startsWith(ADDRESS)))
       const commands = snapshot
         .filter(([partition]) => !partition.startsWith(ADDRESS))
@@ -79,6 +75,12 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
     },
     close,
     [Symbol.asyncDispose]: close,
+  }
+
+  async function reset(partition?: string): Promise<void> {
+    addresses.reset(partition)
+    const keys = partition === undefined ? await allKeys() : [prefix + partition]
+    await Promise.all(keys.map(key => ask(['DEL', key], key)))
   }
 
   function ask(command: readonly string[], key?: string): Promise<unknown> {
