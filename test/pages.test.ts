@@ -32,6 +32,19 @@ for (const page of pages) {
   })
 }
 
+test('pages - every function that CONTRIBUTING.md points to is in its file', () => {
+  const text = byPath.get('CONTRIBUTING.md')?.text ?? ''
+  const pointers = [...text.matchAll(/`((?:src|adapters)\/[\w./-]+)`, `(\w+)`/g)]
+  assert.ok(pointers.length >= 5)
+  for (const [, path = '', name = ''] of pointers) {
+    assert.match(
+      readFileSync(join(ROOT, path), 'utf8'),
+      new RegExp(`(function\\*?|const) ${name}\\b`),
+      path,
+    )
+  }
+})
+
 test('pages - a broken file or anchor is found', () => {
   const text = '# One\n[file](missing.md) [anchor](#two) [fine](#one)\n```\n[code](no.md)\n```\n'
   assert.deepEqual(brokenLinks({ path: 'README.md', text }), [
