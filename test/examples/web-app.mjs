@@ -27,10 +27,10 @@ server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
 })
 
 function page(names) {
-  const items = names.map(name => `<li>${escape(name)}</li>`)
+  const items = names.map(name => `<li>${escapeHtml(name)}</li>`)
   return `<!doctype html><title>Adopt</title><h1>Waiting for you</h1><ul>${items.join('')}</ul>`
 }
 
-function escape(text) {
+function escapeHtml(text) {
   return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
 }
