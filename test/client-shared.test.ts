@@ -123,8 +123,9 @@ async function createProcesses(t: TestContext, count: number, limits?: Policy) {
     await time.sleep(30, {})
     return response
   }
-  const start = () =>
-    createClient({
+  const clients: Client[] = []
+  const start = () => {
+    const client = createClient({
       baseUrl: 'http://store.test/v1',
       apiKey: 'secret-key',
       fetch,
@@ -133,7 +134,10 @@ async function createProcesses(t: TestContext, count: number, limits?: Policy) {
       random: () => 0.5,
       shared: { duplicate: options => watched(admin.duplicate(options)) },
     })
-  const clients = Array.from({ length: count }, start)
+    clients.push(client)
+    return client
+  }
+  for (let n = 0; n < count; n++) start()
   const run: typeof time.run = async work => {
     // Connecting is not over when nothing can be seen of it yet.
     while (connections.size < 2 * count) await everythingElse()

@@ -129,14 +129,15 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     )
     try {
       link = await open(options, become)
-      await link.limiter.ready()
+      // Closed meanwhile: there will be no `ready` to wait for.
+      if (isClosed) link.disconnect()
+      else await link.limiter.ready()
       become('ready')
     } catch (error) {
       failure = error as Error
       become('away')
     }
     giveUp()
-    if (isClosed) link?.disconnect()
   }
 
   function become(next: SharedKey['state']): void {
