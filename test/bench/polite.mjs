@@ -104,7 +104,7 @@ for (const cell of cells) {
 
 /** The clients of others know the time only from these globals. */
 async function run(company, create, seed) {
-  const { setTimeout, clearTimeout } = globalThis
+  const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
   const { now } = Date
   const perMinute = company.plan === 'free' ? 60 : 300
   const createCaller =
@@ -114,22 +114,29 @@ async function run(company, create, seed) {
       Date.now = () => Math.floor(time.clock())
       globalThis.setTimeout = (callback, ms = 0, ...values) =>
         startTimer(time, callback, ms, values)
-      globalThis.clearTimeout = timer => timer?.stop?.()
+      globalThis.setInterval = (callback, ms, ...values) =>
+        startTimer(time, callback, ms, values, true)
+      globalThis.clearTimeout = globalThis.clearInterval = timer => timer?.stop?.()
       return create({ ...surroundings, perMinute })
     })
   try {
     return await runCompany({ ...company, seed, ...(createCaller && { createCaller }) })
   } finally {
-    Object.assign(globalThis, { setTimeout, clearTimeout })
+    Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval })
     Date.now = now
   }
 }
 
-function startTimer(time, callback, ms, values) {
+function startTimer(time, callback, ms, values, repeats = false) {
   const stop = new AbortController()
-  time.sleep(Math.max(0, Number(ms) || 0), { signal: stop.signal }).then(() => {
-    if (!stop.signal.aborted) callback(...values)
-  })
+  const { signal } = stop
+  const start = () => time.sleep(Math.max(0, Number(ms) || 0), { signal }).then(end)
+  const end = () => {
+    if (signal.aborted) return
+    callback(...values)
+    if (repeats) start()
+  }
+  start()
   const timer = { stop: () => stop.abort(), ref: () => timer, unref: () => timer }
   return timer
 }
