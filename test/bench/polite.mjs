@@ -37,13 +37,14 @@ const { seeds, cells } = readArguments({
 /** Each is given the surroundings of one client, and returns what does one job. */
 const CLIENTS = {
   createClient: undefined,
-  'Octokit throttling': ({ fetch }) => {
+  'Octokit throttling': ({ fetch, random }) => {
     const again = (_wait, _options, _octokit, retries) => retries < RETRIES
     const octokit = new (Octokit.plugin(throttling))({
       baseUrl: URL,
       request: { fetch },
       log: { debug() {}, info() {}, warn() {}, error() {} },
-      throttle: { onRateLimit: again, onSecondaryRateLimit: again },
+      // Without an id, all clients ever made share one state.
+      throttle: { id: `${random()}`, onRateLimit: again, onSecondaryRateLimit: again },
     })
     return () => octokit.request('GET /pets', { headers: HEADERS })
   },
