@@ -49,7 +49,11 @@ export function checkNewPet(input: NewPet): NewPet {
   return toNewPet({ ...input, categoryId: shortestForm(input.categoryId) })
 }
 
-/** Fields of a newer server are dropped. @throws ContractError */
+/**
+ * Fields of a newer server are dropped.
+ *
+ * @throws ContractError
+ */
 export function readPet(value: unknown, request: string): Pet {
   return accepted(issuesOf(value, PET), request, () => exactPet(value as Pet))
 }

@@ -96,7 +96,11 @@ export interface ClientOptions {
   readonly random?: (() => number) | undefined
 }
 
-/** Fills in the defaults. @throws OptionError, which never shows the API key */
+/**
+ * Fills in the defaults.
+ *
+ * @throws OptionError, which never shows the API key
+ */
 export function readClientOptions(
   given: ClientOptions,
 ): WithDefaults<ClientOptions, typeof DEFAULTS> {

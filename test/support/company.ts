@@ -11,7 +11,10 @@ export interface Company {
   /** Of each client, all at once. */
   readonly jobs: number
   readonly seed: number
-  /** When the jobs begin, in ms after the start of a window. @default 20_000 */
+  /**
+   * When the jobs begin, in ms after the start of a window.
+   * @default 20_000
+   */
   readonly startMs?: number
   /** Between two requests of another caller, who waits for nothing. */
   readonly neighbourMs?: number
