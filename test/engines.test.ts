@@ -122,7 +122,7 @@ test('engines - connections are cut at random', { skip: withoutPostgres }, async
   await load.stop()
   await readers.stop()
   await admin.end()
-  // Each lot is sent again, so nothing was even refused.
+  // Each batch is sent again, so nothing was even refused.
   assert.equal(load.failed.size, 0)
   await finish(storages, load)
 })

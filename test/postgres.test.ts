@@ -68,14 +68,14 @@ test('postgres - a follower that pages with `after` misses nothing of two writer
   )
 })
 
-test('postgres - a lot whose answer was lost is sent again, and stored once', {
+test('postgres - a batch whose answer was lost is sent again, and stored once', {
   skip,
 }, async () => {
   let attempts = 0
   const storage = await open({
     pool: watchedPool(async (query, next) => {
       const answer = await next()
-      if (isLot(query) && ++attempts % 3 !== 0) throw connectionLost()
+      if (isBatch(query) && ++attempts % 3 !== 0) throw connectionLost()
       return answer
     }),
   })
@@ -92,7 +92,7 @@ test('postgres - what the database refuses for good is not sent again', { skip }
   let attempts = 0
   const storage = await open({
     pool: watchedPool((query, next) => {
-      if (isLot(query)) attempts++
+      if (isBatch(query)) attempts++
       return next()
     }),
   })
@@ -114,23 +114,23 @@ test('postgres - an insert that is not a pet is refused alone', { skip }, async 
   assert.equal((await good).id, 1)
 })
 
-test('postgres - a lot holds at most 500 pets, and 1 MiB unless a single pet is larger', {
+test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet is larger', {
   skip,
 }, async () => {
-  const lots: number[] = []
+  const batches: number[] = []
   const storage = await open({
     pool: watchedPool((query, next) => {
       const [names] = query.values as [string[]]
-      if (isLot(query)) lots.push(names.length)
+      if (isBatch(query)) batches.push(names.length)
       return next()
     }),
   })
   await Promise.all(Array.from({ length: 1_200 }, () => storage.insert(REX)))
-  assert.deepEqual(lots.splice(0), [500, 500, 200])
+  assert.deepEqual(batches.splice(0), [500, 500, 200])
   const sizes = [400_000, 400_000, 400_000, 2_000_000, 1]
   const names = sizes.map(size => 'x'.repeat(size))
   await Promise.all(names.map(name => storage.insert({ ...REX, name })))
-  assert.deepEqual(lots, [2, 1, 1, 1])
+  assert.deepEqual(batches, [2, 1, 1, 1])
   const stored = await storage.list({ limit: 100, after: 1_200 })
   assert.deepEqual(
     stored.map(pet => pet.name.length),
@@ -180,7 +180,7 @@ test('postgres - no plan compiles or reads the whole table', { skip }, async () 
       SELECT id, '"Rex"', 1, CASE WHEN id % 40000 = 0 THEN 'sold' ELSE 'available' END
       FROM generate_series(1, 200000) AS id`)
     await client.query(`ANALYZE ${schema}.pets`)
-    const lot = `'{"\\"Rex\\""}', '{1}', '{sold}', '${'0'.repeat(32)}', 1`
+    const batch = `'{"\\"Rex\\""}', '{1}', '{sold}', '${'0'.repeat(32)}', 1`
     for (const mode of ['force_generic_plan', 'force_custom_plan', 'auto']) {
       await client.query(`SET plan_cache_mode = ${mode}`)
       for (const status of PET_STATUSES) {
@@ -190,10 +190,10 @@ test('postgres - no plan compiles or reads the whole table', { skip }, async () 
       assert.match(await explain(statements.list.text, '199000, 20'), /Index Scan using pets_pkey/)
       const find = await explain(statements.find.text, "'{1,2,3}'")
       assert.match(find, /(Index|Bitmap Index) Scan (using|on) pets_pkey/)
-      const insert = await explain(statements.insertLot.text, lot)
+      const insert = await explain(statements.insertBatch.text, batch)
       assert.doesNotMatch(insert, /JIT/)
       const cost = Number(/cost=[\d.]+\.\.([\d.]+)/.exec(insert)?.[1])
-      assert.ok(cost > 0 && cost < 1_000, `the lot costs ${cost}`)
+      assert.ok(cost > 0 && cost < 1_000, `the batch costs ${cost}`)
     }
   } finally {
     client.release(true)
@@ -387,7 +387,7 @@ function createGate(): { opened: Promise<void>; open: () => void } {
   return { opened, open }
 }
 
-function isLot(query: PostgresQuery): boolean {
+function isBatch(query: PostgresQuery): boolean {
   return query.text.startsWith('WITH held')
 }
 

@@ -214,7 +214,7 @@ test('redis - options that cannot be are refused, and show no URL', async () => 
     [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],
     [{ url: 'redis://host', clock: 'mine' as never }, /`clock` to be one of 'server', 'store'/],
     [{ url: 'redis://host', connectTimeoutMs: 0 }, /`connectTimeoutMs` to be an integer/],
-    [{ url: 'redis://host', patienceMs: 0 }, /`patienceMs` to be an integer of at least 1/],
+    [{ url: 'redis://host', timeoutMs: 0 }, /`timeoutMs` to be an integer of at least 1/],
   ]
   for (const [options, message] of cases) {
     const error = await failure(options)
@@ -304,7 +304,7 @@ async function open(options: RedisOptions = {}): Promise<RedisRateLimits> {
   const limits = await redisRateLimits({
     url,
     prefix: `${prefixes++}:`,
-    patienceMs: 10_000,
+    timeoutMs: 10_000,
     ...options,
   })
   opened.push(limits)

@@ -3,8 +3,7 @@ import { openStorage } from './engines.js'
 import { UsageError } from './flags.js'
 
 /**
- * Copies all animals, and the next id, from one storage into another that was never used. It is all
- * or nothing: the target shows no animal before it has them all.
+ * Copies all animals and the next id into a storage that was never used, all or nothing.
  *
  * @throws UsageError
  */
@@ -19,7 +18,7 @@ export async function copy(words: readonly string[]): Promise<void> {
   ] as const) {
     if (name === 'memory:') throw new UsageError(`${flag} cannot be memory:, which ends with copy`)
   }
-  // A storage that is opened is created, and a mistyped name would be an empty one.
+  // Opening would create a missing file, and copy nothing.
   if (from.endsWith('.json') && !existsSync(from)) throw new UsageError(`${from} does not exist`)
   const stops: (() => Promise<void>)[] = []
   try {
@@ -44,7 +43,7 @@ export async function copy(words: readonly string[]): Promise<void> {
 
 const WIDTH = 30
 
-/** A bar on a terminal, and nothing elsewhere. */
+/** A progress bar, on terminals only. */
 function createProgress(total: number) {
   const { stderr } = process
 

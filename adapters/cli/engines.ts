@@ -3,19 +3,19 @@ import { memoryStorage } from '../memory.js'
 import type { RestoreOptions } from '../postgres/index.js'
 import { UsageError } from './flags.js'
 
-/** A storage by its name on the command line. */
+/** A storage named on the command line. */
 export interface OpenStorage {
   readonly storage: PetStorage
-  /** Without user and password. */
+  /** The name to show: without user and password. */
   readonly name: string
-  /** Restores a snapshot unless the storage was used before; says whether it did. */
+  /** Restores a snapshot if the storage was never used; resolves with whether it did. */
   seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
   count(): Promise<number>
-  /** Rejects when it cannot serve; undefined where nothing can be in the way. */
+  /** Rejects while it cannot serve; undefined if it always can. */
   readonly ping?: () => Promise<void>
 }
 
-/** A rate limit store by its name on the command line. */
+/** A rate limit store named on the command line. */
 export interface OpenLimits {
   readonly rateLimits: RateLimitStore
   readonly name: string
@@ -24,10 +24,10 @@ export interface OpenLimits {
 
 type Stops = (() => Promise<void>)[]
 
-/** The storages that `--store` and `copy` take, for messages. */
+/** The storages of `--store` and `copy`, for messages. */
 export const STORES = 'memory:, a file that ends with .json, or postgres://…'
 
-/** @throws UsageError for a name that is none, and what the engine says when it cannot be used */
+/** @throws UsageError for an unknown kind of storage, PostgresError and JsonFileError on opening */
 export async function openStorage(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
   if (name === 'memory:') return { ...openHere(memoryStorage()), name }
@@ -42,7 +42,11 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
   return { ...openHere(storage), name }
 }
 
-/** Undefined for `memory:`, where the store counts by itself. @throws UsageError */
+/**
+ * Undefined for `memory:`, where the store counts by itself.
+ *
+ * @throws UsageError
+ */
 export async function openLimits(name: string, stops: Stops): Promise<OpenLimits | undefined> {
   if (name === 'memory:') return undefined
   if (!/^(redis|valkey)s?:/.test(name)) {
@@ -68,7 +72,7 @@ async function openPostgres(flag: string, name: string, stops: Stops): Promise<O
   return { storage, name: place, seed, count, ping }
 }
 
-/** A storage that no other process changes. */
+/** For storages that no other process changes. */
 function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   return {
     storage,
@@ -82,7 +86,7 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   }
 }
 
-/** `postgres:` alone stands for a variable, so that no password is among the processes of `ps`. */
+/** `postgres:` alone reads a variable, so that `ps` shows no password. */
 function urlOf(flag: string, name: string, variable: string): string {
   if (name.includes('//')) return name
   const url = process.env[variable]
@@ -98,7 +102,7 @@ function usable(flag: string, placeOf: () => string): string {
   }
 }
 
-/** What was typed may be a URL with a password in it. */
+/** For messages: what was typed may be a URL with a password. */
 export function withoutPassword(name: string): string {
   return name.replace(/\/\/.*@/, '//…@')
 }

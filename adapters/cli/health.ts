@@ -1,7 +1,7 @@
 import type { ApiHandler } from '../../src/api.js'
 import { type Page, withPages } from '../pages.js'
 
-/** What the answers depend on. */
+/** Checks that reject while an engine does not answer. */
 export interface Engines {
   /** Without it nothing can be served. */
   readonly store?: (() => Promise<void>) | undefined
@@ -13,7 +13,7 @@ export interface Engines {
  * Also answers outside the API, without key, quota or log line: `GET /healthz` while the process
  * lives, and `GET /readyz` while its storage answers, for load balancers.
  *
- * @param report receives why an engine does not answer; responses do not tell
+ * @param report receives the reason when an engine does not answer; responses do not expose it
  */
 export function withHealth(
   handler: ApiHandler,

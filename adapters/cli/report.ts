@@ -2,7 +2,7 @@ import type { Clock } from '../../src/ports.js'
 
 const MINUTE = 60_000
 
-/** Writes a line about trouble, and not again within a minute: a request may meet it every time. */
+/** Writes each distinct line at most once a minute, since every request may cause it. */
 export function createReport(clock: Clock, write: (line: string) => void): (line: string) => void {
   const lastWritten = new Map<string, number>()
 

@@ -1,27 +1,27 @@
-/** Asks many questions at once: one batch is under way at a time, later questions form the next. */
+/** Groups items: while one batch is in progress, new items form the next one. */
 export interface Batches<Item, Answer> {
-  ask(item: Item): Promise<Answer>
-  /** Resolves when nothing is under way any more. */
+  add(item: Item): Promise<Answer>
+  /** Resolves when no item is left. */
   idle(): Promise<void>
 }
 
 export interface BatchLimits<Item> {
   readonly items: number
-  /** Of a batch of several items; a single item may be larger. */
+  /** The total size of a batch; a single item may exceed it. */
   readonly size: number
   readonly sizeOf: (item: Item) => number
 }
 
-/** @param run gives an answer per item, in their order */
+/** @param run resolves with one answer per item, in order */
 export function createBatches<Item, Answer>(
   run: (items: readonly Item[]) => Promise<readonly Answer[]>,
   limits: BatchLimits<Item>,
 ): Batches<Item, Answer> {
-  let waiting: Question<Item, Answer>[] = []
+  let waiting: Pending<Item, Answer>[] = []
   let working: Promise<void> | undefined
 
   return {
-    ask: item =>
+    add: item =>
       new Promise((resolve, reject) => {
         waiting.push({ item, resolve, reject })
         working ??= work()
@@ -31,7 +31,7 @@ export function createBatches<Item, Answer>(
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      // The callers of the batch before are on their way with their next questions.
+      // Callers of the previous batch are about to add their next items.
       await new Promise(setImmediate)
       const batch = takeBatch()
       try {
@@ -44,7 +44,7 @@ export function createBatches<Item, Answer>(
     working = undefined
   }
 
-  function takeBatch(): Question<Item, Answer>[] {
+  function takeBatch(): Pending<Item, Answer>[] {
     let count = 0
     let size = 0
     for (const { item } of waiting) {
@@ -58,7 +58,7 @@ export function createBatches<Item, Answer>(
   }
 }
 
-interface Question<Item, Answer> {
+interface Pending<Item, Answer> {
   readonly item: Item
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void

@@ -1,22 +1,22 @@
-/** Why PostgreSQL cannot be used, in one line that names the fix. It never holds a password. */
+/** Why PostgreSQL cannot be used: one line that names the fix, without any password. */
 export class PostgresError extends Error {
   override readonly name = 'PostgresError'
 }
 
-/** SQLSTATE classes that may pass: connection, rollback, resources, object state, intervention. */
+/** Transient SQLSTATE classes: connection, rollback, resources, object state, intervention. */
 const PASSING = ['08', '40', '53', '55', '57']
-/** A server that became a read-only replica; the address may soon lead to the new primary. */
+/** Transient as well: after a fail-over the address soon leads to the new primary. */
 const READ_ONLY = '25006'
 
-/** Whether the server received the statement and refuses it for good. */
+/** Whether the server received the statement and will always refuse it. */
 export function isRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown }
-  // Errors of the connection have no code, or one of Node's, such as EPIPE.
+  // Connection errors have no code, or one of Node's such as EPIPE.
   if (typeof code !== 'string' || !/^\d[0-9A-Z]{4}$/.test(code)) return false
   return code !== READ_ONLY && !PASSING.includes(code.slice(0, 2))
 }
 
-/** The failure to open a storage, as one line. */
+/** Turns a failure to open a storage into one line. */
 export function explain(error: unknown, place: string): PostgresError {
   if (error instanceof PostgresError) return error
   const { code = '', message } = error as { code?: string; message: string }
@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   '57P03': 'it is starting up or shutting down; try again',
 }
 
-/** What the client itself says has no code. */
+/** Errors of `pg` itself have no code. */
 const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['timeout', NO_ANSWER],
   ['password must be a', 'it asks for a password; add it to the URL'],

@@ -26,18 +26,18 @@ export interface PostgresOptions {
    */
   readonly pool?: PostgresPool
   /**
-   * The schema of the tables, created when it is missing: lower-case letters, digits and `_`.
+   * The schema of the tables, created if missing: lower-case letters, digits and `_`.
    * @default 'adoption_store'
    */
   readonly schema?: string
   /**
-   * How long an operation may take, repeated attempts included. An insert may wait as long again for
-   * the one before it.
+   * The time limit of an operation, retries included. An insert may first wait as long for the batch
+   * before it.
    * @default 2_500
    */
   readonly timeoutMs?: number
   /**
-   * Connections at most; with `url` only.
+   * The maximum number of connections; with `url` only.
    * @default 8
    */
   readonly connections?: number
@@ -49,8 +49,8 @@ export interface PostgresOptions {
 }
 
 /**
- * Pets in PostgreSQL, for several processes at once. Ids ascend without gaps in the order of the
- * commits. Connects, and creates or migrates the schema.
+ * Stores pets in PostgreSQL, for any number of processes. Ids ascend without gaps, in commit order.
+ * Opening connects, and creates or migrates the schema.
  *
  * @throws OptionError
  * @throws PostgresError when the database cannot be used: one line that names the fix
@@ -65,7 +65,7 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
     const database = createDatabase(pool, timeoutMs)
     await migrate(database, schema)
     const statements = createStatements(schema, prepare)
-    // A writer is needed only as long as its last lot may be sent again.
+    // A row is needed only while its batch may be retried.
     const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
     await database.query({ text }, [])
     return createStorage({ database, schema, statements, writer: randomUUID(), closePool })
@@ -76,7 +76,7 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
 }
 
 interface OpenPool {
-  /** Scheme, host and database: what a message may show of a URL. */
+  /** The URL without user, password and parameters, for messages. */
   readonly place: string
   readonly pool: PostgresPool
   readonly closePool: () => Promise<void>
@@ -128,12 +128,12 @@ async function loadClient(): Promise<typeof import('pg')['default']> {
   }
 }
 
-/** What `pg` learns at the start of a connection; unlike a real server, a pooler makes it up. */
+/** The backend's pid as told to `pg` when it connected; poolers make one up. */
 interface Identified {
   readonly processID?: number | null
 }
 
-/** The server gives up first. Not behind a pooler, which would give the setting to others. */
+/** Makes the server give up first. Not behind a pooler, where the setting would leak to others. */
 async function limitStatements(
   client: Pick<PostgresClient, 'query'> & Identified,
   timeoutMs: number,
@@ -143,9 +143,9 @@ async function limitStatements(
 }
 
 /**
- * Tells whether the connection is to the server itself, so that prepared statements last.
+ * Resolves with whether the connection is direct, so that prepared statements persist.
  *
- * @throws PostgresError when the database is of no use
+ * @throws PostgresError when the database is unsuitable
  */
 function inspect(pool: PostgresPool): Promise<boolean> {
   return withClient(pool, async (client: PostgresClient & Identified) => {
@@ -164,7 +164,7 @@ function inspect(pool: PostgresPool): Promise<boolean> {
   })
 }
 
-/** Idle connections fail when the server restarts; the pool replaces them. */
+/** Idle connections break when the server restarts; the pool replaces them. */
 function ignore(): void {}
 
 const DEFAULTS = {

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isRefused, PostgresError } from './failures.js'
 
-/** What `pg` is asked: the text of a statement and its parameters. */
+/** A query as `pg` takes it. */
 export interface PostgresQuery {
   readonly text: string
   readonly values?: unknown[]
-  /** Makes it a prepared statement of its connection. */
+  /** Names a prepared statement. */
   readonly name?: string
-  /** Milliseconds after which `pg` gives up and drops the connection. */
+  /** The time limit, in ms, after which `pg` drops the connection. */
   readonly query_timeout?: number
 }
 
-/** The part of a `pg` client that is used. */
+/** The subset of a `pg` client in use. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<{ readonly rows: readonly Row[] }>
   release(error?: Error | boolean): void
@@ -19,7 +19,7 @@ export interface PostgresClient {
   off(event: 'error', listener: () => void): unknown
 }
 
-/** The part of a `pg.Pool` that is used. */
+/** The subset of `pg.Pool` in use. */
 export interface PostgresPool {
   query(query: PostgresQuery): Promise<{ readonly rows: readonly Row[] }>
   connect(): Promise<PostgresClient>
@@ -27,10 +27,10 @@ export interface PostgresPool {
   off(event: 'error', listener: () => void): unknown
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a row has the columns that its statement names
+// biome-ignore lint/suspicious/noExplicitAny: its columns depend on the statement
 export type Row = any
 
-/** A statement of a fixed text, with the name it is prepared under. */
+/** A constant statement, with its name if it is prepared. */
 export interface Statement {
   readonly text: string
   readonly name?: string
@@ -39,15 +39,15 @@ export interface Statement {
 /** Runs a statement within a transaction. */
 export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
 
-/** A pool whose every call ends in bounded time. */
+/** A pool whose calls all end in bounded time. */
 export interface Database {
-  /** Sends a statement again while the server cannot be reached, so it must be repeatable. */
+  /** Retries while the server is unavailable, so the statement must be idempotent. */
   query(statement: Statement, values: unknown[]): Promise<readonly Row[]>
-  /** Commits what the task did, or nothing of it when it rejects. */
+  /** Commits when the task resolves, rolls back when it rejects. */
   transaction<T>(task: (run: Run) => Promise<T>): Promise<T>
 }
 
-/** A dump or a restore of a large table takes its time, but not forever. */
+/** For dumps and restores of large tables. */
 const LONGEST_TRANSACTION = 600_000
 const FIRST_PAUSE = 20
 const LONGEST_PAUSE = 320
@@ -79,13 +79,13 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
   }
 }
 
-/** Lends a connection. A failure drops it, which also rolls back where ROLLBACK would not arrive. */
+/** Lends a connection. After a failure it is dropped, which rolls back even if it hangs. */
 export async function withClient<T>(
   pool: PostgresPool,
   task: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
-  // A connection that breaks emits an error besides rejecting the statement in progress.
+  // A broken connection emits `error` in addition to rejecting its statement.
   client.on('error', ignore)
   try {
     const result = await task(client)
@@ -98,7 +98,7 @@ export async function withClient<T>(
   }
 }
 
-/** Rejects at that time at the latest; the pool ends an abandoned call by its own timeouts. */
+/** Rejects at `end` at the latest; the timeouts of the pool end the abandoned call. */
 async function before<T>(end: number, timeoutMs: number, call: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -4,7 +4,7 @@ import { toPet } from '../../src/pet.js'
 import { PET_STATUSES } from '../../src/specification.js'
 import type { Row } from './pool.js'
 
-/** A pet to insert, as the parameters of a lot take it. */
+/** A new pet as statement parameters. */
 export interface PetRow {
   /** A JSON string. */
   readonly name: string
@@ -13,8 +13,8 @@ export interface PetRow {
 }
 
 /**
- * Reads every field now, so that a later change to the pet changes nothing. One pet that the database
- * refuses would fail the whole lot, so it is refused here.
+ * Copies the fields at once, so that later changes to the pet have no effect. Refuses what the database
+ * would refuse, since that would fail the whole batch.
  *
  * @throws RangeError naming the field
  */
@@ -27,7 +27,7 @@ export function toRow({ name, categoryId, status }: NewPet): PetRow {
   return { name: JSON.stringify(name), categoryId: String(categoryId), status: status ?? null }
 }
 
-/** Frozen, as several callers may get the same one. */
+/** Frozen, because callers may share the result. */
 export function fromRow({ id, name, category_id, status }: Row): Pet {
   const categoryId = readInt64(category_id) as Int64
   const given = { name: JSON.parse(name), categoryId, status: status ?? undefined }

@@ -1,7 +1,7 @@
 import { PostgresError } from './failures.js'
 import type { Database, Run } from './pool.js'
 
-/** The first is version 1; each later one leads from the version before it to its own. */
+/** The first one creates version 1; each later one upgrades the version before it. */
 export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   schema => `
     CREATE TABLE ${schema}.pets (
@@ -23,10 +23,10 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
       next bigint NOT NULL DEFAULT 1 CHECK (next BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER})
     ) WITH (fillfactor = 10);
     INSERT INTO ${schema}.pet_ids DEFAULT VALUES;
-    -- The last lot of each process: a lot whose answer was lost can be sent again.
+    -- The last batch of each process: a batch whose answer was lost can be sent again.
     CREATE TABLE ${schema}.pet_writers (
       writer uuid PRIMARY KEY,
-      lot bigint NOT NULL,
+      batch bigint NOT NULL,
       first bigint NOT NULL,
       seen timestamptz NOT NULL DEFAULT now()
     ) WITH (fillfactor = 10);
@@ -34,12 +34,11 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
     INSERT INTO ${schema}.pet_schema VALUES (0)`,
 ]
 
-/** Any number that is unlikely to be another program's. */
+/** Arbitrary; unlikely to collide with another program's. */
 const ADVISORY_LOCK = 20_301_205n
 
 /**
- * Brings the schema to the version this package knows. Needs no right to create anything where it
- * has that version.
+ * Creates or upgrades the schema. Needs no `CREATE` privilege if it is up to date.
  *
  * @param schema quoted
  * @throws PostgresError when it has a newer version
@@ -64,9 +63,9 @@ export async function migrate(
   })
 }
 
-/** 0 when there is no such schema yet. */
+/** 0 if the schema does not exist. */
 async function versionOf(run: Run, schema: string): Promise<number> {
-  // Not to_regclass, which may answer from before the lock: it reads a cache, not the snapshot.
+  // Not to_regclass: it reads a cache that may predate the lock.
   const tables = await run(
     `SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'pet_schema'`,
     [schema.slice(1, -1)],

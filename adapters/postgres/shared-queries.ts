@@ -1,6 +1,6 @@
 /**
- * Lets equal queries share one answer. A query that arrives while an equal one is under way waits for
- * the next one: the one under way may not show what was committed since.
+ * Deduplicates equal queries. A query that arrives while an equal one is in progress waits for the
+ * next, because the one in progress may not show the latest commits.
  */
 export function createSharedQueries<Answer>(): (
   key: string,

@@ -4,13 +4,13 @@ import type { Statement } from './pool.js'
 
 export interface Statements {
   /**
-   * $1 names as JSON, $2 categories, $3 statuses, $4 writer, $5 lot. Gives the first id, or no row
-   * when an earlier attempt was being committed meanwhile: then it is to be sent again.
+   * $1 names as JSON, $2 categories, $3 statuses, $4 writer, $5 batch number. Returns the first id, or no
+   * row if an earlier attempt was committing at the same time: then send it again.
    */
-  readonly insertLot: Statement
+  readonly insertBatch: Statement
   /** $1 ids. */
   readonly find: Statement
-  /** $1 the id to list after, $2 the limit. */
+  /** $1 list after this id, $2 limit. */
   readonly list: Statement
   readonly listByStatus: Readonly<Record<PetStatus, Statement>>
   readonly ping: Statement
@@ -18,20 +18,20 @@ export interface Statements {
 
 /**
  * @param schema quoted
- * @param prepare whether connections keep prepared statements: a pooler in transaction mode does not
+ * @param prepare false behind a pooler in transaction mode, where prepared statements get lost
  */
 export function createStatements(schema: string, prepare: boolean): Statements {
-  // By its text, so that two versions of this package can share a connection.
+  // Named after the text, so that versions of this package can share a connection.
   const statement = (text: string): Statement =>
     prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
   const list = (filter: string) =>
     statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets
       WHERE ${filter} id > $1::bigint ORDER BY pets.id LIMIT $2::int`)
-  // Literals, so that every plan, also a generic one, can use the index of its status.
+  // A literal status, so that generic plans can use its partial index.
   const byStatus = PET_STATUSES.map(status => [status, list(`status = '${status}' AND`)])
 
   return {
-    insertLot: statement(insertLot(schema)),
+    insertBatch: statement(insertBatch(schema)),
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
     list: list(''),
     listByStatus: Object.fromEntries(byStatus),
@@ -39,21 +39,21 @@ export function createStatements(schema: string, prepare: boolean): Statements {
   }
 }
 
-/** As text, which every driver and every setting of it leaves exact. */
+/** As text, which no type parser of the host can change. */
 export const PET_COLUMNS =
   'pets.id::text AS id, name::text AS name, category_id::text AS category_id, status'
 
 /**
- * Takes the lock of the counter, and its ids unless this lot was stored by an earlier attempt. Until
- * the commit no other lot gets ids, so whoever pages with `after` misses none.
+ * Locks the counter and takes ids from it, unless an earlier attempt stored this batch. No other batch
+ * gets ids before the commit, so a client that pages with `after` misses none.
  */
-function insertLot(schema: string): string {
+function insertBatch(schema: string): string {
   return `WITH held AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
     turn AS (
-      INSERT INTO ${schema}.pet_writers AS w (writer, lot, first)
+      INSERT INTO ${schema}.pet_writers AS w (writer, batch, first)
       SELECT $4::uuid, $5::bigint, next FROM held
       ON CONFLICT (writer) DO UPDATE
-      SET lot = excluded.lot, first = excluded.first, seen = now() WHERE w.lot < excluded.lot
+      SET batch = excluded.batch, first = excluded.first, seen = now() WHERE w.batch < excluded.batch
       RETURNING first),
     moved AS (
       UPDATE ${schema}.pet_ids SET next = turn.first + cardinality($1::text[])
@@ -66,5 +66,5 @@ function insertLot(schema: string): string {
       RETURNING 1)
     SELECT first::text AS first FROM turn
     UNION ALL
-    SELECT first::text FROM ${schema}.pet_writers WHERE writer = $4::uuid AND lot = $5::bigint`
+    SELECT first::text FROM ${schema}.pet_writers WHERE writer = $4::uuid AND batch = $5::bigint`
 }

@@ -14,17 +14,20 @@ export interface PostgresStorage extends PetStorage, AsyncDisposable {
   list(filter: PetFilter): Promise<readonly Pet[]>
   dump(): Promise<PetSnapshot>
   restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
-  /** Restores a snapshot where nothing was ever inserted; false where something was. */
+  /** Restores a snapshot if the storage was never used; resolves with whether it did. */
   seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
   count(): Promise<number>
-  /** Resolves when the database can be read and written. @throws PostgresError */
+  /**
+   * Resolves if the database is reachable and writable.
+   * @throws PostgresError
+   */
   ping(): Promise<void>
-  /** Finishes what is under way, and closes the connections unless the host owns the pool. */
+  /** Waits for operations in progress, then closes the pool unless it is the host's. */
   close(): Promise<void>
 }
 
 export interface RestoreOptions {
-  /** Called after each batch. They become visible together, when the promise resolves. */
+  /** Receives the number of pets written so far; none is visible before the end. */
   readonly onProgress?: ((written: number) => void) | undefined
 }
 
@@ -33,28 +36,28 @@ export interface StorageParts {
   /** Quoted. */
   readonly schema: string
   readonly statements: Statements
-  /** A UUID that no other storage has. */
+  /** A UUID unique to this storage. */
   readonly writer: string
   readonly closePool: () => Promise<void>
 }
 
 export function createStorage(parts: StorageParts): PostgresStorage {
   const { database, schema, statements, writer, closePool } = parts
-  const inserts = createBatches(insertLot, { ...LIMITS, sizeOf: ({ name }) => name.length })
+  const inserts = createBatches(insertBatch, { ...LIMITS, sizeOf: ({ name }) => name.length })
   const finds = createBatches(findAll, { ...LIMITS, sizeOf: () => 0 })
   const shareList = createSharedQueries<readonly Pet[]>()
-  let lastLot = 0
+  let lastBatch = 0
   let closing: Promise<void> | undefined
 
   return {
     async insert(pet) {
       refuseWhenClosed()
       const row = toRow(pet)
-      return fromRow({ ...row, id: await inserts.ask(row), category_id: row.categoryId })
+      return fromRow({ ...row, id: await inserts.add(row), category_id: row.categoryId })
     },
     async find(id) {
       refuseWhenClosed()
-      return Number.isSafeInteger(id) ? finds.ask(id) : undefined
+      return Number.isSafeInteger(id) ? finds.add(id) : undefined
     },
     async list({ limit, status, after = 0 }) {
       refuseWhenClosed()
@@ -66,7 +69,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     },
     async dump() {
       refuseWhenClosed()
-      // One statement, so that the pets and the next id are of one instant.
+      // A single statement sees one snapshot.
       const rows = await database.transaction(run =>
         run(`SELECT next::text AS next, ${PET_COLUMNS} FROM ${schema}.pet_ids
           LEFT JOIN ${schema}.pets ON true WHERE one = 1 ORDER BY pets.id`),
@@ -106,13 +109,13 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     [Symbol.asyncDispose]: close,
   }
 
-  async function insertLot(rows: readonly PetRow[]): Promise<readonly number[]> {
+  async function insertBatch(rows: readonly PetRow[]): Promise<readonly number[]> {
     const names = rows.map(row => row.name)
     const categories = rows.map(row => row.categoryId)
     const statuses = rows.map(row => row.status)
-    const values = [names, categories, statuses, writer, ++lastLot]
-    let stored = await database.query(statements.insertLot, values)
-    if (stored.length === 0) stored = await database.query(statements.insertLot, values)
+    const values = [names, categories, statuses, writer, ++lastBatch]
+    let stored = await database.query(statements.insertBatch, values)
+    if (stored.length === 0) stored = await database.query(statements.insertBatch, values)
     if (stored.length === 0) throw new PostgresError('The outcome of the insert is unknown')
     const first = Number(stored[0].first)
     return rows.map((_, at) => first + at)
@@ -124,7 +127,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     return ids.map(id => found.get(id))
   }
 
-  /** The lock makes inserts wait until the transaction ends. */
+  /** Blocks inserts until the transaction ends. */
   async function lockedNextId(run: Run): Promise<number> {
     const [row] = await run(`SELECT next::text AS next FROM ${schema}.pet_ids FOR UPDATE`)
     return Number(row.next)
@@ -163,5 +166,5 @@ export function createStorage(parts: StorageParts): PostgresStorage {
   }
 }
 
-/** One lot: long enough to share a commit, short enough for others to get their turn. */
+/** Of one batch, so that other processes get their turn. */
 const LIMITS = { items: 500, size: 1_048_576 }

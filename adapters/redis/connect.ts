@@ -11,11 +11,11 @@ export interface Connection {
 export interface Access {
   readonly url: string
   readonly tls: ConnectionOptions | undefined
-  /** Gives up what is not connected yet. */
+  /** Cancels a pending connect. */
   readonly signal: AbortSignal
 }
 
-/** Connects to a server, or to the cluster that it belongs to. */
+/** Connects to a server, or to the whole cluster it belongs to. */
 export async function connect({ url, tls, signal }: Access): Promise<Connection> {
   const { createClient, createCluster } = await loadClient()
   let settled = false
@@ -23,7 +23,7 @@ export async function connect({ url, tls, signal }: Access): Promise<Connection>
     settled ? Math.min(50 * 2 ** retries, 1_000) : cause,
   )
   const client = createClient(settings)
-  // Without a listener a lost connection would end the process; the next command fails instead.
+  // Unhandled, a lost connection would crash the process; commands fail on their own.
   client.on('error', ignore)
   const destroy = () => client.destroy()
   signal.addEventListener('abort', destroy)
@@ -60,7 +60,7 @@ export async function connect({ url, tls, signal }: Access): Promise<Connection>
   }
 }
 
-/** Taken apart here, as an error of the client would hold the URL with its password. */
+/** Parsed here, because errors of the client would contain the URL and its password. */
 function readUrl(
   url: string,
   tls: ConnectionOptions | undefined,
@@ -77,7 +77,7 @@ function readUrl(
     ...(password && { password: decodeURIComponent(password) }),
     database: Number(pathname.slice(1) || 0),
     RESP: 2,
-    // A request would rather be counted in this process than wait for a connection.
+    // While disconnected, requests are counted in this process at once.
     disableOfflineQueue: true,
     commandOptions: { timeout: 0 },
   } as const
@@ -87,7 +87,7 @@ async function isCluster(client: { sendCommand(command: string[]): Promise<unkno
   try {
     return /^cluster_enabled:1/m.test(String(await client.sendCommand(['INFO', 'cluster'])))
   } catch {
-    // Not every user may ask; then it is taken for a single server.
+    // Users without permission for INFO get a single server.
     return false
   }
 }

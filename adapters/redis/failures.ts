@@ -1,9 +1,9 @@
-/** Why Redis or Valkey cannot be used, in one line that names the fix. It never holds a password. */
+/** Why Redis or Valkey cannot be used: one line that names the fix, without any password. */
 export class RedisError extends Error {
   override readonly name = 'RedisError'
 }
 
-/** The failure of a command or a connection, as one line. */
+/** Turns the failure of a command or connection into one line. */
 export function explain(error: unknown, place: string): RedisError {
   if (error instanceof RedisError) return error
   const { code = '', message } = error as { code?: string; message: string }
@@ -16,7 +16,7 @@ const UNTRUSTED = 'its certificate is not trusted; pass the CA as `tls: { ca }`'
 const UNKNOWN_HOST = 'the host is unknown; correct its name'
 const WRONG_PASSWORD = 'the password or the user name is wrong; correct them'
 
-/** Codes of Node, and how Redis and its client begin or word their messages. */
+/** Node's error codes, and phrases of Redis and its client. */
 const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['ECONNREFUSED', 'nothing listens there; start Redis, or correct the host and port'],
   ['ENOTFOUND', UNKNOWN_HOST],

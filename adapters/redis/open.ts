@@ -10,9 +10,9 @@ import {
   type Rules,
   readOptions,
 } from '../../src/options.js'
+import { createCircuitBreaker } from './circuit-breaker.js'
 import { type Connection, connect } from './connect.js'
 import { explain } from './failures.js'
-import { createPatience } from './patience.js'
 import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
 import { consume } from './script.js'
 import type { RedisSend } from './send.js'
@@ -29,27 +29,27 @@ export interface RedisOptions {
    */
   readonly send?: RedisSend
   /**
-   * With `send` to a cluster: a way to each of its primaries, for `dump` and `reset`.
+   * With `send` to a cluster: one `send` per primary, for `dump` and `reset`.
    * @default `send` alone
    */
   readonly nodes?: () => Promise<readonly RedisSend[]>
   /**
-   * What every key begins with.
+   * The prefix of every key.
    * @default 'adoption:limit:'
    */
   readonly prefix?: string
   /**
-   * Whose clock decides: the server's, which all processes share, or the store's, for tests.
+   * The clock in use: the server's, shared by all processes, or the store's, for tests.
    * @default 'server'
    */
   readonly clock?: 'server' | 'store'
   /**
-   * How long a request waits for the server before this process counts by itself.
+   * How long a request waits for the server, in ms, before this process counts by itself.
    * @default 100
    */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
   /**
-   * How long to wait for the connection and the first answer.
+   * The time limit for connecting and for the first reply, in ms.
    * @default 5_000
    */
   readonly connectTimeoutMs?: number
@@ -61,14 +61,14 @@ export interface RedisOptions {
 }
 
 /**
- * Usage counted in Redis or Valkey, for several processes at once. Connects, to a cluster as well,
- * and tries the script.
+ * Counts usage in Redis or Valkey, for any number of processes. Opening connects, to a cluster as
+ * well, and tries the script once.
  *
  * @throws OptionError
  * @throws RedisError when the server cannot be used: one line that names the fix
  */
 export async function redisRateLimits(options: RedisOptions): Promise<RedisRateLimits> {
-  const { patienceMs, ...settings } = readOptions(options, DEFAULTS, RULES)
+  const { timeoutMs, ...settings } = readOptions(options, DEFAULTS, RULES)
   const { place, open } = accessOf(settings)
   let connection: Connection | undefined
   try {
@@ -80,8 +80,8 @@ export async function redisRateLimits(options: RedisOptions): Promise<RedisRateL
   }
   const holder = hold(connection, open)
   const send: RedisSend = (command, key) => holder.connection.send(command, key)
-  const patience = createPatience({
-    patienceMs,
+  const breaker = createCircuitBreaker({
+    timeoutMs,
     ping: () => send(['PING']),
     reconnect: holder.replace,
     now: () => performance.now(),
@@ -90,14 +90,14 @@ export async function redisRateLimits(options: RedisOptions): Promise<RedisRateL
     ...settings,
     place,
     send,
-    patience,
+    breaker,
     nodes: () => holder.connection.nodes(),
     close: holder.close,
   })
 }
 
 interface Server {
-  /** Scheme, host and database: what a message may show of a URL. */
+  /** The URL without user and password, for messages. */
   readonly place: string
   readonly open: () => Promise<Connection>
 }
@@ -148,13 +148,13 @@ async function inTime<T>(ms: number, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** Finds out now what a request would find out later: a replica, a full server, missing rights. */
+/** Detects replicas, full servers and missing permissions before the first request does. */
 async function tryScript(send: RedisSend, prefix: string): Promise<void> {
   await consume(send, prefix, { perMinute: 1, perDay: 1 }, undefined)
   await send(['DEL', prefix], prefix)
 }
 
-/** The connection in use; a new one takes its place as soon as it is open. */
+/** Holds the current connection, which `replace` swaps for a new one. */
 function hold(first: Connection, open: () => Promise<Connection>) {
   let connection = first
   let closed = false
@@ -178,13 +178,13 @@ function hold(first: Connection, open: () => Promise<Connection>) {
   }
 }
 
-/** The next ping tells as much. */
+/** The next ping fails as well, and a later one replaces the connection again. */
 function ignore(): void {}
 
 const DEFAULTS = {
   prefix: 'adoption:limit:',
   clock: 'server',
-  patienceMs: 100,
+  timeoutMs: 100,
   connectTimeoutMs: 5_000,
 } as const
 
@@ -198,7 +198,7 @@ const RULES: Rules<RedisOptions> = {
   nodes: optional(isFunction),
   prefix: isText,
   clock: isOneOf(['server', 'store']),
-  patienceMs: isCount,
+  timeoutMs: isCount,
   connectTimeoutMs: isCount,
   tls: optional({ ...isObject, secret: true }),
 }

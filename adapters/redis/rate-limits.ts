@@ -1,8 +1,8 @@
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import type { Usage } from '../../src/rate-limit.js'
 import { memoryRateLimits } from '../memory.js'
+import type { CircuitBreaker } from './circuit-breaker.js'
 import { explain } from './failures.js'
-import type { Patience } from './patience.js'
 import { consume, readUsage, storeCommand } from './script.js'
 import type { RedisSend } from './send.js'
 
@@ -11,30 +11,32 @@ export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
   reset(partition?: string): Promise<void>
   dump(): Promise<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Promise<void>
-  /** Resolves when the server answers. @throws RedisError */
+  /**
+   * Resolves if the server answers.
+   * @throws RedisError
+   */
   ping(): Promise<void>
-  /** Closes the connection, unless the host owns it. */
+  /** Closes the connection unless it is the host's. */
   close(): Promise<void>
 }
 
 export interface RateLimitParts {
-  /** What messages call the server. */
+  /** The server's name in messages. */
   readonly place: string
   readonly send: RedisSend
-  readonly patience: Patience
-  /** A way to each server that holds keys. */
+  readonly breaker: CircuitBreaker
+  /** One `send` per server that holds keys. */
   readonly nodes: () => Promise<readonly RedisSend[]>
   readonly prefix: string
-  /** Which clock decides. */
   readonly clock: 'server' | 'store'
   readonly close: () => Promise<void>
 }
 
-/** Requests without a valid key: counted here, so that strangers cannot fill the server. */
+/** Callers without a valid key are counted in this process, so strangers cannot fill the server. */
 const ADDRESS = 'addr:'
 
 export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
-  const { place, send, patience, nodes, prefix, clock, close } = parts
+  const { place, send, breaker, nodes, prefix, clock, close } = parts
   const addresses = memoryRateLimits()
 
   return {
@@ -42,7 +44,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
       if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
       const instant = clock === 'store' ? now : undefined
-      return patience.wait(() => consume(send, prefix + partition, policy, instant)).catch(fail)
+      return breaker.run(() => consume(send, prefix + partition, policy, instant)).catch(fail)
     },
     async inspect(partition) {
       if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
@@ -55,7 +57,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       const keys = await allKeys()
       const stored = await Promise.all(keys.map(key => ask(['GET', key], key)))
       const counted = keys.flatMap((key, at) =>
-        // It may have expired since it was found.
+        // It may have expired since the scan.
         stored[at] === null
           ? []
           : [[key.slice(prefix.length), readUsage(String(stored[at]))] as const],
@@ -93,7 +95,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
 
   async function allKeys(): Promise<string[]> {
     const keys = new Set<string>()
-    // The characters that a pattern gives a meaning.
+    // Escapes the special characters of glob patterns.
     const pattern = `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`
     for (const node of await nodes()) {
       let cursor = '0'

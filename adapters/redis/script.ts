@@ -4,9 +4,9 @@ import { banAfter, type Decision, type Usage } from '../../src/rate-limit.js'
 import type { RedisSend } from './send.js'
 
 /**
- * Asks for one unit: `decide` of src/rate-limit.ts, atomically, in one round trip.
+ * Runs `decide` of src/rate-limit.ts on the server: atomic, in one round trip.
  *
- * @param now ms since the epoch; undefined means the clock of the server
+ * @param now ms since the epoch; undefined for the server's clock
  */
 export async function consume(
   send: RedisSend,
@@ -15,18 +15,18 @@ export async function consume(
   now: number | undefined,
 ): Promise<Decision> {
   const { perMinute, perDay } = policy
-  const patience = banAfter(policy)
+  const rejections = banAfter(policy)
   const values = [
     now === undefined ? '' : String(Math.floor(now)),
     String(perMinute),
     String(perDay),
-    Number.isFinite(patience) ? String(patience) : '-1',
+    Number.isFinite(rejections) ? String(rejections) : '-1',
   ]
   const reply = await run(send, key, values)
   return readDecision(String(reply), policy)
 }
 
-/** What is stored under a key, as the script writes it. */
+/** Reads a value that the script has written. */
 export function readUsage(stored: string): Usage {
   const [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel] = stored
     .split(' ')
@@ -34,7 +34,7 @@ export function readUsage(stored: string): Usage {
   return { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }
 }
 
-/** The command that stores a usage, to be forgotten when the script would have it forgotten. */
+/** The command that stores a usage with the expiry that the script would set. */
 export function storeCommand(key: string, usage: Usage): string[] {
   const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
   const value = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel].join(' ')
@@ -50,7 +50,7 @@ async function run(send: RedisSend, key: string, values: readonly string[]): Pro
   try {
     return await send(['EVALSHA', SHA, '1', key, ...values], key)
   } catch (error) {
-    // A server that restarted has forgotten the script, and did not run it.
+    // After a restart the server does not know the script, and has not run it.
     if (!String((error as Error).message).startsWith('NOSCRIPT')) throw error
     return send(['EVAL', SCRIPT, '1', key, ...values], key)
   }

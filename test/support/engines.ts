@@ -15,11 +15,11 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
 
-/** An engine of this machine, started for a test, on a loopback port and in a folder of its own. */
+/** An engine installed on this machine, started on a free loopback port in a temporary folder. */
 export interface Engine extends AsyncDisposable {
   readonly url: string
   readonly port: number
-  /** The folder of its data. */
+  /** Its temporary folder. */
   readonly folder: string
   /** Sends a signal to all of its processes; SIGKILL waits until they are gone. */
   signal(name: NodeJS.Signals): Promise<void>
@@ -79,7 +79,11 @@ export async function createDatabase({ url }: Engine, name: string): Promise<str
   return url.replace(/[^/]*$/, name)
 }
 
-/** Redis or Valkey, whichever this machine has. @param settings such as `--maxmemory 2mb` */
+/**
+ * Redis or Valkey, whichever is installed.
+ *
+ * @param settings such as `--maxmemory 2mb`
+ */
 export async function startRedis(...settings: readonly string[]): Promise<Engine> {
   const folder = createFolder('redis')
   const port = await freePort()
@@ -105,7 +109,7 @@ export async function startRedisCluster(): Promise<Engine[]> {
   for (const [at, { port }] of nodes.entries()) {
     const slots = [String(bounds[at]), String(Number(bounds[at + 1]) - 1)]
     await redisCommand(port, 'CLUSTER', 'ADDSLOTSRANGE', ...slots)
-    // Each with an epoch of its own, so that they need not agree on one first.
+    // Distinct epochs, so that the nodes need not negotiate them.
     await redisCommand(port, 'CLUSTER', 'SET-CONFIG-EPOCH', String(at + 1))
     const address = ['127.0.0.1', String(port), String(buses[at])]
     await redisCommand(first.port, 'CLUSTER', 'MEET', ...address)
@@ -118,7 +122,7 @@ export async function startRedisCluster(): Promise<Engine[]> {
   return nodes
 }
 
-/** The reply as it comes, without a client library. */
+/** The raw reply, without a client library. */
 async function redisCommand(port: number, ...words: readonly string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(`${words.join(' ')}\r\n`)
@@ -154,7 +158,7 @@ default_pool_size = 4
   })
 }
 
-/** @param config what belongs into `http`, listening on port 80 */
+/** @param config the `http` section, listening on port 80 */
 export async function startNginx(config: string): Promise<Engine> {
   const folder = createFolder('nginx')
   const port = await freePort()
@@ -184,7 +188,7 @@ ${config.replace('listen 80;', `listen 127.0.0.1:${port};`)}
   })
 }
 
-/** A key and a certificate for 127.0.0.1 that nobody has signed. */
+/** A self-signed certificate for 127.0.0.1. */
 export function createCertificate(keyFile: string, certificateFile: string): void {
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
   const flags = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2']
@@ -205,7 +209,7 @@ export async function freePort(): Promise<number> {
 interface Program extends Pick<Engine, 'url' | 'port' | 'folder'> {
   readonly program: string
   readonly words: readonly string[]
-  /** What it logs once it can be used. */
+  /** The log line that says it is ready. */
   readonly ready: RegExp
   readonly stopSignal: NodeJS.Signals
 }
@@ -258,7 +262,7 @@ async function run({ program, words, ready, folder }: Program): Promise<ChildPro
     const read = (chunk: Buffer) => {
       log += chunk
       if (!ready.test(log)) return
-      // Read on, but keep nothing: a full pipe would stop the engine.
+      // Keep draining the pipes: a full one would block the engine.
       for (const stream of [child.stdout, child.stderr]) stream.off('data', read).resume()
       resolve()
     }
@@ -300,7 +304,7 @@ function createFolder(name: string): string {
   return folder
 }
 
-/** PostgreSQL refuses to run as root, and an engine for tests needs no rights. */
+/** PostgreSQL refuses to run as root. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')

@@ -1,63 +1,68 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPatience } from '../adapters/redis/patience.js'
+import { createCircuitBreaker } from '../adapters/redis/circuit-breaker.js'
 
 const NEVER = new Promise<never>(() => {})
 const AWAY = { name: 'RedisError', message: 'Redis did not answer within 10 ms' }
 
-test('patience - one late reply rejects all that wait, and nothing is sent until a ping', async () => {
+test('circuit breaker - one late reply rejects all that wait, and nothing is sent until a ping', async () => {
   const server = fakeServer()
-  const patience = createPatience({ ...server, patienceMs: 10 })
+  const breaker = createCircuitBreaker({ ...server, timeoutMs: 10 })
   server.frozen = true
-  const waiting = [1, 2, 3].map(() => patience.wait(server.call))
+  const waiting = [1, 2, 3].map(() => breaker.run(server.call))
   server.instant += 10
   for (const call of waiting) await assert.rejects(call, AWAY)
   assert.equal(server.calls, 3)
 
   server.instant += 499
-  for (let n = 0; n < 5; n++) await assert.rejects(patience.wait(server.call), AWAY)
+  for (let n = 0; n < 5; n++) await assert.rejects(breaker.run(server.call), AWAY)
   server.instant += 1
-  for (let n = 0; n < 5; n++) await assert.rejects(patience.wait(server.call), AWAY)
+  for (let n = 0; n < 5; n++) await assert.rejects(breaker.run(server.call), AWAY)
   assert.deepEqual({ calls: server.calls, pings: server.pings }, { calls: 3, pings: 1 })
 
   server.frozen = false
   server.instant += 500
-  await assert.rejects(patience.wait(server.call), AWAY)
-  assert.equal(await patience.wait(server.call), 'OK')
+  await assert.rejects(breaker.run(server.call), AWAY)
+  assert.equal(await breaker.run(server.call), 'OK')
   assert.deepEqual({ calls: server.calls, pings: server.pings }, { calls: 4, pings: 2 })
 })
 
-test('patience - a new connection is opened every five seconds while the server is away', async () => {
+test('circuit breaker - a new connection is opened every five seconds while the server is away', async () => {
   const server = fakeServer()
-  const patience = createPatience({ ...server, patienceMs: 10 })
+  const breaker = createCircuitBreaker({ ...server, timeoutMs: 10 })
   server.frozen = true
-  const waiting = patience.wait(server.call)
+  const waiting = breaker.run(server.call)
   server.instant += 10
   await assert.rejects(waiting, AWAY)
   for (const reconnects of [0, 1, 1, 2, 2]) {
     server.instant += 2_600
-    await assert.rejects(patience.wait(server.call), AWAY)
+    await assert.rejects(breaker.run(server.call), AWAY)
     assert.equal(server.reconnects, reconnects)
   }
 })
 
-test('patience - a busy process does not take itself for an absent server', async () => {
+test('circuit breaker - a busy process does not take itself for an absent server', async () => {
   const { ping, reconnect } = fakeServer()
-  const patience = createPatience({ patienceMs: 5, ping, reconnect, now: () => performance.now() })
+  const breaker = createCircuitBreaker({
+    timeoutMs: 5,
+    ping,
+    reconnect,
+    now: () => performance.now(),
+  })
   // Like a reply in a socket: read only after the timers that are due.
   const read = (resolve: (reply: string) => void) => setImmediate(() => setImmediate(resolve, 'OK'))
-  const reply = patience.wait(() => new Promise<string>(read))
+  const reply = breaker.run(() => new Promise<string>(read))
   const end = performance.now() + 30
   while (performance.now() < end);
   assert.equal(await reply, 'OK')
-  assert.equal(await patience.wait(async () => 'OK'), 'OK')
+  assert.equal(await breaker.run(async () => 'OK'), 'OK')
 })
 
-test('patience - a failed call is passed on, and the server is asked again', async () => {
-  const patience = createPatience({ ...fakeServer(), patienceMs: 1_000 })
-  const failing = patience.wait(async () => Promise.reject(new Error('OOM')))
+test('circuit breaker - a failed call is passed on, and the server is asked again', async () => {
+  const breaker = createCircuitBreaker({ ...fakeServer(), timeoutMs: 1_000 })
+  const failing = breaker.run(async () => Promise.reject(new Error('OOM')))
   await assert.rejects(failing, { message: 'OOM' })
-  assert.equal(await patience.wait(async () => 'OK'), 'OK')
+  assert.equal(await breaker.run(async () => 'OK'), 'OK')
 })
 
 function fakeServer() {

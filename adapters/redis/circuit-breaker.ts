@@ -1,17 +1,17 @@
 import { RedisError } from './failures.js'
 
-export interface Patience {
-  /** Rejects when the reply takes too long, and at once while the server is known to be away. */
-  wait<T>(call: () => Promise<T>): Promise<T>
+export interface CircuitBreaker {
+  /** Rejects when the reply takes too long, and immediately while the circuit is open. */
+  run<T>(call: () => Promise<T>): Promise<T>
 }
 
-export interface PatienceOptions {
-  readonly patienceMs: number
-  /** Asks whether the server is back. */
+export interface CircuitBreakerOptions {
+  readonly timeoutMs: number
+  /** Checks whether the server is back. */
   readonly ping: () => Promise<unknown>
-  /** Called after a long absence: the connection may be dead without anyone having been told. */
+  /** Called after a long outage: the connection may have died silently. */
   readonly reconnect: () => void
-  /** Milliseconds that only go up. */
+  /** A monotonic clock, in ms. */
   readonly now: () => number
 }
 
@@ -20,12 +20,12 @@ const PING_EVERY = 500
 const RECONNECT_AFTER = 5_000
 
 /**
- * One timer for all replies. A reply that takes too long rejects every waiting call, and no call is
- * sent until the server answers a ping: only the callers of the first moment wait.
+ * One timer for all calls. A late reply rejects every pending call and opens the circuit: nothing is
+ * sent until the server answers a ping, so only the first callers wait.
  */
-export function createPatience(options: PatienceOptions): Patience {
-  const { patienceMs, ping, reconnect, now } = options
-  // In the order they were sent: the first has waited longest.
+export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBreaker {
+  const { timeoutMs, ping, reconnect, now } = options
+  // In insertion order, so the first has waited longest.
   const waiting = new Set<Waiting>()
   let timer: NodeJS.Timeout | undefined
   let away: RedisError | undefined
@@ -33,7 +33,7 @@ export function createPatience(options: PatienceOptions): Patience {
   let lastPing = 0
 
   return {
-    wait(call) {
+    run(call) {
       if (away) {
         askWhetherBack()
         return Promise.reject(away)
@@ -41,7 +41,7 @@ export function createPatience(options: PatienceOptions): Patience {
       return new Promise((resolve, reject) => {
         const entry = { since: now(), reject }
         waiting.add(entry)
-        if (!timer) timer = setTimeout(check, patienceMs)
+        if (!timer) timer = setTimeout(check, timeoutMs)
         call()
           .then(resolve, reject)
           .finally(() => waiting.delete(entry))
@@ -53,17 +53,17 @@ export function createPatience(options: PatienceOptions): Patience {
     timer = undefined
     const [oldest] = waiting
     if (!oldest) return
-    const left = oldest.since + patienceMs - now()
+    const left = oldest.since + timeoutMs - now()
     if (left > 0) {
       timer = setTimeout(check, left)
       return
     }
-    // This process may be the late one: replies that have arrived are read first.
+    // This process may have been busy: read the replies that have arrived first.
     setImmediate(() => setImmediate(() => (waiting.has(oldest) ? giveUp() : check())))
   }
 
   function giveUp(): void {
-    away = new RedisError(`Redis did not answer within ${patienceMs} ms`)
+    away = new RedisError(`Redis did not answer within ${timeoutMs} ms`)
     awaySince = now()
     lastPing = awaySince
     for (const { reject } of waiting) reject(away)
