@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -90,7 +91,7 @@ test('cli - --seed, --empty, --no-rate-limit, --no-cors and --pagination do what
   assert.equal((await ready(t, '--empty')).animals, 0)
 })
 
-test('cli - keys of one own replace the demo keys, and are told to nobody', async t => {
+test('cli - own keys replace the demo keys and are never shown', async t => {
   const keys = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
   const server = await started(t, '--json', '--keys', keys, '--log', 'json')
   const { baseUrl, apiKeys } = JSON.parse(server.ready)
@@ -103,10 +104,13 @@ test('cli - keys of one own replace the demo keys, and are told to nobody', asyn
     .trim()
     .split('\n')
     .map(line => JSON.parse(line))
-  const told = lines.map(({ method, path, status, plan }) => [method, path, status, plan])
-  assert.deepEqual(told, [
-    ['GET', '/v1/pets', 200, 'pro'],
-    ['GET', '/v1/pets', 401, null],
+  const logged = lines.map(({ method, path, query, status, key, plan, remaining, limit }) => [
+    `${method} ${path}?${query} ${status}`,
+    ...[key, plan, remaining, limit],
+  ])
+  assert.deepEqual(logged, [
+    ['GET /v1/pets?[key] 200', 'ci', 'pro', 299, 300],
+    ['GET /v1/pets? 401', null, null, 59, 60],
   ])
   assert.ok(lines.every(({ time, ms }) => Date.parse(time) > 0 && ms >= 0))
   assert.doesNotMatch(output + log, /s3cret/)
@@ -154,6 +158,10 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
   const taken = String((busy.address() as AddressInfo).port)
   const notJson = await file(t, 'nope')
   const badSeed = await file(t, '[{"name":"Ada","categoryId":1},{"name":"Bo","categoryId":1.5}]')
+  const brokenSeed = await file(t, '[{"name":"Ada","categoryId":1},\n {"name":"Bo","status" 1}]')
+  const oddSeed = await file(t, '[{"id":7,"name":"Ada","categoryId":1}]')
+  const noSeed = await file(t, '[null]')
+  const brokenKeys = await file(t, '{s3cret: 1}')
   const badKeys = await file(t, '{"k":{"id":"ci","plan":"gold"}}')
   const cases: [words: string[], code: number, line: RegExp][] = [
     [['-p', taken], 1, /port \d+ is taken; use --port 0/],
@@ -161,9 +169,21 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
     [['--port', '0x1'], 2, /--port takes a whole number/],
     [['--port'], 2, /--port needs a value: --port <n>/],
     [['-p', '1', '-p', '2'], 2, /-p is given twice/],
-    [['--prot', '1'], 2, /Unknown option --prot; see --help/],
+    [['--prot', '1'], 2, /Unknown option --prot; did you mean --port\?/],
+    [['--no-ratelimit'], 2, /Unknown option --no-ratelimit; did you mean --no-rate-limit\?/],
+    [['--xyzzy'], 2, /Unknown option --xyzzy; see --help/],
     [['--json=1'], 2, /--json takes no value/],
-    [['bark'], 2, /Unknown command 'bark'/],
+    [['opanapi'], 2, /Unknown command 'opanapi'; did you mean openapi\?/],
+    [['xyzzy'], 2, /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, help, version/],
+    [['serve', 'now'], 2, /Unexpected 'now' after serve; see --help/],
+    [['--staging-port', taken], 1, /port \d+ is taken; use --staging-port 0/],
+    [['-p', '4999', '--staging-port', '4999'], 2, /--staging-port 4999 is the port of --port/],
+    [['--watch'], 2, /--watch needs a file to watch: add --seed <file\.json> or --keys/],
+    [
+      ['--watch', '--seed', badSeed, '--store', 'x.json'],
+      2,
+      /--watch reloads --seed with --store memory: only/,
+    ],
     [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
     [
       ['--store', 'pets.txt'],
@@ -171,12 +191,27 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
       /--store takes memory:, a file that ends with \.json, or postgres:/,
     ],
     [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json cannot be read: ENOENT/],
-    [['--empty', '--seed', notJson], 2, /--empty does not go with --seed/],
-    [['--seed', notJson], 2, /--seed .* is not valid JSON/],
-    [['--seed', badSeed], 2, /--seed .*: animal 2: `categoryId` must be an integer/],
-    [['--keys', notJson], 2, /--keys .* is not valid JSON/],
+    [['--empty', '--seed', notJson], 2, /--empty cannot be combined with --seed/],
+    [
+      ['--seed', notJson],
+      2,
+      /--seed .* is not valid JSON at line 1, column 1: JSON value expected$/m,
+    ],
+    [['--seed', brokenSeed], 2, /is not valid JSON at line 2, column 24: Colon ':' expected after/],
+    [['--seed', badSeed], 2, /--seed .*: animal 2 \('Bo'\): `categoryId` must be an integer/],
+    [
+      ['--seed', oddSeed],
+      2,
+      /animal 1 \('Ada'\): unknown field `id`; expected name, categoryId, st/,
+    ],
+    [['--seed', noSeed], 2, /animal 1: it must be a JSON object/],
+    [
+      ['--keys', brokenKeys],
+      2,
+      /--keys .* is not valid JSON at line 1, column 2: Quoted object key expected$/m,
+    ],
     [['--keys', badKeys], 2, /--keys .*`apiKeys\['ci'\]\.plan` .* got 'gold'/],
-    [['--host', '0.0.0.0'], 2, /--host 0\.0\.0\.0 would show the demo keys/],
+    [['--host', '0.0.0.0'], 2, /--host 0\.0\.0\.0 would expose the demo keys/],
     [['--store', '/nowhere/pets.json'], 1, /\/nowhere/],
   ]
   for (const [words, expected, line] of cases) {
@@ -185,11 +220,104 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
     assert.equal(code, expected, `${words}: ${stderr}`)
     assert.match(stderr, line)
     assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.doesNotMatch(stderr, /s3cret/)
     assert.equal(stdout, '')
   }
 })
 
-test('cli - an old Node is told so in one line', async () => {
+test('cli - options that are not given come from the environment', async t => {
+  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
+  const environment = { ADOPTION_STORE_SEED: seed, ADOPTION_STORE_NO_CORS: '1', PORT: '99999' }
+  const server = await startedIn(t, environment, '--json')
+  const { baseUrl, animals } = JSON.parse(server.ready)
+  assert.equal(animals, 1)
+  const answer = await fetch(`${baseUrl}/pets`, { headers: FREE })
+  assert.equal(answer.headers.get('access-control-allow-origin'), null)
+
+  const cases: [environment: NodeJS.ProcessEnv, line: RegExp][] = [
+    [{ PORT: 'http' }, /--port takes a whole number .* got 'http' \(--port is set by PORT\)/],
+    [{ ADOPTION_STORE_PORT: 'x', PORT: '1' }, /got 'x' \(--port is set by ADOPTION_STORE_PORT\)/],
+    [{ HOST: '0.0.0.0' }, /would expose the demo keys; .* \(--host is set by HOST\)/],
+    [{ ADOPTION_STORE_EMPTY: 'no' }, /ADOPTION_STORE_EMPTY takes 1 or 0, got 'no'/],
+  ]
+  for (const [environment, line] of cases) {
+    const { code, stderr } = await endedIn(environment)
+    assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
+    assert.match(stderr, line)
+  }
+})
+
+test('cli - the banner shows what is switched on', async t => {
+  const { ready } = await started(t, '--no-rate-limit', '--delay', '5', '--clock', '2030-01-01')
+  assert.match(ready, /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01$/m)
+  assert.match(ready, /^ {2}Control {3}http:.*\/_control$/m)
+  assert.match(ready, /^ {2}Docs {6}http:.*\/docs$/m)
+  assert.doesNotMatch(ready, /requests a minute/)
+  assert.doesNotMatch((await started(t)).ready, /Mode|Control/)
+})
+
+test('cli - --seed on a file that holds animals says that it is ignored', async t => {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'pets.json')
+  await stopped(await started(t, '--json', '--store', path))
+  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
+  const again = await started(t, '--store', path, '--seed', seed)
+  assert.match(again.ready, /Animals {3}41, as stored; --seed .* is ignored/)
+  assert.match((await stopped(again)).log, /holds 41 animals, as stored; --seed .* is ignored\n/)
+})
+
+test('cli - --watch reloads seed and keys, and an invalid file changes nothing', async t => {
+  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
+  const keys = await file(t, '{"one":{"id":"one","plan":"free"}}')
+  for (const mode of [[], ['--control']]) {
+    await writeFile(seed, '[{"name":"Ada","categoryId":1}]')
+    await writeFile(keys, '{"one":{"id":"one","plan":"free"}}')
+    const server = await started(
+      t,
+      '--json',
+      '--log',
+      'silent',
+      '--watch',
+      '--seed',
+      seed,
+      '--keys',
+      keys,
+      ...mode,
+    )
+    const { baseUrl } = JSON.parse(server.ready)
+    const list = async (key: string) => {
+      const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+      return answer.ok
+        ? ((await answer.json()) as { name: string }[]).map(({ name }) => name)
+        : answer.status
+    }
+    assert.deepEqual([await list('one'), await list('two')], [['Ada'], 401])
+
+    await writeFile(seed, '[{"name":"Bo","categoryId":1},{"name":"Cy","categoryId":2}]')
+    assert.match(await nextLine(server), /reloaded .* and /)
+    assert.deepEqual(await list('one'), ['Bo', 'Cy'])
+
+    await writeFile(keys, '{"two":{"id":"two","plan":"pro"}}')
+    assert.match(await nextLine(server), /reloaded/)
+    assert.deepEqual([await list('one'), await list('two')], [401, ['Bo', 'Cy']])
+
+    await writeFile(seed, '[{"name":"Dee"}]')
+    assert.match(await nextLine(server), /animal 1 \('Dee'\): `categoryId` is required/)
+    assert.deepEqual(await list('two'), ['Bo', 'Cy'])
+    await stopped(server)
+  }
+})
+
+test('cli - output that cannot be written is one line', {
+  skip: !existsSync('/dev/full'),
+}, async () => {
+  const child = spawn('sh', ['-c', `"$0" "$1" openapi >/dev/full`, process.execPath, MAIN])
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  assert.equal(stderr, 'animal-adoption-store: cannot write the output: ENOSPC\n')
+  assert.equal(code, 1)
+})
+
+test('cli - an old Node gets one line that says which one to install', async () => {
   const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.0' })`
   const script = `${old}; await import(${JSON.stringify(MAIN)})`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script])
@@ -203,7 +331,11 @@ test('cli - --help and --version answer and exit with 0', async () => {
   assert.equal(help.code, 0)
   assert.match(help.stdout, /^Usage: animal-adoption-store/)
   assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
-  assert.match((await ended('-v')).stdout, /^\d+\.\d+\.\d+\n$/)
+  assert.deepEqual(await ended('help'), help)
+  const version = await ended('--version')
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+  assert.deepEqual(await ended('version'), version)
+  assert.deepEqual(await ended('-v'), version)
 })
 
 test('cli - openapi prints the document that the server also serves, with both servers', async t => {
@@ -233,9 +365,18 @@ interface Server {
 }
 
 /** A server on a free port, ended with the test. */
-async function started(t: TestContext, ...words: string[]): Promise<Server> {
+function started(t: TestContext, ...words: string[]): Promise<Server> {
+  return startedIn(t, {}, ...words)
+}
+
+async function startedIn(
+  t: TestContext,
+  environment: NodeJS.ProcessEnv,
+  ...words: string[]
+): Promise<Server> {
   const child = spawn(process.execPath, [MAIN, '--port', '0', ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
   })
   t.after(() => child.kill('SIGKILL'))
   const log = text(child.stderr)
@@ -263,9 +404,21 @@ async function stopped({ child, output, log }: Server, signal: NodeJS.Signals = 
   return { code, output: await output, log: await log }
 }
 
+async function nextLine({ child }: Server): Promise<string> {
+  const [line] = await once(child.stderr, 'data')
+  return String(line)
+}
+
 /** Runs a command line that ends by itself. */
-async function ended(...words: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+function ended(...words: string[]) {
+  return endedIn({}, ...words)
+}
+
+async function endedIn(environment: NodeJS.ProcessEnv, ...words: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
   const streams = Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = await once(child, 'exit')
   const [stdout, stderr] = await streams

@@ -123,7 +123,7 @@ test('exec - takes the options of the store, and refuses those of the server', a
   const { stdout } = await exec(['--clock', '2030-01-01', '--empty'], node(script))
   assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
   const cases: [flags: string[], command: string[], line: RegExp][] = [
-    [['--port', '1'], ['true'], /--port does not go with exec/],
+    [['--port', '1'], ['true'], /--port cannot be combined with exec/],
     [['--clock', 'noon'], ['true'], /--clock: Expected an instant/],
     [[], ['no-such-command'], /exec cannot run no-such-command: ENOENT/],
     [[], [], /exec needs a command/],
@@ -199,7 +199,7 @@ test('serve - what --control could hurt is refused', async () => {
       /--host 0\.0\.0\.0 would let others use --control/,
     ],
     [['--clock', '2030-01-01T00:00:00'], /--clock: Expected an instant/],
-    [['--strict'], /--strict does not go with serve/],
+    [['--strict'], /--strict cannot be combined with serve/],
   ]
   for (const [words, line] of cases) {
     const { code, stderr } = await main(['-p', '0', ...words])

@@ -46,12 +46,13 @@ test('secrets - no event, log line, response, error, counter or file contains a 
       seen.push(toJson(event), String((event as { error?: unknown }).error))
     })
   }
-  const logged = withRequestLog(
-    store,
-    'json',
-    () => T0,
-    line => seen.push(line),
-  )
+  const logged = withRequestLog(store, {
+    format: 'json',
+    clock: () => T0,
+    isKey: text => text === SECRET,
+    colors: false,
+    write: line => seen.push(line),
+  })
   const authorization = `Bearer ${SECRET}`
   const headers = { authorization, 'content-type': 'application/json' }
   const bodies = ['{"name":"Ada","categoryId":1}', 'nonsense', '{}', '{}', '{}', '{}']

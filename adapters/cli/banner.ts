@@ -1,11 +1,11 @@
 import type { Plan, Policy } from '../../src/plans.js'
 import { version } from './version.js'
 
-/** What there is to know once the server listens. */
+/** What scripts need to know once the server listens. */
 export interface Ready {
   readonly baseUrl: string
   readonly origin: string
-  /** A working key per plan; empty with keys of one's own, which are not printed. */
+  /** A working key for each plan; empty with `--keys`, which are not printed. */
   readonly apiKeys: Readonly<Partial<Record<Plan, string>>>
   readonly store: string
   readonly limits: string
@@ -16,41 +16,56 @@ export interface Ready {
   readonly staging?: { readonly baseUrl: string; readonly origin: string }
 }
 
-/** What the banner says beyond that, for people only. */
-export interface Told {
-  readonly animalsFrom: string
+/** What the banner adds for people. */
+export interface Details {
+  readonly source: string
   readonly policies: Readonly<Record<Plan, Policy>>
-  readonly keysFrom: string | undefined
+  readonly keysFile: string | undefined
+  readonly hasConsole: boolean
+  /** What is switched on, such as 'no rate limits'. */
+  readonly modes: readonly string[]
 }
 
+type Row = readonly [label: string, value: string]
+
 /** One screen: where it is, what works, what to paste, how to stop. */
-export function banner(ready: Ready, { animalsFrom, policies, keysFrom }: Told): string {
-  const keys = Object.entries(ready.apiKeys).map(([plan, key]) => {
-    const { perMinute, perDay } = policies[plan as Plan]
-    return `${key.padEnd(16)} ${count(perMinute)} requests a minute, ${count(perDay)} a day`
-  })
-  const rows: [string, string][] = [
-    ['Base URL', ready.baseUrl],
-    ...(ready.staging ? [['Staging', ready.staging.baseUrl] as [string, string]] : []),
-    ['Animals', `${ready.animals}, ${animalsFrom}`],
-    ['Storage', ready.store === 'memory:' ? 'memory, gone when the server stops' : ready.store],
-    ...(ready.limits === 'memory:' ? [] : [['Limits', ready.limits] as [string, string]]),
-    ...(ready.control ? [['Control', ready.control] as [string, string]] : []),
-    ...(keys.length === 0 ? [`those of ${keysFrom}`] : keys).map(
-      (key, at) => [at === 0 ? 'API keys' : '', key] as [string, string],
-    ),
-    [
-      'Try',
-      `curl -i '${ready.baseUrl}/pets?limit=3' -H 'Authorization: Bearer ${firstKey(ready)}'`,
-    ],
+export function banner(ready: Ready, details: Details): string {
+  const { baseUrl, origin, staging, store, limits, animals, control } = ready
+  const { source, hasConsole, modes } = details
+  const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
+  const rows: readonly Row[] = [
+    ['Base URL', baseUrl],
+    ...rowIf('Staging', staging?.baseUrl),
+    ...rowIf('Console', hasConsole ? `${origin}/` : undefined),
+    ['Docs', `${origin}/docs`],
+    ...rowIf('Control', control),
+    ['Animals', `${animals}, ${source}`],
+    ['Storage', store === 'memory:' ? 'memory, gone when the server stops' : store],
+    ...rowIf('Limits', limits === 'memory:' ? undefined : limits),
+    ...keyRows(ready, details),
+    ...rowIf('Mode', modes.length > 0 ? modes.join(', ') : undefined),
+    ['Try', `curl -i '${baseUrl}/pets?limit=3' -H 'Authorization: Bearer ${key}'`],
     ['Stop', 'Ctrl+C'],
   ]
   const lines = rows.map(([label, value]) => `  ${label.padEnd(9)} ${value}`)
   return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
 }
 
-function firstKey({ apiKeys }: Ready): string {
-  return Object.values(apiKeys)[0] ?? '<API_KEY>'
+function keyRows({ apiKeys }: Ready, { policies, keysFile, modes }: Details): readonly Row[] {
+  if (keysFile !== undefined) return [['API keys', `from ${keysFile}`]]
+  return Object.entries(apiKeys).map(([plan, key], index) => {
+    const { perMinute, perDay } = policies[plan as Plan]
+    const budget = modes.includes(NO_LIMITS)
+      ? plan
+      : `${count(perMinute)} requests a minute, ${count(perDay)} a day`
+    return [index === 0 ? 'API keys' : '', `${key.padEnd(16)} ${budget}`]
+  })
+}
+
+export const NO_LIMITS = 'no rate limits'
+
+function rowIf(label: string, value: string | null | undefined): readonly Row[] {
+  return value === null || value === undefined ? [] : [[label, value]]
 }
 
 function count(value: number): string {

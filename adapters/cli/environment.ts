@@ -2,29 +2,42 @@ import type { ApiHandler } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
+import type { ConsoleOptions, ConsoleWorld } from '../console/index.js'
 import { DEMO_KEYS } from '../demo-keys.js'
+import { memoryRateLimits } from '../memory.js'
+import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
 import { openLimits, openStorage, withoutPassword } from './engines.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import type { Engines } from './health.js'
 
-/** What is served below one address. */
+/** What one address serves. */
 export interface Environment {
   readonly handler: ApiHandler
   readonly clock: Clock
+  /** What the console shows besides requests. */
+  readonly console: ConsoleOptions
   readonly animals: number
-  /** Where they come from, in words. */
-  readonly from: string
+  /** Where the animals come from, in words. */
+  readonly source: string
   /** The engines as they may be shown: without user and password. */
   readonly store: string
   readonly limits: string
   readonly engines: Engines
-  /** What `/_control` beside it commands; undefined without that. */
+  /** Applies changed files of `--keys` and `--seed`. */
+  reload(keys: Keys, initial: Initial): Promise<void>
+  /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
 }
 
-type Keys = Readonly<Record<string, ApiKey>>
+/** The animals that an empty store starts with. */
+export interface Initial {
+  readonly pets: PetSnapshot
+  readonly source: string
+}
+
+export type Keys = Readonly<Record<string, ApiKey>>
 type Stops = (() => Promise<void>)[]
 
 const LONGEST_DELAY = 600_000
@@ -32,7 +45,7 @@ const LONGEST_DELAY = 600_000
 /** @throws UsageError */
 export async function openEnvironment(
   flags: Flags,
-  apiKeys: Keys,
+  keys: Keys,
   stops: Stops,
   report: (line: string) => void,
 ): Promise<Environment> {
@@ -40,7 +53,7 @@ export async function openEnvironment(
   if (isControlled(flags)) {
     refuseEngine('store', storeName)
     refuseEngine('limits', limitsName)
-    return openControlled(flags, apiKeys)
+    return openControlled(flags, keys, await readInitial(flags))
   }
   if (flags['no-rate-limit'] && limitsName !== 'memory:') {
     throw new UsageError('--no-rate-limit cannot be combined with --limits')
@@ -49,23 +62,38 @@ export async function openEnvironment(
   const limits = await openLimits(limitsName, stops)
   // A database is there to stay, and nobody can delete an animal: demo data only with demo keys.
   const empty = flags.empty || (ping !== undefined && flags.keys !== undefined)
-  const initial = await beginning({ ...flags, empty })
+  const initial = await readInitial({ ...flags, empty })
   const seeded = await seed(initial.pets)
-  const counting = limits && {
-    rateLimits: limits.rateLimits,
-    // It gives up by itself before, and knows whether this process was the late one.
-    rateLimitTimeoutMs: 1_000,
-  }
-  const store = createStore({ ...storeOptions(flags), ...counting, storage, apiKeys })
+  const rateLimits = limits?.rateLimits ?? memoryRateLimits()
+  const store = createStore({
+    ...storeOptions(flags),
+    storage,
+    rateLimits,
+    apiKeys: keys,
+    // An engine gives up by itself before, and knows whether this process was the late one.
+    ...(limits && { rateLimitTimeoutMs: 1_000 }),
+  })
   store.events.on('ratelimit.degraded', ({ error }) => report(`limits: ${messageOf(error)}`))
+  let known = keys
   return {
-    handler: await withDelay(store, delayOf(flags)),
+    handler: await withDelay(store, readDelay(flags)),
     clock: Date.now,
+    console: {
+      apiKeys: () => known,
+      animals: { list: storage.list, create: store.createPet },
+      ...(!flags['no-rate-limit'] && { usage: rateLimits.inspect }),
+    },
     animals: await count(),
-    from: seeded ? initial.from : 'as stored',
+    source: seeded ? initial.source : storedSource(flags),
     store: name,
     limits: limits?.name ?? 'memory:',
     engines: { store: ping, limits: limits?.ping },
+    async reload(keys, initial) {
+      if (storeName === 'memory:' && flags.seed !== undefined) await storage.restore(initial.pets)
+      for (const key of Object.keys(known)) store.apiKeys.remove(key)
+      for (const [key, record] of Object.entries(keys)) store.apiKeys.add(key, record)
+      known = keys
+    },
   }
 }
 
@@ -76,43 +104,115 @@ function refuseEngine(flag: 'store' | 'limits', name: string): void {
   )
 }
 
-/** In memory, on a clock of its own: that of `--clock`, or one that runs. @throws UsageError */
-export async function openControlled(flags: Flags, apiKeys: Keys): Promise<Required<Environment>> {
+/** In memory, on a clock of its own: frozen by `--clock`, otherwise running. @throws UsageError */
+export async function openControlled(
+  flags: Flags,
+  keys: Keys,
+  initial: Initial,
+): Promise<Required<Environment>> {
   const { createDouble } = await import('../test-double/double.js')
   const { withControl } = await import('../test-double/control/control.js')
-  const { pets, from } = await beginning(flags)
-  const ms = delayOf(flags)
+  const ms = readDelay(flags)
   const options: TestDoubleOptions = {
     ...storeOptions(flags),
-    apiKeys,
-    pets,
-    clock: await clockOf(flags),
+    clock: await readClock(flags),
     allow: (flags.allow?.split(',') ?? []) as RuleId[],
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
-  const worlds = { ...options, pets: flags.seed === undefined ? NO_ANIMALS : pets }
-  const double = createDouble(options, own => withControl(own, worlds))
+  const open = (apiKeys: Keys, { pets }: Initial) => {
+    const begin = { ...options, apiKeys, pets }
+    const inWorlds = { ...begin, pets: flags.seed === undefined ? NO_ANIMALS : pets }
+    let worlds: ReadonlyMap<string, OpenWorld> = new Map()
+    const double = createDouble(begin, own => {
+      const handler = withControl(own, inWorlds)
+      worlds = handler.worlds.open
+      return handler
+    })
+    return { double, apiKeys, worlds }
+  }
+  let current = open(keys, initial)
   return {
-    double,
-    handler: double.handler,
-    clock: double.clock.now,
-    animals: pets.pets.length,
-    from,
+    get double() {
+      return current.double
+    },
+    handler: {
+      ...current.double.handler,
+      handle: request => current.double.handler.handle(request),
+      connect: () => current.double.connect(),
+    },
+    clock: () => current.double.clock.now(),
+    console: {
+      ...viewOf(() => current, flags),
+      control: true,
+      worlds: () => viewsOf(current.worlds, flags),
+    },
+    animals: initial.pets.pets.length,
+    source: initial.source,
     store: 'memory:',
     limits: 'memory:',
     engines: {},
+    // A reset goes back to the beginning, and that is what has changed.
+    async reload(keys, initial) {
+      const { double } = current
+      current = open(keys, initial)
+      await double.close()
+    },
   }
 }
 
-/** Those of `--keys`, or the demo keys. @throws UsageError */
-export async function keysOf({ keys }: Flags): Promise<Keys> {
+type View = Omit<ConsoleWorld, 'isPublicKey'>
+
+function viewOf(current: () => OpenWorld, flags: Flags): View {
+  return {
+    clock: () => current().double.clock.now(),
+    isFrozen: () => current().double.clock.frozen,
+    apiKeys: () => current().apiKeys,
+    animals: {
+      list: filter => current().double.inspect.animals(filter),
+      create: pet => current().double.pets.createPet(pet),
+    },
+    ...(!flags['no-rate-limit'] && { usage: id => current().double.inspect.usage(id) }),
+  }
+}
+
+/** The keys of a world are made for it and given to whoever opens it. */
+function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, flags: Flags) {
+  const views = [...worlds].map(([id, world]): [string, ConsoleWorld] => {
+    const isPublicKey = (key: string) => Object.hasOwn(world.apiKeys, key)
+    return [id, { ...viewOf(() => world, flags), isPublicKey }]
+  })
+  return new Map(views)
+}
+
+/** From `--keys`, or the demo keys. @throws UsageError */
+export async function readApiKeys({ keys }: Flags): Promise<Keys> {
   if (keys === undefined) return DEMO_KEYS
   const { readKeys } = await import('./files.js')
   return readKeys(keys)
 }
 
+/** From `--seed`, or the demo animals. @throws UsageError */
+export async function readInitial({ seed, empty }: Flags): Promise<Initial> {
+  if (seed !== undefined) {
+    const { readSeed } = await import('./files.js')
+    return { pets: await readSeed(seed), source: `from ${seed}` }
+  }
+  if (empty) return { pets: NO_ANIMALS, source: 'starts empty' }
+  return { pets: demoAnimals(), source: 'demo data' }
+}
+
+const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
+
 export function isControlled({ control, clock }: Flags): boolean {
   return control === true || clock !== undefined
+}
+
+export function readDelay(flags: Flags): number {
+  return wholeNumber(flags, 'delay', LONGEST_DELAY) ?? 0
+}
+
+function storedSource({ seed }: Flags): string {
+  return seed === undefined ? 'as stored' : `as stored; --seed ${seed} is ignored`
 }
 
 function storeOptions(flags: Flags) {
@@ -123,19 +223,7 @@ function storeOptions(flags: Flags) {
   }
 }
 
-async function beginning(flags: Flags): Promise<{ pets: PetSnapshot; from: string }> {
-  const { seed } = flags
-  if (seed !== undefined) {
-    const { readSeed } = await import('./files.js')
-    return { pets: await readSeed(seed), from: `from ${seed}` }
-  }
-  if (flags.empty) return { pets: NO_ANIMALS, from: 'as asked for' }
-  return { pets: demoAnimals(), from: 'invented for a demo' }
-}
-
-const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
-
-async function clockOf({ clock }: Flags): Promise<number | 'running'> {
+async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
   const { instantOf } = await import('../test-double/time.js')
   try {
@@ -143,10 +231,6 @@ async function clockOf({ clock }: Flags): Promise<number | 'running'> {
   } catch (error) {
     throw new UsageError(`--clock: ${(error as Error).message}`)
   }
-}
-
-function delayOf(flags: Flags): number {
-  return wholeNumber(flags, 'delay', LONGEST_DELAY) ?? 0
 }
 
 async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {

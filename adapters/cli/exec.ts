@@ -5,7 +5,7 @@ import { nearestFirst } from '../../src/nearest.js'
 import { listen } from '../http/listen.js'
 import { reportText } from '../test-double/verdict/report.js'
 import { RULES } from '../test-double/verdict/rules.js'
-import { keysOf, openControlled } from './environment.js'
+import { openControlled, readApiKeys, readInitial } from './environment.js'
 import { type Flags, UsageError } from './flags.js'
 
 /**
@@ -18,11 +18,9 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
   const [command, ...rest] = words
   if (command === undefined) throw new UsageError('exec needs a command: exec -- <command>')
   checkAllowed(flags)
-  const apiKeys = await keysOf(flags)
-  const { handler, double } = await openControlled(
-    { ...flags, empty: flags.seed === undefined },
-    apiKeys,
-  )
+  const apiKeys = await readApiKeys(flags)
+  const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
+  const { handler, double } = await openControlled(flags, apiKeys, initial)
   const server = await listen(handler, { port: 0 })
   try {
     const controlUrl = `${server.origin}/_control`

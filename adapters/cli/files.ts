@@ -4,29 +4,34 @@ import { parseJson } from '../../src/json.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { UsageError } from './flags.js'
 
-/** The animals of `--seed`: an array of NewPet, given ids from 1 on in their order. */
+/** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
   const { describeIssues, newPetSchema } = await import('../../src/model.js')
+  const strictSchema = newPetSchema.strict()
+  const fields = Object.keys(newPetSchema.shape).join(', ')
   const list = await readJson('--seed', path)
   if (!Array.isArray(list)) throw new UsageError(`--seed ${path} must be an array of animals`)
-  const pets = list.map((item, at) => {
-    const parsed = newPetSchema.safeParse(item)
+  const pets = list.map((item, index) => {
+    const parsed = strictSchema.safeParse(item)
     if (!parsed.success) {
-      throw new UsageError(
-        `--seed ${path}: animal ${at + 1}: ${describeIssues(parsed.error, item)}`,
-      )
+      const [issue] = parsed.error.issues
+      const problem =
+        issue?.code === 'unrecognized_keys'
+          ? `unknown field \`${issue.keys[0]}\`; expected ${fields}`
+          : describeIssues(parsed.error, item).replace('The body', 'it')
+      throw new UsageError(`--seed ${path}: animal ${index + 1}${nameOf(item)}: ${problem}`)
     }
     const { name, categoryId, status = 'available' } = parsed.data
-    return { id: at + 1, name, categoryId, status }
+    return { id: index + 1, name, categoryId, status }
   })
   return { pets, nextId: pets.length + 1 }
 }
 
-/** The keys of `--keys`. */
+/** The keys of `--keys`. @throws UsageError */
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   const keys = (await readJson('--keys', path)) as Record<string, ApiKey>
   if (Array.isArray(keys) || Object.keys(keys ?? {}).length === 0) {
-    throw new UsageError(`--keys ${path} must be like {"<key>": {"id": "ci", "plan": "pro"}}`)
+    throw new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)
   }
   try {
     createApiKeys(keys)
@@ -36,16 +41,39 @@ export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   return keys
 }
 
+function nameOf(item: unknown): string {
+  const name = (item as { name?: unknown } | null)?.name
+  return typeof name === 'string' ? ` ('${name.slice(0, 40)}')` : ''
+}
+
 async function readJson(flag: string, path: string): Promise<unknown> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
   } catch (error) {
     throw new UsageError(`${flag} ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`)
   }
   try {
-    return await parseJson(text.replace(/^\ufeff/, ''))
+    return await parseJson(text)
   } catch {
-    throw new UsageError(`${flag} ${path} is not valid JSON`)
+    throw new UsageError(`${flag} ${path} is not valid JSON${await describeSyntaxError(text)}`)
+  }
+}
+
+/** Empty when the position is unknown: Node 20 does not always say it, so lossless-json does. */
+async function describeSyntaxError(text: string): Promise<string> {
+  const { parse } = await import('lossless-json')
+  try {
+    parse(text)
+    return ''
+  } catch (error) {
+    const { message } = error as Error
+    const [, problem = '', position] = /^(.*) at position (\d+)$/s.exec(message) ?? []
+    if (position === undefined) return ''
+    const before = text.slice(0, Number(position)).split('\n')
+    const column = (before.at(-1)?.length ?? 0) + 1
+    // A file of keys is secret, so what stands there is not shown.
+    const rule = problem.replace(/ but .*|^(Invalid [a-z ]+[a-z]).*/s, '$1')
+    return ` at line ${before.length}, column ${column}: ${rule}`
   }
 }

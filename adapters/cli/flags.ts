@@ -1,37 +1,37 @@
 import { parseArgs } from 'node:util'
+import { distance, nearestFirst } from '../../src/nearest.js'
 
 interface Flag {
   readonly short?: string
-  /** What it takes, as the help names it; a flag without one is on or off. */
+  /** The placeholder of its value in the help; a flag without one is on or off. */
   readonly value?: string
-  /** May be given several times; the values are joined with commas. */
+  /** May be repeated; the values are joined with commas. */
   readonly isList?: true
   readonly help: string
 }
 
-/** The options of the command line: what they take, and what the help says of them. */
+/** Every option of the command line. */
 const FLAGS = {
-  port: { short: 'p', value: 'n', help: 'port to listen on, 0 picks a free one (4280)' },
+  port: { short: 'p', value: 'n', help: 'port to listen on; 0 picks a free one (4280)' },
   host: { value: 'host', help: 'address to bind (127.0.0.1)' },
   store: { value: 'store', help: 'memory:, a JSON file, postgres://… or postgres: (memory:)' },
   limits: { value: 'limits', help: 'counters: memory:, redis://… or redis: (memory:)' },
   'proxy-hops': { value: 'n', help: 'trusted proxies in front of the server (0)' },
   seed: { value: 'file.json', help: 'animals for an empty store: an array of NewPet' },
-  empty: { help: 'no demo animals' },
+  empty: { help: 'start without the demo animals' },
   keys: {
     value: 'file.json',
-    help: '{"<key>": {"id": "ci", "plan": "pro"}} instead of the demo keys',
+    help: 'keys instead of the demo keys: {"<key>": {"id": "ci", "plan": "pro"}}',
   },
   'no-rate-limit': { help: 'no limits and no rate limit headers' },
   'no-cors': { help: 'no CORS headers' },
-  pagination: { help: '?after=<id> and Link: rel="next" on lists' },
+  pagination: { help: 'add ?after=<id> and Link: rel="next" to lists' },
   delay: { value: 'ms', help: 'wait before every answer' },
-  control: { help: 'commands for tests below /_control: reset, clock, faults, report' },
-  clock: {
-    value: 'instant',
-    help: 'a clock that stands still at this ISO instant, with --control',
-  },
-  'staging-port': { value: 'n', help: 'a second, separate store on this port' },
+  control: { help: 'serve /_control: clock, faults, verdict, reset, snapshots' },
+  clock: { value: 'instant', help: 'freeze the clock at this ISO instant; implies --control' },
+  'staging-port': { value: 'n', help: 'serve a second, separate store on this port' },
+  'no-console': { help: 'no console at / and no /_console' },
+  watch: { help: 'reload --seed and --keys when the files change' },
   log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
   quiet: { short: 'q', help: 'no banner and no request log' },
   json: { help: 'print one line of JSON on stdout when ready' },
@@ -41,106 +41,147 @@ const FLAGS = {
     isList: true,
     help: 'exec: a rule that --strict forgives; may be repeated',
   },
-  help: { short: 'h', help: 'print this' },
+  help: { short: 'h', help: 'print this help' },
   version: { short: 'v', help: 'print the version' },
 } as const satisfies Record<string, Flag>
 
 type Name = keyof typeof FLAGS
-type Taking = {
+type NameWithValue = {
   [name in Name]: (typeof FLAGS)[name] extends { value: string } ? name : never
 }[Name]
 
-export type Flags = { readonly [name in Name]?: name extends Taking ? string : boolean }
+export type Flags = { readonly [name in Name]?: name extends NameWithValue ? string : boolean }
 
-export const COMMANDS = ['serve', 'exec', 'openapi', 'copy'] as const
+export const COMMANDS = ['serve', 'exec', 'openapi', 'copy', 'help', 'version'] as const
 export type Command = (typeof COMMANDS)[number]
 
 export interface CommandLine {
   readonly command: Command
   readonly flags: Flags
-  /** What stands after `--`; of `copy`, the two storages. */
+  /** The words after `--`; for `copy`, the two storages. */
   readonly rest: readonly string[]
 }
 
-/**
- * Something typed, or a file it names, is not right: exit code 2. The message says how it would be.
- */
+/** Invalid usage or input file: exit code 2. The message says how to fix it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** @throws UsageError naming what was typed and what would be right */
-export function parseCommandLine(words: readonly string[]): CommandLine {
+/**
+ * @param fallback options from elsewhere, for those not given
+ * @throws UsageError
+ */
+export function parseCommandLine(words: readonly string[], fallback: Flags = {}): CommandLine {
   const end = words.indexOf('--')
-  const args = end < 0 ? [...words] : words.slice(0, end)
   const rest = end < 0 ? [] : words.slice(end + 1)
-  const operands: string[] = []
-  const { tokens } = parseArgs({ args, options: OPTIONS, strict: false, tokens: true })
+  const { command, flags: given, operands } = parseWords(end < 0 ? words : words.slice(0, end))
+  const unfit: readonly string[] = UNFIT[command === 'exec' ? 'exec' : 'others']
+  const fitting = Object.entries(fallback).filter(([name]) => !unfit.includes(name))
+  const flags: Flags = { ...Object.fromEntries(fitting), ...given }
+  const parsed: CommandLine = { command, flags, rest: [...operands, ...rest] }
+  checkCombination(parsed)
+  return parsed
+}
+
+interface ParsedWords extends Pick<CommandLine, 'command' | 'flags'> {
+  /** The words after `copy`. */
+  readonly operands: readonly string[]
+}
+
+function parseWords(words: readonly string[]): ParsedWords {
+  const { tokens } = parseArgs({ args: [...words], options: OPTIONS, strict: false, tokens: true })
   const flags: Record<string, string | boolean> = {}
+  const operands: string[] = []
   let command: Command | undefined
   for (const token of tokens) {
     if (token.kind === 'option') {
       const { name, rawName, value } = token
-      const flag = KNOWN.get(name)
-      if (!flag) throw new UsageError(`Unknown option ${rawName}; see --help`)
-      if (name in flags && !flag.isList) {
+      const given = readFlag(name, rawName, value)
+      if (name in flags && !KNOWN.get(name)?.isList) {
         throw new UsageError(`${rawName} is given twice; give it once`)
       }
-      if (flag.value && (value === undefined || value === '')) {
-        throw new UsageError(`${rawName} needs a value: ${rawName} <${flag.value}>`)
-      }
-      if (!flag.value && value !== undefined) throw new UsageError(`${rawName} takes no value`)
-      flags[name] = name in flags ? `${flags[name]},${value}` : (value ?? true)
+      flags[name] = name in flags ? `${flags[name]},${given}` : given
     } else if (token.kind === 'positional') {
-      const word = token.value as Command
-      if (command === 'copy') {
-        operands.push(word)
-        continue
+      if (command === 'exec') {
+        throw new UsageError(`exec needs -- before its command: exec -- ${token.value}`)
       }
-      if (command === 'exec') throw new UsageError(`exec needs -- before its command: -- ${word}`)
-      if (command || !COMMANDS.includes(word)) {
-        throw new UsageError(`Unknown command '${word}'; commands are ${COMMANDS.join(', ')}`)
-      }
-      command = word
+      if (command === 'copy') operands.push(token.value)
+      else if (command) {
+        throw new UsageError(`Unexpected '${token.value}' after ${command}; see --help`)
+      } else command = readCommand(token.value)
     }
   }
-  const parsed: CommandLine = {
-    command: command ?? 'serve',
-    flags,
-    rest: command === 'copy' ? [...operands, ...rest] : rest,
-  }
-  checkFit(parsed)
-  return parsed
+  return { command: command ?? 'serve', flags, operands }
 }
 
-/** What `exec` decides by itself. */
-const NOT_FOR_EXEC = [
-  'port',
-  'host',
-  'store',
-  'limits',
-  'proxy-hops',
-  'staging-port',
-  'log',
-  'quiet',
-  'json',
-] as const
+function readCommand(word: string): Command {
+  const command = COMMANDS.find(known => known === word)
+  if (command) return command
+  const hint = suggest(word, COMMANDS) ?? `expected one of ${COMMANDS.join(', ')}`
+  throw new UsageError(`Unknown command '${word}'; ${hint}`)
+}
 
-function checkFit({ command, flags, rest }: CommandLine): void {
-  const unfit = command === 'exec' ? NOT_FOR_EXEC : (['strict', 'allow'] as const)
-  const given = unfit.find(name => flags[name] !== undefined)
-  if (given) throw new UsageError(`--${given} does not go with ${command}`)
+function readFlag(name: string, rawName: string, value: string | undefined): string | boolean {
+  const flag = KNOWN.get(name)
+  if (!flag) {
+    const names = [...KNOWN.keys()].map(known => `--${known}`)
+    throw new UsageError(`Unknown option ${rawName}; ${suggest(rawName, names) ?? 'see --help'}`)
+  }
+  if (flag.value && (value === undefined || value === '')) {
+    throw new UsageError(`${rawName} needs a value: ${rawName} <${flag.value}>`)
+  }
+  if (!flag.value && value !== undefined) throw new UsageError(`${rawName} takes no value`)
+  return value ?? true
+}
+
+/** Undefined when no known name is close enough to be what was meant. */
+function suggest(typed: string, names: readonly string[]): string | undefined {
+  const [nearest = ''] = nearestFirst(typed, names)
+  const isClose = distance(typed, nearest) <= Math.max(2, nearest.length / 3)
+  return isClose ? `did you mean ${nearest}?` : undefined
+}
+
+/** What `exec` decides for itself, and what only `exec` takes. */
+const UNFIT = {
+  exec: [
+    'port',
+    'host',
+    'store',
+    'limits',
+    'proxy-hops',
+    'staging-port',
+    'no-console',
+    'watch',
+    'log',
+    'quiet',
+    'json',
+  ],
+  others: ['strict', 'allow'],
+} as const satisfies Record<string, readonly Name[]>
+
+function checkCombination({ command, flags, rest }: CommandLine): void {
+  const unfit = UNFIT[command === 'exec' ? 'exec' : 'others'].find(name => flags[name])
+  if (unfit) throw new UsageError(`--${unfit} cannot be combined with ${command}`)
   if (flags.empty && flags.seed !== undefined) {
-    throw new UsageError('--empty does not go with --seed; give one of them')
+    throw new UsageError('--empty cannot be combined with --seed; give one of them')
+  }
+  if (flags.watch && flags.seed === undefined && flags.keys === undefined) {
+    throw new UsageError(
+      '--watch needs a file to watch: add --seed <file.json> or --keys <file.json>',
+    )
   }
   const [word] = rest
   if (command !== 'exec' && command !== 'copy' && word !== undefined) {
-    throw new UsageError(`-- does not go with ${command}; to run a command: exec -- ${word}`)
+    throw new UsageError(`-- cannot be combined with ${command}; to run a command: exec -- ${word}`)
   }
 }
 
-/** The number of a flag; undefined when it is not given. @throws UsageError */
-export function wholeNumber(flags: Flags, name: Taking, maximum: number): number | undefined {
+/** The number given to a flag; undefined without the flag. @throws UsageError */
+export function wholeNumber(
+  flags: Flags,
+  name: NameWithValue,
+  maximum: number,
+): number | undefined {
   const given = flags[name]
   if (given === undefined) return undefined
   if (/^\d+$/.test(given) && Number(given) <= maximum) return Number(given)
@@ -154,15 +195,24 @@ export function helpText(): string {
   })
   return `Usage: animal-adoption-store [serve] [options]   serve the API on this machine
        animal-adoption-store exec [options] -- <command>
-                                                 run a command with a store of its own
+                                                 run a command against a private store
        animal-adoption-store copy <from> <to>    copy all animals into an empty store
-       animal-adoption-store openapi             print its OpenAPI 3.1 description
+       animal-adoption-store openapi             print the OpenAPI 3.1 description
+       animal-adoption-store help | version
 
 ${rows.join('\n')}
+
+An option that is not given comes from the environment: ADOPTION_STORE_SEED for --seed,
+ADOPTION_STORE_NO_CORS=1 for --no-cors and so on; PORT and HOST work as well.
 `
 }
 
-const KNOWN = new Map<string, Flag>(Object.entries(FLAGS))
+const KNOWN: ReadonlyMap<string, Flag> = new Map(Object.entries(FLAGS))
+
+/** Every option by name, with whether it takes a value. */
+export const TAKES_VALUE: ReadonlyMap<string, boolean> = new Map(
+  [...KNOWN].map(([name, { value }]) => [name, value !== undefined]),
+)
 
 const OPTIONS = Object.fromEntries(
   [...KNOWN].map(([name, { short, value }]) => [

@@ -1,21 +1,27 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { chain } from '../../src/awaitable.js'
 import type { Clock } from '../../src/ports.js'
+import { type Entry, entryOf, type IsKey } from '../console/entry.js'
 
 export const LOG_FORMATS = ['pretty', 'json', 'silent'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/**
- * A line for each answer: method, path, status, plan and how long it took. No query, no header, no
- * key.
- */
-export function withRequestLog(
-  handler: ApiHandler,
-  format: LogFormat,
-  clock: Clock,
-  write: (line: string) => void,
-): ApiHandler {
+export interface RequestLogOptions {
+  readonly format: LogFormat
+  /** The time of the entries. */
+  readonly clock: Clock
+  /** Texts that are API keys are not logged. */
+  readonly isKey: IsKey
+  /** Colour `pretty` lines, for a terminal. */
+  readonly colors: boolean
+  readonly write: (line: string) => void
+}
+
+/** Writes a line for each answer: time, request, status, key id, budget and duration. */
+export function withRequestLog(handler: ApiHandler, options: RequestLogOptions): ApiHandler {
+  const { format, clock, isKey, colors, write } = options
   if (format === 'silent') return handler
+  const lineOf = format === 'json' ? jsonLine : prettyLine(colors)
   return {
     ...handler,
     handle(request) {
@@ -25,22 +31,57 @@ export function withRequestLog(
   }
 
   function log(request: ApiRequest, response: ApiResponse, start: number): ApiResponse {
-    const ms = Math.round((performance.now() - start) * 100) / 100
-    const { method, path } = request
-    const { status, about } = response
-    const plan = about?.key?.plan ?? null
-    write(
-      format === 'json'
-        ? JSON.stringify({
-            time: new Date(clock()).toISOString(),
-            method,
-            path,
-            status,
-            plan,
-            ms,
-          })
-        : `${method || '-'} ${path || '-'} ${status} ${plan ?? '-'} ${ms} ms`,
-    )
+    const ms = performance.now() - start
+    write(lineOf(entryOf({ request, response, at: clock(), ms }, isKey)))
     return response
   }
+}
+
+function jsonLine({ at, ms, ...entry }: Entry): string {
+  return JSON.stringify({ time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
+}
+
+/** `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in UTC. */
+function prettyLine(colors: boolean): (entry: Entry) => string {
+  const paint = colors ? colored : (_: Color, text: string) => text
+  return entry => {
+    const { at, method, path, query, status, key, remaining, limit, ms } = entry
+    const target = `${path || '-'}${query && `?${query}`}`
+    const budget = remaining === null ? '' : `${remaining}/${limit}`
+    const outcome = outcomeOf(entry)
+    return [
+      paint('dim', new Date(at).toISOString().slice(11, 19)),
+      (method || '-').padEnd(4),
+      target.padEnd(30),
+      paint(colorOf(entry), status === null ? '---' : String(status)),
+      (key ?? '-').padEnd(15),
+      budget.padStart(9),
+      ...(outcome === '' ? [] : [paint(colorOf(entry), outcome)]),
+      paint('dim', `${rounded(ms)} ms`),
+    ].join('  ')
+  }
+}
+
+function outcomeOf({ status, code, retryAfter, lost }: Entry): string {
+  if (status === null) return 'hangs, never answered'
+  if (lost) return 'answer lost on its way'
+  if (code === 'api_key_banned') return `banned for ${retryAfter} s`
+  return retryAfter === null ? '' : `retry in ${retryAfter} s`
+}
+
+function colorOf({ status, code }: Entry): Color {
+  if (status === null || status >= 500 || code === 'api_key_banned') return 'red'
+  if (status === 429) return 'yellow'
+  return status >= 400 ? 'cyan' : 'green'
+}
+
+type Color = keyof typeof CODES
+const CODES = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
+
+function colored(color: Color, text: string): string {
+  return `\x1b[${CODES[color]}m${text}\x1b[0m`
+}
+
+function rounded(ms: number | null): number {
+  return Math.round((ms ?? 0) * 100) / 100
 }

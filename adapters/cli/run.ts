@@ -1,23 +1,29 @@
 import { OptionError } from '../../src/options.js'
 import { type Flags, helpText, parseCommandLine, UsageError } from './flags.js'
 import { serve } from './serve.js'
+import { readVariables } from './variables.js'
 
 /**
- * The command line. Exit codes: 0 ok, 1 a failure while running, 2 something typed, or a file it
- * names, is not right. A failure is one line on stderr.
+ * The command line. Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A failure
+ * is one line on stderr.
  */
 export async function run(words: readonly string[]): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
+  process.stdout.on('error', failToWrite)
+  // Nothing is left to report it on.
+  process.stderr.on('error', () => {})
+  let sources: ReadonlyMap<string, string> = new Map()
   try {
-    const { command, flags, rest } = parseCommandLine(words)
-    if (flags.help) process.stdout.write(helpText())
-    else if (flags.version) await printVersion()
+    const variables = readVariables(process.env)
+    sources = variables.sources
+    const { command, flags, rest } = parseCommandLine(words, variables.flags)
+    if (flags.help || command === 'help') process.stdout.write(helpText())
+    else if (flags.version || command === 'version') await printVersion()
     else if (command === 'openapi') await printOpenApi(flags)
     else if (command === 'exec') await runExec(flags, rest)
     else if (command === 'copy') await runCopy(rest)
     else await serve(flags, stopOnSignal)
   } catch (error) {
-    fail(error)
+    fail(error, sources)
   }
 }
 
@@ -55,12 +61,19 @@ function stopOnSignal(stop: () => Promise<void>): void {
   }
 }
 
-function fail(error: unknown): void {
-  const [line] = (error instanceof Error ? error.message : String(error)).split('\n')
-  process.stderr.write(`animal-adoption-store: ${line}\n`)
+/** @param sources options that came from the environment, with the variable to correct */
+function fail(error: unknown, sources: ReadonlyMap<string, string> = new Map()): void {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  const hints = [...sources]
+    .filter(([name]) => line.includes(`--${name} `))
+    .map(([name, variable]) => ` (--${name} is set by ${variable})`)
+  process.stderr.write(`animal-adoption-store: ${line}${hints.join('')}\n`)
   process.exitCode = error instanceof UsageError || error instanceof OptionError ? 2 : 1
 }
 
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+/** A reader that has seen enough, such as `head`, is no failure. */
+function failToWrite(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') return
+  fail(new Error(`cannot write the output: ${error.code}`))
+  process.exit()
 }

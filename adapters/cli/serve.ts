@@ -3,27 +3,38 @@ import type { ApiKey } from '../../src/api-keys.js'
 import { chain } from '../../src/awaitable.js'
 import { lazy } from '../../src/lazy.js'
 import { PLANS, type Plan, type Policy } from '../../src/plans.js'
+import { withConsole } from '../console/index.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import type { DocsOptions } from '../docs.js'
 import { type HttpServer, listen } from '../http/listen.js'
 import type { Ready } from './banner.js'
-import { type Environment, isControlled, keysOf, openEnvironment } from './environment.js'
+import {
+  type Environment,
+  isControlled,
+  openEnvironment,
+  readApiKeys,
+  readDelay,
+  readInitial,
+} from './environment.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
+import { withIndex } from './index-page.js'
 import { createReport } from './report.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 
+type Stops = (() => Promise<void>)[]
+
 /**
- * Starts what the flags ask for, and says so on stdout.
+ * Starts what the flags ask for, and announces it on stdout.
  *
  * @param stopOnSignal receives the way to stop it before anybody can read that it is ready
- * @throws UsageError for invalid usage, and whatever a socket or a storage throws
+ * @throws UsageError, and whatever a socket or a storage throws
  */
 export async function serve(
   flags: Flags,
   stopOnSignal: (stop: () => Promise<void>) => void,
 ): Promise<void> {
-  const stops: (() => Promise<void>)[] = []
+  const stops: Stops = []
   const stop = async () => {
     for (const one of stops.splice(0).reverse()) await one()
   }
@@ -35,71 +46,125 @@ export async function serve(
   }
 }
 
-async function start(
-  flags: Flags,
-  stops: (() => Promise<void>)[],
-  beforeReady: () => void,
-): Promise<void> {
+async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promise<void> {
   const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
-  const log = logFormat(flags)
-  const host = hostOf(flags)
+  if (stagingPort === port && port !== 0) {
+    throw new UsageError(`--staging-port ${port} is the port of --port; give another one`)
+  }
+  const log = readLogFormat(flags)
+  const host = readHost(flags)
   const proxyHops = wholeNumber(flags, 'proxy-hops', 100) ?? 0
-  const apiKeys = await keysOf(flags)
-  const report = createReport(Date.now, writeLogLine)
+  if (flags.watch && flags.keys === undefined && (flags.store ?? 'memory:') !== 'memory:') {
+    throw new UsageError(
+      '--watch reloads --seed with --store memory: only; add --keys, or leave it',
+    )
+  }
+  const apiKeys = await readApiKeys(flags)
+  const report = createReport(Date.now, writeLine)
 
   // Staging is for trying things out: its animals are its own, and gone when it stops.
   const staging =
-    stagingPort === undefined ? undefined : await open({ ...flags, ...OWN }, stagingPort)
-  const production = await open(flags, port, staging?.server.url)
+    stagingPort === undefined
+      ? undefined
+      : await open({ ...flags, ...OWN }, 'staging-port', stagingPort)
+  const production = await open(flags, 'port', port, staging?.server.url)
+  if (flags.watch) {
+    const environments = [production.environment, ...(staging ? [staging.environment] : [])]
+    await startWatching(flags, environments, stops)
+  }
 
+  const { server, environment } = production
   const ready: Ready = {
-    baseUrl: production.server.url,
-    origin: production.server.origin,
+    baseUrl: server.url,
+    origin: server.origin,
     apiKeys: flags.keys === undefined ? firstKeys(DEMO_KEYS) : {},
-    store: production.store,
-    limits: production.limits,
-    animals: production.animals,
-    control: isControlled(flags) ? `${production.server.origin}/_control` : null,
+    store: environment.store,
+    limits: environment.limits,
+    animals: environment.animals,
+    control: isControlled(flags) ? `${server.origin}/_control` : null,
     pid: process.pid,
     ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
   }
+  const { source, store } = environment
+  if (source.includes('is ignored'))
+    note(`${store} holds ${environment.animals} animals, ${source}`)
   beforeReady()
   if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
-  else if (!flags.quiet) {
-    const animalsFrom = production.from
-    const told = { animalsFrom, policies: POLICIES, keysFrom: flags.keys }
-    const { banner } = await import('./banner.js')
-    process.stdout.write(banner(ready, told))
-  }
+  else if (!flags.quiet) await printBanner(flags, ready, source)
 
-  async function open(flags: Flags, port: number, stagingBaseUrl?: string): Promise<Opened> {
+  async function open(
+    flags: Flags,
+    portFlag: PortFlag,
+    port: number,
+    stagingBaseUrl?: string,
+  ): Promise<{ readonly server: HttpServer; readonly environment: Environment }> {
     const environment = await openEnvironment(flags, apiKeys, stops, report)
-    const { handler, clock, double, engines } = environment
-    const logged = withRequestLog(handler, log, clock, writeLogLine)
+    const { handler, clock, engines } = environment
+    const logged = withRequestLog(handler, {
+      format: log,
+      clock,
+      isKey: text => Object.hasOwn(apiKeys, text),
+      colors: hasColors(),
+      write: writeLine,
+    })
     const documented = withDocsOnDemand(logged, {
       pagination: flags.pagination,
       rateLimit: !flags['no-rate-limit'],
       demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
       stagingBaseUrl,
     })
-    const server = await listenOn(withHealth(documented, engines, report), {
-      host,
-      port,
-      proxyHops,
+    const indexed = withIndex(withHealth(documented, engines, report), {
+      control: isControlled(flags),
     })
+    const shown = flags['no-console'] ? indexed : withConsole(indexed, environment.console)
+    const server = await listenOn(shown, { host, port, proxyHops }, portFlag)
     stops.push(server.close)
-    // First of all: who waits on a clock that stands still would never be answered.
-    if (double) stops.push(double.close)
-    return { ...environment, server }
+    // Closed before the server: a request that waits on a frozen clock would never be answered.
+    stops.push(async () => environment.double?.close())
+    return { server, environment }
   }
 }
 
 /** A second environment shares no animals and no counters with the first. */
 const OWN = { store: 'memory:', limits: 'memory:' }
 
-interface Opened extends Environment {
-  readonly server: HttpServer
+async function printBanner(flags: Flags, ready: Ready, source: string): Promise<void> {
+  const { banner, NO_LIMITS } = await import('./banner.js')
+  const { clock, keys, pagination, watch } = flags
+  const delay = readDelay(flags)
+  const modes = [
+    ...(flags['no-rate-limit'] ? [NO_LIMITS] : []),
+    ...(flags['no-cors'] ? ['no CORS'] : []),
+    ...(pagination ? ['pagination'] : []),
+    ...(delay > 0 ? [`${delay} ms delay`] : []),
+    ...(clock === undefined ? [] : [`clock frozen at ${clock}`]),
+    ...(watch ? ['watching files'] : []),
+  ]
+  const details = {
+    source,
+    policies: POLICIES,
+    keysFile: keys,
+    hasConsole: !flags['no-console'],
+    modes,
+  }
+  process.stdout.write(banner(ready, details))
+}
+
+/** Reloads the files into every environment; a file with an error changes nothing. */
+async function startWatching(
+  flags: Flags,
+  environments: readonly Environment[],
+  stops: Stops,
+): Promise<void> {
+  const { watchFiles } = await import('./watch.js')
+  const paths = [flags.seed, flags.keys].filter(path => path !== undefined)
+  const reload = async () => {
+    const [keys, initial] = [await readApiKeys(flags), await readInitial(flags)]
+    for (const environment of environments) await environment.reload(keys, initial)
+    note(`reloaded ${paths.join(' and ')}`)
+  }
+  stops.push(watchFiles(paths, () => void reload().catch(({ message }) => note(message))))
 }
 
 const POLICIES: Readonly<Record<Plan, Policy>> = {
@@ -111,7 +176,7 @@ function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan,
   return Object.fromEntries(Object.entries(keys).map(([key, { plan }]) => [plan, key]))
 }
 
-/** The pages are read when somebody first asks for something outside the API. */
+/** The pages are loaded with the first request outside the API. */
 function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
   const documented = lazy(async () => {
     const { withDocs } = await import('../docs.js')
@@ -126,8 +191,8 @@ function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler
   }
 }
 
-/** The demo keys are known to everyone: with them nothing but this machine may reach the server. */
-function hostOf(flags: Flags): string {
+/** The demo keys are public: with them, only this machine may reach the server. */
+function readHost(flags: Flags): string {
   const { host = '127.0.0.1', keys } = flags
   if (/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) return host
   if (isControlled(flags)) {
@@ -135,36 +200,48 @@ function hostOf(flags: Flags): string {
   }
   if (keys !== undefined) return host
   throw new UsageError(
-    `--host ${host} would show the demo keys to others; add --keys <file.json>, or use 127.0.0.1`,
+    `--host ${host} would expose the demo keys; add --keys <file.json>, or use 127.0.0.1`,
   )
 }
 
-function logFormat({ log = 'pretty', quiet }: Flags): LogFormat {
+function readLogFormat({ log = 'pretty', quiet }: Flags): LogFormat {
   const format = LOG_FORMATS.find(known => known === log)
   if (!format) throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${log}'`)
   return quiet ? 'silent' : format
 }
 
+type PortFlag = 'port' | 'staging-port'
+
 async function listenOn(
   handler: ApiHandler,
   options: { readonly host: string; readonly port: number; readonly proxyHops: number },
+  portFlag: PortFlag,
 ): Promise<HttpServer> {
   const { host, port } = options
   try {
     return await listen(handler, options)
   } catch (error) {
-    const fix = LISTEN_FIXES.get((error as NodeJS.ErrnoException).code ?? '')
-    throw fix ? new Error(fix(host, port)) : error
+    const describe = LISTEN_FAILURES.get((error as NodeJS.ErrnoException).code ?? '')
+    throw describe ? new Error(describe(host, port, portFlag)) : error
   }
 }
 
-const LISTEN_FIXES = new Map<string, (host: string, port: number) => string>([
-  ['EADDRINUSE', (_, port) => `port ${port} is taken; use --port 0 to pick a free one`],
-  ['EACCES', (_, port) => `port ${port} is not allowed here; use --port 0 to pick a free one`],
-  ['EADDRNOTAVAIL', host => `${host} is no address of this machine; use --host 127.0.0.1`],
-  ['ENOTFOUND', host => `${host} is no known host; use --host 127.0.0.1`],
+const LISTEN_FAILURES = new Map<string, (host: string, port: number, flag: PortFlag) => string>([
+  ['EADDRINUSE', (_, port, flag) => `port ${port} is taken; use --${flag} 0 to pick a free one`],
+  ['EACCES', (_, port, flag) => `port ${port} is not allowed; use --${flag} 0 to pick a free one`],
+  ['EADDRNOTAVAIL', host => `${host} is not an address of this machine; use --host 127.0.0.1`],
+  ['ENOTFOUND', host => `${host} is not a known host; use --host 127.0.0.1`],
 ])
 
-function writeLogLine(line: string): void {
+/** https://no-color.org */
+function hasColors(): boolean {
+  return process.stderr.isTTY === true && !process.env['NO_COLOR']
+}
+
+function note(text: string): void {
+  writeLine(`animal-adoption-store: ${text}`)
+}
+
+function writeLine(line: string): void {
   process.stderr.write(`${line}\n`)
 }

@@ -17,7 +17,7 @@ import type { ExchangeFilter, JournalEntry } from './journal.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
-import { type Beginning, createState } from './state.js'
+import { type Beginning, createState, type Inspect } from './state.js'
 import {
   type Above,
   createVerdict,
@@ -98,6 +98,8 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
    * @default { since: 'reset' }
    */
   report(options?: ReportOptions): Report
+  /** What a console shows besides requests. */
+  readonly inspect: Inspect
   /** Closes its servers, and ends delayed and hanging calls. */
   close(): Promise<void>
 }
@@ -202,6 +204,10 @@ export function createDouble(
       const { since } = readOptions(reportOptions, { since: 'reset' } as const, REPORT_RULES)
       if (since === 'start') return verdict.report()
       return reportOn(state.journal.dump(), state.clock.now(), allow)
+    },
+    inspect: {
+      usage: keyId => state.inspect.usage(keyId),
+      animals: filter => state.inspect.animals(filter),
     },
     listen: listenOptions => serve(listenOptions),
     close,

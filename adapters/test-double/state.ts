@@ -1,7 +1,10 @@
 import type { ApiResponse } from '../../src/api.js'
 import type { ApiKey } from '../../src/api-keys.js'
+import type { Awaitable } from '../../src/awaitable.js'
 import type { ReadRequest } from '../../src/body.js'
-import type { Clock, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
+import type { Pet } from '../../src/model.js'
+import type { Clock, PetFilter, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
+import type { Usage } from '../../src/rate-limit.js'
 import { createStore, type Store, type StoreOptions } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { type ClockState, createClock, type StateClock } from './clock.js'
@@ -36,6 +39,7 @@ export interface State {
   readonly faults: Faults
   readonly journal: Journal
   readonly recording: Recording
+  readonly inspect: Inspect
   handle(request: ReadRequest): Promise<ApiResponse>
   /**
    * Makes a key valid.
@@ -51,6 +55,13 @@ export interface State {
   readonly isBusy: boolean
   dump(): Promise<Snapshot>
   digest(): Promise<string>
+}
+
+/** A view of a state, for tools beside the double. */
+export interface Inspect {
+  /** What is counted for a key id, without counting. */
+  usage(keyId: string): Awaitable<Usage | undefined>
+  animals(filter: PetFilter): Awaitable<readonly Pet[]>
 }
 
 /**
@@ -87,6 +98,7 @@ export function createState(
     faults,
     journal,
     recording,
+    inspect: { usage: rateLimits.inspect, animals: storage.list },
     handle(request) {
       const { operation, key } = store.identify(request)
       const look = { operation, key: key?.id }

@@ -1,6 +1,7 @@
 /**
  * Time per request without a socket: our `handle`, Fastify's `inject` (light-my-request) and
- * Hono's `app.request`, on the applications of the HTTP table.
+ * Hono's `app.request`, on the applications of the HTTP table; and ours with a console that nobody
+ * watches.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { result, stayOnOtherCores } from './harness/children.mjs'
@@ -9,7 +10,12 @@ import { figure, inRounds, ratios } from './harness/rounds.mjs'
 import { WORKLOADS } from './harness/workload.mjs'
 
 const { rounds } = readArguments({ rounds: 5 })
-const PEERS = { ours: [], fastify: ['fastify', 'light-my-request'], hono: ['hono'] }
+const PEERS = {
+  ours: [],
+  'ours-console': [],
+  fastify: ['fastify', 'light-my-request'],
+  hono: ['hono'],
+}
 
 stayOnOtherCores()
 printSurroundings(Object.values(PEERS).flat())

@@ -3,7 +3,7 @@ import type { ApiKey } from '../../../src/api-keys.js'
 import type { Awaitable } from '../../../src/awaitable.js'
 import { readBody, withBodyRead } from '../../../src/body.js'
 import {
-  ApiError,
+  type ApiError,
   invalidRequest,
   methodNotAllowed,
   notFound,
@@ -20,6 +20,7 @@ import {
   type Rule,
   readOptions,
 } from '../../../src/options.js'
+import { refuseStrangers } from '../../loopback.js'
 import { toAnswer } from '../../pages.js'
 import { isScale } from '../clock.js'
 import type { ReportOptions, TestDouble } from '../double.js'
@@ -59,19 +60,6 @@ export async function command(path: string, given: Command): Promise<ApiResponse
     return failure(request.method, wrong ? invalidRequest(thrown.message) : toApiError(thrown))
   }
 }
-
-/** A page in a browser can be made to send anywhere, but not with this Host header. */
-function refuseStrangers({ client, headers }: ApiRequest): void {
-  const here = client === undefined || LOOPBACK_ADDRESS.test(client)
-  if (here && LOOPBACK_HOST.test(headers['host'] ?? '')) return
-  throw new ApiError('invalid_request', 'Commands are accepted over loopback only.', {
-    status: 403,
-  })
-}
-
-const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i
-/** IPv6 addresses arrive as networks. */
-const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/
 
 /** A form in a browser cannot send `application/json` without a preflight. */
 async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {

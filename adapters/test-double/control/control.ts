@@ -2,20 +2,25 @@ import { notFound } from '../../../src/errors.js'
 import type { JudgedDouble, ServedHandler } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 import { command, failure } from './commands.js'
-import { createWorlds } from './worlds.js'
+import { createWorlds, type Worlds } from './worlds.js'
 
 /** A snapshot with a full journal is larger than any animal. */
 const MAX_BODY_BYTES = 16 * 1_048_576
+
+export interface ControlHandler extends ServedHandler {
+  readonly worlds: Pick<Worlds, 'open'>
+}
 
 /**
  * Adds commands beside a double, over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with
  * a `_control` of its own. The API itself stays as it is.
  */
-export function withControl(double: JudgedDouble, options: TestDoubleOptions): ServedHandler {
+export function withControl(double: JudgedDouble, options: TestDoubleOptions): ControlHandler {
   const worlds = createWorlds(options, double.verdict)
   const maxBodyBytes = Math.max(double.maxBodyBytes, MAX_BODY_BYTES)
 
   return {
+    worlds,
     basePath: double.basePath,
     maxBodyBytes,
     connect: () => double.connect(),

@@ -28,11 +28,19 @@ export interface WorldOptions {
   readonly clock?: Instant | undefined
 }
 
+/** A world that is open, with its keys. */
+export interface OpenWorld {
+  readonly double: TestDouble
+  readonly apiKeys: StoreOptions['apiKeys']
+}
+
 /** Doubles that share one port and nothing else. */
 export interface Worlds {
   /** @throws ApiError 409 when there are too many, OptionError */
   create(origin: string, given?: WorldOptions): Promise<World>
   find(id: string): TestDouble | undefined
+  /** All of them, by id. */
+  readonly open: ReadonlyMap<string, OpenWorld>
   /** @returns false when there is none */
   dispose(id: string): boolean
   endDelays(): void
@@ -42,7 +50,7 @@ const MOST = 1_000
 
 /** @param verdict hears what happens in all of them */
 export function createWorlds(options: TestDoubleOptions, verdict: Verdict): Worlds {
-  const worlds = new Map<string, TestDouble>()
+  const worlds = new Map<string, OpenWorld>()
   let created = 0
 
   return {
@@ -64,7 +72,8 @@ export function createWorlds(options: TestDoubleOptions, verdict: Verdict): Worl
         ...(begin && { pets: begin }),
         ...(clock !== undefined && { clock }),
       }
-      worlds.set(id, createDouble(worldOptions, undefined, { verdict, world: id }))
+      const double = createDouble(worldOptions, undefined, { verdict, world: id })
+      worlds.set(id, { double, apiKeys })
       created++
       return {
         id,
@@ -75,13 +84,14 @@ export function createWorlds(options: TestDoubleOptions, verdict: Verdict): Worl
         ),
       }
     },
-    find: id => worlds.get(id),
+    open: worlds,
+    find: id => worlds.get(id)?.double,
     dispose(id) {
-      void worlds.get(id)?.close()
+      void worlds.get(id)?.double.close()
       return worlds.delete(id)
     },
     endDelays() {
-      for (const world of worlds.values()) world.endDelays()
+      for (const { double } of worlds.values()) double.endDelays()
     },
   }
 }

@@ -6,6 +6,7 @@ import { WORKLOADS } from './workload.mjs'
 export const SUBJECTS = {
   limit: [],
   ours: [],
+  'ours-console': [],
   handwritten: [],
   fastify: ['fastify', '@fastify/rate-limit'],
   hono: ['hono', '@hono/node-server'],

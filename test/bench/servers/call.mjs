@@ -5,14 +5,12 @@ import { WORKLOADS } from '../harness/workload.mjs'
 const APPLICATIONS = {
   async ours() {
     const { createOurs } = await import('./ours.mjs')
-    const store = await createOurs()
-    return {
-      prepare({ method, path, headers, body }) {
-        const [pathname, query = ''] = path.split('?')
-        return { method, path: pathname, query, headers: lowerCase(headers), body }
-      },
-      call: request => store.handle(request),
-    }
+    return throughHandle(await createOurs())
+  },
+  async 'ours-console'() {
+    const { createOurs } = await import('./ours.mjs')
+    const { withConsole } = await import('../../../dist/adapters/console/index.js')
+    return throughHandle(withConsole(await createOurs()))
   },
   async fastify() {
     const { createApp } = await import('./fastify.mjs')
@@ -59,6 +57,16 @@ async function run(requests, status, milliseconds) {
     taken = performance.now() - start
   }
   return (taken / done) * 1000
+}
+
+function throughHandle(handler) {
+  return {
+    prepare({ method, path, headers, body }) {
+      const [pathname, query = ''] = path.split('?')
+      return { method, path: pathname, query, headers: lowerCase(headers), body }
+    },
+    call: request => handler.handle(request),
+  }
 }
 
 function lowerCase(headers) {

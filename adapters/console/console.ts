@@ -1,0 +1,101 @@
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
+import { type Awaitable, chain, isPromise } from '../../src/awaitable.js'
+import type { ReadRequest } from '../../src/body.js'
+import { notFound, toApiError } from '../../src/errors.js'
+import { refuseStrangers } from '../loopback.js'
+import { toAnswer } from '../pages.js'
+import type { IsKey } from './entry.js'
+import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
+import { pageFile } from './page-files.js'
+import { createRecorder } from './recorder.js'
+import { CONSOLE_PATH, NOT_SHARED, type Place, runRoute } from './routes.js'
+import { createStreams } from './streams.js'
+
+/**
+ * Also serves the console: the page at `GET /` for browsers, and its data below `/_console`. The
+ * latest requests and answers are kept in bounded memory.
+ *
+ * @throws OptionError
+ */
+export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ApiHandler {
+  const { control, worlds, allowRemote, ...main } = readConsoleOptions(given)
+  const apiPath = `${handler.basePath}/`
+  const own = openPlace(main)
+  /** Worlds are recorded while somebody watches them. */
+  const watched = new Map<string, Place>()
+
+  return {
+    ...handler,
+    handle(request) {
+      const { path } = request
+      if (isConsole(request)) return answer(request)
+      if (path.startsWith(apiPath)) return recorded(request, own)
+      const place = watched.get(WORLD.exec(path)?.[1] ?? '')
+      return place ? recorded(request, place) : handler.handle(request)
+    },
+  }
+
+  function recorded(request: ApiRequest, { recorder }: Place): Awaitable<ApiResponse> {
+    const start = recorder.onRecord ? performance.now() : null
+    const { seen, handled } = observed(request)
+    const answer = handler.handle(handled)
+    return isPromise(answer)
+      ? answer.then(response => recorder.record(seen(), response, start))
+      : recorder.record(seen(), answer, start)
+  }
+
+  async function answer(request: ApiRequest): Promise<ApiResponse> {
+    const { method, path, query } = request
+    try {
+      if (!allowRemote) refuseStrangers(request)
+      if (path === '/') return toAnswer(method, await pageFile('index.html'))
+      const place = findPlace(new URLSearchParams(query).get('world'))
+      return await runRoute({ request, handler, place, control, worlds: [...worlds().keys()] })
+    } catch (thrown) {
+      const { code, message, status, headers } = toApiError(thrown)
+      return toAnswer(method, {
+        status,
+        text: JSON.stringify({ code, message, status }),
+        headers: { ...headers, ...NOT_SHARED },
+      })
+    }
+  }
+
+  function findPlace(id: string | null): Place {
+    if (id === null) return own
+    const known = worlds()
+    for (const name of watched.keys()) if (!known.has(name)) watched.delete(name)
+    const world = known.get(id)
+    if (!world) throw notFound(`There is no world '${id}'.`)
+    const place = watched.get(id) ?? openPlace(world, () => watched.delete(id))
+    watched.set(id, place)
+    return place
+  }
+}
+
+/** A body that is still to be read is read by the handler, or never. */
+function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadRequest } {
+  const { body } = request
+  if (typeof body !== 'function') return { handled: request, seen: () => request as ReadRequest }
+  let read: Uint8Array | undefined
+  return {
+    handled: { ...request, body: () => chain(body(), bytes => (read = bytes)) },
+    seen: () => ({ ...request, body: read }),
+  }
+}
+
+function openPlace(world: ConsoleWorld, onUnwatched: () => void = () => {}): Place {
+  const recorder = createRecorder(world.clock)
+  const isKey: IsKey = text => !world.isPublicKey(text) && Object.hasOwn(world.apiKeys(), text)
+  return { world, recorder, isKey, streams: createStreams(recorder, world, isKey, onUnwatched) }
+}
+
+/** `GET /` is for browsers; a handler may answer it for programs. */
+function isConsole({ method, path, headers }: ApiRequest): boolean {
+  if (path.startsWith(CONSOLE_PATH)) return true
+  if (path !== '/' || (method !== 'GET' && method !== 'HEAD')) return false
+  return /\btext\/html\b/.test(headers['accept'] ?? '')
+}
+
+/** The API of a world. */
+const WORLD = /^\/worlds\/([^/]+)\/(?!_control(?:$|\/))/

@@ -1,0 +1,105 @@
+import type { ApiRequest, ApiResponse } from '../../src/api.js'
+
+/** A request, its answer, when it was answered (store's clock, ms) and how long that took. */
+export interface Exchange {
+  readonly request: ApiRequest
+  readonly response: ApiResponse
+  readonly at: number
+  /** Null when nobody measured it. */
+  readonly ms: number | null
+}
+
+/** One line of a request log. It never contains an API key. */
+export interface Entry {
+  /** Ms since the Unix epoch, by the store's clock. */
+  readonly at: number
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly operation: string | null
+  /** Null for a request that is never answered. */
+  readonly status: number | null
+  /** The `code` of the Error body. */
+  readonly code: string | null
+  /** The id of the API key; null without a valid one. */
+  readonly key: string | null
+  readonly plan: string | null
+  readonly limit: number | null
+  readonly remaining: number | null
+  /** Unix seconds. */
+  readonly reset: number | null
+  /** Seconds. */
+  readonly retryAfter: number | null
+  /** An injected fault lost the answer on its way. */
+  readonly lost: boolean
+  readonly ms: number | null
+}
+
+/** Whether a text is a valid API key, and therefore not to be shown. */
+export type IsKey = (text: string) => boolean
+
+export function entryOf({ request, response, at, ms }: Exchange, isKey: IsKey): Entry {
+  const { status, headers, about, deliver } = response
+  const redact = redactor(request, isKey)
+  return {
+    at,
+    method: redact(request.method),
+    path: redact(request.path),
+    query: redact(request.query),
+    operation: about?.operation ?? null,
+    status: status === 0 ? null : status,
+    code: codeOf(response),
+    key: about?.key?.id ?? null,
+    plan: about?.key?.plan ?? null,
+    limit: numberOf(headers['X-RateLimit-Limit']),
+    remaining: numberOf(headers['X-RateLimit-Remaining']),
+    reset: numberOf(headers['X-RateLimit-Reset']),
+    retryAfter: numberOf(headers['Retry-After']),
+    lost: deliver !== undefined && status !== 0,
+    ms,
+  }
+}
+
+/**
+ * Replaces API keys in texts of a request: whatever it sent as `Authorization`, valid or not, and
+ * every word that is a valid key.
+ */
+export function redactor({ headers }: ApiRequest, isKey: IsKey): (text: string) => string {
+  const secrets = new Set((headers['authorization'] ?? '').split(/[ ,]+/).filter(isCredential))
+  const isSecret = (word: string) => secrets.has(word) || isKey(word)
+  // A short one would also be a part of ordinary words.
+  const parts = [...secrets].filter(secret => secret.length >= 8)
+  return text => {
+    const whole = parts.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text)
+    return whole.replace(WORD, word =>
+      isSecret(word) || isSecret(decoded(word)) ? REDACTED : word,
+    )
+  }
+}
+
+export const REDACTED = '[key]'
+
+function isCredential(word: string): boolean {
+  return word !== '' && !/^bearer$/i.test(word)
+}
+
+/** What delimits a value in a path, a query, JSON or a header. */
+const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
+
+function decoded(word: string): string {
+  if (!word.includes('%')) return word
+  try {
+    return decodeURIComponent(word)
+  } catch {
+    return word
+  }
+}
+
+function codeOf({ status, body }: ApiResponse): string | null {
+  if (status < 400) return null
+  return /^\{"code":"([a-z_]+)"/.exec(body)?.[1] ?? null
+}
+
+function numberOf(text: string | undefined): number | null {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : null
+}

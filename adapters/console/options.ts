@@ -1,0 +1,99 @@
+import type { ApiKey } from '../../src/api-keys.js'
+import type { Awaitable } from '../../src/awaitable.js'
+import type { NewPet, Pet } from '../../src/model.js'
+import {
+  hasMethods,
+  isBoolean,
+  isFunction,
+  optional,
+  type Rules,
+  readOptions,
+} from '../../src/options.js'
+import type { Clock, PetFilter } from '../../src/ports.js'
+import type { Usage } from '../../src/rate-limit.js'
+import { DEMO_KEYS } from '../demo-keys.js'
+
+/** A panel whose source is missing is not shown. */
+export interface ConsoleOptions {
+  /**
+   * The clock of the store, which is that of the page.
+   * @default Date.now
+   */
+  readonly clock?: Clock
+  /**
+   * Whether that clock stands still.
+   * @default never
+   */
+  readonly isFrozen?: () => boolean
+  /**
+   * The valid API keys; the page shows their ids and plans.
+   * @default none
+   */
+  readonly apiKeys?: () => Readonly<Record<string, ApiKey>>
+  /**
+   * Whether the page may show a key itself.
+   * @default the demo keys
+   */
+  readonly isPublicKey?: (key: string) => boolean
+  /**
+   * What is counted for a key id, such as `inspect` of a `RateLimitStore`: the panel Budgets.
+   * @default none
+   */
+  readonly usage?: (keyId: string) => Awaitable<Usage | undefined>
+  /**
+   * Direct access to the animals, without key, limits or log: the view Animals.
+   * @default none
+   */
+  readonly animals?: {
+    list(filter: PetFilter): Awaitable<readonly Pet[]>
+    create(pet: NewPet): Awaitable<Pet>
+  }
+  /**
+   * The handler serves `/_control`: the view Test.
+   * @default false
+   */
+  readonly control?: boolean
+  /**
+   * The worlds served below `/worlds/<id>`, by id.
+   * @default none
+   */
+  readonly worlds?: () => ReadonlyMap<string, ConsoleWorld>
+  /**
+   * Serve the console to other machines and under other host names, too.
+   * @default false
+   */
+  readonly allowRemote?: boolean
+}
+
+type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
+
+/** What a console shows of one API besides its requests. */
+export type ConsoleWorld = Required<Pick<ConsoleOptions, Sources>> &
+  Pick<ConsoleOptions, 'usage' | 'animals'>
+
+/** @throws OptionError */
+export function readConsoleOptions(given: ConsoleOptions) {
+  return readOptions(given, DEFAULTS, RULES)
+}
+
+const DEFAULTS = {
+  clock: Date.now,
+  isFrozen: () => false,
+  apiKeys: () => ({}),
+  isPublicKey: (key: string) => Object.hasOwn(DEMO_KEYS, key),
+  control: false,
+  worlds: () => new Map<string, ConsoleWorld>(),
+  allowRemote: false,
+}
+
+const RULES: Rules<ConsoleOptions> = {
+  clock: isFunction,
+  isFrozen: isFunction,
+  apiKeys: isFunction,
+  isPublicKey: isFunction,
+  usage: optional(isFunction),
+  animals: optional(hasMethods('list', 'create')),
+  control: isBoolean,
+  worlds: isFunction,
+  allowRemote: isBoolean,
+}

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Page } from '../pages.js'
+
+/** The built page beside this file, or in `dist` when this file runs from source. */
+const FOLDERS = ['page/', '../../dist/adapters/console/page/'].map(
+  path => new URL(path, import.meta.url),
+)
+
+/** A browser loads and runs nothing but these files, and talks to this server only. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+export const GUARDS = {
+  'Content-Security-Policy': POLICY,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+}
+
+const TYPES = {
+  'index.html': 'text/html; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+} as const
+
+const files = new Map<string, Promise<string>>()
+
+export async function pageFile(name: keyof typeof TYPES): Promise<Page> {
+  const folder = FOLDERS.find(url => existsSync(new URL('index.html', url)))
+  if (!folder) throw new Error('The console is not built; run: npm run build')
+  const text = files.get(name) ?? readFile(new URL(name, folder), 'utf8')
+  files.set(name, text)
+  return { type: TYPES[name], text: await text, headers: { ...GUARDS, Vary: 'Accept' } }
+}

@@ -1,0 +1,120 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Info } from '../messages.js'
+import { Animals } from './animals.js'
+import { Budgets } from './budgets.js'
+import { Clock } from './clock.js'
+import { Faults } from './faults.js'
+import { Header } from './header.js'
+import { Requests } from './requests.js'
+import { pathsOf, read } from './server.js'
+import { Start } from './start.js'
+import { State } from './state.js'
+import { useLive } from './stream.js'
+import { useNow } from './time.js'
+import { Traffic } from './traffic.js'
+import { Verdict } from './verdict.js'
+
+export type View = 'activity' | 'animals' | 'test' | 'start'
+
+/** The whole page. The view and the world are in the fragment, so that links and reloads keep them. */
+export function App() {
+  const [{ view, world }, go] = useFragment()
+  const [info, setInfo] = useState<Info>()
+  const [revision, setRevision] = useState(0)
+  const refresh = () => {
+    void read<Info>(pathsOf(world).console('info')).then(found => {
+      if (found) setInfo(found)
+      // The world is gone.
+      else if (world !== '') go({ view, world: '' })
+    })
+  }
+  useEffect(refresh, [world])
+  const live = useLive(world)
+  const now = useNow(live)
+  if (!info) return <main class="loading">{info === undefined && 'Connecting …'}</main>
+
+  const { animals, budgets, control } = info.panels
+  const views: readonly View[] = [
+    'activity',
+    ...(animals ? (['animals'] as const) : []),
+    ...(control ? (['test'] as const) : []),
+    'start',
+  ]
+  const shared = { live, now, world, info }
+  return (
+    <>
+      <Header {...shared} view={view} views={views} onWorld={next => go({ view, world: next })} />
+      <main class={`view ${view}`}>
+        {view === 'activity' && (
+          <>
+            <div class="column">
+              <Traffic {...shared} />
+              <Requests {...shared} key={world} />
+            </div>
+            <aside class="column">
+              {budgets && <Budgets {...shared} />}
+              {control && <Clock {...shared} />}
+            </aside>
+          </>
+        )}
+        {view === 'animals' && <Animals {...shared} key={world} />}
+        {view === 'test' && (
+          <>
+            <div class="column">
+              <Verdict {...shared} key={world} revision={revision} />
+              <Faults {...shared} key={world} revision={revision} />
+            </div>
+            <aside class="column">
+              <Clock {...shared} />
+              <State
+                {...shared}
+                onChange={() => setRevision(revision + 1)}
+                onWorlds={refresh}
+                onWorld={next => go({ view, world: next })}
+              />
+            </aside>
+          </>
+        )}
+        {view === 'start' && <Start {...shared} />}
+      </main>
+    </>
+  )
+}
+
+/** What every panel needs. */
+export interface Shared {
+  readonly live: ReturnType<typeof useLive>
+  readonly now: number | undefined
+  readonly world: string
+  readonly info: Info
+}
+
+interface Fragment {
+  readonly view: View
+  readonly world: string
+}
+
+export function hrefOf({ view, world }: Fragment): string {
+  return world === '' ? `#${view}` : `#${view}/${encodeURIComponent(world)}`
+}
+
+function useFragment(): readonly [Fragment, (next: Fragment) => void] {
+  const [fragment, setFragment] = useState(readFragment)
+  useEffect(() => {
+    const follow = () => setFragment(readFragment())
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  return [
+    fragment,
+    next => {
+      location.hash = hrefOf(next)
+    },
+  ]
+}
+
+function readFragment(): Fragment {
+  const [view = '', world = ''] = location.hash.slice(1).split('/')
+  const known = (['animals', 'test', 'start'] as const).find(name => name === view)
+  return { view: known ?? 'activity', world: decodeURIComponent(world) }
+}

@@ -1,0 +1,48 @@
+import { useState } from 'preact/hooks'
+import type { Shared } from './app.js'
+import { Panel, Problem } from './parts.js'
+import { type Failure, pathsOf, send } from './server.js'
+import { dateOf, timeOf } from './time.js'
+
+const MINUTE = 60_000
+const REMOVAL = '2030-12-05T00:00:00Z'
+
+/** Moves the time of the double. */
+export function Clock({ live, now, world }: Shared) {
+  const [failure, setFailure] = useState<Failure>()
+  const command = async (body: object) => {
+    const answer = await send('POST', pathsOf(world).control('clock'), JSON.stringify(body))
+    setFailure(answer.failure)
+  }
+  const frozen = live.state?.frozen ?? false
+  const moves: readonly (readonly [name: string, body: () => object])[] = [
+    ['+1 s', () => ({ advance: 1_000 })],
+    ['+1 min', () => ({ advance: MINUTE })],
+    ['Next reset', () => ({ set: Math.floor((now ?? 0) / MINUTE + 1) * MINUTE })],
+    ['+1 day', () => ({ advance: 1_440 * MINUTE })],
+    ['5 Dec 2030', () => ({ set: REMOVAL })],
+  ]
+  return (
+    <Panel
+      title="Clock"
+      actions={
+        <button type="button" aria-pressed={frozen} onClick={() => command({ frozen: !frozen })}>
+          {frozen ? 'Resume' : 'Freeze'}
+        </button>
+      }
+    >
+      <p class="clock">
+        <b>{now === undefined ? '–' : timeOf(now)}</b>
+        <span class="muted">{now !== undefined && `${dateOf(now)} UTC`}</span>
+      </p>
+      <div class="buttons">
+        {moves.map(([name, body]) => (
+          <button key={name} type="button" onClick={() => command(body())}>
+            {name}
+          </button>
+        ))}
+      </div>
+      <Problem failure={failure} />
+    </Panel>
+  )
+}

@@ -1,0 +1,77 @@
+import { useState } from 'preact/hooks'
+import type { Shared } from './app.js'
+import { Panel, Problem } from './parts.js'
+import { type Failure, pathsOf, send } from './server.js'
+
+interface Props extends Shared {
+  readonly onChange: () => void
+  readonly onWorlds: () => void
+  readonly onWorld: (world: string) => void
+}
+
+/** Reset, snapshots and worlds. */
+export function State({ world, info, onChange, onWorlds, onWorld }: Props) {
+  const [failure, setFailure] = useState<Failure>()
+  const [done, setDone] = useState('')
+  const paths = pathsOf(world)
+  const run = async (method: string, path: string, success: string, body?: string) => {
+    const answer = await send(method, path, body)
+    setFailure(answer.failure)
+    setDone(answer.failure ? '' : success)
+    onChange()
+    return answer
+  }
+  const upload = async (event: Event) => {
+    const input = event.currentTarget as HTMLInputElement
+    const [file] = input.files ?? []
+    if (file) await run('PUT', paths.control('snapshot'), 'Snapshot restored', await file.text())
+    input.value = ''
+  }
+  const createWorld = async () => {
+    const { text } = await run('POST', '/_control/worlds', 'World created')
+    if (text === undefined) return
+    onWorlds()
+    onWorld(JSON.parse(text).id)
+  }
+  const deleteWorld = async () => {
+    await run('DELETE', `/_control/worlds/${encodeURIComponent(world)}`, 'World deleted')
+    onWorlds()
+    onWorld('')
+  }
+  return (
+    <Panel title="State">
+      <div class="buttons">
+        <button type="button" onClick={() => run('POST', paths.control('reset'), 'Reset')}>
+          Reset
+        </button>
+        <a class="button" href={paths.control('snapshot')} download="snapshot.json">
+          Download snapshot
+        </a>
+        <label class="button">
+          Restore snapshot
+          <input type="file" accept="application/json,.json" class="hidden" onChange={upload} />
+        </label>
+      </div>
+      <h3>World {world || 'main'}</h3>
+      <div class="buttons">
+        {['', ...info.worlds].map(id => (
+          <button key={id} type="button" aria-pressed={id === world} onClick={() => onWorld(id)}>
+            {id || 'main'}
+          </button>
+        ))}
+        <button type="button" onClick={createWorld}>
+          New world
+        </button>
+        {world !== '' && (
+          <button type="button" onClick={deleteWorld}>
+            Delete {world}
+          </button>
+        )}
+      </div>
+      <Problem failure={failure} />
+      <p class="done" role="status">
+        {done}
+      </p>
+    </Panel>
+  )
+}

@@ -1,0 +1,77 @@
+import { useEffect, useReducer, useRef } from 'preact/hooks'
+import type { Second, Update, WorldState } from '../messages.js'
+import { pathsOf } from './server.js'
+
+export type Row = Update['entries'][number]
+
+/** Everything that the stream of a world has brought so far. */
+export interface Live {
+  readonly connected: boolean
+  /** Newest first. */
+  readonly rows: readonly Row[]
+  /** How many requests came that are not among the rows. */
+  readonly omitted: number
+  /** Requests per second, oldest first. */
+  readonly traffic: readonly Second[]
+  /** The server's real time minus the browser's, in ms. */
+  readonly skew: number
+  readonly state: WorldState | undefined
+  /** When the state came, by `performance.now()`. */
+  readonly receivedAt: number
+}
+
+const MAX_ROWS = 1_000
+const SECONDS = 300
+
+const NOTHING: Live = {
+  connected: false,
+  rows: [],
+  omitted: 0,
+  traffic: [],
+  skew: 0,
+  state: undefined,
+  receivedAt: 0,
+}
+
+/** Follows a world. The browser reconnects by itself and goes on where it was. */
+export function useLive(world: string): Live {
+  const live = useRef(NOTHING)
+  const [, redraw] = useReducer((count: number) => count + 1, 0)
+  useEffect(() => {
+    const change = (changes: Partial<Live>) => {
+      live.current = { ...live.current, ...changes }
+      redraw(undefined)
+    }
+    live.current = NOTHING
+    const source = new EventSource(pathsOf(world).console('events'))
+    source.onopen = () => change({ connected: true })
+    source.onerror = () => change({ connected: false })
+    source.onmessage = ({ data }) => change(applied(live.current, JSON.parse(data) as Update))
+    return () => source.close()
+  }, [world])
+  return live.current
+}
+
+function applied(live: Live, update: Update): Partial<Live> {
+  const { entries, omitted, traffic, serverTime, state } = update
+  const fresh = entries.toReversed()
+  const rows = fresh.length === 0 ? live.rows : [...fresh, ...live.rows].slice(0, MAX_ROWS)
+  const left = live.rows.length + fresh.length - rows.length
+  return {
+    connected: true,
+    rows,
+    omitted: live.omitted + omitted + left,
+    traffic: merged(live.traffic, traffic),
+    skew: serverTime - Date.now(),
+    state,
+    receivedAt: performance.now(),
+  }
+}
+
+/** Seconds that come again replace what was known of them. */
+function merged(known: readonly Second[], news: readonly Second[]): readonly Second[] {
+  const [first] = news
+  if (!first) return known
+  const kept = known.filter(({ at }) => at < first.at && at > first.at - SECONDS)
+  return [...kept, ...news]
+}

@@ -1,0 +1,125 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Shared } from './app.js'
+import { Panel } from './parts.js'
+import { pathsOf, read } from './server.js'
+import { countOf, timeOf } from './time.js'
+
+interface Finding {
+  readonly rule: string
+  readonly key: string | null
+  readonly seen: string
+  readonly fix: string
+  readonly at: number
+  readonly requests: readonly number[]
+  readonly allowed: boolean
+}
+
+interface Report {
+  readonly ok: boolean
+  readonly requests: number
+  readonly dropped: number
+  readonly findings: readonly Finding[]
+  /** What is likely but not certain. */
+  readonly notes: readonly Finding[]
+}
+
+/** What the journal of the double knows of a request. */
+interface Journaled {
+  readonly n: number
+  readonly at: number
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly status: number | null
+}
+
+/** Under load, ms between two readings of the report. */
+const INTERVAL = 1_000
+
+/** What the client did wrong, so far. */
+export function Verdict({ live, world, revision }: Shared & { readonly revision: number }) {
+  const [report, setReport] = useState<Report>()
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const path = pathsOf(world).control('report')
+  const load = () => {
+    timer.current = undefined
+    void read<Report>(path).then(setReport)
+  }
+  useEffect(load, [path, revision])
+  useEffect(() => {
+    timer.current ??= setTimeout(load, INTERVAL)
+  }, [live.receivedAt])
+  useEffect(() => () => clearTimeout(timer.current), [])
+  if (!report) return <Panel title="Verdict">{null}</Panel>
+
+  const { findings, notes, requests, dropped } = report
+  return (
+    <Panel
+      title="Verdict"
+      actions={
+        <span class="muted">
+          {countOf(requests)} {requests === 1 ? 'request' : 'requests'} in the journal
+          {dropped > 0 && `, ${countOf(dropped)} earlier ones dropped`}
+        </span>
+      }
+    >
+      {findings.length === 0 && (
+        <p class="verdict-ok">
+          {requests === 0 ? 'Nothing to judge yet.' : 'No violations: this client behaves well.'}
+        </p>
+      )}
+      {findings.map(finding => (
+        <FindingCard key={finding.rule + finding.key} finding={finding} world={world} />
+      ))}
+      {notes.map(note => (
+        <FindingCard key={note.rule + note.key} finding={note} world={world} isNote />
+      ))}
+    </Panel>
+  )
+}
+
+function FindingCard(props: {
+  readonly finding: Finding
+  readonly world: string
+  readonly isNote?: boolean
+}) {
+  const { finding, world, isNote } = props
+  const { rule, key, seen, fix, requests } = finding
+  const [evidence, setEvidence] = useState<readonly Journaled[]>()
+  const toggle = async () => {
+    if (evidence) return setEvidence(undefined)
+    const path = pathsOf(world).control('requests')
+    const found = await read<{ requests: readonly Journaled[] }>(path)
+    setEvidence(found?.requests.filter(({ n }) => requests.includes(n)) ?? [])
+  }
+  return (
+    <article class={`finding ${isNote ? 'likely' : ''}`}>
+      <h3>
+        <code>{rule}</code>{' '}
+        <span class="muted">{key === null ? 'without a valid key' : `key ${key}`}</span>
+        {isNote && <span class="badge">likely</span>}
+        {finding.allowed && <span class="badge">allowed</span>}
+      </h3>
+      <dl>
+        <dt>Seen</dt>
+        <dd>{seen}</dd>
+        <dt>Fix</dt>
+        <dd>{fix}</dd>
+      </dl>
+      <button type="button" aria-expanded={evidence !== undefined} onClick={toggle}>
+        {evidence ? 'Hide' : 'Show'} {requests.length}{' '}
+        {requests.length === 1 ? 'request' : 'requests'}
+      </button>
+      {evidence && (
+        <ol class="evidence">
+          {evidence.map(({ n, at, method, path, query, status }) => (
+            <li key={n}>
+              <span class="muted">#{n}</span> {timeOf(at)} {method} {path}
+              {query && `?${query}`} <b>{status ?? 'never answered'}</b>
+            </li>
+          ))}
+        </ol>
+      )}
+    </article>
+  )
+}

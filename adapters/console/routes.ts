@@ -1,0 +1,151 @@
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
+import type { Awaitable } from '../../src/awaitable.js'
+import { readBody } from '../../src/body.js'
+import {
+  ApiError,
+  invalidRequest,
+  methodNotAllowed,
+  notFound,
+  unsupportedMediaType,
+} from '../../src/errors.js'
+import { toJson } from '../../src/json.js'
+import type { NewPet } from '../../src/model.js'
+import { PET_STATUSES } from '../../src/specification.js'
+import { toAnswer } from '../pages.js'
+import type { IsKey } from './entry.js'
+import { detailOf } from './exchange-detail.js'
+import type { Info } from './messages.js'
+import type { ConsoleWorld } from './options.js'
+import { pageFile } from './page-files.js'
+import type { Recorded, Recorder } from './recorder.js'
+import type { Streams } from './streams.js'
+
+export const CONSOLE_PATH = '/_console/'
+
+/** An API that the console shows, with what it records of it. */
+export interface Place {
+  readonly world: ConsoleWorld
+  readonly recorder: Recorder
+  readonly streams: Streams
+  readonly isKey: IsKey
+}
+
+/** A request below `/_console`, and what it is about. */
+export interface Call {
+  readonly request: ApiRequest
+  readonly handler: ApiHandler
+  readonly place: Place
+  readonly control: boolean
+  readonly worlds: readonly string[]
+}
+
+type Run = (call: Call, id: string) => Awaitable<ApiResponse>
+
+/** @throws ApiError */
+export async function runRoute(call: Call): Promise<ApiResponse> {
+  const { method, path, headers } = call.request
+  const [name, id = '', action] = path.slice(CONSOLE_PATH.length).split('/')
+  const route = [name, id && '<n>', action].filter(Boolean).join('/')
+  const methods = ROUTES.get(route)
+  if (!methods) throw notFound('The console does not serve this path.')
+  const run = methods[method]
+  if (!run) throw methodNotAllowed(method, Object.keys(methods).join(', '))
+  if (method === 'POST') refuseOtherPages(headers)
+  return run(call, id)
+}
+
+const ROUTES: ReadonlyMap<string, Readonly<Partial<Record<string, Run>>>> = new Map([
+  ['page.js', { GET: file('page.js') }],
+  ['page.css', { GET: file('page.css') }],
+  ['info', { GET: info }],
+  ['events', { GET: openStream }],
+  ['exchanges/<n>', { GET: showExchange }],
+  ['exchanges/<n>/replay', { POST: replay }],
+  ['animals', { GET: listAnimals, POST: createAnimal }],
+])
+
+/** Other origins cannot send this type without a preflight, which the console does not answer. */
+function refuseOtherPages(headers: ApiRequest['headers']): void {
+  if (/^application\/json *(;|$)/i.test(headers['content-type'] ?? '')) return
+  throw unsupportedMediaType('Send Content-Type: application/json.')
+}
+
+function file(name: 'page.js' | 'page.css'): Run {
+  return async ({ request }) => toAnswer(request.method, await pageFile(name))
+}
+
+function info({ request, handler, place, control, worlds }: Call): ApiResponse {
+  const { basePath } = handler
+  const { animals, usage } = place.world
+  const panels = { animals: animals !== undefined, budgets: usage !== undefined, control }
+  return json(request, { basePath, panels, worlds } satisfies Info)
+}
+
+const MAX_STREAMS = 16
+
+async function openStream({ request, place: { streams } }: Call): Promise<ApiResponse> {
+  if (streams.size < MAX_STREAMS) return streams.open(request.headers['last-event-id'])
+  throw new ApiError('invalid_request', `${MAX_STREAMS} consoles are open already; close one.`, {
+    status: 503,
+  })
+}
+
+function showExchange(call: Call, id: string): ApiResponse {
+  const { request, place } = call
+  const origin = `http://${request.headers['host']}`
+  const keys = { isSecret: place.isKey, isPublic: place.world.isPublicKey }
+  return json(request, detailOf(findExchange(call, id), keys, origin))
+}
+
+/** Sends the request again as it was, with the key it had. */
+async function replay(call: Call, id: string): Promise<ApiResponse> {
+  const { handler, place, request } = call
+  const exchange = findExchange(call, id)
+  const start = performance.now()
+  const response = await handler.handle({ ...exchange.request, connection: undefined })
+  place.recorder.record(exchange.request, response, start)
+  return json(request, { n: place.recorder.last })
+}
+
+const MAX_ANIMALS = 100
+
+async function listAnimals({ request, place }: Call): Promise<ApiResponse> {
+  const parameters = new URLSearchParams(request.query)
+  const given = parameters.get('status')
+  const status = PET_STATUSES.find(known => known === given)
+  if (given !== null && !status)
+    throw invalidRequest(`\`status\` must be one of ${PET_STATUSES.join(', ')}.`)
+  const after = Number(parameters.get('after')) || undefined
+  const filter = { limit: MAX_ANIMALS + 1, status, after }
+  const pets = await animalsOf(place).list(filter)
+  // As text: a browser would round the numbers of int64.
+  const shown = pets
+    .slice(0, MAX_ANIMALS)
+    .map(pet => ({ ...pet, categoryId: String(pet.categoryId) }))
+  return json(request, { animals: shown, more: pets.length > MAX_ANIMALS })
+}
+
+async function createAnimal({ request, handler, place }: Call): Promise<ApiResponse> {
+  const animals = animalsOf(place)
+  const body = await readBody(request, handler.maxBodyBytes)
+  const pet = await animals.create(body as NewPet)
+  return toAnswer(request.method, { status: 201, text: toJson(pet) })
+}
+
+function animalsOf({ world: { animals } }: Place): NonNullable<ConsoleWorld['animals']> {
+  if (!animals) throw notFound('This console has no access to the animals.')
+  return animals
+}
+
+function findExchange({ place }: Call, id: string): Recorded {
+  const exchange = place.recorder.find(Number(id))
+  if (!exchange) throw notFound('This request is no longer kept.')
+  return exchange
+}
+
+function json({ method }: ApiRequest, value: unknown): ApiResponse {
+  return toAnswer(method, { text: JSON.stringify(value), headers: NOT_SHARED })
+}
+
+/** No page of another origin may even load it. */
+export const NOT_SHARED = { 'Cross-Origin-Resource-Policy': 'same-origin' }

@@ -1,0 +1,45 @@
+import { PLANS, type Policy } from '../../src/plans.js'
+import type { Usage } from '../../src/rate-limit.js'
+import type { ConsoleWorld } from './options.js'
+
+/** What the page shows of a world at one moment, as JSON. */
+export interface WorldState {
+  readonly now: number
+  readonly frozen: boolean
+  readonly keys: readonly KeyState[]
+}
+
+export interface KeyState {
+  readonly id: string
+  readonly plan: string
+  readonly policy: Policy
+  /** The key itself, if it is public. */
+  readonly key: string | null
+  readonly usage: Usage | null
+}
+
+/** More keys than anybody would look at. */
+const MAX_KEYS = 50
+
+export async function stateOf(world: ConsoleWorld): Promise<WorldState> {
+  const records = Object.entries(world.apiKeys()).slice(0, MAX_KEYS)
+  const keys = await Promise.all(
+    records.map(async ([key, { id, plan, limits }]) => ({
+      id,
+      plan,
+      policy: limits ?? PLANS[plan as keyof typeof PLANS],
+      key: world.isPublicKey(key) ? key : null,
+      usage: await usageOf(world, id),
+    })),
+  )
+  return { now: world.clock(), frozen: world.isFrozen(), keys }
+}
+
+/** Null also while the store that counts is unavailable. */
+async function usageOf(world: ConsoleWorld, keyId: string): Promise<Usage | null> {
+  try {
+    return (await world.usage?.(keyId)) ?? null
+  } catch {
+    return null
+  }
+}

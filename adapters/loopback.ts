@@ -1,0 +1,20 @@
+import type { ApiRequest } from '../src/api.js'
+import { ApiError } from '../src/errors.js'
+
+/**
+ * Refuses requests that do not come from this machine or do not name it: a web page can be made to
+ * send anywhere, but not with this `Host`.
+ *
+ * @throws ApiError 403
+ */
+export function refuseStrangers({ client, headers }: ApiRequest): void {
+  const isLocal = client === undefined || LOOPBACK_ADDRESS.test(client)
+  if (isLocal && LOOPBACK_HOST.test(headers['host'] ?? '')) return
+  throw new ApiError('invalid_request', 'This address is served over loopback only.', {
+    status: 403,
+  })
+}
+
+const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i
+/** An IPv6 address comes as its network. */
+const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/
