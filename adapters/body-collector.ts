@@ -18,7 +18,7 @@ export function collectBody(limit: number): BodyCollector {
       length += chunk.length
       return length >= limit
     },
-    bytes: () => buffer.subarray(0, length),
+    bytes: () => (length === buffer.length ? buffer : buffer.subarray(0, length)),
   }
 
   function append(chunk: Uint8Array): void {

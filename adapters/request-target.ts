@@ -15,11 +15,13 @@ function withoutAuthority(url: string): string {
 
 /** RFC 9112 §3.2: what is not `host[:port]` is answered 400. */
 export function hostRefusal(host: string): ApiError | undefined {
-  if (host === '') return undefined
-  const [valid, port = ''] = HOST.exec(host) ?? []
-  if (valid !== undefined && Number(port) <= 65_535) return undefined
+  if (host === '' || HOST.test(host)) return undefined
   return invalidRequest('The Host header must be a host name or an address, and optionally a port.')
 }
 
-/** RFC 3986 §3.2.2, without the comma: it separates the values of a header that was sent twice. */
-const HOST = /^(?:(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+|\[[\da-f:.]+\])(?::(\d*))?$/i
+/**
+ * RFC 3986 §3.2.2, with a port up to 65535. Without the comma: it separates the values of a header
+ * that was sent twice.
+ */
+const HOST =
+  /^(?:(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+|\[[\da-f:.]+\])(?::(?:[0-5]?\d{0,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?$/i

@@ -123,10 +123,7 @@ export async function listen(
   function onRequest(message: IncomingMessage, response: ServerResponse, expecting: boolean): void {
     const connection = connections.get(message.socket) as Connection
     if (!connection.begin(response)) return
-    const given = { connection, expecting }
-    // Closing, the last answer ends the connection, and what came in the same piece is not seen yet.
-    if (closing) queueMicrotask(() => serve(message, response, given))
-    else serve(message, response, given)
+    serve(message, response, { connection, expecting })
   }
 
   /** What Node's parser cannot read is answered as well, after the requests before it. */

@@ -4,7 +4,7 @@ import { isPromise } from '../../src/awaitable.js'
 import { isSize, readOptions } from '../../src/options.js'
 import { splitTarget } from '../request-target.js'
 import { clientAddress } from './client-address.js'
-import { bodyReader, messageRefusal } from './request.js'
+import { bodyOf, hasBody, messageRefusal } from './request.js'
 import type { Connection } from './sockets.js'
 
 export interface NodeHandlerOptions {
@@ -30,6 +30,7 @@ export function toNodeHandler(handler: ApiHandler, options: NodeHandlerOptions =
 
 type Next = (error?: unknown) => void
 
+/** What is known beyond the message itself. */
 interface Circumstances {
   readonly next?: Next | undefined
   /** On our own server, where it is decided here what is valid HTTP. */
@@ -41,18 +42,23 @@ interface Circumstances {
 /** The one translation between Node's messages and the protocol. */
 export function createServe(handler: ApiHandler, proxyHops: number) {
   return (message: IncomingMessage, response: ServerResponse, given: Circumstances): void => {
-    try {
-      const answer = handler.handle(toRequest(message, response, given))
-      if (!isPromise(answer)) send(answer, response, given)
-      else answer.then(later => send(later, response, given)).catch(fail)
-    } catch (error) {
-      fail(error)
-    }
+    // After what came in the same piece: most bodies, and other requests where the server closes.
+    const isLate = hasBody(message) || given.connection?.isClosing()
+    if (isLate) queueMicrotask(() => answer(message, response, given))
+    else answer(message, response, given)
+  }
 
-    /** The handler broke its contract. */
-    function fail(error: unknown): void {
-      if (given.next && !response.headersSent) given.next(error)
-      else message.socket.destroy()
+  function answer(message: IncomingMessage, response: ServerResponse, given: Circumstances): void {
+    try {
+      const found = handler.handle(toRequest(message, response, given))
+      if (!isPromise(found)) send(found, response, given)
+      else {
+        found
+          .then(later => send(later, response, given))
+          .catch(error => fail(error, response, given))
+      }
+    } catch (error) {
+      fail(error, response, given)
     }
   }
 
@@ -62,23 +68,36 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
     { connection, expecting }: Circumstances,
   ): ApiRequest {
     const { method = '', url = '' } = message
-    // Express and Connect take the path they are mounted under off the URL.
-    const { originalUrl = url } = message as { originalUrl?: string }
     const headers = message.headers as ApiRequest['headers']
     const refusal = connection && messageRefusal(message)
     // What follows may not be another request in HTTP/1.1.
     if (refusal || headers['upgrade'] !== undefined) response.shouldKeepAlive = false
+    const { path, query } = splitTarget(url)
     return {
       method,
-      ...splitTarget(url),
-      mount: originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : '',
+      path,
+      query,
+      mount: mountOf(message as Mounted, url),
       headers,
-      body: bodyReader(message, handler.maxBodyBytes, expecting ? response : undefined),
+      body: bodyOf(message, handler.maxBodyBytes, expecting ? response : undefined),
       client: clientAddress(message, proxyHops),
       connection: connection?.identity,
       refusal,
     }
   }
+}
+
+/** Express and Connect take the path they are mounted under off the URL. */
+function mountOf({ originalUrl = '' }: Mounted, url: string): string {
+  return originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : ''
+}
+
+type Mounted = IncomingMessage & { readonly originalUrl?: string }
+
+/** The handler broke its contract. */
+function fail(error: unknown, response: ServerResponse, { next }: Circumstances): void {
+  if (next && !response.headersSent) next(error)
+  else response.req.socket.destroy()
 }
 
 /** Sends the answer and nothing more: no header of Node's own but `Connection` and `Keep-Alive`. */

@@ -4,34 +4,41 @@ import { ApiError } from '../../src/errors.js'
 import { collectBody } from '../body-collector.js'
 import { hostRefusal } from '../request-target.js'
 
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
 /**
- * Reads the body when the protocol asks for it, up to one byte more than is allowed; Node discards
- * the rest. The client of `expecting` waits for `100 Continue` before it sends anything.
+ * The body where all of it is there, or reads it when the protocol asks for it: up to one byte more
+ * than is allowed, as Node discards the rest. The client of `expecting` waits to be asked for it.
  */
-export function bodyReader(
+export function bodyOf(
   message: IncomingMessage,
   maxBodyBytes: number,
   expecting: ServerResponse | undefined,
 ): ApiRequest['body'] {
-  const announced = message.headers['content-length']
-  if (announced === undefined && !message.headers['transfer-encoding']) return undefined
-  let failure: unknown
+  if (!hasBody(message)) return undefined
+  if (message.complete && !message.readableEnded) return message.read() ?? new Uint8Array()
+  let fail = (error: ApiError) => {
+    failure = error
+  }
+  let failure: ApiError | undefined
   // It may fail before it is asked for.
-  message.on('error', error => {
-    failure = error instanceof ApiError ? error : refusal(400, 'The body ended early.')
-  })
+  message.on('error', error =>
+    fail(error instanceof ApiError ? error : refusal(400, 'The body ended early.')),
+  )
   // Too large already by its own word: none of it is read.
-  if (Number(announced) > maxBodyBytes) return new Uint8Array()
+  if (Number(message.headers['content-length']) > maxBodyBytes) return new Uint8Array()
   return () =>
     new Promise((resolve, reject) => {
       if (failure) return reject(failure)
       if (message.readableEnded) return reject(new ApiError('internal_error', ALREADY_READ))
+      fail = reject
       const body = collectBody(maxBodyBytes + 1)
       message.on('data', chunk => {
         if (body.add(chunk)) resolve(body.bytes())
       })
       message.on('end', () => resolve(body.bytes()))
-      message.on('error', () => reject(failure))
       expecting?.writeContinue()
     })
 }

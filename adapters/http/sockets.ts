@@ -35,6 +35,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
       response.on('close', forget)
       return true
     },
+    isClosing: () => closing,
     /** Whether the server is closing and no request came after the one that this answers. */
     isLast: (response: ServerResponse) => closing && response === last,
     /** Somebody else delivers the last answer: nothing here waits for it, or for those behind it. */
@@ -62,7 +63,8 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
       const unread = last?.req.complete === false ? last : undefined
       if (unread) {
         unread.shouldKeepAlive = false
-        unread.req.emit('error', refusal)
+        // What came in the same piece is served in a microtask before.
+        queueMicrotask(() => unread.req.emit('error', refusal))
       }
       whenIdle(async () => {
         if (!unread) writeWithoutResponse(socket, await answer())
