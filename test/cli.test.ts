@@ -174,7 +174,11 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
     [['--xyzzy'], 2, /Unknown option --xyzzy; see --help/],
     [['--json=1'], 2, /--json takes no value/],
     [['opanapi'], 2, /Unknown command 'opanapi'; did you mean openapi\?/],
-    [['xyzzy'], 2, /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, help, version/],
+    [
+      ['xyzzy'],
+      2,
+      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, help, version/,
+    ],
     [['serve', 'now'], 2, /Unexpected 'now' after serve; see --help/],
     [['--staging-port', taken], 1, /port \d+ is taken; use --staging-port 0/],
     [['-p', '4999', '--staging-port', '4999'], 2, /--staging-port 4999 is the port of --port/],
