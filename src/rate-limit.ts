@@ -30,7 +30,7 @@ export interface Decision {
   readonly bannedUntil?: number
 }
 
-const SECOND = 1000
+export const SECOND = 1000
 export const MINUTE = 60 * SECOND
 export const DAY = 24 * 60 * MINUTE
 /** Each further ban is twice as long as the one before, up to the longest. */

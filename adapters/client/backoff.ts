@@ -1,4 +1,5 @@
-const SECOND = 1000
+import { SECOND } from '../../src/rate-limit.js'
+
 const LONGEST_BACKOFF = 60 * SECOND
 const MOST_JITTER = 30 * SECOND
 

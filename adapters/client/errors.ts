@@ -20,7 +20,7 @@ export class ApiKeyBannedError extends RateLimitError {
 /** There was no response, or only a part of one. `cause` is the platform's error, if there is one. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
-  /** Whether the server may have added the animal all the same; always false for reads. */
+  /** Whether the server may have added the animal nevertheless; always false for reads. */
   readonly mayHaveTakenEffect: boolean
 
   constructor(message: string, options: ErrorOptions & { mayHaveTakenEffect: boolean }) {

@@ -1,7 +1,6 @@
 import type { RateLimit } from '../../src/errors.js'
-import { DAY, MINUTE } from '../../src/rate-limit.js'
+import { DAY, MINUTE, SECOND } from '../../src/rate-limit.js'
 
-const SECOND = 1000
 /** What a wait may take when nothing trustworthy says how long: a window and a bit. */
 export const SAFE_WAIT = MINUTE + SECOND
 

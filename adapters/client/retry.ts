@@ -101,7 +101,7 @@ export async function send(
     }
     const { status, text, limits } = outcome
     const isRejected = status === 429
-    // When the limit resets does not tell when a failure is over.
+    // The reset of the limit says nothing about the end of a failure.
     const asked = isRejected ? limits : { ...limits, rateLimit: undefined }
     const requested = requestedWait(asked, now)
     const wait = waitBefore({ requested, retries, again: isRejected && wasRejected }, random)

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../src/errors.js'
-import { MINUTE } from '../../src/rate-limit.js'
+import { MINUTE, SECOND } from '../../src/rate-limit.js'
 
 /*
  * The clients of a key cannot talk to each other: all that each sees is how fast `remaining` falls.
@@ -8,7 +8,6 @@ import { MINUTE } from '../../src/rate-limit.js'
  * simulations of 2 to 50 clients on Free and Pro (test/bench/README.md).
  */
 
-const SECOND = 1000
 /** How long a slow response may hold up the next request. */
 const PATIENCE = SECOND
 /** In company the units of a window are spent over this time, so that everyone can see them fall. */

@@ -1,6 +1,7 @@
 import type Bottleneck from 'bottleneck'
 import type { Redis } from 'ioredis'
 import type { RateLimit } from '../../src/errors.js'
+import { DAY, SECOND } from '../../src/rate-limit.js'
 import type { Rejection } from './rejection.js'
 import type { Time } from './time.js'
 
@@ -10,7 +11,6 @@ import type { Time } from './time.js'
  * the server's windows.
  */
 
-const SECOND = 1000
 /** How long calls wait for the first connection before the process goes on without Redis. */
 const CONNECT_PATIENCE = 2 * SECOND
 /** How often a process whose calls wait looks whether it should open the next window. */
@@ -18,7 +18,7 @@ const CHECK = SECOND
 /** A process that does not come back with the first response of a window is replaced after this. */
 const PROBE_PATIENCE = 10 * SECOND
 /** Redis forgets a key that nobody used for a day. */
-const FORGET = 24 * 60 * 60 * SECOND
+const FORGET = DAY
 
 /** An ioredis client, whose address and options are used for connections of our own. */
 export interface RedisConnection {

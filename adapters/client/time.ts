@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/ports.js'
+import { LONGEST_TIMER } from '../longest-timer.js'
 import { onAbort } from './abort.js'
 
 /**
@@ -72,9 +73,6 @@ const startTimer: Start = (ms, end) => {
   stop = () => clearTimeout(timer)
   return () => stop()
 }
-
-/** Anything longer ends at once. */
-const LONGEST_TIMER = 2 ** 31 - 1
 
 function sleeper(sleep: Sleep): Start {
   return (ms, end, failed) => {

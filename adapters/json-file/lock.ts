@@ -143,7 +143,7 @@ function threadOf(disk: Disk): readonly [pid: string, thread: string] {
   }
 }
 
-/** Pids are reused, in a container at once; the start time tells their processes apart. */
+/** Pids are reused, in containers right away; the start time distinguishes their processes. */
 async function isAlive(disk: Disk, owner: string): Promise<boolean> {
   const [pid, thread, start] = owner.split('-') as [string, string, string]
   try {
@@ -158,7 +158,7 @@ async function isAlive(disk: Disk, owner: string): Promise<boolean> {
 
 /**
  * When a thread started, in ticks since boot (proc(5), `stat`); 'dead' when it has ended. Undefined
- * where the system does not tell.
+ * where the system does not provide it.
  */
 async function startOf(disk: Disk, pid: string, thread: string): Promise<string | undefined> {
   try {

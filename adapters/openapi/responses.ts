@@ -147,7 +147,7 @@ function optionalHeader(description: string) {
   return { description, schema: { type: 'string' } }
 }
 
-/** A service that fails may do so before it has counted: then it has no limit to tell. */
+/** A service may fail before it has counted; then it has no limit to report. */
 function headersOf(
   { code, headers }: ApiError,
   rateLimit: boolean,

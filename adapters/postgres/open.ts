@@ -128,7 +128,7 @@ async function loadClient(): Promise<typeof import('pg')['default']> {
   }
 }
 
-/** The backend's pid as told to `pg` when it connected; poolers make one up. */
+/** The backend's pid as `pg` received it on connecting; poolers make one up. */
 interface Identified {
   readonly processID?: number | null
 }

@@ -1,4 +1,5 @@
 import { check, type Rule, readOptions } from '../../src/options.js'
+import { LONGEST_TIMER } from '../longest-timer.js'
 import { type Duration, durationOf, type Instant, instantOf } from './time.js'
 import { createTimers, type Timers } from './timers.js'
 
@@ -111,9 +112,6 @@ export function clockOf(current: () => VirtualClock): VirtualClock {
     },
   }
 }
-
-/** The longest timer of the platform. */
-const LONGEST_TIMER = 2 ** 31 - 1
 
 /** @param onWait called when a delay, a sleep or a timer begins */
 export function createClock(state: ClockState, onWait = () => {}): StateClock {

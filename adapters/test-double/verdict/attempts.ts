@@ -1,5 +1,5 @@
 import { type Breach, MOST_SHOWN, remember, type Seen, type Watch } from './rules.js'
-import { isLost, retryAfterOf, TOLERANCE } from './told.js'
+import { isLost, retryAfterOf, TOLERANCE } from './waits.js'
 
 /** One request that failed again and again, and no header said when to retry. */
 interface Run {
@@ -77,7 +77,7 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
 }
 
 /**
- * The shape of pauses that do not grow; undefined for those that do, and for too few to tell.
+ * The shape of pauses that do not grow; undefined for those that do, and for too few pauses.
  * Three retries may be equally far apart by chance; jitter shows after six.
  */
 function shapeOf(

@@ -1,5 +1,5 @@
 import { type Breach, MOST_SHOWN, type RuleId, remember, type Seen, type Watch } from './rules.js'
-import { createSenders, isExhausted, isLost, type Senders, TOLERANCE, waitOf } from './told.js'
+import { createSenders, isExhausted, isLost, type Senders, TOLERANCE, waitOf } from './waits.js'
 
 /** One other request may have been prepared before its sender had read the rejection. */
 const FEWEST_OTHERS = 2
@@ -17,7 +17,7 @@ interface RejectedRequest extends Rejection {
   readonly senders: Senders
 }
 
-/** The time during which a key has been told to wait. */
+/** The time during which a key has to wait. */
 interface Wait {
   until: number
   /** The first rejection after which nothing at all may be sent. */
@@ -105,12 +105,12 @@ export function watchEarly(): Watch {
       return
     }
     const senders = same?.senders ?? createSenders()
-    senders.tell(until)
+    senders.reject(until)
     wait ??= startWait(until)
     wait.until = Math.max(wait.until, until)
     if (connection !== null) remember(wait.connections, connection, exchange)
     if (status === 429 && isExhausted(exchange)) {
-      if (!isEarly(exchange, same)) anyone.tell(until)
+      if (!isEarly(exchange, same)) anyone.reject(until)
       wait.exhausted = { exchange: wait.exhausted?.exchange ?? exchange, until }
     }
     remember(rejected, requestDigest, { exchange, until, senders })

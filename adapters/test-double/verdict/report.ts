@@ -31,7 +31,7 @@ export interface Finding {
   readonly where: string | null
   /** The `n` of the exchanges there that show it: the first hundred. */
   readonly requests: readonly number[]
-  /** Whether the double was told to allow this rule. */
+  /** Whether the option `allow` lists this rule. */
   readonly allowed: boolean
 }
 

@@ -1,7 +1,8 @@
+import { DAY, MINUTE, SECOND } from '../../../src/rate-limit.js'
 import { watchBackoff, watchRefusals } from './attempts.js'
 import { watchEarly } from './early.js'
 import type { Breach, RuleId, Seen, Watch } from './rules.js'
-import { isExhausted } from './told.js'
+import { isExhausted } from './waits.js'
 
 /** For requests with a valid key. */
 export const KEY_WATCHES: readonly (() => Watch)[] = [
@@ -46,10 +47,6 @@ function refusedCredential({ status, headers }: Seen): string | undefined {
   return isWrong ? 'the API key was invalid' : 'there was no API key'
 }
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const DAY = 24 * 60 * MINUTE
-
 /**
  * A pause as long as Reset is after 1970, in seconds or in ms: no client waits that long by chance.
  */
@@ -58,20 +55,20 @@ function watchResetAsDelta(): Watch {
 
   return {
     see(exchange) {
-      const told = last
+      const exhausted = last
       last = exchange
-      if (!told || !isExhausted(told) || told.answeredAt === null) return []
-      const reset = Number(told.headers['x-ratelimit-reset'])
-      const waited = exchange.at - told.answeredAt
+      if (!exhausted || !isExhausted(exhausted) || exhausted.answeredAt === null) return []
+      const reset = Number(exhausted.headers['x-ratelimit-reset'])
+      const waited = exchange.at - exhausted.answeredAt
       const inSeconds = Math.abs(waited - reset * SECOND) <= MINUTE
       const inMs = Math.abs(waited - reset) <= SECOND
-      return inSeconds || inMs ? [breach(told, exchange, reset, waited)] : []
+      return inSeconds || inMs ? [breach(exhausted, exchange, reset, waited)] : []
     },
     open: () => [],
   }
 }
 
-function breach(told: Seen, next: Seen, reset: number, waited: number): Breach {
+function breach(exhausted: Seen, next: Seen, reset: number, waited: number): Breach {
   const seen = `a pause of ${Math.round(waited / DAY)} days after Reset ${reset}`
-  return { rule: 'reset.as-delta', seen, exchanges: [told, next] }
+  return { rule: 'reset.as-delta', seen, exchanges: [exhausted, next] }
 }

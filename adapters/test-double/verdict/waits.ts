@@ -3,7 +3,7 @@ import { MOST_SHOWN, type Seen } from './rules.js'
 /** Timers may fire a little early, and a clock may be read a little late. In ms. */
 export const TOLERANCE = 100
 
-/** Until when a rejected request has to wait, in ms; undefined where its sender was told nothing. */
+/** The end of the wait that a response asks for, in ms; undefined without one. */
 export function waitOf(exchange: Seen): number | undefined {
   if (isLost(exchange)) return undefined
   const { answeredAt, status, headers } = exchange
@@ -35,13 +35,13 @@ export function isLost({ fault }: Seen): boolean {
 }
 
 /**
- * Clients that share a key and were told to wait. If each of them waits, as many come back as were
- * rejected. Where fewer do, the early requests that are missing came from one of the others.
+ * Rejected clients that share a key. If each of them waits, as many return as were rejected. Where
+ * fewer return, the early requests came from those that are missing.
  */
 export interface Senders {
-  /** One more was told to wait, until an instant in ms. */
-  tell(until: number): void
-  /** Whether a request may come from one of them, after its wait. */
+  /** One more client has to wait, until an instant in ms. */
+  reject(until: number): void
+  /** Whether a request may come from one of them after its wait. */
   isBack(at: number): boolean
   /** An early request, by one more sender or by one of those. */
   suspect(exchange: Seen): void
@@ -56,7 +56,7 @@ export function createSenders(): Senders {
   let suspects: Seen[] = []
 
   return {
-    tell(instant) {
+    reject(instant) {
       until = instant
       waiting++
     },
