@@ -1,17 +1,17 @@
-// Waits for the banner of a server on the default port, then runs its line of curl, with and without the key.
+// Waits up to a minute for the banner of a server on the default port, then runs its curl command, with and without the key.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 const [, , bannerFile] = process.argv
 let banner = ''
-for (let tries = 0; tries < 200 && !banner.includes('Ctrl+C'); tries++) {
+for (let tries = 0; tries < 1200 && !banner.includes('Ctrl+C'); tries++) {
   await new Promise(resolve => setTimeout(resolve, 50))
   banner = readFileSync(bannerFile, 'utf8')
 }
 console.log(banner)
-const [line = ''] = /curl .*/.exec(banner) ?? []
-expectAnswer(line, 200)
-expectAnswer(line.replace(/ -H .*/, ''), 401)
+const [command = ''] = /curl .*/.exec(banner) ?? []
+expectAnswer(command, 200)
+expectAnswer(command.replace(/ -H .*/, ''), 401)
 
 function expectAnswer(command, status) {
   const output = execFileSync('sh', ['-c', `${command} -s`], { encoding: 'utf8' })
