@@ -3,7 +3,7 @@ import { bearerToken } from '../../src/api-keys.js'
 import type { ReadRequest } from '../../src/body.js'
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/specification.js'
-import type { FaultKind } from './faults.js'
+import type { Call, FaultKind } from './faults.js'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
 export interface Exchange {
@@ -44,16 +44,10 @@ export interface Exchange {
   readonly sequential: boolean
 }
 
-/** Who makes a request, and for which operation. */
-export interface Look {
-  readonly operation: Operation | undefined
-  readonly key: string | undefined
-}
-
 /** What is known of an exchange before it is answered. */
 export function requestOf(
   request: ReadRequest,
-  { operation, key }: Look,
+  { operation, key }: Call,
   pagination: boolean,
 ): Omit<Exchange, 'n' | 'at' | 'connection' | 'sequential'> {
   const { method, path, query, headers, body } = request

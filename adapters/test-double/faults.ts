@@ -12,7 +12,6 @@ import {
   readOptions,
 } from '../../src/options.js'
 import { OPERATIONS, type Operation } from '../../src/specification.js'
-import type { Look } from './exchange.js'
 
 /** Something that goes wrong on purpose, for the first requests that match. */
 export type Fault = FaultScope &
@@ -75,19 +74,29 @@ export type ArmedFault = Fault & {
   readonly waiting?: number
 }
 
+/** What faults are matched by: the operation of a request, and the id of its key. */
+export interface Call {
+  readonly operation: Operation | undefined
+  readonly key: string | undefined
+}
+
 export interface Faults {
-  /** Arms a fault behind those that are armed. @throws OptionError */
+  /**
+   * Arms a fault, after those already armed.
+   *
+   * @throws OptionError
+   */
   arm(fault: Fault): ArmedFault
   list(): readonly ArmedFault[]
   clear(): void
   /** Takes what applies to this request: a delay, another fault, or both. */
-  take(look: Look): {
+  take(call: Call): {
     readonly delay: DelayFault | undefined
     readonly fault: Exclude<Fault, DelayFault> | undefined
   }
 }
 
-/** @param begin armed from the beginning, such as those of a snapshot */
+/** @param begin the faults armed at the start, such as those of a snapshot */
 export function createFaults(
   keyIds: () => readonly string[],
   begin: readonly (Fault | ArmedFault)[] = [],
@@ -101,8 +110,8 @@ export function createFaults(
     clear() {
       armed = []
     },
-    take(look) {
-      const ready = armed.filter(({ fault }) => matches(fault, look)).filter(isReady)
+    take(call) {
+      const ready = armed.filter(({ fault }) => matches(fault, call)).filter(isReady)
       return {
         delay: use(ready.find(one => one.fault.kind === 'delay')) as DelayFault | undefined,
         fault: use(ready.find(one => one.fault.kind !== 'delay')) as Exclude<Fault, DelayFault>,
@@ -139,9 +148,9 @@ interface Armed {
   waiting: number
 }
 
-function matches({ operation, key }: Fault, look: Look): boolean {
-  if (look.operation === undefined) return false
-  return (operation ?? look.operation) === look.operation && (key ?? look.key) === look.key
+function matches({ operation, key }: Fault, call: Call): boolean {
+  if (call.operation === undefined) return false
+  return (operation ?? call.operation) === call.operation && (key ?? call.key) === call.key
 }
 
 /** Whether it applies to a request that matches; counts those before. */

@@ -4,17 +4,16 @@ import { ApiError, ERROR_STATUS, type ErrorCode } from '../../src/errors.js'
 import { toJson } from '../../src/json.js'
 import { utf8Length } from '../../src/utf8.js'
 import type { StateClock } from './clock.js'
-import type { Look } from './exchange.js'
-import type { FaultKind, Faults, StatusFault } from './faults.js'
+import type { Call, FaultKind, Faults, StatusFault } from './faults.js'
 import { httpDate } from './time.js'
 
 /** Has the store answer a request, with the faults that apply to it. */
 export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
-  { look, faults, clock, realTime, note }: Circumstances,
+  { call, faults, clock, realTime, note }: Circumstances,
 ): Promise<ApiResponse> {
-  const { delay, fault } = faults.take(look)
+  const { delay, fault } = faults.take(call)
   if (delay) {
     note('delay')
     await (delay.real ? realTime.delay(delay.ms, true) : clock.delay(delay.ms))
@@ -32,7 +31,7 @@ export async function injectFault(
 }
 
 interface Circumstances {
-  readonly look: Look
+  readonly call: Call
   readonly faults: Faults
   readonly clock: StateClock
   readonly realTime: StateClock

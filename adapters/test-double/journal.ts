@@ -13,8 +13,8 @@ import {
 import type { Clock } from '../../src/ports.js'
 import { OPERATIONS, type Operation } from '../../src/specification.js'
 import { createCallers } from './callers.js'
-import { answerOf, type Exchange, type Look, requestOf } from './exchange.js'
-import type { FaultKind } from './faults.js'
+import { answerOf, type Exchange, requestOf } from './exchange.js'
+import type { Call, FaultKind } from './faults.js'
 import { type Instant, instantOf } from './time.js'
 import type { Recording } from './verdict/report.js'
 
@@ -67,7 +67,7 @@ export interface Journal {
   /** Records the request, has it answered, records the response. */
   record(
     request: ReadRequest,
-    look: Look,
+    call: Call,
     answer: (note: (fault: FaultKind) => void) => Promise<ApiResponse>,
   ): Promise<ApiResponse>
   /** In the order of arrival. @throws OptionError */
@@ -95,12 +95,12 @@ export function createJournal(
   dropOldest()
 
   return {
-    async record(request, look, answer) {
-      const caller = look.key === undefined ? `${request.client}` : `key ${look.key}`
+    async record(request, call, answer) {
+      const caller = call.key === undefined ? `${request.client}` : `key ${call.key}`
       const draft: Draft = {
         n: ++n,
         at: clock(),
-        ...requestOf(request, look, pagination),
+        ...requestOf(request, call, pagination),
         ...callers.arrive(caller, request.connection),
       }
       recording.arrive()

@@ -101,10 +101,10 @@ export function createState(
     inspect: { usage: rateLimits.inspect, animals: storage.list },
     handle(request) {
       const { operation, key } = store.identify(request)
-      const look = { operation, key: key?.id }
+      const call = { operation, key: key?.id }
       return counted(async () => {
-        const answer = await journal.record(request, look, note =>
-          injectFault(store, request, { look, faults, clock, realTime, note }),
+        const answer = await journal.record(request, call, note =>
+          injectFault(store, request, { call, faults, clock, realTime, note }),
         )
         if (clock.auto) clock.reach(retryTime(answer, clock.now()))
         return answer
