@@ -108,7 +108,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
 }, async () => {
   const replica = await startPostgres()
   after(() => replica.stop())
-  const storage = await postgresStorage({ url: replica.url, timeoutMs: 800 })
+  const storage = await postgresStorage({ url: replica.url })
   after(storage.close)
   await storage.insert(REX)
   await storage.ping()
