@@ -104,7 +104,7 @@ test('engines - PostgreSQL is frozen under load', { skip: withoutPostgres }, asy
 })
 
 test('engines - connections are cut at random', { skip: withoutPostgres }, async () => {
-  const storages = await openTwo('cut')
+  const storages = await openTwo('cut', 30_000)
   const admin = new pg.Client(postgresUrl)
   await admin.connect()
   const random = createRandom(3)
@@ -247,8 +247,8 @@ async function create({ url }: Server, name: string) {
   }
 }
 
-function openTwo(schema: string): Promise<PostgresStorage[]> {
-  const open = () => postgresStorage({ url: postgresUrl, schema, timeoutMs: 1_000 })
+function openTwo(schema: string, timeoutMs = 1_000): Promise<PostgresStorage[]> {
+  const open = () => postgresStorage({ url: postgresUrl, schema, timeoutMs })
   return Promise.all([open(), open()])
 }
 

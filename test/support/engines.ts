@@ -32,6 +32,7 @@ export interface Engine extends AsyncDisposable {
 
 const POSTGRES = findProgram('initdb', debianPostgres())
 const PGBOUNCER = findProgram('pgbouncer', ['/usr/sbin'])
+const SETPRIV = findProgram('setpriv')
 const OPENSSL = findProgram('openssl')
 const NGINX = findProgram('nginx', ['/usr/sbin'])
 const REDIS = findProgram('redis-server') ?? findProgram('valkey-server')
@@ -251,8 +252,12 @@ async function startEngine(how: Program): Promise<Engine> {
   }
 }
 
-async function run({ program, words, ready, folder }: Program): Promise<ChildProcess> {
-  const child = spawn(program, words, {
+async function run(how: Program): Promise<ChildProcess> {
+  const { program, words, ready, folder, stopSignal } = how
+  // The kernel stops it even if this process is killed.
+  const untilDeath = SETPRIV ? [SETPRIV, '--pdeathsig', stopSignal.slice('SIG'.length)] : []
+  const [command = '', ...args] = [...untilDeath, program, ...words]
+  const child = spawn(command, args, {
     ...unprivileged(),
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
