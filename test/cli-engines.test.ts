@@ -50,7 +50,16 @@ test('cli - two servers share the animals and the quota', { skip: withoutBoth },
   assert.equal(created.status, 201)
   const found = await fetch(`${two.ready.baseUrl}/pets/42`, { headers: FREE })
   assert.equal(found.status, 200)
-  assert.equal(found.headers.get('x-ratelimit-remaining'), '58')
+  const remaining = async ({ ready }: typeof one) => {
+    const { headers } = await fetch(`${ready.baseUrl}/pets`, { headers: FREE })
+    return Number(headers.get('x-ratelimit-remaining'))
+  }
+  let isShared = false
+  // Again where a minute ends in between, or a busy Redis takes too long for one of the two.
+  for (let tries = 0; tries < 10 && !isShared; tries++) {
+    isShared = (await remaining(one)) - (await remaining(two)) === 1
+  }
+  assert.ok(isShared)
   assert.doesNotMatch((await stopped(one)) + (await stopped(two)), /s3cret/)
 })
 
