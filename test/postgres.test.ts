@@ -25,6 +25,8 @@ import { storageSuite } from './support/storage-suite.js'
 const skip = withoutPostgres
 const engine = skip ? undefined : await startPostgres('max_connections=200')
 const pool = new pg.Pool({ connectionString: engine?.url ?? '' })
+// `end` does not wait for its connections to close, and the engine stops right after it.
+pool.on('error', () => {})
 const opened: PostgresStorage[] = []
 after(async () => {
   for (const storage of opened) await storage.close()
