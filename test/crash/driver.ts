@@ -103,12 +103,15 @@ async function kill(life: Life, random: Random): Promise<void> {
   const answers = way < 2 ? 1 + random(life.workload.answers) : Number.POSITIVE_INFINITY
   const dieAt = way < 2 ? 0 : way < 4 ? 40 + random(life.workload.calls) : 1 + random(40)
   const { server, gone } = start(life, dieAt)
-  const port = await portOf(server, gone)
-  if (port !== undefined) {
-    await check(life, port).catch(afterDeath(server))
-    await createAnimals(life, port, random, answers).catch(afterDeath(server))
+  try {
+    const port = await portOf(server, gone)
+    if (port !== undefined) {
+      await check(life, port).catch(afterDeath(server))
+      await createAnimals(life, port, random, answers).catch(afterDeath(server))
+    }
+  } finally {
+    server.kill('SIGKILL')
   }
-  server.kill('SIGKILL')
   const [, signal] = await gone
   if (signal !== 'SIGKILL') life.refused++
 }
@@ -117,9 +120,14 @@ async function kill(life: Life, random: Random): Promise<void> {
 async function end(life: Life): Promise<void> {
   if (life.refused > 0) return
   const { server, gone } = start(life, 0)
-  await check(life, (await portOf(server, gone)) as number)
-  server.disconnect()
-  assert.deepEqual(await gone, [0, null])
+  try {
+    await check(life, (await portOf(server, gone)) as number)
+    server.disconnect()
+    assert.deepEqual(await gone, [0, null])
+  } finally {
+    // A failed check must not leave it running, which would keep the test process alive.
+    server.kill('SIGKILL')
+  }
   assert.deepEqual(fs.readdirSync(join(life.path, '..')), ['pets.json'])
   const document = (await parseJson(fs.readFileSync(life.path, 'utf8'))) as { pets: Pet[] }
   compare(life, document.pets)
