@@ -64,6 +64,11 @@ export const isObject = rule(
   value => typeof value === 'object' && value !== null && !Array.isArray(value),
 )
 export const isSecretObject: Rule = { ...isObject, secret: true }
+/** May contain a password, such as the URL of a database. */
+export const isSecretText: Rule = {
+  ...rule('a string', value => typeof value === 'string'),
+  secret: true,
+}
 /** Within the range of a Date. */
 export const isInstant = rule(
   'milliseconds since the Unix epoch',

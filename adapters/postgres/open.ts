@@ -3,6 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import {
   hasMethods,
   isCount,
+  isSecretText,
   OptionError,
   optional,
   type Rules,
@@ -174,11 +175,7 @@ const DEFAULTS = {
 } as const
 
 const RULES: Rules<PostgresOptions> = {
-  url: optional({
-    expected: 'a string',
-    accepts: value => typeof value === 'string',
-    secret: true,
-  }),
+  url: optional(isSecretText),
   pool: optional(hasMethods('query', 'connect', 'on', 'off')),
   schema: {
     expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',

@@ -4,6 +4,7 @@ import {
   isFunction,
   isObject,
   isOneOf,
+  isSecretText,
   isText,
   OptionError,
   optional,
@@ -189,11 +190,7 @@ const DEFAULTS = {
 } as const
 
 const RULES: Rules<RedisOptions> = {
-  url: optional({
-    expected: 'a string',
-    accepts: value => typeof value === 'string',
-    secret: true,
-  }),
+  url: optional(isSecretText),
   send: optional(isFunction),
   nodes: optional(isFunction),
   prefix: isText,
