@@ -28,7 +28,7 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
 /** Pets in ascending id, all of them and by status. No pet is ever changed or removed. */
 export interface PetIndex {
   /** Above every id ever assigned. */
-  readonly nextId: number
+  nextId(): number
   /**
    * @param id at least `nextId`, which is the default, and below 2 ** 53 - 1
    * @throws RangeError
@@ -61,9 +61,7 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
   nextId = snapshot.nextId
 
   return {
-    get nextId() {
-      return nextId
-    },
+    nextId: () => nextId,
     insert(given, id = nextId) {
       const pet = admit(id, given)
       all.pets.push(pet)

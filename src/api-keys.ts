@@ -40,14 +40,24 @@ export interface ApiKeys {
   remove(key: string): boolean
 }
 
+/** The valid keys as the code within this package has them. */
+export interface KeyRing extends ApiKeys {
+  list(): readonly KnownKey[]
+  copy(): KeyRing
+}
+
+/** @throws OptionError for an invalid record, or an id in use twice */
 export function createApiKeys(
   records: Readonly<Record<string, ApiKey>>,
   plans: PlanTable = PLANS,
-): ApiKeys {
-  const keys = new Map<string, KnownKey>()
-  const ids = new Set<string>()
+): KeyRing {
+  const ring = createRing(new Map(), new Set(), plans)
+  for (const [key, record] of Object.entries(records)) ring.add(key, record)
+  return ring
+}
 
-  const apiKeys: ApiKeys = {
+function createRing(keys: Map<string, KnownKey>, ids: Set<string>, plans: PlanTable): KeyRing {
+  return {
     find: key => keys.get(key),
     add(key, record) {
       if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -64,9 +74,9 @@ export function createApiKeys(
       if (known) ids.delete(known.id)
       return keys.delete(key)
     },
+    list: () => [...keys.values()],
+    copy: () => createRing(new Map(keys), new Set(ids), plans),
   }
-  for (const [key, record] of Object.entries(records)) apiKeys.add(key, record)
-  return apiKeys
 }
 
 /**

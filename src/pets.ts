@@ -25,7 +25,6 @@ export interface PetsOptions {
   readonly storage: PetStorage
   readonly defaultStatus: PetStatus | null
   readonly sunset: number | null
-  readonly onCreated: (pet: Pet) => void
 }
 
 /** The same operations within the core. They answer synchronously when the storage does. */
@@ -39,9 +38,10 @@ export interface PetOperations {
 const model = lazy(() => import('./model.js'))
 
 /** Parse, call the storage, return. */
-export function createPetOperations(options: PetsOptions): PetOperations {
-  const { storage, defaultStatus, sunset, onCreated } = options
-
+export function createPetOperations(
+  { storage, defaultStatus, sunset }: PetsOptions,
+  onCreated: (pet: Pet) => void,
+): PetOperations {
   return {
     createPet: input =>
       chain(model(), ({ newPetSchema, describeIssues }) => {

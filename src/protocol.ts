@@ -19,8 +19,6 @@ import { type HeaderOptions, responseHeaders } from './response-headers.js'
 import { createRouter, type OperationRoute, type Route } from './route.js'
 
 export interface ProtocolOptions extends HeaderOptions {
-  readonly operations: PetOperations
-  readonly gate: Gate
   readonly clock: Clock
   readonly maxBodyBytes: number
 }
@@ -34,8 +32,12 @@ export interface Protocol extends ApiHandler {
  * The whole protocol as one function from a request to a response: preflight, then 401, then 429,
  * then 404 and 405, then the body (413, 415, 400), then the operation.
  */
-export function createProtocol(options: ProtocolOptions): Protocol {
-  const { operations, gate, clock, basePath, cors, pagination, maxBodyBytes } = options
+export function createProtocol(
+  operations: PetOperations,
+  gate: Gate,
+  options: ProtocolOptions,
+): Protocol {
+  const { clock, basePath, cors, pagination, maxBodyBytes } = options
   const routeOf = createRouter(basePath)
   const headersOf = responseHeaders(options)
   const readQuery = createQueryReader(pagination)

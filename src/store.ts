@@ -118,15 +118,28 @@ export interface MeteredPets extends Pets {
  * @throws OptionError naming the invalid option and its value
  */
 export function createStore(options: StoreOptions): Store {
+  return openStore(readStoreOptions(options))
+}
+
+/** Options with their defaults, checked. */
+export type StoreSettings = ReturnType<typeof readStoreOptions>
+
+/** @throws OptionError naming the invalid option and its value */
+export function readStoreOptions(options: StoreOptions) {
   const defaults = { ...STORE_DEFAULTS, rateLimits: memoryRateLimits() }
   const settings = readOptions<StoreOptions, typeof defaults>(options, defaults, STORE_RULES)
-  const { clock, pagination, sunset, deprecatedAt } = settings
+  const { sunset, deprecatedAt } = settings
   if (sunset !== null && deprecatedAt !== null && deprecatedAt > sunset) {
     throw new OptionError('Expected `deprecatedAt` to be at or before `sunset` (RFC 9745 §4)')
   }
   const plans = readPlans(settings.plans)
+  return { ...settings, plans, apiKeys: createApiKeys(settings.apiKeys, plans) }
+}
+
+/** `createStore` for options that are already read. */
+export function openStore(settings: StoreSettings): Store {
+  const { clock, pagination, plans, apiKeys } = settings
   const { events, emit } = createEvents()
-  const apiKeys = createApiKeys(settings.apiKeys, plans)
   const insured = insureRateLimits({
     rateLimits: settings.rateLimits,
     timeoutMs: settings.rateLimitTimeoutMs,
@@ -139,10 +152,7 @@ export function createStore(options: StoreOptions): Store {
     anonymous: plans.anonymous,
     emit,
   })
-  const operations = createPetOperations({
-    ...settings,
-    onCreated: pet => emit('pet.created', { pet }),
-  })
+  const operations = createPetOperations(settings, pet => emit('pet.created', { pet }))
   // Async functions, so that synchronous failures are rejections too.
   const pets: Pets = {
     createPet: async pet => operations.createPet(pet),
@@ -152,7 +162,7 @@ export function createStore(options: StoreOptions): Store {
 
   return {
     ...pets,
-    ...createProtocol({ ...settings, operations, gate }),
+    ...createProtocol(operations, gate, settings),
     apiKeys,
     events,
     forKey(apiKey) {

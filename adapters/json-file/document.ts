@@ -149,7 +149,7 @@ async function parse(disk: Disk, path: string, file: number, length: number): Pr
  * task can insert between two pieces.
  */
 function* piecesOf(index: PetIndex): Generator<string> {
-  const { nextId } = index
+  const nextId = index.nextId()
   let text = '{"pets":['
   let isFirst = true
   for (const pet of petsBelow(index, nextId)) {

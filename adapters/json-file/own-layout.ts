@@ -26,14 +26,14 @@ export async function readOwnLayout(disk: Disk, file: number): Promise<PetIndex 
   function readPet(line: string): ReadLine | undefined {
     const isLast = !line.endsWith(',')
     const pet = parsePetLine(isLast ? line : line.slice(0, -1))
-    if (!pet || pet.id < index.nextId) return undefined
+    if (!pet || pet.id < index.nextId()) return undefined
     index.insert(pet, pet.id)
     return isLast ? readEnd : readPet
   }
 
   function readEnd(line: string): ReadLine | undefined {
     const nextId = Number(END.exec(line)?.[1])
-    if (!(nextId >= index.nextId)) return undefined
+    if (!(nextId >= index.nextId())) return undefined
     index.skipTo(nextId)
     return readNothing
   }

@@ -58,7 +58,7 @@ interface Batch {
 
 function replay(path: string, { pets, line }: Batch, index: PetIndex): void {
   for (const [at, pet] of pets.entries()) {
-    if (pet.id === index.nextId) {
+    if (pet.id === index.nextId()) {
       index.insert(pet, pet.id)
       continue
     }

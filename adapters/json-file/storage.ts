@@ -77,7 +77,7 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
   async function commitBatch(inserts: readonly Insert[]): Promise<void> {
     const { index } = files
     try {
-      await files.append(encodeBatch(linesOf(inserts, index.nextId)))
+      await files.append(encodeBatch(linesOf(inserts, index.nextId())))
     } catch (error) {
       for (const { reject } of inserts) reject(error)
       return

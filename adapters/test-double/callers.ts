@@ -10,7 +10,7 @@ export interface Callers {
   /** The answer to one of the caller's requests is on its way. */
   leave(caller: string, connection: Connection | undefined): void
   /** How many connections have been numbered. */
-  readonly connections: number
+  connections(): number
 }
 
 /** No real test has more; a fuzzer of User-Agents must not fill the memory. */
@@ -45,9 +45,7 @@ export function createCallers(numbered?: number): Callers {
       caller.last = connection
       caller.isKnown = true
     },
-    get connections() {
-      return connections
-    },
+    connections: () => connections,
   }
 
   function forgetOne(): void {

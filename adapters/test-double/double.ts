@@ -1,5 +1,5 @@
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/api.js'
-import type { ApiKey } from '../../src/api-keys.js'
+import type { ApiKey, KeyRing } from '../../src/api-keys.js'
 import { type Awaitable, chain } from '../../src/awaitable.js'
 import { type ReadRequest, withBodyRead } from '../../src/body.js'
 import { invalidRequest } from '../../src/errors.js'
@@ -125,7 +125,6 @@ export function createDouble(
   const { state: stateOptions, begin, baseUrl, allow } = readDoubleOptions(options)
   const verdict = createVerdict(allow, above)
   const snapshots = new Map<string, Snapshot>()
-  const addedKeys = new Map<string, ApiKey>()
   const servers = new Set<HttpServer>()
   const listeners = new Set<() => void>()
   const onEvent = () => {
@@ -139,21 +138,21 @@ export function createDouble(
   const time: PassingTime = {
     listeners,
     get isBusy() {
-      return state.isBusy
+      return state.isBusy()
     },
     get canPass() {
-      return state.clock.next !== undefined
+      return state.clock.next() !== undefined
     },
     pass() {
       onEvent()
-      state.clock.reach(state.clock.next ?? state.clock.now())
+      state.clock.reach(state.clock.next() ?? state.clock.now())
     },
   }
 
   const double: JudgedDouble = {
     verdict,
     baseUrl,
-    basePath: stateOptions.basePath,
+    basePath: state.store.basePath,
     maxBodyBytes: state.store.maxBodyBytes,
     handle,
     connect,
@@ -174,14 +173,8 @@ export function createDouble(
       getPet: id => state.store.getPet(id),
     },
     seed: animals => seedAll(state.store, animals),
-    addKey(key, record) {
-      state.addKey(key, record)
-      addedKeys.set(key, { ...record })
-    },
-    reset() {
-      addedKeys.clear()
-      replace(begin)
-    },
+    addKey: (key, record) => state.apiKeys.add(key, record),
+    reset: () => replace(begin, stateOptions.apiKeys),
     async snapshot(name) {
       const dump = await state.dump()
       const snapshot = name === undefined ? dump : { name, ...dump }
@@ -191,12 +184,12 @@ export function createDouble(
     async restore(given) {
       const snapshot = typeof given === 'string' ? snapshots.get(given) : given
       if (!snapshot) throw new OptionError(`Expected the name of a snapshot, got '${given}'`)
-      replace(await checkSnapshot(snapshot))
+      replace(await checkSnapshot(snapshot), state.apiKeys)
     },
     digest: () => state.digest(),
     requests: filter => state.journal.list(filter),
     get dropped() {
-      return state.journal.dropped
+      return state.journal.dropped()
     },
     clearRequests: () => state.journal.clear(),
     endDelays: () => state.endDelays(),
@@ -221,9 +214,8 @@ export function createDouble(
   }
 
   /** Replaces the whole state, and ends what waits on the old clock. */
-  function replace(beginning: Beginning): void {
+  function replace(beginning: Beginning, apiKeys: KeyRing): void {
     const old = state
-    const apiKeys = { ...stateOptions.apiKeys, ...Object.fromEntries(addedKeys) }
     // It may throw, and then nothing has changed.
     state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, now =>
       record(now, resets + 1),

@@ -28,8 +28,10 @@ export function createFetch(
       if (!url.startsWith(`${origin}/`)) {
         throw new TypeError(`This fetch reaches ${baseUrl} only, got ${url}`)
       }
-      const { method, signal } = request
-      signal.throwIfAborted()
+      const { method } = request
+      // Not the request's own: making that listen costs more than the call.
+      const { signal = (input as Partial<Request>).signal } = init ?? {}
+      signal?.throwIfAborted()
       const handle = begin()
       // Not every browser has `request.body`.
       const isRead = method === 'GET' || method === 'HEAD'
@@ -64,7 +66,8 @@ function targetOf(target: string): Pick<ReadRequest, 'path' | 'query'> {
   return { path, query: query.join('?') }
 }
 
-function abortable<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+function abortable<T>(signal: AbortSignal | null | undefined, promise: Promise<T>): Promise<T> {
+  if (!signal) return promise
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort)

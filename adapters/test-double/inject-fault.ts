@@ -4,19 +4,19 @@ import { ApiError, ERROR_STATUS, type ErrorCode } from '../../src/errors.js'
 import { toJson } from '../../src/json.js'
 import { utf8Length } from '../../src/utf8.js'
 import type { StateClock } from './clock.js'
-import type { Call, FaultKind, Faults, StatusFault } from './faults.js'
+import type { Call, DelayFault, FaultKind, Faults, StatusFault } from './faults.js'
 import { httpDate } from './time.js'
 
 /** Has the store answer a request, with the faults that apply to it. */
 export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
-  { call, faults, clock, realTime, note }: Circumstances,
+  { call, faults, delay, clock, note }: Circumstances,
 ): Promise<ApiResponse> {
-  const { delay, fault } = faults.take(call)
-  if (delay) {
+  const { delay: wait, fault } = faults.take(call)
+  if (wait) {
     note('delay')
-    await (delay.real ? realTime.delay(delay.ms, true) : clock.delay(delay.ms))
+    await delay(wait)
   }
   if (!fault) return store.handle(request)
   note(fault.kind)
@@ -33,8 +33,8 @@ export async function injectFault(
 interface Circumstances {
   readonly call: Call
   readonly faults: Faults
-  readonly clock: StateClock
-  readonly realTime: StateClock
+  readonly delay: (wait: DelayFault) => Promise<void>
+  readonly clock: Pick<StateClock, 'now'>
   readonly note: (fault: FaultKind) => void
 }
 

@@ -73,7 +73,7 @@ export interface Journal {
   /** In the order of arrival. @throws OptionError */
   list(filter?: ExchangeFilter): readonly JournalEntry[]
   /** How many exchanges were dropped because there were too many. */
-  readonly dropped: number
+  dropped(): number
   clear(): void
   dump(): JournalState
 }
@@ -119,9 +119,7 @@ export function createJournal(
       const matches = matcher(filter)
       return drafts.filter(matches).map(draft => entry(draft, origin))
     },
-    get dropped() {
-      return dropped
-    },
+    dropped: () => dropped,
     clear() {
       drafts.length = 0
       dropped = 0
@@ -131,7 +129,7 @@ export function createJournal(
       exchanges: drafts.map(draft => ({ ...draft })),
       received: n,
       dropped,
-      connections: callers.connections,
+      connections: callers.connections(),
     }),
   }
 

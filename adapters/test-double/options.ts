@@ -10,8 +10,14 @@ import {
 } from '../../src/options.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { BASE_PATH } from '../../src/specification.js'
-import { STORE_DEFAULTS, STORE_RULES, type StoreOptions } from '../../src/store.js'
+import {
+  readStoreOptions,
+  STORE_DEFAULTS,
+  STORE_RULES,
+  type StoreOptions,
+} from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
+import { memoryStorage } from '../memory.js'
 import type { Fault } from './faults.js'
 import type { Beginning, StateOptions } from './state.js'
 import { type Instant, instantOf } from './time.js'
@@ -97,13 +103,33 @@ export function readDoubleOptions(given: TestDoubleOptions): {
   readonly allow: readonly RuleId[]
 } {
   const options = readOptions(given, DEFAULTS, OPTION_RULES)
-  const { clock, pets, faults, baseUrl, control: _, allow, ...rest } = options
+  const {
+    clock,
+    pets,
+    faults,
+    baseUrl,
+    journal,
+    journalBytes,
+    control: _,
+    allow,
+    ...rest
+  } = options
   const { origin, pathname } = new URL(baseUrl)
   for (const [at, id] of allow.entries())
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
+  const { apiKeys, ...store } = readStoreOptions({
+    ...rest,
+    basePath: pathname.replace(/\/$/, ''),
+    // Every state has its own.
+    storage: memoryStorage(),
+  })
   return {
     allow,
-    state: { ...rest, origin, basePath: pathname.replace(/\/$/, '') },
+    state: {
+      store,
+      apiKeys,
+      journal: { capacity: journal, bytes: journalBytes, origin },
+    },
     begin: { clock: clockState(clock), faults, ...pets },
     baseUrl: baseUrl.replace(/\/$/, ''),
   }

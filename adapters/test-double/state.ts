@@ -1,26 +1,25 @@
 import type { ApiResponse } from '../../src/api.js'
-import type { ApiKey } from '../../src/api-keys.js'
+import type { KeyRing } from '../../src/api-keys.js'
 import type { Awaitable } from '../../src/awaitable.js'
 import type { ReadRequest } from '../../src/body.js'
 import type { Pet } from '../../src/model.js'
 import type { Clock, PetFilter, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import type { Usage } from '../../src/rate-limit.js'
-import { createStore, type Store, type StoreOptions } from '../../src/store.js'
+import { openStore, type Store, type StoreSettings } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { type ClockState, createClock, type StateClock } from './clock.js'
-import { createFaults, type Fault, type Faults } from './faults.js'
+import { createFaults, type DelayFault, type Fault, type Faults } from './faults.js'
 import { injectFault } from './inject-fault.js'
-import { createJournal, type Journal, type JournalState } from './journal.js'
+import { createJournal, type Journal, type JournalOptions, type JournalState } from './journal.js'
 import { digestOf, type Snapshot } from './snapshot.js'
 import { isClockTime } from './time.js'
 import type { Recording } from './verdict/report.js'
 
-export interface StateOptions extends Omit<StoreOptions, 'storage' | 'rateLimits' | 'clock'> {
-  readonly basePath: string
-  readonly pagination: boolean
-  readonly journal: number
-  readonly journalBytes: number
-  readonly origin: string
+export interface StateOptions {
+  /** Storage, rate limits and clock are those of the state. */
+  readonly store: Omit<StoreSettings, 'apiKeys'>
+  readonly apiKeys: KeyRing
+  readonly journal: Pick<JournalOptions, 'capacity' | 'bytes' | 'origin'>
 }
 
 /** The initial state; what is missing is empty. */
@@ -35,24 +34,19 @@ export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
  */
 export interface State {
   readonly store: Store
+  readonly apiKeys: KeyRing
   readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Journal
   readonly recording: Recording
   readonly inspect: Inspect
   handle(request: ReadRequest): Promise<ApiResponse>
-  /**
-   * Makes a key valid.
-   *
-   * @throws OptionError
-   */
-  addKey(key: string, record: ApiKey): void
   /** Ends the delays of requests. */
   endDelays(): void
   /** Ends the delays, and forgets sleeps and timers. */
   drop(): void
   /** Whether a request is being handled that is not waiting for the clock. */
-  readonly isBusy: boolean
+  isBusy(): boolean
   dump(): Promise<Snapshot>
   digest(): Promise<string>
 }
@@ -74,19 +68,18 @@ export function createState(
   onEvent: () => void,
   record: (now: Clock) => Recording,
 ): State {
-  const { journal: capacity, journalBytes: bytes, origin, ...storeOptions } = options
+  const apiKeys = options.apiKeys.copy()
   const { pets = [], nextId = pets.length + 1, usage = [] } = begin
   const storage = memoryStorage({ pets, nextId })
   const rateLimits: RateLimitStore = memoryRateLimits()
   rateLimits.restore(usage)
   const clock = createClock(begin.clock, onEvent)
-  const realTime = createClock({ frozen: false }, onEvent)
-  const store = createStore({ ...storeOptions, storage, rateLimits, clock: clock.now })
-  const keys = Object.values(options.apiKeys).map(record => ({ ...record }))
-  const faults = createFaults(() => keys.map(({ id }) => id), begin.faults)
+  let realTime: StateClock | undefined
+  const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: clock.now })
+  const faults = createFaults(() => apiKeys.list().map(({ id }) => id), begin.faults)
   const recording = record(clock.now)
   const journal = createJournal(
-    { capacity, bytes, clock: clock.now, pagination: options.pagination, origin },
+    { ...options.journal, clock: clock.now, pagination: options.store.pagination },
     recording,
     begin.journal,
   )
@@ -94,6 +87,7 @@ export function createState(
 
   return {
     store,
+    apiKeys,
     clock,
     faults,
     journal,
@@ -104,7 +98,7 @@ export function createState(
       const call = { operation, key: key?.id }
       return counted(async () => {
         const answer = await journal.record(request, call, note =>
-          injectFault(store, request, { call, faults, clock, realTime, note }),
+          injectFault(store, request, { call, faults, delay, clock, note }),
         )
         if (clock.auto) clock.reach(retryTime(answer, clock.now()))
         return answer
@@ -112,24 +106,28 @@ export function createState(
     },
     endDelays() {
       clock.endDelays()
-      realTime.endDelays()
+      realTime?.endDelays()
     },
     drop() {
       clock.drop()
-      realTime.drop()
+      realTime?.drop()
     },
-    get isBusy() {
-      return underWay > clock.delays
-    },
-    addKey(key, record) {
-      store.apiKeys.add(key, record)
-      keys.push({ ...record })
-    },
+    isBusy: () => underWay > clock.delays(),
     dump,
     async digest() {
-      const { journal, ...rest } = { ...(await dump()), clock: clock.identity, keys }
+      const { journal, ...rest } = {
+        ...(await dump()),
+        clock: clock.identity(),
+        keys: apiKeys.list(),
+      }
       return digestOf({ ...rest, journal: withoutNetwork(journal) })
     },
+  }
+
+  function delay({ ms, real }: DelayFault): Promise<void> {
+    if (!real) return clock.delay(ms)
+    realTime ??= createClock({ frozen: false }, onEvent)
+    return realTime.delay(ms, true)
   }
 
   async function counted<T>(work: () => Promise<T>): Promise<T> {

@@ -31,10 +31,10 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
       return held > 0
     },
     get canPass() {
-      return clock.next !== undefined
+      return clock.next() !== undefined
     },
     pass() {
-      clock.reach(clock.next ?? clock.now())
+      clock.reach(clock.next() ?? clock.now())
     },
   }
 

@@ -79,14 +79,15 @@ const MOST_ALTERNATING = 2
  */
 export function createVerdict(allow: readonly RuleId[] = [], above?: Above): Verdict {
   const past = createTally()
-  const periods = new Set<Period>()
+  // Not a Set, whose discarded tables would keep the periods of earlier resets alive.
+  let periods: readonly Period[] = []
   let started = 0
   let requests = 0
 
   return {
     record(where, now) {
       const period: Period = { number: ++started, where, now, callers: new Map() }
-      periods.add(period)
+      periods = [...periods, period]
       const world = above && `world ${above.world}`
       const other = above?.verdict.record(where === null ? `${world}` : `${world}, ${where}`, now)
       return {
@@ -103,7 +104,8 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above): Ver
           other?.see(exchange)
         },
         end() {
-          if (periods.delete(period)) addOpen(past, period)
+          if (periods.includes(period)) addOpen(past, period)
+          periods = periods.filter(other => other !== period)
           other?.end()
         },
       }
