@@ -137,12 +137,8 @@ export function createDouble(
   let closed = false
   const time: PassingTime = {
     listeners,
-    get isBusy() {
-      return state.isBusy()
-    },
-    get canPass() {
-      return state.clock.next() !== undefined
-    },
+    isBusy: () => state.isBusy(),
+    canPass: () => state.clock.next() !== undefined,
     pass() {
       onEvent()
       state.clock.reach(state.clock.next() ?? state.clock.now())

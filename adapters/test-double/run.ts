@@ -5,9 +5,9 @@ export interface PassingTime {
   /** Called at everything that happens: requests that come, answers that go, waits that begin. */
   readonly listeners: Set<() => void>
   /** Whether a request is being handled right now. */
-  readonly isBusy: boolean
+  isBusy(): boolean
   /** Whether something waits. */
-  readonly canPass: boolean
+  canPass(): boolean
   /** Goes to the end of the next wait, if there is one. */
   pass(): void
 }
@@ -40,8 +40,8 @@ export async function runOn<T>(
   try {
     while (!isDone) {
       isQuiet = true
-      await turns.pass(time.canPass)
-      if (isQuiet && !isDone && !time.isBusy) time.pass()
+      await turns.pass(time.canPass())
+      if (isQuiet && !isDone && !time.isBusy()) time.pass()
     }
     return await result
   } finally {

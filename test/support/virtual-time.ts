@@ -27,12 +27,8 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
 
   const time = {
     listeners,
-    get isBusy() {
-      return held > 0
-    },
-    get canPass() {
-      return clock.next() !== undefined
-    },
+    isBusy: () => held > 0,
+    canPass: () => clock.next() !== undefined,
     pass() {
       clock.reach(clock.next() ?? clock.now())
     },
