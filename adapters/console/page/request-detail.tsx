@@ -36,10 +36,17 @@ export function RequestDetail({ n, world }: { readonly n: number; readonly world
         </button>
         {failure && <Problem failure={failure} />}
       </div>
-      <div class="sides">
-        <Side name="Request" side={detail.request} />
-        <Side name="Response" side={detail.response} />
-      </div>
+      <Sides {...detail} />
+    </div>
+  )
+}
+
+/** Headers and bodies of a request and its response. */
+export function Sides({ request, response }: Pick<ExchangeDetail, 'request' | 'response'>) {
+  return (
+    <div class="sides">
+      <Side name="Request" side={request} />
+      <Side name="Response" side={response} />
     </div>
   )
 }

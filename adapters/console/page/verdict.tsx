@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Shared } from './app.js'
 import { Panel } from './parts.js'
+import { Sides } from './request-detail.js'
 import { pathsOf, read } from './server.js'
 import { countOf, timeOf } from './time.js'
 
@@ -31,6 +32,10 @@ interface Journaled {
   readonly path: string
   readonly query: string
   readonly status: number | null
+  readonly requestHeaders: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly requestBody: string | null
+  readonly body: string | null
 }
 
 /** Under load, ms between two readings of the report. */
@@ -112,14 +117,32 @@ function FindingCard(props: {
       </button>
       {evidence && (
         <ol class="evidence">
-          {evidence.map(({ n, at, method, path, query, status }) => (
-            <li key={n}>
-              <span class="muted">#{n}</span> {timeOf(at)} {method} {path}
-              {query && `?${query}`} <b>{status ?? 'never answered'}</b>
+          {evidence.map(exchange => (
+            <li key={exchange.n}>
+              <Evidence exchange={exchange} />
             </li>
           ))}
         </ol>
       )}
     </article>
   )
+}
+
+/** One request in a line, which opens to headers and bodies. */
+function Evidence({ exchange }: { readonly exchange: Journaled }) {
+  const { n, at, method, path, query, status } = exchange
+  const { requestHeaders, headers, requestBody, body } = exchange
+  return (
+    <details>
+      <summary>
+        <span class="muted">#{n}</span> {timeOf(at)} {method} {path}
+        {query && `?${query}`} <b>{status ?? 'never answered'}</b>
+      </summary>
+      <Sides request={sideOf(requestHeaders, requestBody)} response={sideOf(headers, body)} />
+    </details>
+  )
+}
+
+function sideOf(headers: Readonly<Record<string, string>>, body: string | null) {
+  return { headers: Object.entries(headers), body: body ?? '', omitted: 0 }
 }
