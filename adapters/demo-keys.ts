@@ -1,6 +1,6 @@
 import type { ApiKey } from '../src/api-keys.js'
 
-/** A key for each plan. Known to everyone who reads this, so they are for loopback only. */
+/** A key for each plan. They are public, so they are for loopback only. */
 export const DEMO_KEYS = {
   'demo-free': { id: 'demo-free', plan: 'free' },
   'demo-pro': { id: 'demo-pro', plan: 'pro' },

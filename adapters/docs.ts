@@ -11,7 +11,7 @@ import type { OpenApiOptions } from './openapi/document.js'
 import { checkOpenApiOptions, openApiJson } from './openapi/openapi.js'
 import { type Page, withPages } from './pages.js'
 
-/** The base address is that of the request, so that operations tried out reach this server. */
+/** `baseUrl` follows the request, so that operations tried out reach this server. */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
 
 /**
@@ -68,14 +68,14 @@ function tagOf(text: string): string {
   return `W/"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
-/** Empty where the caller does not say, or says no host: then the address is relative. */
+/** Empty without a valid Host; the address is then relative. */
 function originOf(headers: ApiRequest['headers']): string {
   const host = headers['host'] ?? ''
   if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(host)) return ''
   return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
 }
 
-/** All of it is public, and a description is also read by pages of other origins. */
+/** All of it is public, and pages of other origins may read the description. */
 const PUBLIC = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
 
 const DOWNLOAD = { 'Content-Disposition': 'attachment; filename="animal-adoption-store.json"' }
@@ -84,7 +84,7 @@ const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
 
-/** Swagger UI writes styles into its elements, and has its pictures in its style sheet. */
+/** Swagger UI sets inline styles, and its style sheet embeds its images. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -113,8 +113,8 @@ const PAGE: Page = {
 }
 
 /**
- * The validator would be a service elsewhere. An answer that is laid out as JSON has its numbers
- * rounded, so one with a number too long for that is shown as it came.
+ * The validator is a remote service, so it is off. Swagger UI rounds numbers when it formats JSON,
+ * so a response with a number too long for that is shown as plain text.
  */
 const START: Page = {
   type: JAVASCRIPT,

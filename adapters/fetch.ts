@@ -42,7 +42,7 @@ export function toResponse(answer: ApiResponse): Response {
   return new Response(body, { status, headers })
 }
 
-/** Made as it is read, so that the answer to a client that reads slowly does not pile up. */
+/** Built as it is read, so that responses to slow clients do not pile up. */
 function toStream(pieces: Iterator<string | Uint8Array>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
@@ -54,10 +54,10 @@ function toStream(pieces: Iterator<string | Uint8Array>): ReadableStream<Uint8Ar
   })
 }
 
-/** Reads the body when the protocol asks for it, and cancels what is more than allowed. */
+/** Reads the body when the protocol asks for it, and cancels it beyond the limit. */
 function bodyReader({ body, headers }: Request, maxBodyBytes: number): ApiRequest['body'] {
   if (!body) return undefined
-  // Too large already by its own word: none of it is read.
+  // Declared too large: none of it is read.
   if (Number(headers.get('content-length')) > maxBodyBytes) return new Uint8Array()
   return async () => {
     const collected = collectBody(maxBodyBytes + 1)

@@ -2,8 +2,8 @@ import type { ApiRequest } from '../src/api.js'
 import { ApiError } from '../src/errors.js'
 
 /**
- * Refuses requests that do not come from this machine or do not name it: a web page can be made to
- * send anywhere, but not with this `Host`.
+ * Refuses requests from other machines, and those whose `Host` is not loopback: a web page can reach
+ * this machine through a DNS name of its own, but not with such a `Host`.
  *
  * @throws ApiError 403
  */
@@ -16,5 +16,5 @@ export function refuseStrangers({ client, headers }: ApiRequest): void {
 }
 
 const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i
-/** An IPv6 address comes as its network. */
+/** An IPv6 address is given as its /64. */
 const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/

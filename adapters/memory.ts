@@ -25,7 +25,7 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
   }
 }
 
-/** Pets in ascending id, all of them and by status. No pet is ever changed or removed. */
+/** Pets by ascending id, all of them and by status. No pet is ever changed or removed. */
 export interface PetIndex {
   /** Above every id ever assigned. */
   nextId(): number
@@ -130,7 +130,7 @@ function createShelf(pets: Pet[]): Shelf {
   }
 }
 
-/** The position of the first pet above `id`. Ids rarely have gaps, so the first guess mostly hits. */
+/** The position of the first pet above `id`. Ids rarely have gaps, so the first guess is usually right. */
 function positionAfter(pets: readonly Pet[], id: number): number {
   const guess = Math.min(id, pets.length)
   if ((pets[guess - 1]?.id ?? 0) <= id && (pets[guess]?.id ?? Infinity) > id) return guess

@@ -43,7 +43,7 @@ export function toAnswer(method: string, page: Page): ApiResponse {
   }
 }
 
-/** Nothing to a client that has it already (RFC 9110 §13.1.2), and compressed where it may be. */
+/** 304 to a client that has it already (RFC 9110 §13.1.2), and compressed if accepted. */
 function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
   const tag = page.headers?.['ETag']
   if (tag !== undefined && headers['if-none-match']?.split(/\s*,\s*/).includes(tag)) {

@@ -13,7 +13,7 @@ function withoutAuthority(url: string): string {
   return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
 }
 
-/** RFC 9112 §3.2: what is not `host[:port]` is answered 400. */
+/** RFC 9112 §3.2: anything but `host[:port]` gets 400. */
 export function hostRefusal(host: string): ApiError | undefined {
   if (host === '' || HOST.test(host)) return undefined
   return invalidRequest('The Host header must be a host name or an address, and optionally a port.')

@@ -6,7 +6,7 @@ import type { Policy } from './plans.js'
 import type { RateLimitStore } from './ports.js'
 import type { Decision } from './rate-limit.js'
 
-/** Who asks to be admitted, and when. */
+/** The caller of a request, and when it called. */
 export interface Caller {
   /** The API key as sent, if one was. */
   readonly token: string | undefined
@@ -21,15 +21,15 @@ export interface Caller {
 export interface Admission {
   /** Undefined without a valid key. */
   readonly key: KnownKey | undefined
-  /** Undefined where rate limiting is off. */
+  /** Undefined when rate limiting is off. */
   readonly decision: Decision | undefined
-  /** What the decision went by. */
+  /** The policy that the decision applied. */
   readonly policy: Policy | undefined
   /** 429, the door's refusal or 401; undefined when the caller is admitted. */
   readonly failure: ApiError | undefined
 }
 
-/** Of a request that needs no key and counts nowhere: a preflight, or a path outside the API. */
+/** For a request that needs no key and is not counted: a preflight, or a path outside the API. */
 export const UNCOUNTED: Admission = {
   key: undefined,
   decision: undefined,
@@ -38,7 +38,7 @@ export const UNCOUNTED: Admission = {
 }
 
 export interface Gate {
-  /** Whose key a token is. Counts nothing. */
+  /** Looks up the key of a token. Counts nothing. */
   identify(token: string | undefined): KnownKey | undefined
   /** Identifies the caller, takes one request from its budget, then requires a valid key. */
   admit(caller: Caller): Awaitable<Admission>

@@ -40,7 +40,7 @@ export interface ApiKeys {
   remove(key: string): boolean
 }
 
-/** The valid keys as the code within this package has them. */
+/** The valid keys, as used within this package. */
 export interface KeyRing extends ApiKeys {
   list(): readonly KnownKey[]
   copy(): KeyRing

@@ -14,7 +14,7 @@ export interface ApiRequest {
   /** Names in lower case; repeated headers joined with ', '. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /**
-   * Of a body beyond `maxBodyBytes`, any part that exceeds it is enough. A function is called at
+   * For a body above `maxBodyBytes`, any part above that size is enough. A function is called at
    * most once, only when the headers allow the body, and rejects with the ApiError to respond with.
    */
   readonly body?: Uint8Array | string | (() => Awaitable<Uint8Array>) | undefined
@@ -49,7 +49,7 @@ export interface ApiResponse {
   readonly deliver?: ((response: unknown) => void) | undefined
 }
 
-/** A connection in the eyes of the handler that follows it. */
+/** A connection, as tracked by a handler. */
 export interface Connection {
   /** Called once the client has ended the connection; may be called again. */
   end(): void
@@ -69,6 +69,6 @@ export interface ApiHandler {
   readonly maxBodyBytes: number
   /** The path that every base address ends with, such as `/v1`. */
   readonly basePath: string
-  /** For handlers that follow connections: a door calls it when one opens. */
+  /** For handlers that track connections: a door calls it when one opens. */
   connect?(): Connection
 }

@@ -116,6 +116,6 @@ export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {
 /** Anything thrown, as an ApiError. The details of unknown errors are not exposed. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
-  const message = 'The service failed; the request is not to blame.'
+  const message = 'An unexpected error occurred; the request is not at fault.'
   return new ApiError('internal_error', message, { cause: thrown })
 }

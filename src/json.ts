@@ -31,8 +31,8 @@ export function readJson(text: string): Awaitable<unknown> {
 }
 
 /**
- * `JSON.stringify` that writes bigints as digits, which `JSON.stringify` refuses. For plain data:
- * objects, arrays, strings, numbers.
+ * `JSON.stringify` that also serializes bigints, as plain digits. For plain data: objects, arrays,
+ * strings, numbers.
  */
 export function toJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value)

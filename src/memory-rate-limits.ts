@@ -1,7 +1,7 @@
 import type { RateLimitStore } from './ports.js'
 import { CLOCK_SKEW, DAY, decide, type Usage } from './rate-limit.js'
 
-/** Addresses counted one by one. Further ones share a budget, so that strangers cannot fill memory. */
+/** Addresses counted separately. All others share a budget, so strangers cannot fill memory. */
 const ADDRESSES = 10_000
 const ADDRESS = 'addr:'
 const SHARED_ADDRESS = 'addr:overflow'
@@ -17,7 +17,7 @@ export function memoryRateLimits(): RateLimitStore {
 
   return {
     consume(partition, policy, now) {
-      // Late by the skew: a clock that steps back over midnight still finds what was counted.
+      // Delayed by the skew: a clock that steps back over midnight still finds its counts.
       const day = Math.floor((now - CLOCK_SKEW) / DAY)
       if (day > today || day < today - 1) startDay(day)
       const known = table.get(partition)

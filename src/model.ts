@@ -28,21 +28,21 @@ export const petSchema = z.object({
   id: z
     .int('must be a positive integer')
     .min(1, 'must be a positive integer')
-    .meta({ format: 'int64', description: 'Given by the service when the animal is added.' }),
+    .meta({ format: 'int64', description: 'Assigned by the service when the animal is added.' }),
   ...newPetSchema.shape,
   status: petStatusSchema.exactOptional(),
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
 
-export const petsSchema = z.array(petSchema, 'must be a JSON array').describe('In ascending id.')
+export const petsSchema = z.array(petSchema, 'must be a JSON array').describe('Sorted by id.')
 
 /** The body of every failure (spec §2). The list of codes is closed; readers may stay lenient. */
 export const errorBodySchema = z.object({
   code: z.string().meta({
-    description: 'What failed, for machines.',
+    description: 'Machine-readable error code.',
     enum: Object.keys(ERROR_STATUS),
   }),
-  message: z.string().describe('What failed, for people.'),
+  message: z.string().describe('Human-readable description of the error.'),
   status: z.int().describe('The HTTP status code.'),
 })
 

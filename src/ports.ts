@@ -29,7 +29,7 @@ export interface PetStorage {
   /** Assigns the next id (positive, ascending, never reused) and resolves when the pet is durable. */
   insert(pet: NewPet): Awaitable<Pet>
   find(id: number): Awaitable<Pet | undefined>
-  /** In ascending id. */
+  /** Sorted by ascending id. */
   list(filter: PetFilter): Awaitable<readonly Pet[]>
   dump(): Awaitable<PetSnapshot>
   /** Replaces everything. A rejected restore changes nothing. */

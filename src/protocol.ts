@@ -66,7 +66,7 @@ export function createProtocol(
 
   function admit({ request, route, now }: Exchange): Awaitable<Admission> {
     const { client, refusal } = request
-    // What could not be parsed has no path, and counts: otherwise nothing would slow its sender down.
+    // A request that could not be parsed has no path, but counts, so that its sender is limited too.
     const isOutside = !route && (!refusal || request.path !== '')
     if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
     return gate.admit({ token: tokenOf(request), client, now, refusal })
@@ -138,7 +138,7 @@ export function createProtocol(
     return { status, headers, body, about, outside }
   }
 
-  /** NaN where the host's clock fails: then no decision can be made, and the response is a 500. */
+  /** NaN when the host's clock fails: no decision can be made, so the response is a 500. */
   function readClock(): number {
     try {
       return clock()
@@ -163,11 +163,11 @@ interface Exchange {
   readonly request: ApiRequest
   /** Undefined outside the base path. */
   readonly route: Route | undefined
-  /** ms since the epoch: the one instant that the whole response goes by. */
+  /** ms since the epoch: read once, and used for the whole response. */
   readonly now: number
 }
 
-/** Without key and quota (Fetch standard, "CORS protocol"). */
+/** Needs no key and costs no quota (Fetch standard, "CORS protocol"). */
 const PREFLIGHT: Representation = {
   status: 204,
   headers: {
@@ -190,7 +190,7 @@ function found(pet: Pet): Representation {
   return petRepresentation(200, pet)
 }
 
-/** The whole text is made only for those who ask for it. */
+/** The whole text is built only when `body` is read. */
 function inPieces(response: Omit<ApiResponse, 'body'>, content: Content): ApiResponse {
   return {
     ...response,

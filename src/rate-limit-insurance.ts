@@ -14,7 +14,7 @@ export interface InsuranceOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** How long a store that hung is left alone, so that not every request waits for it, in ms. */
+/** How long a store that hung is bypassed, in ms, so that not every request waits for it. */
 const PAUSE = 1_000
 
 /**

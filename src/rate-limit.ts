@@ -38,9 +38,9 @@ const FIRST_BAN = 5 * MINUTE
 const LONGEST_BAN = 60 * MINUTE
 /** A day after the last ban ended, the next one is a first ban again. */
 const BAN_MEMORY = DAY
-/** A clock that steps back no further than this is held; further, it is followed. */
+/** A clock that steps back by at most this is held; a larger step back is followed. */
 export const CLOCK_SKEW = MINUTE
-/** `bannedUntil` of a partition without a ban: also before 1970 nobody is banned until then. */
+/** `bannedUntil` without a ban. Compared by value, because a clock before 1970 is below it. */
 const NEVER = 0
 
 /** The usage of a partition that has never been counted. */

@@ -15,7 +15,7 @@ export interface Representation {
 export interface Content {
   readonly text: string
   readonly bytes: number
-  /** The same text, where it is long. */
+  /** The same text in pieces, if it is long. */
   readonly pieces?: () => Iterable<string>
 }
 
@@ -53,7 +53,7 @@ function pageContent(page: readonly Pet[]): Content {
   return measured(`[${page.map(petToJson).join(',')}]`)
 }
 
-/** Keeps the pets and not their text: clients that read slowly would have it pile up. */
+/** Keeps the pets, not their text, which would pile up for slow clients. */
 function longPageContent(pets: readonly Pet[]): Content {
   let bytes = 0
   for (const piece of pieces()) bytes += utf8Length(piece)

@@ -8,13 +8,13 @@ export type Headers = Readonly<Record<string, string>>
 
 /** What the headers of one response depend on. */
 interface HeaderContext {
-  /** ms since the epoch; NaN where the clock failed */
+  /** ms since the epoch; NaN if the clock failed */
   readonly now: number
-  /** Of the content; undefined without any. */
+  /** The length of the content; undefined without any. */
   readonly bytes: number | undefined
   readonly admission: Admission
   readonly operation: Operation | undefined
-  /** Those of this response alone, such as `Allow`. */
+  /** Headers of this response alone, such as `Allow`. */
   readonly own: Headers | undefined
   readonly mount: string | undefined
 }

@@ -98,7 +98,7 @@ export interface StoreOptions {
   readonly maxBodyBytes?: number
 }
 
-/** Its own `createPet`, `listPets` and `getPet` are the trusted host's: no key, no limits. */
+/** Its own `createPet`, `listPets` and `getPet` are for the trusted host: no key, no limits. */
 export interface Store extends Pets, Protocol {
   /** The same operations on behalf of an API key: also throws ApiError 401 and 429. */
   forKey(apiKey: string): MeteredPets

@@ -11,14 +11,14 @@ export function clientAddress({ headers, socket }: IncomingMessage, proxyHops: n
   return subscriber(addressIn(entry.trim()) ?? socket.remoteAddress)
 }
 
-/** Anything else is ignored: kept, it would fill the table of callers. */
+/** Anything else is ignored; it would otherwise fill the table of callers. */
 function addressIn(entry: string): string | undefined {
   const [, v6, v4] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(entry) ?? []
   const address = v6 ?? v4 ?? entry
   return isIP(address) ? address : undefined
 }
 
-/** One subscriber has one IPv4 address, but a whole /64 of IPv6: its first four groups. */
+/** A subscriber has one IPv4 address, but a whole /64 of IPv6: its first four groups. */
 export function subscriber(address: string | undefined): string | undefined {
   if (!address?.includes(':')) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

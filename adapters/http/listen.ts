@@ -47,8 +47,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly origin: string
   readonly port: number
   /**
-   * Accepts no new connections, finishes the requests in flight, and closes every socket; those of
-   * clients that do not read their answers after twice `requestTimeout`. May be called again.
+   * Accepts no new connections, finishes the requests in flight, and closes every socket. Clients
+   * that do not read their responses are cut off after twice `requestTimeout`. May be called again.
    */
   close(): Promise<void>
 }
@@ -81,7 +81,7 @@ export async function listen(
     // Node would answer a request without Host by itself, and not with an Error body.
     requireHostHeader: false,
   })
-  // Node would close on a client that has sent all and says so, and not send what it waits for.
+  // Node would close on a client that half-closes, and drop the responses it waits for.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
     connections.set(socket, createConnection(socket, handler.connect?.()))
@@ -101,8 +101,8 @@ export async function listen(
       resolve()
     })
   })
-  // Every byte restarts Node's timer for idle connections, so that a drip of line breaks would keep
-  // one for ever.
+  // Every byte restarts Node's timer for idle connections, so a slow stream of line breaks would
+  // keep one open forever.
   const looking = setInterval(
     () => {
       for (const connection of connections.values()) connection.look()
@@ -126,7 +126,7 @@ export async function listen(
     serve(message, response, { connection, expecting })
   }
 
-  /** What Node's parser cannot read is answered as well, after the requests before it. */
+  /** Also responds to what Node's parser cannot read, after the requests before it. */
   function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const refusal = parserRefusal(error)
     const client = subscriber(socket.remoteAddress)
@@ -139,16 +139,16 @@ export async function listen(
 
   function close(): Promise<void> {
     closing ??= new Promise(resolve => {
-      // Node's own would cut answers that are not sent yet, and no longer time requests out: that
-      // comes last, to stop its timer.
+      // Node's own close would cut off unsent responses and stop timing requests out. It comes last,
+      // to stop its timer.
       Server.prototype.close.call(server, () => {
         clearTimeout(deadline)
         clearInterval(looking)
         server.close()
         resolve()
       })
-      // A client that does not read its answer would hold the server for as long as it likes. It
-      // has as long for that as a request has to arrive, and Node a second to see that one did not.
+      // A client that does not read its response would keep the server open. It gets as long as a
+      // request may take to arrive, and Node gets a second to notice one that timed out.
       const deadline = setTimeout(() => server.closeAllConnections(), 2 * requestTimeout + 1_000)
       for (const connection of connections.values()) connection.closeWhenIdle()
     })

@@ -33,7 +33,7 @@ type Next = (error?: unknown) => void
 /** What is known beyond the message itself. */
 interface Circumstances {
   readonly next?: Next | undefined
-  /** On our own server, where it is decided here what is valid HTTP. */
+  /** On our own server, where this code decides what is valid HTTP. */
   readonly connection?: Connection
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expecting?: boolean
@@ -42,7 +42,7 @@ interface Circumstances {
 /** The one translation between Node's messages and the protocol. */
 export function createServe(handler: ApiHandler, proxyHops: number) {
   return (message: IncomingMessage, response: ServerResponse, given: Circumstances): void => {
-    // After what came in the same piece: most bodies, and other requests where the server closes.
+    // Wait for the rest of the same chunk: usually the body, and on closing also further requests.
     const isLate = hasBody(message) || given.connection?.isClosing()
     if (isLate) queueMicrotask(() => answer(message, response, given))
     else answer(message, response, given)
@@ -70,7 +70,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
     const { method = '', url = '' } = message
     const headers = message.headers as ApiRequest['headers']
     const refusal = connection && messageRefusal(message)
-    // What follows may not be another request in HTTP/1.1.
+    // The bytes that follow may not be HTTP/1.1.
     if (refusal || headers['upgrade'] !== undefined) response.shouldKeepAlive = false
     const { path, query } = splitTarget(url)
     return {
@@ -87,7 +87,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
   }
 }
 
-/** Express and Connect take the path they are mounted under off the URL. */
+/** Express and Connect strip the mount path from the URL. */
 function mountOf({ originalUrl = '' }: Mounted, url: string): string {
   return originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : ''
 }
@@ -100,7 +100,7 @@ function fail(error: unknown, response: ServerResponse, { next }: Circumstances)
   else response.req.socket.destroy()
 }
 
-/** Sends the answer and nothing more: no header of Node's own but `Connection` and `Keep-Alive`. */
+/** Sends exactly the answer; Node adds only `Connection` and `Keep-Alive`. */
 function send(
   answer: ApiResponse,
   response: ServerResponse,
@@ -120,12 +120,12 @@ function send(
   else response.end(answer.body, isOneBytePerCharacter(answer) ? 'latin1' : 'utf8')
 }
 
-/** Node copies such text without looking at each character. */
+/** Node copies such text without inspecting each character. */
 function isOneBytePerCharacter({ headers, body }: ApiResponse): boolean {
   return headers['Content-Length'] === String(body.length)
 }
 
-/** Waits for a client that reads slowly, so that its answer does not pile up here. */
+/** Waits for a slow client, so that its response does not pile up in memory. */
 function sendPieces(pieces: Iterator<string | Uint8Array>, response: ServerResponse): void {
   for (;;) {
     const { done, value } = pieces.next()

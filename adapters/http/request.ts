@@ -9,8 +9,8 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * The body where all of it is there, or reads it when the protocol asks for it: up to one byte more
- * than is allowed, as Node discards the rest. The client of `expecting` waits to be asked for it.
+ * The body if all of it has arrived, otherwise a function that reads it: up to one byte above the
+ * limit, as Node discards the rest. With `expecting`, the client waits for `100 Continue`.
  */
 export function bodyOf(
   message: IncomingMessage,
@@ -23,11 +23,11 @@ export function bodyOf(
     failure = error
   }
   let failure: ApiError | undefined
-  // It may fail before it is asked for.
+  // The body may fail before it is read.
   message.on('error', error =>
     fail(error instanceof ApiError ? error : refusal(400, 'The body ended early.')),
   )
-  // Too large already by its own word: none of it is read.
+  // Declared too large: none of it is read.
   if (Number(message.headers['content-length']) > maxBodyBytes) return new Uint8Array()
   return () =>
     new Promise((resolve, reject) => {
@@ -45,7 +45,7 @@ export function bodyOf(
 
 const ALREADY_READ = 'The body was already read; mount this handler before any body parser.'
 
-/** Why Node's parser gave up, for the answer; undefined when nobody is left to answer. */
+/** Why Node's parser gave up, for the response; undefined when the client is gone. */
 export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undefined {
   if (code === 'ECONNRESET' || code === 'EPIPE') return undefined
   if (code === 'HPE_HEADER_OVERFLOW') return refusal(431, 'The header fields are too large.')

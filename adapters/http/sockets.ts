@@ -3,13 +3,13 @@ import type { Socket } from 'node:net'
 import type { ApiResponse, Connection as Identity } from '../../src/api.js'
 import type { ApiError } from '../../src/errors.js'
 
-/** What a socket of our own server does beyond what Node does with it. */
+/** What a socket of our own server does in addition to Node. */
 export type Connection = ReturnType<typeof createConnection>
 
-/** How often an idle connection is looked at before it is destroyed. */
+/** How often an idle connection is checked before it is destroyed. */
 export const LOOKS = 4
 
-/** How long what still arrives is read and dropped before a socket is destroyed, in ms. */
+/** How long incoming data is read and discarded before a socket is destroyed, in ms. */
 const LINGER = 1_000
 
 export function createConnection(socket: Socket, identity: Identity | undefined) {
@@ -25,7 +25,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
   if (identity) for (const end of ['end', 'close']) socket.once(end, () => identity.end())
 
   return {
-    /** What the handler knows it by. */
+    /** The connection as the handler tracks it. */
     identity,
     /** @returns false when the connection is ending, so that the request is to be ignored */
     begin(response: ServerResponse): boolean {
@@ -38,7 +38,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     isClosing: () => closing,
     /** Whether the server is closing and no request came after the one that this answers. */
     isLast: (response: ServerResponse) => closing && response === last,
-    /** Somebody else delivers the last answer: nothing here waits for it, or for those behind it. */
+    /** The last response is delivered elsewhere: nothing here waits for it, or for those behind it. */
     handOver(): void {
       handedOver = true
       if (closing && !ending) socket.destroy()
@@ -47,23 +47,23 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
       closing = true
       whenIdle(() => ending || socket.destroy())
     },
-    /** Node's timer restarts with every byte, so that line breaks would keep a connection for ever. */
+    /** Node's timer restarts with every byte, so line breaks would keep a connection open forever. */
     look(): void {
       if (!isPending(last) && ++looks > LOOKS) socket.destroy()
     },
     /**
-     * Ends the connection because of what could not be read. That fails the body it belongs to;
-     * anything else gets an answer of its own, after the answers before.
+     * Ends the connection because of bytes that could not be read. If they belong to a body, that
+     * body fails; otherwise they get a response of their own, after all earlier ones.
      */
     refuse(refusal: ApiError | undefined, answer: () => Promise<ApiResponse>): void {
-      // What goes on arriving fails again and again.
+      // Data that keeps arriving fails again.
       if (ending) return
       ending = true
       if (!refusal || !socket.writable) return void socket.destroy()
       const unread = last?.req.complete === false ? last : undefined
       if (unread) {
         unread.shouldKeepAlive = false
-        // What came in the same piece is served in a microtask before.
+        // Requests in the same chunk are served in an earlier microtask.
         queueMicrotask(() => unread.req.emit('error', refusal))
       }
       whenIdle(async () => {
@@ -78,7 +78,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     else last.once('close', () => whenIdle(act))
   }
 
-  /** One function for all answers, and none is kept for longer than its request takes. */
+  /** A shared function: a closure per response would keep it alive longer than its request. */
   function forget(this: ServerResponse): void {
     if (this === last && this.req.complete) last = undefined
   }
@@ -99,7 +99,7 @@ function isPending(response: ServerResponse | undefined): response is ServerResp
   return response !== undefined && !response.closed
 }
 
-/** Where Node could not read a request, there is a socket but no response. */
+/** When Node could not read a request, there is a socket but no response. */
 function writeWithoutResponse(socket: Socket, { status, headers, body }: ApiResponse): void {
   const fields = Object.entries({ ...headers, Connection: 'close' })
   const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')

@@ -39,7 +39,7 @@ export const failureChecks: readonly Check[] = [
       } as unknown as PetStorage,
     }),
     async run({ send }) {
-      const message = 'The service failed; the request is not to blame.'
+      const message = 'An unexpected error occurred; the request is not at fault.'
       const reply = await send(post(REX))
       const body = JSON.stringify({ code: 'internal_error', message, status: 500 })
       assert.deepEqual(reply, { status: 500, headers: demoHeaders(999, body.length), body })
