@@ -34,7 +34,9 @@ export const petSchema = z.object({
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
 
-export const petsSchema = z.array(petSchema, 'must be a JSON array').describe('Sorted by id.')
+export const petsSchema = z
+  .array(petSchema, 'must be a JSON array')
+  .describe('In ascending order of id.')
 
 /** The body of every failure (spec §2). The list of codes is closed; readers may stay lenient. */
 export const errorBodySchema = z.object({

@@ -181,7 +181,7 @@ test('cli - a failure is one line that says the fix, with its exit code', async 
     ],
     [['serve', 'now'], 2, /Unexpected 'now' after serve; see --help/],
     [['--staging-port', taken], 1, /port \d+ is taken; use --staging-port 0/],
-    [['-p', '4999', '--staging-port', '4999'], 2, /--staging-port 4999 is the port of --port/],
+    [['-p', '4999', '--staging-port', '4999'], 2, /--staging-port 4999 is also --port/],
     [['--watch'], 2, /--watch needs a file to watch: add --seed <file\.json> or --keys/],
     [
       ['--watch', '--seed', badSeed, '--store', 'x.json'],

@@ -75,7 +75,7 @@ test('json file - a worker thread that was terminated frees its file', async t =
     { eval: true },
   )
   await once(worker, 'message')
-  await assert.rejects(jsonFileStorage(path), /is in use by the process/)
+  await assert.rejects(jsonFileStorage(path), /is in use by process/)
   await worker.terminate()
   const storage = await jsonFileStorage(path)
   assert.deepEqual(

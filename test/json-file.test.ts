@@ -243,15 +243,18 @@ const DAMAGED: Record<string, readonly [batches: readonly Uint8Array[], reason: 
     [zeroLines(batch(REX_1)), zeroLines(batch(pet(2)))],
     /line 1 does not begin an intact batch$/,
   ],
-  'an empty line': [[batch(REX_1, '', pet(2))], /line 2 and its batch are not pets$/],
-  'a line that is not JSON': [[batch('Rex'), batch(pet(2))], /line 2 and its batch are not pets$/],
+  'an empty line': [[batch(REX_1, '', pet(2))], /the batch lines from line 2 on are not all pets$/],
+  'a line that is not JSON': [
+    [batch('Rex'), batch(pet(2))],
+    /the batch lines from line 2 on are not all pets$/,
+  ],
   'a category beyond int64': [
     [batch('{"id":1,"name":"","categoryId":9223372036854775808}')],
-    /line 2 and its batch are not pets$/,
+    /the batch lines from line 2 on are not all pets$/,
   ],
   'an unknown status': [
     [batch('{"id":1,"name":"","categoryId":1,"status":"lost"}')],
-    /line 2 and its batch are not pets$/,
+    /the batch lines from line 2 on are not all pets$/,
   ],
   'a batch missing': [[batch(REX_1), batch(pet(3))], /line 4 has the pet 3, which does not follow/],
   'an id twice': [
@@ -260,7 +263,7 @@ const DAMAGED: Record<string, readonly [batches: readonly Uint8Array[], reason: 
   ],
   'the lines of version 1.0.0': [
     [Buffer.from(`${REX_1}\n${pet(2)}\n`)],
-    /line 1 has no batch, as in version 1\.0\.0; open it with that once$/,
+    /line 1 has no batch, as in version 1\.0\.0; open it with that version once$/,
   ],
 }
 
@@ -280,7 +283,7 @@ test('json file - a second opening in this process is refused, by whatever name'
   const storage = await open(path)
   const other = join(folder(), 'other.json')
   fs.symlinkSync(path, other)
-  const held = new RegExp(` is in use by the process ${process.pid}; stop that one first$`)
+  const held = new RegExp(` is in use by process ${process.pid}; stop that process first$`)
   await assert.rejects(jsonFileStorage(path), refusal(path, held))
   await assert.rejects(jsonFileStorage(other), refusal(path, held))
   await storage.close()
@@ -340,7 +343,7 @@ test('json file - of many that follow a dead process exactly one gets the file',
     const refused = openings.filter(opening => opening.status === 'rejected')
     assert.equal(refused.length, 11)
     for (const { reason } of refused) {
-      assert.match(reason.message, /is in use by the process|is being opened by other/)
+      assert.match(reason.message, /is in use by process|is being opened by other/)
     }
     const names = fs.readdirSync(join(path, '..'))
     assert.deepEqual(names, ['pets.json', 'pets.json.lock'])

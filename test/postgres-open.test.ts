@@ -31,7 +31,7 @@ const REX = { name: 'Rex', categoryId: 1 }
 
 test('postgres - options that cannot be are refused, and show no URL', async () => {
   const cases: [PostgresOptions, RegExp][] = [
-    [{}, /Expected `url` or `pool`/],
+    [{}, /Expected either `url` or `pool`/],
     [{ url: 'mysql://me:s3cret@db/x' }, /`url` to be like postgres:\/\//],
     [{ url: 'postgres://me:s3cret@db:port/x' }, /`url` to be like postgres:\/\//],
     [{ url: 's3cret' }, /`url` to be like postgres:\/\//],

@@ -208,7 +208,7 @@ test('redis - a cluster of three: quotas are exact, and all keys are dumped and 
 
 test('redis - options that cannot be are refused, and show no URL', async () => {
   const cases: [RedisOptions, RegExp][] = [
-    [{}, /Expected `url` or `send`/],
+    [{}, /Expected either `url` or `send`/],
     [{ url: 'http://me:s3cret@host' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://me:s3cret@host:port' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],

@@ -34,7 +34,7 @@ test('request log - a hang and a lost answer read as what they are', async () =>
   await get('/v1/pets', 'demo-free')
   assert.deepEqual(lines(), [
     '12:01:07  GET   /v1/pets                        ---  -                           hangs, never answered  # ms',
-    '12:01:07  GET   /v1/pets                        200  demo-free            59/60  answer lost on its way  # ms',
+    '12:01:07  GET   /v1/pets                        200  demo-free            59/60  response lost  # ms',
   ])
 })
 

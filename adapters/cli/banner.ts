@@ -22,13 +22,13 @@ export interface Details {
   readonly policies: Readonly<Record<Plan, Policy>>
   readonly keysFile: string | undefined
   readonly hasConsole: boolean
-  /** What is switched on, such as 'no rate limits'. */
+  /** Options in effect, such as 'no rate limits'. */
   readonly modes: readonly string[]
 }
 
 type Row = readonly [label: string, value: string]
 
-/** One screen: where it is, what works, what to paste, how to stop. */
+/** One screen: the address, working keys, a command to paste, and how to stop. */
 export function banner(ready: Ready, details: Details): string {
   const { baseUrl, origin, staging, store, limits, animals, control } = ready
   const { source, hasConsole, modes } = details
@@ -40,7 +40,7 @@ export function banner(ready: Ready, details: Details): string {
     ['Docs', `${origin}/docs`],
     ...rowIf('Control', control),
     ['Animals', `${animals}, ${source}`],
-    ['Storage', store === 'memory:' ? 'memory, gone when the server stops' : store],
+    ['Storage', store === 'memory:' ? 'memory, lost when the server stops' : store],
     ...rowIf('Limits', limits === 'memory:' ? undefined : limits),
     ...keyRows(ready, details),
     ...rowIf('Mode', modes.length > 0 ? modes.join(', ') : undefined),

@@ -16,7 +16,8 @@ export async function copy(words: readonly string[]): Promise<void> {
     ['copy <from>', from],
     ['copy <to>', to],
   ] as const) {
-    if (name === 'memory:') throw new UsageError(`${flag} cannot be memory:, which ends with copy`)
+    if (name === 'memory:')
+      throw new UsageError(`${flag} cannot be memory:, whose animals are lost when copy ends`)
   }
   // Opening would create a missing file, and copy nothing.
   if (from.endsWith('.json') && !existsSync(from)) throw new UsageError(`${from} does not exist`)

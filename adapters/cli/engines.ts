@@ -51,7 +51,7 @@ export async function openLimits(name: string, stops: Stops): Promise<OpenLimits
   if (name === 'memory:') return undefined
   if (!/^(redis|valkey)s?:/.test(name)) {
     throw new UsageError(
-      `--limits takes memory:, redis://… or rediss://…; got '${withoutPassword(name)}'`,
+      `--limits takes memory:, redis://…, rediss://… or valkey://…; got '${withoutPassword(name)}'`,
     )
   }
   const { placeOf, redisRateLimits } = await import('../redis/open.js')
@@ -102,7 +102,7 @@ function usable(flag: string, placeOf: () => string): string {
   }
 }
 
-/** For messages: what was typed may be a URL with a password. */
+/** For messages: the given name may be a URL with a password. */
 export function withoutPassword(name: string): string {
   return name.replace(/\/\/.*@/, '//…@')
 }

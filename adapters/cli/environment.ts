@@ -12,7 +12,7 @@ import { openLimits, openStorage, withoutPassword } from './engines.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import type { Engines } from './health.js'
 
-/** What one address serves. */
+/** Everything that is served at one address. */
 export interface Environment {
   readonly handler: ApiHandler
   readonly clock: Clock
@@ -60,7 +60,7 @@ export async function openEnvironment(
   }
   const { storage, name, seed, count, ping } = await openStorage('--store', storeName, stops)
   const limits = await openLimits(limitsName, stops)
-  // A database is there to stay, and nobody can delete an animal: demo data only with demo keys.
+  // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
   const empty = flags.empty || (ping !== undefined && flags.keys !== undefined)
   const initial = await readInitial({ ...flags, empty })
   const seeded = await seed(initial.pets)
@@ -70,7 +70,7 @@ export async function openEnvironment(
     storage,
     rateLimits,
     apiKeys: keys,
-    // An engine gives up by itself before, and knows whether this process was the late one.
+    // An engine gives up earlier by itself, and can tell whether this process was the slow one.
     ...(limits && { rateLimitTimeoutMs: 1_000 }),
   })
   store.events.on('ratelimit.degraded', ({ error }) => report(`limits: ${messageOf(error)}`))
@@ -151,7 +151,7 @@ export async function openControlled(
     store: 'memory:',
     limits: 'memory:',
     engines: {},
-    // A reset goes back to the beginning, and that is what has changed.
+    // A reset restores the initial state, which is what has changed.
     async reload(keys, initial) {
       const { double } = current
       current = open(keys, initial)
@@ -175,7 +175,7 @@ function viewOf(current: () => OpenWorld, flags: Flags): View {
   }
 }
 
-/** The keys of a world are made for it and given to whoever opens it. */
+/** The keys of a world are created for it and returned to the client that creates it. */
 function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, flags: Flags) {
   const views = [...worlds].map(([id, world]): [string, ConsoleWorld] => {
     const isPublicKey = (key: string) => Object.hasOwn(world.apiKeys, key)

@@ -66,7 +66,7 @@ async function assertOurs(controlUrl: string): Promise<void> {
 async function exitCode(child: ChildProcess, command: string): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      // A terminal sends it to the command as well.
+      // A terminal also signals the command.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
     })
   }

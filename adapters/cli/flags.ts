@@ -5,7 +5,7 @@ interface Flag {
   readonly short?: string
   /** The placeholder of its value in the help; a flag without one is on or off. */
   readonly value?: string
-  /** May be repeated; the values are joined with commas. */
+  /** May be repeated; values are joined with commas. */
   readonly isList?: true
   readonly help: string
 }
@@ -26,7 +26,7 @@ const FLAGS = {
   'no-rate-limit': { help: 'no limits and no rate limit headers' },
   'no-cors': { help: 'no CORS headers' },
   pagination: { help: 'add ?after=<id> and Link: rel="next" to lists' },
-  delay: { value: 'ms', help: 'wait before every answer' },
+  delay: { value: 'ms', help: 'wait before every response' },
   control: { help: 'serve /_control: clock, faults, verdict, reset, snapshots' },
   clock: { value: 'instant', help: 'freeze the clock at this ISO instant; implies --control' },
   'staging-port': { value: 'n', help: 'serve a second, separate store on this port' },
@@ -35,7 +35,7 @@ const FLAGS = {
   log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
   quiet: { short: 'q', help: 'no banner and no request log' },
   json: { help: 'print one line of JSON on stdout when ready' },
-  strict: { help: 'exec: exit with 1 when the client broke a rule, or sent no request' },
+  strict: { help: 'exec: exit with 1 if the client broke a rule or sent no request' },
   allow: {
     value: 'rule',
     isList: true,
@@ -141,7 +141,7 @@ function suggest(typed: string, names: readonly string[]): string | undefined {
   return isClose ? `did you mean ${nearest}?` : undefined
 }
 
-/** What `exec` decides for itself, and what only `exec` takes. */
+/** Options that `exec` sets itself, and options that only `exec` takes. */
 const UNFIT = {
   exec: [
     'port',
@@ -163,7 +163,7 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
   const unfit = UNFIT[command === 'exec' ? 'exec' : 'others'].find(name => flags[name])
   if (unfit) throw new UsageError(`--${unfit} cannot be combined with ${command}`)
   if (flags.empty && flags.seed !== undefined) {
-    throw new UsageError('--empty cannot be combined with --seed; give one of them')
+    throw new UsageError('--empty cannot be combined with --seed; use only one')
   }
   if (flags.watch && flags.seed === undefined && flags.keys === undefined) {
     throw new UsageError(

@@ -12,7 +12,7 @@ export interface RequestLogOptions {
   readonly clock: Clock
   /** Texts that are API keys are not logged. */
   readonly isKey: IsKey
-  /** Colour `pretty` lines, for a terminal. */
+  /** Colors `pretty` lines, for a terminal. */
   readonly colors: boolean
   readonly write: (line: string) => void
 }
@@ -64,7 +64,7 @@ function prettyLine(colors: boolean): (entry: Entry) => string {
 
 function outcomeOf({ status, code, retryAfter, lost }: Entry): string {
   if (status === null) return 'hangs, never answered'
-  if (lost) return 'answer lost on its way'
+  if (lost) return 'response lost'
   if (code === 'api_key_banned') return `banned for ${retryAfter} s`
   return retryAfter === null ? '' : `retry in ${retryAfter} s`
 }

@@ -71,7 +71,7 @@ function fail(error: unknown, sources: ReadonlyMap<string, string> = new Map()):
   process.exitCode = error instanceof UsageError || error instanceof OptionError ? 2 : 1
 }
 
-/** A reader that has seen enough, such as `head`, is no failure. */
+/** A reader that closes early, such as `head`, is not a failure. */
 function failToWrite(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return
   fail(new Error(`cannot write the output: ${error.code}`))

@@ -25,7 +25,7 @@ import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 type Stops = (() => Promise<void>)[]
 
 /**
- * Starts what the flags ask for, and announces it on stdout.
+ * Starts the servers that the flags describe, and announces them on stdout.
  *
  * @param stopOnSignal receives the way to stop it before anybody can read that it is ready
  * @throws UsageError, and whatever a socket or a storage throws
@@ -50,7 +50,7 @@ async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promi
   const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
   if (stagingPort === port && port !== 0) {
-    throw new UsageError(`--staging-port ${port} is the port of --port; give another one`)
+    throw new UsageError(`--staging-port ${port} is also --port; use a different one`)
   }
   const log = readLogFormat(flags)
   const host = readHost(flags)
@@ -63,7 +63,7 @@ async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promi
   const apiKeys = await readApiKeys(flags)
   const report = createReport(Date.now, writeLine)
 
-  // Staging is for trying things out: its animals are its own, and gone when it stops.
+  // Staging is for experiments: its animals are separate, and lost when it stops.
   const staging =
     stagingPort === undefined
       ? undefined
@@ -176,7 +176,7 @@ function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan,
   return Object.fromEntries(Object.entries(keys).map(([key, { plan }]) => [plan, key]))
 }
 
-/** The pages are loaded with the first request outside the API. */
+/** The pages are loaded on the first request outside the API. */
 function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
   const documented = lazy(async () => {
     const { withDocs } = await import('../docs.js')

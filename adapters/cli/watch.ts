@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-/** An editor saves in several steps; the file is read once they are over. */
+/** An editor saves in several steps; the file is read once they are done. */
 const SETTLED = 100
 
 /**

@@ -21,7 +21,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   const { control, worlds, allowRemote, ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
   const own = openPlace(main)
-  /** Worlds are recorded while somebody watches them. */
+  /** Worlds are recorded only while someone watches them. */
   const watched = new Map<string, Place>()
 
   return {
@@ -73,7 +73,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   }
 }
 
-/** A body that is still to be read is read by the handler, or never. */
+/** An unread body is read only by the handler. */
 function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadRequest } {
   const { body } = request
   if (typeof body !== 'function') return { handled: request, seen: () => request as ReadRequest }

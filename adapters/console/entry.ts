@@ -30,7 +30,7 @@ export interface Entry {
   readonly reset: number | null
   /** Seconds. */
   readonly retryAfter: number | null
-  /** An injected fault lost the answer on its way. */
+  /** An injected fault lost the response. */
   readonly lost: boolean
   readonly ms: number | null
 }
@@ -61,13 +61,13 @@ export function entryOf({ request, response, at, ms }: Exchange, isKey: IsKey): 
 }
 
 /**
- * Replaces API keys in texts of a request: whatever it sent as `Authorization`, valid or not, and
+ * Redacts API keys in texts of a request: the value of its `Authorization` header, valid or not, and
  * every word that is a valid key.
  */
 export function redactor({ headers }: ApiRequest, isKey: IsKey): (text: string) => string {
   const secrets = new Set((headers['authorization'] ?? '').split(/[ ,]+/).filter(isCredential))
   const isSecret = (word: string) => secrets.has(word) || isKey(word)
-  // A short one would also be a part of ordinary words.
+  // A short key would also match parts of ordinary words.
   const parts = [...secrets].filter(secret => secret.length >= 8)
   return text => {
     const whole = parts.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text)

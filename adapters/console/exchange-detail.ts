@@ -8,7 +8,7 @@ interface Keys {
   readonly isPublic: IsKey
 }
 
-/** Everything about one exchange, as JSON. Of API keys it has only public ones. */
+/** Everything about one exchange, as JSON. It contains only public API keys. */
 export interface ExchangeDetail {
   readonly request: Side
   readonly response: Side
@@ -97,7 +97,7 @@ function curlOf(
   return words.join(' \\\n  ')
 }
 
-/** Closes the single quotes around a value that the shell has to fill in. */
+/** Closes the single quotes around a value that the shell expands. */
 const API_KEY = `'"$API_KEY"'`
 
 function methodOption(method: string): string {

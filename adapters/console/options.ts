@@ -16,7 +16,7 @@ import { DEMO_KEYS } from '../demo-keys.js'
 /** A panel whose source is missing is not shown. */
 export interface ConsoleOptions {
   /**
-   * The clock of the store, which is that of the page.
+   * The clock of the store, which the page shows.
    * @default Date.now
    */
   readonly clock?: Clock
@@ -67,7 +67,7 @@ export interface ConsoleOptions {
 
 type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
 
-/** What a console shows of one API besides its requests. */
+/** What a console shows of an API besides its requests. */
 export type ConsoleWorld = Required<Pick<ConsoleOptions, Sources>> &
   Pick<ConsoleOptions, 'usage' | 'animals'>
 

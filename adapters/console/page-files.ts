@@ -7,7 +7,7 @@ const FOLDERS = ['page/', '../../dist/adapters/console/page/'].map(
   path => new URL(path, import.meta.url),
 )
 
-/** A browser loads and runs nothing but these files, and talks to this server only. */
+/** The browser may load and run only these files, and talk only to this server. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -23,12 +23,12 @@ interface Watcher {
   sentAt: number
 }
 
-/** A message at most this often, in ms, and with at most so many requests. */
+/** The least time between two messages, in ms, and the most requests in one. */
 const INTERVAL = 100
 const MAX_ENTRIES = 20
-/** The first message goes further back. */
+/** The first message holds more requests. */
 const MAX_HISTORY = 200
-/** How often the state is compared, and after how long it is sent although nothing has changed. */
+/** How often the state is compared, and how soon it is sent even if nothing has changed. */
 const STATE_INTERVAL = 500
 const HEARTBEAT = 10_000
 
@@ -38,7 +38,7 @@ export function createStreams(
   isKey: IsKey,
   onEmpty: () => void,
 ): Streams {
-  // Numbers of another process mean nothing here.
+  // Event ids of another process mean nothing here.
   const epoch = String(Date.now())
   const watchers = new Set<Watcher>()
   let timer: NodeJS.Timeout | undefined
@@ -114,7 +114,7 @@ export function createStreams(
     for (const watcher of watchers) {
       const { response, cursor } = watcher
       const isNews = cursor !== recorder.last || watcher.state !== current
-      // A page that does not keep up gets less, not later.
+      // A page that cannot keep up gets fewer requests, not late ones.
       if (response.writableNeedDrain || !(isNews || now - watcher.sentAt > HEARTBEAT)) continue
       const text = format(cursor, MAX_ENTRIES, Math.floor(now / 1000) - 2, state)
       Object.assign(watcher, { cursor: recorder.last, state: current, sentAt: now })
@@ -135,7 +135,7 @@ export function createStreams(
   }
 }
 
-/** A running clock is no news. */
+/** A running clock is not a change. */
 function comparable(state: WorldState): string {
   return JSON.stringify(state.frozen ? state : { ...state, now: 0 })
 }

@@ -18,7 +18,7 @@ export interface KeyState {
   readonly usage: Usage | null
 }
 
-/** More keys than anybody would look at. */
+/** More keys than anyone would look at. */
 const MAX_KEYS = 50
 
 export async function stateOf(world: ConsoleWorld): Promise<WorldState> {

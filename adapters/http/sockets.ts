@@ -78,7 +78,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     else last.once('close', () => whenIdle(act))
   }
 
-  /** A shared function: a closure per response would keep it alive longer than its request. */
+  /** One function for all responses; it drops each of them once its request is complete. */
   function forget(this: ServerResponse): void {
     if (this === last && this.req.complete) last = undefined
   }

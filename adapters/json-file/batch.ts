@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * A batch is the pets that were inserted together: a header line with checksum and length of the
- * rest, then a line per pet. Both lines are JSON, padded by spaces, so that a header can be read
- * without knowing where it ends.
+ * A batch is the pets that were inserted together: a header line with the checksum and length of the
+ * rest, then a line per pet. All lines are JSON. The header is padded with spaces to a fixed length,
+ * so that it can be read without searching for its end.
  */
 export function encodeBatch(lines: string): Buffer {
   const batch = Buffer.allocUnsafe(HEADER_LENGTH + Buffer.byteLength(lines))
@@ -14,11 +14,11 @@ export function encodeBatch(lines: string): Buffer {
 
 export interface BatchHeader {
   readonly checksum: string
-  /** Of the lines after the header, in bytes. */
+  /** The length of the lines after the header, in bytes. */
   readonly length: number
 }
 
-/** Undefined for anything that `encodeBatch` does not begin a batch with. */
+/** Undefined for anything but a header that `encodeBatch` wrote. */
 export function readHeader(text: string): BatchHeader | undefined {
   const [, checksum, length] = HEADER.exec(text) ?? []
   if (checksum === undefined) return undefined

@@ -61,7 +61,7 @@ export function documentFile(
       try {
         const written = await writeNext(next, index)
         await keepForeignVersion()
-        // Without the lock its folder has another name, so that this fails.
+        // Without the lock its folder has another name, so this fails.
         await disk.rename(next, path)
         known = written
       } catch (error) {

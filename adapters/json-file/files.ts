@@ -21,8 +21,8 @@ export interface FileParts {
 }
 
 /**
- * Document and journals as one. What rejects has changed nothing, and may succeed another time. A
- * caller makes one change after the other; a compaction goes on beside them.
+ * Document and journals as one. A call that rejects has changed nothing, and may be retried. Callers
+ * make one change at a time; a compaction runs alongside.
  */
 export interface Files {
   readonly index: PetIndex
@@ -63,7 +63,7 @@ export function createFiles(parts: FileParts): Files {
       })
     },
     async replace(index) {
-      // The journals go first: their pets would follow on the new document as well.
+      // The journals go first: otherwise their pets could be replayed onto the new document.
       await compactAll()
       await syncFolder(disk, path)
       await attempt(async () => {
@@ -114,7 +114,7 @@ export function createFiles(parts: FileParts): Files {
   }
 
   /**
-   * Changes a file. What a failed change leaves is undone: at once or, while the disk prevents it,
+   * Changes a file. Remains of a failed change are removed: at once or, while the disk prevents it,
    * before the next change.
    */
   async function attempt(change: () => Promise<void>, file: 'journal' | 'document'): Promise<void> {

@@ -33,7 +33,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
       if (batch.length > LONGEST_SYNC_WRITE) await writeAt(disk, file, length, batch)
       else writeAtOnce(file, batch)
       await disk.fdatasync(file)
-      // Asked after the write: a process that takes over from now on reads this batch.
+      // Checked after the write: a process that takes over from now on reads this batch.
       lock.check()
       if (!isInPlace()) throw new JsonFileError(path, 'was removed or replaced')
       length += batch.length

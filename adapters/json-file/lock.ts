@@ -9,7 +9,7 @@ export interface Lock {
    * Every change to a shared name is a rename from here or to here, so it fails without the lock.
    */
   readonly folder: string
-  /** False once a process that cannot see this one, such as in another container, took over. */
+  /** False once a process that cannot see this one, such as one in another container, took over. */
   isHeld(): boolean
   /** @throws JsonFileError when the lock is lost */
   check(): void
@@ -79,7 +79,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   async function takeOver(holder: string): Promise<boolean> {
     if (await isAlive(disk, holder)) {
       const pid = Number.parseInt(holder, 10)
-      throw new JsonFileError(path, `is in use by the process ${pid}; stop that one first`)
+      throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
     }
     try {
       await disk.rename(join(lock, holder), folder)

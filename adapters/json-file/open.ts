@@ -71,8 +71,8 @@ async function openFiles(
   const journalPaths = [`${path}.journal`, `${path}.journal2`] as const
   const hasJournals = await replayJournals(disk, journalPaths, document.data)
 
-  // All files are known to be in order. Journals are replaced and not continued: the process that
-  // left them may still be alive where this one cannot see it.
+  // All files have been read. Journals are replaced, not continued: the process that left them may still
+  // be alive where this one cannot see it.
   if (hasJournals || content.length === 0) await document.write()
   for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)
   const [first, second] = journalPaths

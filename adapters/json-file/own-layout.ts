@@ -41,7 +41,7 @@ export async function readOwnLayout(disk: Disk, file: number): Promise<PetIndex 
   function readNothing(): undefined {}
 }
 
-/** Gives the reader of the next line, or undefined when this line is not ours. */
+/** Returns the reader of the next line, or undefined when this line is not in our layout. */
 type ReadLine = (line: string) => ReadLine | undefined
 
 const BEGIN = '{"pets":['
@@ -51,7 +51,7 @@ const END = /^\],"nextId":([1-9]\d{0,14})\}$/
 async function* linesOf(disk: Disk, file: number): AsyncGenerator<string[]> {
   let rest: Buffer = Buffer.alloc(0)
   for (let position = 0; ; ) {
-    // As long as what is left of the line, so that a huge line is not copied again and again.
+    // As long as the rest of the line, so that a huge line is not copied repeatedly.
     const piece = await readAt(disk, file, position, Math.max(PIECE, rest.length))
     if (piece.length === 0) {
       if (rest.length > 0) yield [decodeUtf8(rest)]

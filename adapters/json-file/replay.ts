@@ -83,7 +83,7 @@ async function* batchesOf(journal: OpenJournal): AsyncGenerator<Batch> {
       if (start.startsWith('{"id":')) {
         throw damaged(
           path,
-          `line ${line} has no batch, as in version 1.0.0; open it with that once`,
+          `line ${line} has no batch, as in version 1.0.0; open it with that version once`,
         )
       }
       // An unfinished write leaves no complete lines: something else changed a digit.
@@ -91,7 +91,7 @@ async function* batchesOf(journal: OpenJournal): AsyncGenerator<Batch> {
       if (await isUnfinished(journal, position, header)) return
       throw damaged(path, `line ${line} does not begin an intact batch`)
     }
-    if (!pets) throw damaged(path, `line ${line + 1} and its batch are not pets`)
+    if (!pets) throw damaged(path, `the batch lines from line ${line + 1} on are not all pets`)
     yield { pets, line: line + 1 }
     line += 1 + pets.length
     position += HEADER_LENGTH + header.length

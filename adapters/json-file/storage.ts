@@ -10,7 +10,7 @@ import type { Files } from './files.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface JsonFileStorage extends PetStorage, AsyncDisposable {
-  /** Rejects for a value that is not a pet's, as a JavaScript caller may pass. */
+  /** Rejects invalid fields, which a JavaScript caller may pass. */
   insert(pet: NewPet): Promise<Pet>
   restore(snapshot: PetSnapshot): Promise<void>
   /**

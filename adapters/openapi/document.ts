@@ -11,12 +11,12 @@ import { jsonSchemas, schemaRef } from './schemas.js'
 
 export interface OpenApiOptions {
   /**
-   * What the specification writes `{base_url}`.
+   * The address that the specification calls `{base_url}`.
    * @default an address that leads nowhere: the specification gives none
    */
   readonly baseUrl?: string | undefined
   /**
-   * What it writes `{staging_base_url}`.
+   * The address that it calls `{staging_base_url}`.
    * @default as above
    */
   readonly stagingBaseUrl?: string | undefined
@@ -37,7 +37,7 @@ export interface OpenApiOptions {
   readonly demoKeys?: readonly string[] | undefined
 }
 
-/** An OpenAPI 3.1 description, as plain data that JSON can hold. */
+/** An OpenAPI 3.1 description, as JSON-compatible data. */
 export interface OpenApiDocument {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string }
@@ -47,7 +47,7 @@ export interface OpenApiDocument {
   readonly [field: string]: unknown
 }
 
-/** Puts the description together; its responses and its schemas have files of their own. */
+/** Assembles the description; its responses and schemas are in files of their own. */
 export function describeApi(options: OpenApiOptions): OpenApiDocument {
   const { baseUrl = nowhere('production'), stagingBaseUrl = nowhere('staging') } = options
   const { pagination = false, rateLimit = true, demoKeys = [] } = options
@@ -63,7 +63,10 @@ export function describeApi(options: OpenApiOptions): OpenApiDocument {
     security: [{ apiKey: [] }],
     tags: [
       { name: 'Pets', description: 'Animals available for adoption.' },
-      { name: 'Store', description: 'Store orders: named by the specification, not served here.' },
+      {
+        name: 'Store',
+        description: 'Store orders: mentioned by the specification, not served here.',
+      },
     ],
     paths: {
       '/pets': { get: listPets(pagination, rateLimit), post: createPet(rateLimit) },
@@ -91,7 +94,7 @@ const REMOVAL = new Date(SUNSET).toISOString().slice(0, 10)
 function infoOf(rateLimit: boolean) {
   const sentences = [
     'Browse and manage animals available for adoption.',
-    ...(rateLimit ? ['Every response carries the limit that applies to the API key.'] : []),
+    ...(rateLimit ? ['Every response reports the rate limit that applies to the API key.'] : []),
     'Requests that are not valid HTTP/1.1 get 400, 408, 431, 501 or 505 with the same Error body.',
   ]
   return {
@@ -105,7 +108,7 @@ function infoOf(rateLimit: boolean) {
 
 /** The variable is the whole address, so the template is also its name. */
 function server(url: string, environment: string, address: string) {
-  const description = `The base address of ${environment.toLowerCase()}.`
+  const description = `The base URL of ${environment.toLowerCase()}.`
   return {
     url,
     description: environment,
@@ -113,7 +116,7 @@ function server(url: string, environment: string, address: string) {
   }
 }
 
-/** The specification gives no address; this top-level name is reserved never to lead anywhere. */
+/** The specification gives no address; this top-level domain is reserved and never resolves. */
 function nowhere(environment: string): string {
   return `https://${environment}.invalid${BASE_PATH}`
 }
@@ -127,14 +130,14 @@ function listPets(pagination: boolean, rateLimit: boolean) {
     ...operation(
       'listPets',
       'List animals',
-      'The first animals in ascending id, all or those of one status.',
+      'Returns the animals with the lowest ids, of every status or of one.',
     ),
     parameters: pagination ? [LIMIT, STATUS, AFTER] : [LIMIT, STATUS],
     responses: responsesOf(
       200,
       {
         schema: 'Pets',
-        description: 'The animals, at most `limit`.',
+        description: 'At most `limit` animals.',
         example: [REX],
         headers: pagination ? ['Link'] : [],
       },
@@ -146,9 +149,9 @@ function listPets(pagination: boolean, rateLimit: boolean) {
 
 function createPet(rateLimit: boolean) {
   return {
-    ...operation('createPet', 'Add an animal', 'Stores an animal and gives it an id.'),
+    ...operation('createPet', 'Add an animal', 'Stores an animal and assigns it an id.'),
     requestBody: {
-      description: 'The animal; fields that are not described are ignored.',
+      description: 'The animal to add. Unknown fields are ignored.',
       required: true,
       content: {
         'application/json': {
@@ -161,7 +164,7 @@ function createPet(rateLimit: boolean) {
       201,
       {
         schema: 'Pet',
-        description: 'The animal as it was stored.',
+        description: 'The animal as stored.',
         example: REX,
         headers: ['Location'],
       },
@@ -202,20 +205,20 @@ function getPet(rateLimit: boolean) {
 const LIMIT = {
   name: 'limit',
   in: 'query',
-  description: 'At most this many animals.',
+  description: 'The maximum number of animals to return.',
   schema: { type: 'integer', ...PAGE_SIZE },
 }
 
 const STATUS = {
   name: 'status',
   in: 'query',
-  description: 'Only animals with this status.',
+  description: 'Return only animals with this status.',
   schema: { $ref: schemaRef('PetStatus') },
 }
 
 const AFTER = {
   name: 'after',
   in: 'query',
-  description: 'Only animals with a higher id.',
+  description: 'Return only animals with a higher id.',
   schema: { type: 'integer', format: 'int64', minimum: 0 },
 }

@@ -2,8 +2,8 @@ import { isBoolean, isText, optional, type Rules, readOptions } from '../../src/
 import type { OpenApiDocument, OpenApiOptions } from './document.js'
 
 /**
- * The OpenAPI 3.1 description of the API, made from the schemas and constants that it runs by, as
- * JSON text. The bounds of an int64 have all their digits.
+ * The OpenAPI 3.1 description of the API as JSON text, generated from the schemas and constants that
+ * the store uses. The bounds of an int64 have all their digits.
  *
  * @throws OptionError
  */

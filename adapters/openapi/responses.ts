@@ -19,16 +19,16 @@ import { decide } from '../../src/rate-limit.js'
 import { SUNSET } from '../../src/specification.js'
 import { schemaRef } from './schemas.js'
 
-/** The answer when all goes well. */
+/** The response on success. */
 export interface Success {
   readonly schema: 'Pet' | 'Pets'
   readonly description: string
   readonly example: unknown
-  /** Names of headers beside those of every answer. */
+  /** Names of headers in addition to those of every response. */
   readonly headers?: readonly (keyof typeof HEADERS)[]
 }
 
-/** The responses of one operation: success, its own failures, and those that all of them have. */
+/** The responses of one operation: success, its own failures, and those that all operations share. */
 export function responsesOf(
   status: 200 | 201,
   { schema, description, example, headers = [] }: Success,
@@ -81,31 +81,31 @@ const USED_UP = {
 }
 const BANNED = { ...USED_UP, bannedUntil: INSTANT + 300_000, banLevel: 1 }
 
-/** Every status that is a failure: what it means, and each code it can have as an example. */
+/** Every failure status: what it means, and an example for each code it can have. */
 const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]])[] = [
   [
-    'The query, the body or a field of it breaks a rule, which the message names.',
+    'The query or the body is invalid. The message names the field and the rule.',
     invalidRequest('`name` is required'),
   ],
   ['The API key is missing or not valid.', unauthorized(true)],
-  ['There is no such animal.', notFound('There is no pet with this id.')],
+  ['No animal has this id.', notFound('There is no pet with this id.')],
   [
-    'This path has no such method: the answer to any method that is not described here.',
+    'The path does not support the method. Every method not described here gets this response.',
     methodNotAllowed('DELETE', 'GET, HEAD, POST'),
   ],
   ['The operation was removed.', gone(SUNSET)],
-  ['The body is larger than this server reads.', payloadTooLarge(MAX_BODY_BYTES)],
+  ['The body is larger than the server accepts.', payloadTooLarge(MAX_BODY_BYTES)],
   [
-    'The body is not JSON by its headers, or it is compressed.',
+    'The Content-Type is not application/json, or the body is compressed.',
     unsupportedMediaType('The Content-Type must be application/json.'),
   ],
   [
-    'The limit is used up, or the API key is banned for a while because it went on after that.',
+    'The limit is exhausted, or the API key is temporarily banned for too many requests after a 429.',
     rateLimited(decide(USED_UP, PLANS.free, INSTANT).decision),
     rateLimited(decide(BANNED, PLANS.free, INSTANT).decision),
   ],
-  ['The service failed; the fault is not in the request.', toApiError(undefined)],
-  ['The storage cannot answer now; nothing was stored.', storageUnavailable(undefined)],
+  ['An unexpected error occurred; the request is not at fault.', toApiError(undefined)],
+  ['The storage is temporarily unavailable; nothing was stored.', storageUnavailable(undefined)],
 ]
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
@@ -131,10 +131,10 @@ const HEADERS = {
     type: 'integer',
     minimum: 1,
   }),
-  'Cache-Control': header('This answer is not to be stored.', { const: 'no-store' }),
+  'Cache-Control': header('The response must not be cached.', { const: 'no-store' }),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', { type: 'string' }),
-  Location: header('The address of the animal.', { type: 'string' }),
-  Allow: header('The methods of this path.', { type: 'string' }),
+  Location: header('The URL of the animal.', { type: 'string' }),
+  Allow: header('The methods that this path supports.', { type: 'string' }),
   Link: optionalHeader('The next page, or what replaces a deprecated operation (RFC 8288).'),
   Sunset: optionalHeader('When the operation is removed, as an HTTP date (RFC 8594).'),
 }
@@ -147,7 +147,7 @@ function optionalHeader(description: string) {
   return { description, schema: { type: 'string' } }
 }
 
-/** A service may fail before it has counted; then it has no limit to report. */
+/** A request can fail before it is counted; there is no limit to report then. */
 function headersOf(
   { code, headers }: ApiError,
   rateLimit: boolean,

@@ -17,14 +17,14 @@ export function jsonSchemas(): Readonly<Record<string, object>> {
   named.add(petsSchema, { id: 'Pets' })
   named.add(errorBodySchema, { id: 'Error' })
   const { schemas } = z.toJSONSchema(named, {
-    // What a sender may send: unknown fields are ignored, so they are not forbidden either.
+    // Describes requests: unknown fields are ignored, so they are not forbidden.
     io: 'input',
-    // An int64 is a `custom` schema, and its metadata say all there is to say.
+    // An int64 is a `custom` schema, fully described by its metadata.
     unrepresentable: 'any',
     uri: schemaRef,
     override: ({ jsonSchema }) => {
       if (jsonSchema.type !== 'integer') return
-      // The bounds of a JavaScript number are ours and not the contract's.
+      // The bounds of a JavaScript number are not part of the contract.
       delete jsonSchema.minimum
       delete jsonSchema.maximum
     },

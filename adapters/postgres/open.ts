@@ -88,7 +88,7 @@ type Access = Pick<PostgresOptions, 'url' | 'pool' | 'ssl'> & { readonly connect
 async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
   const { url, pool: given, ssl, connections } = options
   if ((url === undefined) === (given === undefined)) {
-    throw new OptionError('Expected `url` or `pool`, one of them')
+    throw new OptionError('Expected either `url` or `pool`')
   }
   if (given) {
     const closePool = async () => void given.off('error', ignore)

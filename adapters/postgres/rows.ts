@@ -13,8 +13,8 @@ export interface PetRow {
 }
 
 /**
- * Copies the fields at once, so that later changes to the pet have no effect. Refuses what the database
- * would refuse, since that would fail the whole batch.
+ * Copies the fields at once, so that later changes to the pet have no effect. Rejects what the
+ * database would reject, since that would fail the whole batch.
  *
  * @throws RangeError naming the field
  */

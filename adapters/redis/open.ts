@@ -109,7 +109,7 @@ type Access = Pick<RedisOptions, 'url' | 'send' | 'nodes' | 'tls'> & {
 
 function accessOf({ url, send, nodes, tls, connectTimeoutMs }: Access): Server {
   if ((url === undefined) === (send === undefined)) {
-    throw new OptionError('Expected `url` or `send`, one of them')
+    throw new OptionError('Expected either `url` or `send`')
   }
   if (url !== undefined) {
     const open = async () => {

@@ -143,7 +143,7 @@ function AddAnimal({ world, onAdded }: { readonly world: string; readonly onAdde
   )
 }
 
-/** JSON with the digits of the category as typed; what is no number goes as text, for the API to refuse. */
+/** JSON with the digits of the category as typed; anything but a number is sent as text, for the API to reject. */
 function bodyOf(form: FormData): string {
   const text = (name: string) => String(form.get(name) ?? '')
   const category = text('categoryId').trim()

@@ -189,7 +189,7 @@ export function toneOf({ status, code, lost }: Row): string {
 
 function noteOf({ status, code, lost, retryAfter }: Row): string {
   if (status === null) return 'never answered'
-  if (lost) return 'answer lost'
+  if (lost) return 'response lost'
   if (retryAfter === null) return ''
   const time = durationOf(retryAfter * 1000)
   return code === 'api_key_banned' ? `banned ${time}` : `retry in ${time}`
