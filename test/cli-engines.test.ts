@@ -82,7 +82,7 @@ test('cli - the URLs may come from variables, and the banner shows no password',
   assert.doesNotMatch(output, /s3cret/)
 })
 
-test('cli - with keys of its own a database starts without demo animals', {
+test('cli - with --keys, a new database starts without demo animals', {
   skip: withoutPostgres,
 }, async t => {
   const keys = await file(t, 'keys.json', '{"k":{"id":"ci","plan":"pro"}}')
@@ -90,7 +90,7 @@ test('cli - with keys of its own a database starts without demo animals', {
   assert.equal(ready.animals, 0)
 })
 
-test('cli - /readyz tells whether the engines answer, /healthz whether the process does', {
+test('cli - /readyz reports whether the engines respond, /healthz whether the process does', {
   skip: withoutBoth,
 }, async t => {
   await using animals = await startPostgres()
@@ -123,7 +123,7 @@ test('cli - /readyz tells whether the engines answer, /healthz whether the proce
   assert.match(log, /^animal-adoption-store: limits: redis:/m)
 })
 
-test('cli - an engine that cannot be used is one line and exit code 1, a wrong name 2', async t => {
+test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async t => {
   const cases: [words: string[], code: number, line: RegExp][] = [
     [
       ['--store', 'mysql://me:s3cret@db/x'],

@@ -35,7 +35,7 @@ test('cli - the ready line of --json has what scripts need', async t => {
   assert.equal(pid, server.child.pid)
 })
 
-test('cli - the banner fits a screen, and what it says to paste works', async t => {
+test('cli - the banner fits on a screen, and its command works when pasted', async t => {
   const server = await started(t)
   const banner = server.ready
   assert.ok(banner.split('\n').length < 24, banner)
@@ -52,7 +52,7 @@ test('cli - the banner fits a screen, and what it says to paste works', async t 
   assert.match(refused.headers.get('x-ratelimit-limit') ?? '', /^60$/)
 })
 
-test('cli - every demo key is of its plan', async t => {
+test('cli - every demo key has the limits of its plan', async t => {
   const { baseUrl, apiKeys } = await ready(t)
   const limits: string[] = []
   for (const key of Object.values(apiKeys)) {
@@ -62,7 +62,7 @@ test('cli - every demo key is of its plan', async t => {
   assert.deepEqual(limits, ['60', '300', '1000', '5000'])
 })
 
-test('cli - environments: staging has its own animals and counters', async t => {
+test('cli - staging has its own animals and counters', async t => {
   const { baseUrl, staging } = await ready(t, '--staging-port', '0')
   assert.notEqual(staging.baseUrl, baseUrl)
   assert.equal((await fetch(`${staging.baseUrl}/pets`, ADA)).status, 201)
@@ -116,7 +116,7 @@ test('cli - own keys replace the demo keys and are never shown', async t => {
   assert.doesNotMatch(output + log, /s3cret/)
 })
 
-test('cli - a file keeps the animals from one run to the next, and the seed comes once', async t => {
+test('cli - a file keeps the animals between runs, and is seeded once', async t => {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'pets.json')
   const first = await started(t, '--json', '--store', path)
@@ -129,7 +129,7 @@ test('cli - a file keeps the animals from one run to the next, and the seed come
   assert.deepEqual({ animals, store }, { animals: 42, store: path })
 })
 
-test('cli - a signal finishes what is in flight and exits with 0', async t => {
+test('cli - a signal lets requests in flight finish and exits with 0', async t => {
   const server = await started(t, '--json', '--delay', '300')
   const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
   await arrived(JSON.parse(server.ready).origin)
@@ -144,14 +144,14 @@ test('cli - a second signal exits at once', async t => {
   await arrived(origin)
   server.child.kill('SIGTERM')
   await assert.rejects(async () => {
-    // The socket is taken no more as soon as the first signal has come through.
+    // Once the first signal is handled, connections are refused.
     for (;;) await fetch(`${origin}/healthz`)
   })
   assert.equal((await stopped(server)).code, 143)
   await cutOff
 })
 
-test('cli - a failure is one line that says the fix, with its exit code', async t => {
+test('cli - a failure is one line with the fix, and its exit code', async t => {
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
   t.after(() => busy.close())
@@ -251,7 +251,7 @@ test('cli - options that are not given come from the environment', async t => {
   }
 })
 
-test('cli - the banner shows what is switched on', async t => {
+test('cli - the banner shows the options in effect', async t => {
   const { ready } = await started(t, '--no-rate-limit', '--delay', '5', '--clock', '2030-01-01')
   assert.match(ready, /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01$/m)
   assert.match(ready, /^ {2}Control {3}http:.*\/_control$/m)
@@ -321,7 +321,7 @@ test('cli - output that cannot be written is one line', {
   assert.equal(code, 1)
 })
 
-test('cli - an old Node gets one line that says which one to install', async () => {
+test('cli - an old Node gets one line that names the version to install', async () => {
   const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.0' })`
   const script = `${old}; await import(${JSON.stringify(MAIN)})`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script])
@@ -330,7 +330,7 @@ test('cli - an old Node gets one line that says which one to install', async () 
   assert.match(stderr, /^animal-adoption-store needs Node 20 or newer, this is 18\.20\.0; .*\n$/)
 })
 
-test('cli - --help and --version answer and exit with 0', async () => {
+test('cli - --help and --version print and exit with 0', async () => {
   const help = await ended('--help')
   assert.equal(help.code, 0)
   assert.match(help.stdout, /^Usage: animal-adoption-store/)
@@ -413,7 +413,7 @@ async function nextLine({ child }: Server): Promise<string> {
   return String(line)
 }
 
-/** Runs a command line that ends by itself. */
+/** Runs a command that exits on its own. */
 function ended(...words: string[]) {
   return endedIn({}, ...words)
 }
@@ -429,7 +429,7 @@ async function endedIn(environment: NodeJS.ProcessEnv, ...words: string[]) {
   return { code, stdout, stderr }
 }
 
-/** A round trip behind a request: when it is back, the request before it has been read. */
+/** A round trip after a request: once it returns, that request has been read. */
 async function arrived(origin: string): Promise<void> {
   await fetch(`${origin}/healthz`)
 }

@@ -5,7 +5,7 @@ import { listen } from '../adapters/http/index.js'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type RateLimitSnapshot } from '../src/index.js'
 
-test('limits.address - an IPv4 address is a subscriber, of IPv6 the first four groups are', () => {
+test('limits.address - an IPv4 address is one subscriber, as is an IPv6 /64', () => {
   for (const [address, expected] of [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -26,7 +26,7 @@ test('limits.address - an IPv4 address is a subscriber, of IPv6 the first four g
   }
 })
 
-test('limits.address - a proxy is believed only as far as the host says', async () => {
+test('limits.address - only as many proxies are trusted as the host configures', async () => {
   for (const [proxyHops, forwarded, counted] of [
     [0, '192.0.2.1', 'addr:127.0.0.1'],
     [1, '192.0.2.1', 'addr:192.0.2.1'],

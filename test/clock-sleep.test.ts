@@ -6,7 +6,7 @@ import { OptionError } from '../src/options.js'
 const T0 = Date.UTC(2030, 0, 1)
 const FREE = { authorization: 'Bearer demo-free' }
 
-test('sleep - ends when its time has come, in the order of time', async () => {
+test('sleep - ends when due, in chronological order', async () => {
   const { clock } = createTestDouble()
   const ended: string[] = []
   const sleep = (name: string, ms: number) => clock.sleep(ms).then(() => ended.push(name))
@@ -62,7 +62,7 @@ test('timers - fire at their own time, repeat, refresh and are cleared', () => {
   ])
 })
 
-test('timers - one that begins another within the same advance fires both', () => {
+test('timers - a timer that starts another within the same advance fires both', () => {
   const { clock } = createTestDouble()
   const fired: number[] = []
   const again = () => {
@@ -91,7 +91,7 @@ test('sleep - on a running clock it takes real time, and timers keep a process a
   assert.equal(ended, 2)
 })
 
-test('clock - runs faster by its scale', async t => {
+test('clock - runs faster with a scale', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
   const double = createTestDouble()
   const { clock } = double
@@ -133,7 +133,7 @@ test('clock - auto jumps to the end of a delay and to the time that Retry-After 
   assert.equal(double.clock.auto, false)
 })
 
-test('reset - drops sleeps and timers, and what they would have done', async () => {
+test('reset - cancels sleeps and timers', async () => {
   const double = createTestDouble()
   const ended: string[] = []
   void double.clock.sleep(10).then(() => ended.push('sleep'))
@@ -144,7 +144,7 @@ test('reset - drops sleeps and timers, and what they would have done', async () 
   assert.deepEqual(ended, [])
 })
 
-test('run - uses up a day of Free and goes on the next day, as long as the client sleeps', async () => {
+test('run - a client that sleeps exhausts a day of Free and continues the next day', async () => {
   const double = createTestDouble()
   const served = await double.run(() => callPolitely(double, double.baseUrl, double.fetch, 1_100))
   assert.equal(served, 1_100)
@@ -161,7 +161,7 @@ test('run - also works for a client on a socket', async () => {
   assert.deepEqual(double.report().findings, [])
 })
 
-test('run - sleepers wake in the order of their times, each at its own time', async () => {
+test('run - sleepers wake in chronological order, each at its own time', async () => {
   const double = createTestDouble()
   const woken: number[] = []
   await double.run(() =>
@@ -175,7 +175,7 @@ test('run - sleepers wake in the order of their times, each at its own time', as
   assert.deepEqual(woken, [100, 100, 300, 500, 86_400_000])
 })
 
-test('run - a request is answered before time goes on, also when it waits for a body', async () => {
+test('run - a request is answered before time advances, even while it waits for a body', async () => {
   const double = createTestDouble()
   const seen = await double.run(async () => {
     const { signal, stop } = timeout(double, 10_000)
@@ -195,7 +195,7 @@ test('run - a request is answered before time goes on, also when it waits for a 
   assert.deepEqual(seen, [201, 0])
 })
 
-test('run - ends a hanging call by the timeout of the client', async () => {
+test('run - a hanging call ends with the timeout of the client', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'hang' })
   const reason = await double.run(() =>
@@ -205,7 +205,7 @@ test('run - ends a hanging call by the timeout of the client', async () => {
   assert.equal(double.clock.now(), T0 + 30_000)
 })
 
-test('run - returns and throws what the work does, and passes no time for nothing', async () => {
+test('run - returns and throws like its work, and advances time only when needed', async () => {
   const double = createTestDouble()
   assert.equal(await double.run(() => 7), 7)
   const wrong = new Error('wrong')
@@ -237,14 +237,14 @@ test('run - concurrent runs share the clock', async () => {
   )
 })
 
-test('run - goes on when fake timers have replaced the global ones', async t => {
+test('run - works when fake timers have replaced the global ones', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout', 'setInterval', 'setImmediate'] })
   const double = createTestDouble()
   await double.run(() => double.clock.sleep(60_000))
   assert.equal(double.clock.now(), T0 + 60_000)
 })
 
-/** A client as one writes it by hand: it waits as long as Retry-After says. */
+/** A typical hand-written client: it waits as long as Retry-After says. */
 async function callPolitely(
   { clock }: TestDouble,
   url: string,

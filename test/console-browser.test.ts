@@ -13,7 +13,7 @@ import { MAIN } from './support/paths.js'
 
 const skip = CHROMIUM === undefined && 'no Chromium on this machine'
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
-/** CI keeps what is put there. */
+/** CI keeps the files in this folder. */
 const SCREENSHOTS = process.env['SCREENSHOTS']
 
 let launched: Promise<Browser> | undefined
@@ -34,7 +34,7 @@ test('console page - a request appears, opens, is copied and sent again', { skip
   assert.match(curl, /-H 'Authorization: Bearer demo-pro'/)
   assert.match(curl, /--data-raw '\{"name":"Ada","categoryId":9223372036854775807\}'$/)
 
-  // What comes while a request is open waits, so that nothing moves under the reader.
+  // New requests wait while one is open, so that nothing moves under the reader.
   await page.getByRole('button', { name: 'Send again' }).click()
   await page.getByRole('button', { name: 'Show 1 new' }).click()
   await page.getByRole('button', { name: /201 POST .* 298 \/ 300/ }).waitFor()
@@ -206,7 +206,7 @@ test('console page - a snapshot is downloaded, and restored by an upload', { ski
   assert.equal((await call('GET', '/pets/42', 'demo-free')).status, 200)
 })
 
-test('console page - worlds are created, watched apart and deleted', { skip }, async t => {
+test('console page - worlds are created, watched separately and deleted', { skip }, async t => {
   const { page, call, origin } = await opened(t, AT_NOON, 'test')
   await page.getByRole('button', { name: 'New world' }).click()
   await page.getByText('World w1').waitFor()
@@ -231,7 +231,7 @@ test('console page - worlds are created, watched apart and deleted', { skip }, a
   assert.equal((await fetch(`${origin}/worlds/w1/v1/pets`, { headers })).status, 404)
 })
 
-test('console page - what there is to paste is copied, and its links lead somewhere', {
+test('console page - commands and keys can be copied, and no link is broken', {
   skip,
 }, async t => {
   const { page, origin, baseUrl } = await opened(t, [], 'start')
@@ -290,7 +290,7 @@ test('console page - it stays responsive under 10,000 requests, and nothing move
   assert.ok(longest < 400, `a task of ${longest} ms`)
 })
 
-test('console page - a stream that was cut goes on where it was', { skip }, async t => {
+test('console page - an interrupted stream resumes where it was', { skip }, async t => {
   const server = await started(t, [])
   const proxy = await breakable(t, new URL(server.origin).port)
   const { page } = await openedAt(t, proxy.origin, 'activity')
@@ -309,7 +309,7 @@ test('console page - a stream that was cut goes on where it was', { skip }, asyn
   )
 })
 
-test('console page - keyboards reach everything', { skip }, async t => {
+test('console page - everything is reachable by keyboard', { skip }, async t => {
   const { page, call } = await opened(t, ['--control'])
   await call('GET', '/pets', 'demo-free')
   await page.getByText('1 request', { exact: true }).waitFor()
@@ -359,7 +359,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   })
 }
 
-test('console page - a page of another origin reads nothing', { skip }, async t => {
+test('console page - a page of another origin can read nothing', { skip }, async t => {
   const { call, origin } = await started(t, ['--control'])
   await call('GET', '/pets', 'demo-free')
   const other = createHttpServer((_request, response) => {
@@ -410,7 +410,7 @@ test('console page - a page of another origin reads nothing', { skip }, async t 
   assert.ok(!animals.some(({ name }) => name === 'Eve'))
 })
 
-test('console page - everything fits from a telephone to a wide screen', {
+test('console page - everything fits, from a phone to a wide screen', {
   skip,
 }, async t => {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -439,7 +439,7 @@ test('console page - everything fits from a telephone to a wide screen', {
 
 type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>
 
-/** Something to look at in every panel. */
+/** Fills every panel. */
 async function exercise(call: Call): Promise<void> {
   for (let n = 0; n < 12; n++) await call('GET', '/pets?limit=3&status=available', 'demo-pro')
   await call('POST', '/pets', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
@@ -458,7 +458,7 @@ function browser(): Promise<Browser> {
   return launched
 }
 
-/** The page of a server of its own. */
+/** Opens the page on a server of its own. */
 async function opened(
   t: TestContext,
   flags: readonly string[] = [],
@@ -509,7 +509,7 @@ async function started(t: TestContext, flags: readonly string[]) {
   return { origin, baseUrl, call }
 }
 
-/** A way to the server that can be cut and restored. */
+/** A connection to the server that can be cut and restored. */
 async function breakable(t: TestContext, port: string) {
   const sockets = new Set<Socket>()
   let isCut = false

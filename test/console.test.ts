@@ -21,7 +21,7 @@ const API_KEYS = {
   s3cret: { id: 'ci', plan: 'pro' },
 } as const
 
-test('console - GET / is the page for browsers, and the API is as before', async t => {
+test('console - GET / is the page for browsers, and the API is unchanged', async t => {
   const { get, list } = await served(t)
   const page = await get('/', HTML)
   assert.equal(page.status, 200)
@@ -56,7 +56,7 @@ test('console - one page, one script and one style of at most 60 KB gzipped', as
   for (const name of ['preact', 'uplot', 'esbuild']) assert.ok(!(name in dependencies), name)
 })
 
-test('console - the stream begins with what was before, and goes on', async t => {
+test('console - the stream begins with the latest requests, and continues', async t => {
   const { list, watch } = await served(t)
   await list('demo-free', 'limit=1')
   const { next } = await watch()
@@ -100,7 +100,7 @@ test('console - a stream resumes after its last event, and starts over for anoth
   )
 })
 
-test('console - under load a message holds the latest requests and says how many it leaves out', async t => {
+test('console - under load, a message holds the latest requests and counts those it omits', async t => {
   const { handler, watch } = await served(t, { rateLimit: false })
   const { next } = await watch()
   await next()
@@ -130,7 +130,7 @@ test('console - under load a message holds the latest requests and says how many
   assert.deepEqual([again.entries.length, again.omitted], [200, 2_800])
 })
 
-test('console - large answers are forgotten before they fill the memory', async t => {
+test('console - large responses are dropped before they fill memory', async t => {
   const { handler, get } = await served(t, { rateLimit: false })
   const body = `{"name":"${'x'.repeat(900_000)}","categoryId":1}`
   const headers = { authorization: 'Bearer demo-free', ...JSON_TYPE }
@@ -143,7 +143,7 @@ test('console - large answers are forgotten before they fill the memory', async 
   assert.ok(request.omitted > 800_000 && response.omitted > 800_000)
 })
 
-test('console - a request opens to both sides, and is sent again as it was', async t => {
+test('console - a request opens with its response, and can be sent again unchanged', async t => {
   const { fetch, get, post, handler } = await served(t)
   const headers = { authorization: 'Bearer demo-free', ...JSON_TYPE }
   const body = `{"name":"O'Hara","categoryId":9223372036854775807}`
@@ -167,7 +167,7 @@ test('console - a request opens to both sides, and is sent again as it was', asy
   assert.equal(handler.basePath, '/v1')
 })
 
-test('console - no key but a demo key leaves it', async t => {
+test('console - exposes no keys but demo keys', async t => {
   const { fetch, get, post, watch } = await served(t)
   const authorization = 'Bearer s3cret'
   await fetch('/v1/pets/s3cret?key=s3cret&other=demo-free', {
@@ -189,7 +189,7 @@ test('console - no key but a demo key leaves it', async t => {
   assert.equal(again.entries.at(-1)?.key, 'ci')
 })
 
-test('console - animals are listed and added exactly, and refused as by the API', async t => {
+test('console - animals are listed and added exactly, and rejected like in the API', async t => {
   const { get, post, fetch } = await served(t)
   const big = '{"name":"Ada","categoryId":-9223372036854775808,"status":"sold"}'
   assert.equal((await post('/_console/animals', big)).status, 201)
@@ -217,7 +217,7 @@ test('console - animals are listed and added exactly, and refused as by the API'
   assert.deepEqual(await jsonOf(refused), await jsonOf(byApi))
 })
 
-test('console - only this machine is answered, by its name, and no other page', async t => {
+test('console - serves only this machine, only under a loopback Host, and no other page', async t => {
   const { get, fetch, origin, handler } = await served(t)
   for (const path of ['/_console/info', '/_console/events', '/_console/exchanges/1', '/']) {
     assert.equal(await statusFor(`${origin}${path}`, { ...HTML, host: 'evil.test' }), 403, path)
@@ -242,7 +242,7 @@ test('console - only this machine is answered, by its name, and no other page', 
   assert.equal(asked.headers.get('access-control-allow-origin'), null)
 })
 
-test('console - a host may serve it to others', async () => {
+test('console - allowRemote serves it to other machines', async () => {
   const handler = withConsole(store(), { allowRemote: true })
   const headers = { host: 'pets.test', ...HTML }
   const answer = await handler.handle({
@@ -252,7 +252,7 @@ test('console - a host may serve it to others', async () => {
   assert.equal(answer.status, 200)
 })
 
-test('console - an open stream does not hold a server that closes', async () => {
+test('console - an open stream does not keep a server from closing', async () => {
   const server = await listen(withConsole(store()), { port: 0 })
   const response = await fetch(`${server.origin}/_console/events`)
   const reader = response.body?.getReader()
@@ -260,7 +260,9 @@ test('console - an open stream does not hold a server that closes', async () => 
   await server.close()
 })
 
-test('console - streams are counted, and end with their readers', { timeout: 60_000 }, async t => {
+test('console - streams are limited in number, and end with their readers', {
+  timeout: 60_000,
+}, async t => {
   const { get, origin } = await served(t)
   const sockets = await Promise.all(
     Array.from({ length: 16 }, async () => {
@@ -272,7 +274,7 @@ test('console - streams are counted, and end with their readers', { timeout: 60_
     }),
   )
   assert.equal((await get('/_console/events')).status, 503)
-  // What a browser does that leaves the page: it sends no more, and reads no more.
+  // What a browser does when it leaves the page: it stops sending and reading.
   const closed = sockets.map(socket => once(socket.resume().end(), 'close'))
   await Promise.all(closed)
   const again = await get('/_console/events')
@@ -280,7 +282,7 @@ test('console - streams are counted, and end with their readers', { timeout: 60_
   await again.body?.cancel()
 })
 
-test('console - it goes on while the store that counts is unavailable', async t => {
+test('console - works while the rate limit store is unavailable', async t => {
   const handler = withConsole(store(), {
     apiKeys: () => API_KEYS,
     usage: () => Promise.reject(new Error('no connection')),
@@ -299,14 +301,14 @@ test('console - it goes on while the store that counts is unavailable', async t 
   assert.equal((await next()).entries[0]?.status, 401)
 })
 
-test('console - a door that delivers no streams gives what there is and ends', async () => {
+test('console - through a door that cannot stream, it sends one message and ends', async () => {
   const handle = toFetchHandler(withConsole(store()))
   const url = 'http://localhost/_console/events'
   const response = await handle(new Request(url, { headers: { host: 'localhost' } }))
   assert.match(await response.text(), /^retry: 1000\nid: \d+-0\ndata: \{"entries":\[\]/)
 })
 
-test('console - a bad option and an unknown path are named', async t => {
+test('console - an invalid option and an unknown path are named', async t => {
   assert.throws(
     () => withConsole(store(), { usage: 1 } as never),
     /Expected `usage` to be a function, got 1/,
@@ -316,7 +318,7 @@ test('console - a bad option and an unknown path are named', async t => {
   assert.equal((await post('/_console/info')).status, 405)
 })
 
-test('console - hangs and lost answers of a double are shown as such', async () => {
+test('console - shows the hangs and lost responses of a double', async () => {
   const double = createTestDouble()
   const handler = withConsole(double, { apiKeys: () => API_KEYS })
   double.faults.arm({ kind: 'hang' })
@@ -396,7 +398,7 @@ function jsonOf(response: Response): Promise<any> {
   return response.json() as Promise<unknown>
 }
 
-/** `fetch` does not let anybody choose a Host. */
+/** `fetch` does not allow a custom Host. */
 function statusFor(url: string, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers, agent: false }, response => {

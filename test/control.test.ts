@@ -42,7 +42,7 @@ test('control - reads, sets, advances, freezes and resumes the clock', async t =
   }
 })
 
-test('control - reset, digest and a snapshot that comes back exact', async t => {
+test('control - reset, digest and an exact snapshot', async t => {
   const { get, send, origin } = await served(t)
   const { digest } = await get('digest')
   const [created, pets] = await send(
@@ -95,7 +95,7 @@ test('control - keys, requests, faults and the report', async t => {
   assert.match(message, /one of 'status', 'delay', 'hang', 'reset', 'truncate', 'malformed'/)
 })
 
-test('control - answers over loopback only', async t => {
+test('control - is served over loopback only', async t => {
   const { port, origin } = await served(t, { cors: true })
   const status = async (host: string) => {
     const call = request({ port, path: '/_control/health', headers: { host } }).end()
@@ -130,7 +130,7 @@ test('control - answers over loopback only', async t => {
   assert.equal(preflight.status, 405)
 })
 
-test('control - refuses other machines, whatever Host they send', async () => {
+test('control - rejects other machines, whatever Host they send', async () => {
   const { withControl } = await import('../adapters/test-double/control/control.js')
   const { createDouble } = await import('../adapters/test-double/double.js')
   const handler = withControl(createDouble({}), {})
@@ -191,7 +191,7 @@ test('control - costs no quota and leaves the API unchanged', async t => {
   assert.equal(large.status, 413)
 })
 
-test('worlds - two hundred on one port are isolated from each other', async t => {
+test('worlds - two hundred worlds on one port are isolated from each other', async t => {
   const { send, origin } = await served(t)
   const worlds = await Promise.all(
     Array.from({ length: 200 }, async () => (await send('POST', 'worlds'))[1]),
@@ -235,7 +235,7 @@ test('worlds - two hundred on one port are isolated from each other', async t =>
   assert.equal((await fetch(`${worlds[0].baseUrl}/pets`)).status, 404)
 })
 
-test('worlds - are bounded and not nested, and an unknown one is 404', async t => {
+test('worlds - are limited in number and cannot be nested, and an unknown one is 404', async t => {
   const { send, origin, url } = await served(t)
   const [, { controlUrl, baseUrl, apiKeys }] = await send('POST', 'worlds')
   assert.equal((await command('POST', `${controlUrl}/worlds`))[0], 404)
@@ -264,7 +264,7 @@ test('worlds - are bounded and not nested, and an unknown one is 404', async t =
   assert.equal((await fetch(`${url}/pets`, { headers: FREE })).status, 200)
 })
 
-test('worlds - begin empty, or with the animals, keys and clock of the command', async t => {
+test('worlds - start empty, or with the animals, keys and clock of the request', async t => {
   const { send, origin } = await served(t)
   const list = async ({ baseUrl }: { baseUrl: string }, key: string) => {
     const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
@@ -317,7 +317,7 @@ test('worlds - a delayed request does not keep the server from closing', async (
   assert.equal((await late).status, 200)
 })
 
-test('control - curl alone can rehearse the escalation of a ban', async t => {
+test('control - curl alone can reproduce escalating bans', async t => {
   const { origin, url } = await served(t)
   const curl = async (...words: string[]) =>
     (await promisify(execFile)('curl', ['-s', ...words])).stdout
@@ -388,7 +388,7 @@ test('control - bad input is a 400 or 404 that names the rule, and changes nothi
   assert.equal((await send('DELETE', 'worlds/w1'))[0], 204)
 })
 
-test('control - an HTTP-date far ahead of a late clock is still an HTTP-date', async t => {
+test('control - a Retry-After date on a clock far in the future is still an HTTP-date', async t => {
   const { send, url } = await served(t, { clock: '9999-12-31T23:59:59Z' })
   await send('POST', 'faults', { kind: 'status', status: 503, retryAfter: { date: 86_400 } })
   const answer = await fetch(`${url}/pets`, { headers: FREE })
@@ -424,7 +424,7 @@ test('control - a snapshot with any one value replaced is restored or refused wi
 
 type Path = readonly (string | number)[]
 
-/** Every place of a JSON value, outermost first. */
+/** Every path in a JSON value, outermost first. */
 function pathsOf(value: unknown, at: Path = []): readonly Path[] {
   if (typeof value !== 'object' || value === null) return [at]
   return [at, ...Object.entries(value).flatMap(([name, inner]) => pathsOf(inner, [...at, name]))]

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { jsonFileStorage } from '../adapters/json-file/index.js'
 import { crash, LARGE_NAMES } from './crash/driver.js'
 
-test('crash - what was acknowledged survives 20 kills, once and exactly', async () => {
+test('crash - acknowledged animals survive 20 kills, unchanged and once each', async () => {
   const { acknowledged, ...counts } = await crash(20, 20)
   assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, refused: 0 })
   assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)

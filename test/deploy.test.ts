@@ -9,7 +9,7 @@ import { ROOT_URL } from './support/paths.js'
 
 const CONFIG = readFileSync(new URL('adapters/postgres/deploy/nginx.conf', ROOT_URL), 'utf8')
 
-test('deploy - nginx spreads requests, tells the address, and hides a process that is down', {
+test('deploy - nginx balances requests, reports the client address, and hides a process that is down', {
   skip: withoutNginx,
 }, async () => {
   const answered = [0, 0]
@@ -28,7 +28,7 @@ test('deploy - nginx spreads requests, tells the address, and hides a process th
   await using nginx = await startNginx(config)
   const remaining: number[] = []
   for (let n = 0; n < 4; n++) {
-    // Nobody may choose the address that is counted.
+    // Clients cannot choose the address that is counted.
     const headers = { 'x-forwarded-for': `192.0.2.${n}` }
     const response = await fetch(`${nginx.url}/v1/pets`, { headers })
     assert.equal(response.status, 401)

@@ -14,7 +14,7 @@ import { BUILD_URL, ROOT } from './support/paths.js'
 
 const store = createStore({ storage: memoryStorage(), apiKeys: {} })
 
-test('withDocs - GET /openapi.json is the document, with the address that was asked', async () => {
+test('withDocs - GET /openapi.json is the document, with the address of the request', async () => {
   await using server = await listen(withDocs(store), { port: 0 })
   const response = await fetch(`${server.origin}/openapi.json`)
   assert.equal(response.status, 200)
@@ -38,7 +38,7 @@ test('withDocs - the address follows the host and the scheme, or is relative', a
   assert.equal(await baseUrl({}, elsewhere), '/')
 })
 
-test('withDocs - staging and pagination are described as they are given', async () => {
+test('withDocs - describes staging and pagination as configured', async () => {
   const options = { stagingBaseUrl: 'http://127.0.0.1:4281/v1', pagination: true }
   const { body } = await get(withDocs(store, options), '/openapi.json')
   assert.deepEqual(JSON.parse(body), await openApiDocument({ ...options, baseUrl: '/v1' }))
@@ -50,7 +50,7 @@ test('withDocs - staging and pagination are described as they are given', async 
   assert.throws(() => withDocs(store, { paginated: true } as object), { name: 'OptionError' })
 })
 
-test('withDocs - the page loads what this server has, and nothing else', async () => {
+test('withDocs - the page loads files of this server only', async () => {
   const handler = withDocs(store)
   const page = await get(handler, '/docs')
   assert.equal(page.status, 200)
@@ -92,7 +92,7 @@ test('withDocs - HEAD has no body, and everything else is passed on', async () =
   }
 })
 
-test('withDocs - files are sent once to a client that keeps them, and compressed', async () => {
+test('withDocs - files are cached by ETag, and compressed', async () => {
   const handler = withDocs(store)
   for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
     const plain = await get(handler, path)
@@ -125,12 +125,12 @@ test('withDocs - the description downloads as a file', async () => {
   assert.equal(headers['content-disposition'], 'attachment; filename="animal-adoption-store.json"')
 })
 
-test('withDocs - works behind the fetch door', async () => {
+test('withDocs - works with toFetchHandler', async () => {
   const response = await toFetchHandler(withDocs(store))(new Request('https://pets.test/docs'))
   assert.match(await response.text(), /<title>Animal Adoption Store<\/title>/)
 })
 
-test('withDocs - where the renderer is not installed, the page says how to get it', async t => {
+test('withDocs - without swagger-ui-dist, the page says how to install it', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'docs-'))
   t.after(() => rm(directory, { recursive: true }))
   await cp(new URL('src', BUILD_URL), join(directory, 'src'), { recursive: true })

@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SCRIPT = fileURLToPath(new URL('support/double-script.js', import.meta.url))
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome']
 
-test('browser - the double is bundled without a polyfill and does in Chromium what it does in Node', async t => {
+test('browser - the double is bundled without polyfills and behaves in Chromium as in Node', async t => {
   const browser = BROWSERS.find(name => !spawnSync(name, ['--version']).error)
   if (browser === undefined) {
     t.skip(`none of ${BROWSERS.join(', ')} is installed`)

@@ -7,7 +7,7 @@ import { openSocket } from './support/raw-socket.js'
 const FREE = { authorization: 'Bearer demo-free' }
 const MINE = { authorization: 'Bearer mine' }
 
-test('reset - an upload that began before it ends in the state it began in', async () => {
+test('reset - an upload that began earlier ends in the state it began in', async () => {
   const double = createTestDouble()
   let send = (_: string | undefined) => {}
   const body = new ReadableStream({
@@ -34,7 +34,7 @@ test('reset - an upload that began before it ends in the state it began in', asy
   assert.deepEqual(double.requests(), [])
 })
 
-test('reset - an upload over a socket that began before it ends in the state it began in', async () => {
+test('reset - an upload over a socket that began earlier ends in the state it began in', async () => {
   await using double = createTestDouble()
   const { port } = await double.listen()
   const socket = await openSocket(port)
@@ -69,7 +69,7 @@ test('listen - closes while a delayed upload is still arriving', async () => {
   await closed
 })
 
-test('restore - a run over sockets has the digest of the run that was never interrupted', async () => {
+test('restore - a run over sockets has the same digest as an uninterrupted run', async () => {
   const run = async (interrupt: (double: TestDouble) => unknown) => {
     const double = createTestDouble()
     const server = await double.listen()
@@ -128,7 +128,7 @@ test('restore - a fault for a missing key applies once the key is added', async 
   assert.equal((await other.fetch('pets', { headers: MINE })).status, 503)
 })
 
-test('restore - the journal counts on as if it had never stopped', async () => {
+test('restore - the journal continues its numbering', async () => {
   const double = createTestDouble({ journal: 3 })
   for (let at = 0; at < 5; at++) await double.fetch('pets', { headers: FREE })
   double.clearRequests()
@@ -142,7 +142,7 @@ test('restore - the journal counts on as if it had never stopped', async () => {
   assert.deepEqual([await list(), double.dropped], [[6], 0])
 })
 
-test('restore - writes the very same snapshot again, field by field', async () => {
+test('restore - yields the same snapshot, field by field', async () => {
   const double = createTestDouble()
   await double.seed([{ categoryId: 1, name: 'Ada', status: 'sold' } as const])
   double.faults.arm({ times: 2, kind: 'status', retryAfter: 1, status: 503 })
@@ -156,7 +156,7 @@ test('restore - writes the very same snapshot again, field by field', async () =
   assert.equal(toJson(await other.snapshot()), written)
 })
 
-test('journal - forgets callers that its exchanges no longer show', async t => {
+test('journal - forgets callers whose exchanges were dropped', async t => {
   if (!globalThis.gc) {
     const { setFlagsFromString } = await import('node:v8')
     const { runInNewContext } = await import('node:vm')

@@ -31,7 +31,7 @@ after(async () => {
   await redis?.stop()
 })
 
-test('engines - two processes share one quota and one order of ids', {
+test('engines - two processes share one quota and one sequence of ids', {
   skip: withoutBoth,
 }, async t => {
   const servers = await startServers(t, 'shared', 100)
@@ -47,7 +47,7 @@ test('engines - two processes share one quota and one order of ids', {
   )
 })
 
-test('engines - a process that is killed loses nothing it acknowledged', {
+test('engines - a killed process loses nothing it acknowledged', {
   skip: withoutBoth,
 }, async t => {
   const [doomed, other] = await startServers(t, 'killed', 1_000_000)
@@ -70,7 +70,7 @@ test('engines - a process that is killed loses nothing it acknowledged', {
   await checkLoad({ acknowledged, failed: sent }, storage)
   const limits = await redisRateLimits({ url: redisUrl })
   const counted = (await limits.inspect('killed'))?.dayCount ?? 0
-  // Every answer was counted, and at most the answers that were lost besides.
+  // Every response was counted, and at most the lost ones in addition.
   assert.ok(counted >= acknowledged.size && counted <= sent.size, `${counted} counted`)
   await limits.close()
   await storage.close()
@@ -95,7 +95,7 @@ test('engines - PostgreSQL is frozen under load', { skip: withoutPostgres }, asy
   const load = startLoad(storages, 32)
   await load.acknowledge(500)
   await (postgres as Engine).signal('SIGSTOP')
-  // Every caller is answered while it stands still, again and again.
+  // Every caller keeps getting responses while it is frozen.
   await load.fail(LONG ? 32 * 12 : 64)
   await (postgres as Engine).signal('SIGCONT')
   await load.acknowledge(500)
@@ -122,7 +122,7 @@ test('engines - connections are cut at random', { skip: withoutPostgres }, async
   await load.stop()
   await readers.stop()
   await admin.end()
-  // Each batch is sent again, so nothing was even refused.
+  // Each batch is sent again, so nothing was even rejected.
   assert.equal(load.failed.size, 0)
   await finish(storages, load)
 })
@@ -191,7 +191,7 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
   }
 })
 
-/** A way to a port that can lose what its open connections send from then on, without a word. */
+/** A proxy to a port that can silently drop whatever its open connections send from then on. */
 async function startProxy(target: number) {
   const sockets = new Set<Socket>()
   const server = createServer(client => {
@@ -257,7 +257,7 @@ async function finish(storages: readonly PostgresStorage[], load: ReturnType<typ
   for (const storage of storages) await storage.close()
 }
 
-/** Lists and finds meanwhile: neither may fail. */
+/** Lists and finds in parallel: neither may fail. */
 function startReaders(storages: readonly PostgresStorage[]) {
   let stopping = false
   const running = storages.map(async storage => {

@@ -14,7 +14,7 @@ const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, 
 const POST = `const post = (path, method = 'POST', body) =>
     fetch(control + path, { method, body, headers: { 'content-type': 'application/json' } });`
 
-test('exec - the command finds a store of its own, and a verdict follows', async () => {
+test('exec - the command gets a private store, and a verdict follows', async () => {
   const script = `${GET} console.log(await get('/pets'), (await (await fetch(control + '/clock')).json()).frozen)`
   const { code, stdout, stderr } = await exec([], node(script))
   assert.deepEqual(
@@ -23,7 +23,7 @@ test('exec - the command finds a store of its own, and a verdict follows', async
   )
 })
 
-test('exec - begins empty, as do worlds, unless --seed says otherwise', async t => {
+test('exec - starts empty, as do worlds, unless --seed is given', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const seed = join(folder, 'seed.json')
@@ -38,13 +38,13 @@ test('exec - begins empty, as do worlds, unless --seed says otherwise', async t 
   assert.equal((await exec(['--seed', seed], node(script))).stdout, '1 1\n')
 })
 
-test('exec - two at a time have two stores', async () => {
+test('exec - two concurrent runs have separate stores', async () => {
   const script = `${GET} console.log(url)`
   const [one, other] = await Promise.all([exec([], node(script)), exec([], node(script))])
   assert.notEqual(one.stdout, other.stdout)
 })
 
-test('exec - gives the exit code of the command, and with --strict 1 for a broken rule', async () => {
+test('exec - returns the exit code of the command, or 1 with --strict for a broken rule', async () => {
   const bad = `${GET} await get('/pets/1')`
   assert.equal((await exec([], node('process.exit(7)'))).code, 7)
   assert.equal((await exec([], node(bad))).code, 0)
@@ -136,7 +136,7 @@ test('exec - takes the options of the store, and refuses those of the server', a
   }
 })
 
-test('exec - a client in Python that waits as it is told, and one that does not', async t => {
+test('exec - distinguishes a Python client that waits from one that does not', async t => {
   if (spawnSync('python3', ['--version']).error) {
     t.skip('there is no python3')
     return
@@ -153,7 +153,7 @@ test('exec - a client in Python that waits as it is told, and one that does not'
   )
 })
 
-test('serve - with --control everything is commanded over HTTP, with --clock time as well', async t => {
+test('serve - --control controls everything over HTTP, and --clock time as well', async t => {
   const server = spawn(
     process.execPath,
     [MAIN, '-p', '0', '--json', '-q', '--clock', '2030-12-04', '--delay', '1'],
@@ -191,7 +191,7 @@ test('serve - with --control everything is commanded over HTTP, with --clock tim
   assert.deepEqual(await once(server, 'exit'), [0, null])
 })
 
-test('serve - what --control could hurt is refused', async () => {
+test('serve - unsafe or invalid combinations with --control are rejected', async () => {
   const cases: [words: string[], line: RegExp][] = [
     [['--control', '--store', 'pets.json'], /--control could reset pets\.json/],
     [

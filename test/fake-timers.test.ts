@@ -6,7 +6,7 @@ import { createTestDouble, type TestDouble } from '../adapters/test-double/index
 const T0 = Date.UTC(2030, 0, 1)
 const DAY = 86_400_000
 
-test('fake timers - of node:test drive a running double and a client with real setTimeout code', async t => {
+test('fake timers - node:test timers drive a running double and a client that uses setTimeout', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: T0 })
   const double = createTestDouble({ clock: 'running' })
   let served: number | undefined
@@ -21,7 +21,7 @@ test('fake timers - of node:test drive a running double and a client with real s
   assertDayUsedUp(double, served)
 })
 
-test('fake timers - of sinon do the same', async t => {
+test('fake timers - sinon timers do the same', async t => {
   const clock = FakeTimers.install({ now: T0, toFake: ['Date', 'setTimeout', 'clearTimeout'] })
   t.after(() => clock.uninstall())
   const double = createTestDouble({ clock: 'running' })
@@ -41,7 +41,7 @@ function assertDayUsedUp(double: TestDouble, served: number): void {
   assert.deepEqual(double.report().findings, [])
 }
 
-/** Code as an app has it: it knows nothing of a double. */
+/** Application code, unaware of the double. */
 async function callPolitely(double: TestDouble, count: number): Promise<number> {
   let served = 0
   while (served < count) {

@@ -13,7 +13,7 @@ const ADA = {
 }
 const T0 = Date.UTC(2030, 0, 1)
 
-test('faults - apply only when armed, and as often as they say', async () => {
+test('faults - apply only when armed, and as often as specified', async () => {
   const double = createTestDouble()
   const statuses = async (count: number) => {
     const answers: number[] = []
@@ -45,7 +45,7 @@ test('faults - can be restricted to an operation and a key', async () => {
   assert.equal((await double.fetch('pets', { ...ADA, headers: pro })).status, 201)
 })
 
-test('faults - an invalid one is refused when armed, and names the rule', () => {
+test('faults - an invalid fault is rejected when armed, and names the rule', () => {
   const double = createTestDouble()
   const wrong: [fault: unknown, message: RegExp][] = [
     [
@@ -79,7 +79,7 @@ test('faults - an invalid one is refused when armed, and names the rule', () => 
   assert.deepEqual(double.faults.list(), [])
 })
 
-test('faults - a status has any Retry-After, an Error body and true rate limit headers', async () => {
+test('faults - a status can have any Retry-After, with an Error body and true rate limit headers', async () => {
   const double = createTestDouble()
   const kinds: [retryAfter: number | { date: number } | null | undefined, header: string | null][] =
     [
@@ -135,7 +135,7 @@ test('faults - any status from 400 to 599 has an Error body with a code that fit
   assert.equal(((await banned.json()) as { code: string }).code, 'api_key_banned')
 })
 
-test('faults - a status has any body and headers, in process and on a socket', async () => {
+test('faults - a status can have any body and headers, in process and on a socket', async () => {
   await using double = createTestDouble()
   const { url } = await double.listen()
   const page = '<h1>Bad Gateway – nginx</h1>'
@@ -163,7 +163,7 @@ test('faults - a status has any body and headers, in process and on a socket', a
   assert.deepEqual([head.status, await head.text()], [502, ''])
 })
 
-test('faults - the n-th matching request, also after a restore', async () => {
+test('faults - nth picks the matching request, even after a restore', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'status', status: 503, nth: 3, times: 2, operation: 'listPets' })
   double.faults.arm({ kind: 'status', status: 500, nth: 5 })
@@ -213,7 +213,7 @@ test('faults - a real delay takes real time on a frozen clock, and a reset ends 
 })
 
 for (const kind of ['reset', 'hang', 'truncate', 'malformed', 'delay'] as const) {
-  test(`faults - ${kind} is the same for a client in this process as on a socket`, async () => {
+  test(`faults - ${kind} is the same in process and on a socket`, async () => {
     const fault: Fault = kind === 'delay' ? { kind, ms: 1_000 } : { kind }
     const [inProcess, overHttp] = [await outcome(fault, false), await outcome(fault, true)]
     assert.deepEqual(inProcess, overHttp)
@@ -221,7 +221,7 @@ for (const kind of ['reset', 'hang', 'truncate', 'malformed', 'delay'] as const)
   })
 }
 
-test('faults - reset is a TCP reset, truncate half of the bytes and then the end', async () => {
+test('faults - reset is a TCP reset, truncate sends half of the bytes and closes', async () => {
   await using double = createTestDouble()
   const { port } = await double.listen()
   await double.seed([{ name: 'Ada'.repeat(100), categoryId: 1 }])
@@ -249,7 +249,7 @@ test('faults - a delay combines with another fault', async () => {
   assert.equal(answer.headers.get('retry-after'), new Date(T0 + 2_000).toUTCString())
 })
 
-/** What a `createPet` comes to, and how many pets there are then. */
+/** The outcome of a `createPet`, and the number of pets after it. */
 async function outcome(fault: Fault, socket: boolean): Promise<readonly unknown[]> {
   await using double = createTestDouble()
   double.faults.arm(fault)

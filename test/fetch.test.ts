@@ -7,7 +7,7 @@ import { createStore, type StoreOptions } from '../src/index.js'
 const PETS = 'https://pets.test/v1/pets'
 const KEY = { authorization: 'Bearer demo' }
 
-test('toFetchHandler - counts strangers against the address that the host gives', async () => {
+test('toFetchHandler - counts requests without a key by the address of the `client` option', async () => {
   const rateLimits = memoryRateLimits()
   const client = (request: Request) => request.headers.get('cf-connecting-ip') ?? undefined
   const handler = toFetchHandler(open({ rateLimits }), { client })
@@ -18,13 +18,13 @@ test('toFetchHandler - counts strangers against the address that the host gives'
   assert.throws(() => toFetchHandler(open(), { client: '192.0.2.1' as never }), /`client`/)
 })
 
-test('toFetchHandler - a second argument of the runtime changes nothing', async () => {
+test('toFetchHandler - ignores the second argument of a runtime', async () => {
   const handler: (request: Request, env: object, context: object) => Promise<Response> =
     toFetchHandler(open())
   assert.equal((await handler(new Request(PETS, { headers: KEY }), {}, {})).status, 200)
 })
 
-test('toFetchHandler - a refusal by the headers does not read the body', async () => {
+test('toFetchHandler - a request rejected by its headers leaves the body unread', async () => {
   const handler = toFetchHandler(open())
   for (const [headers, status] of [
     [{}, 401],
@@ -47,7 +47,7 @@ test('toFetchHandler - an endless body is read up to the limit, then cancelled',
   assert.ok(body.pulled() < 20, `${body.pulled()} chunks of 64 KiB were read`)
 })
 
-test('toFetchHandler - a body in chunks of one byte takes no more room than its bytes', async () => {
+test('toFetchHandler - a body in chunks of one byte takes no more memory than its bytes', async () => {
   const chunk = new Uint8Array([32])
   let left = 300_000
   const stream = new ReadableStream<Uint8Array>({
@@ -60,7 +60,7 @@ test('toFetchHandler - a body in chunks of one byte takes no more room than its 
   assert.ok(grown < 40_000_000, `${grown} bytes more`)
 })
 
-test('toFetchHandler - a Host that is no address is refused, and a URL with one does not throw', async () => {
+test('toFetchHandler - an invalid Host is rejected, and a URL with one does not throw', async () => {
   const handler = toFetchHandler(open())
   const request = new Request(PETS, { headers: { ...KEY, host: '127.0.0.1:99999' } })
   assert.equal((await handler(request)).status, 400)
@@ -68,7 +68,7 @@ test('toFetchHandler - a Host that is no address is refused, and a URL with one 
   assert.equal((await handler(odd as Request)).status, 200)
 })
 
-test('toFetchHandler - a long page is made as it is read', async () => {
+test('toFetchHandler - a long page is built as it is read', async () => {
   const store = open()
   const name = 'é'.repeat(200_000)
   for (let n = 0; n < 3; n++) await store.createPet({ name, categoryId: 1 })

@@ -14,7 +14,7 @@ const AUTHORIZED = 'Host: a\r\nAuthorization: Bearer demo\r\n'
 const GET = `GET /v1/pets HTTP/1.1\r\n${AUTHORIZED}\r\n`
 const post = (headers: string) => `POST /v1/pets HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n\r\n`
 
-test('hostile - headers that come one byte at a time are cut off in time', async () => {
+test('hostile - headers that arrive byte by byte are timed out', async () => {
   await using server = await serve({ headersTimeout: 40, requestTimeout: 40 })
   const client = await openSocket(server.port)
   const drip = setInterval(() => client.write('x'), 2)
@@ -24,7 +24,7 @@ test('hostile - headers that come one byte at a time are cut off in time', async
   assert.deepEqual(statusesIn(text), [408])
 })
 
-test('hostile - a body that comes one byte at a time is cut off in time', async () => {
+test('hostile - a body that arrives byte by byte is timed out', async () => {
   await using server = await serve({ headersTimeout: 40, requestTimeout: 40 })
   const client = await openSocket(server.port)
   const drip = setInterval(() => client.write(' '), 2)
@@ -34,7 +34,7 @@ test('hostile - a body that comes one byte at a time is cut off in time', async 
   assert.deepEqual(statusesIn(text), [408])
 })
 
-test('hostile - a close is not held up by a body that never comes', async () => {
+test('hostile - a body that never arrives does not delay close', async () => {
   const server = await serve({ headersTimeout: 200, requestTimeout: 200 })
   const client = await openSocket(server.port)
   client.write(post('Content-Length: 10\r\nExpect: 100-continue'))
@@ -43,7 +43,7 @@ test('hostile - a close is not held up by a body that never comes', async () => 
   assert.deepEqual(statusesIn(await client.ended()), [100, 408])
 })
 
-test('hostile - a gigabyte is refused by its announcement, and none of it is kept', async () => {
+test('hostile - a declared gigabyte is rejected by its Content-Length, and not buffered', async () => {
   await using server = await serve()
   const client = await openSocket(server.port)
   const grown = memory()
@@ -54,7 +54,7 @@ test('hostile - a gigabyte is refused by its announcement, and none of it is kep
   client.socket.destroy()
 })
 
-test('hostile - a stream without an end is refused at the limit, and no more is kept', async () => {
+test('hostile - an endless stream is rejected at the limit, and not buffered beyond it', async () => {
   await using server = await serve()
   const client = await openSocket(server.port)
   const grown = memory()
@@ -65,7 +65,7 @@ test('hostile - a stream without an end is refused at the limit, and no more is 
   client.socket.destroy()
 })
 
-test('hostile - a body in chunks of one byte takes no more room than its bytes', async () => {
+test('hostile - a body in chunks of one byte takes no more memory than its bytes', async () => {
   await using server = await serve()
   const client = await openSocket(server.port)
   const grown = memory()
@@ -92,7 +92,7 @@ test('hostile - a hundred thousand levels of nesting are answered', async () => 
   }
 })
 
-test('hostile - a flood of headers within the limit is only more headers', async () => {
+test('hostile - a flood of headers within the limit is accepted', async () => {
   await using server = await serve()
   const client = await openSocket(server.port)
   client.write(`GET /v1/pets HTTP/1.1\r\n${AUTHORIZED}${'a:\r\n'.repeat(900)}\r\n`)
@@ -100,7 +100,7 @@ test('hostile - a flood of headers within the limit is only more headers', async
   client.socket.destroy()
 })
 
-test('hostile - ten thousand pipelined requests are answered, also to one who reads late', async () => {
+test('hostile - ten thousand pipelined requests are answered, even to a client that reads late', async () => {
   await using server = await serve()
   const client = await openSocket(server.port)
   client.socket.pause()
@@ -114,7 +114,7 @@ test('hostile - ten thousand pipelined requests are answered, also to one who re
   assert.deepEqual(new Set(statuses), new Set([200, 429]))
 })
 
-test('hostile - who hangs up early, at whatever byte, leaves nothing behind', async () => {
+test('hostile - a client that disconnects at any byte leaves nothing behind', async () => {
   const store = open()
   const server = await listen(store, { port: 0 })
   const request = `${post('Content-Length: 29')}{"name":"Rex","categoryId":1}`
@@ -130,14 +130,14 @@ test('hostile - who hangs up early, at whatever byte, leaves nothing behind', as
   assert.deepEqual(await store.listPets(), [])
 })
 
-test('hostile - who half-closes without a request is let go', async () => {
+test('hostile - a client that half-closes without a request is disconnected', async () => {
   await using server = await serve()
   const client = await openSocket(server.port, true)
   client.socket.end()
   assert.equal(await client.ended(), '')
 })
 
-test('hostile - who half-closes and never reads does not hold up a close', async () => {
+test('hostile - a client that half-closes and never reads does not delay close', async () => {
   const server = await serve()
   const client = await openSocket(server.port, true)
   client.socket.pause()
@@ -146,7 +146,7 @@ test('hostile - who half-closes and never reads does not hold up a close', async
   client.socket.destroy()
 })
 
-test('hostile - a smuggled request is not heard', async () => {
+test('hostile - a smuggled request is not served', async () => {
   const store = open()
   await using server = await listen(store, { port: 0 })
   const smuggled = `${post('Content-Length: 29')}{"name":"Rex","categoryId":1}`
@@ -177,18 +177,18 @@ function serve(options: ListenOptions = {}) {
   return listen(open(), { port: 0, ...options })
 }
 
-/** Writes the text as often, no faster than it is taken. */
+/** Writes the text that many times, no faster than the server reads. */
 async function flood({ socket }: RawSocket, text: string, times: number): Promise<void> {
   const bytes = Buffer.from(text)
   for (let n = 0; n < times; n++) if (!socket.write(bytes)) await once(socket, 'drain')
 }
 
-/** How much more this process holds than now: both ends are in it. */
+/** How much the memory of this process grows from now on: both ends are in it. */
 function memory(): () => number {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const held = () => {
-    // What waits to be collected is not kept, and how much that is depends on the Node.
+    // Garbage is not held, and how much of it there is depends on the Node version.
     collect()
     const { heapUsed, external } = process.memoryUsage()
     return heapUsed + external

@@ -39,7 +39,7 @@ test('close - finishes an upload in flight, drops idle sockets, and can be calle
   assert.equal(error.code, 'ECONNREFUSED')
 })
 
-test('close - what comes in one piece while closing is all answered', async () => {
+test('close - requests that arrive in one chunk while closing are all answered', async () => {
   const store = open()
   const [held, release] = signal()
   const [arrived, arrive] = signal()
@@ -65,7 +65,7 @@ test('close - what comes in one piece while closing is all answered', async () =
   await closed
 })
 
-test('close - answers every pipelined request in flight, in whatever order they are done', async () => {
+test('close - answers every pipelined request in flight, in whatever order they finish', async () => {
   for (const order of [
     [0, 1, 2],
     [2, 1, 0],
@@ -88,7 +88,7 @@ test('close - answers every pipelined request in flight, in whatever order they 
   }
 })
 
-test('close - an answer larger than the buffers of the system arrives whole', async () => {
+test('close - a response larger than the system buffers arrives in full', async () => {
   const store = open()
   const name = 'x'.repeat(1_000_000)
   for (let n = 0; n < 20; n++) await store.createPet({ name, categoryId: 1 })
@@ -114,7 +114,7 @@ function open() {
   })
 }
 
-test('close - does not wait for ever for a client that does not read its answer', async () => {
+test('close - does not wait forever for a client that does not read its response', async () => {
   const pets = Array.from({ length: 60 }, (_, at) => ({
     id: at + 1,
     name: 'x'.repeat(500_000),
@@ -132,7 +132,7 @@ test('close - does not wait for ever for a client that does not read its answer'
   client.socket.destroy()
 })
 
-test('keepAliveTimeout - an idle connection ends, one with a request under way does not', async () => {
+test('keepAliveTimeout - closes an idle connection, but not one with a request in flight', async () => {
   const { handler, release, arrived } = heldHandler(open())
   await using server = await listen(handler, { port: 0, keepAliveTimeout: 1_000 })
   const busy = await openSocket(server.port)
@@ -149,7 +149,7 @@ test('keepAliveTimeout - an idle connection ends, one with a request under way d
   busy.socket.destroy()
 })
 
-test('keepAliveTimeout - line breaks between requests do not keep a connection', async t => {
+test('keepAliveTimeout - line breaks between requests do not keep a connection open', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const server = await listen(open(), { port: 0, keepAliveTimeout: 3_000, headersTimeout: 1_000 })
   const [dripping, unasked] = [await openSocket(server.port), await openSocket(server.port)]
@@ -174,7 +174,7 @@ test('keepAliveTimeout - line breaks between requests do not keep a connection',
   await server.close()
 })
 
-/** A promise, and what fulfils it. */
+/** A promise, and the function that resolves it. */
 function signal(): [promise: Promise<void>, give: () => void] {
   let give = () => {}
   const promise = new Promise<void>(resolve => {

@@ -40,7 +40,7 @@ for (const [what, [request, status]] of Object.entries(REFUSED)) {
   })
 }
 
-test('http.early - the answer reaches a client that goes on sending', async () => {
+test('http.early - the response reaches a client that keeps sending', async () => {
   await using server = await listen(open(), { port: 0 })
   for (const headers of ['Connection: close', 'Expect: 100-continue']) {
     const client = await openSocket(server.port)
@@ -52,7 +52,7 @@ test('http.early - the answer reaches a client that goes on sending', async () =
   }
 })
 
-test('http.early - nothing is served after an answer that closes', async () => {
+test('http.early - nothing is served after a response that closes the connection', async () => {
   const store = open()
   await using server = await listen(store, { port: 0 })
   const client = await openSocket(server.port, true)
@@ -117,7 +117,7 @@ for (const [host, status] of HOSTS) {
   })
 }
 
-test('limits.headers - under the base path, and where there is no path; nowhere else', async () => {
+test('limits.headers - on responses under the base path or without a path, and on no others', async () => {
   await using server = await listen(withDocs(open({ cors: true })), { port: 0 })
   const preflight =
     'OPTIONS /v1/pets HTTP/1.1\r\nHost: a\r\nOrigin: b\r\nAccess-Control-Request-Method: GET\r\n\r\n'

@@ -54,7 +54,7 @@ for (const [what, bytes] of Object.entries(NOT_HTTP)) {
   })
 }
 
-test('http.refusal - headers that are too large are answered 431, however many follow', async () => {
+test('http.refusal - oversized headers get 431, however many follow', async () => {
   await using server = await listen(open(), { port: 0 })
   for (const flood of [
     `X-Large: ${'x'.repeat(20_000)}\r\n`,
@@ -72,7 +72,7 @@ test('http.refusal - headers that are too large are answered 431, however many f
   }
 })
 
-test('http.refusal - what does not arrive in time is answered 408', async () => {
+test('http.refusal - a request that does not arrive in time gets 408', async () => {
   const options: ListenOptions = { port: 0, headersTimeout: 20, requestTimeout: 40 }
   await using server = await listen(open(), options)
   for (const start of ['', 'GET /v1/pets HT', GET.slice(0, -2), with_(POST, 'Content-Length: 9')]) {
@@ -85,7 +85,7 @@ test('http.refusal - what does not arrive in time is answered 408', async () => 
   }
 })
 
-test('http.refusal - a body that stops after its request was answered gets no second answer', async () => {
+test('http.refusal - a body that stops after its request was answered gets no second response', async () => {
   await using server = await listen(open(), { port: 0, headersTimeout: 20, requestTimeout: 40 })
   for (const request of [
     with_(POST, 'Content-Length: 1000000000'),
@@ -97,7 +97,7 @@ test('http.refusal - a body that stops after its request was answered gets no se
   }
 })
 
-test('http.refusal - the good requests before are answered first, whichever is done first', async () => {
+test('http.refusal - valid requests before it are answered first, whichever finishes first', async () => {
   for (const [before, slow] of ['/a', '/b', '/c'].entries()) {
     let release: () => void = () => {}
     const store = open()
@@ -124,7 +124,7 @@ test('http.refusal - the good requests before are answered first, whichever is d
   }
 })
 
-test('http.refusal - a broken body is answered after the requests before it, by the key of its own', async () => {
+test('http.refusal - a broken body is answered after the requests before it, and counted against its own key', async () => {
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
   client.write(`${GET}${GET}${with_(POST, 'Transfer-Encoding: chunked')}xyz\r\n`)
@@ -146,7 +146,7 @@ test('http.refusal - a body cut off by the end of the connection is refused', as
   assert.deepEqual(await store.listPets(), [])
 })
 
-test('http.refusal - is counted against the address, so that 429 comes in the end', async () => {
+test('http.refusal - is counted against the address, until it gets 429', async () => {
   await using server = await listen(open(), { port: 0 })
   let text = ''
   for (let n = 0; n < 61; n++) {

@@ -15,7 +15,7 @@ const POST = (headers: string, body = '') =>
   `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
 const REX = '{"name":"Rex","categoryId":1}'
 
-test('pipelining - answers leave in the order of the requests', async () => {
+test('pipelining - responses are sent in the order of the requests', async () => {
   const { handler, release, arrived } = heldHandler(open())
   await using server = await listen(handler, { port: 0 })
   const client = await openSocket(server.port)
@@ -53,7 +53,7 @@ test('abort - a client that disconnects in the middle of its body creates nothin
   assert.deepEqual(await store.listPets(), [])
 })
 
-test('body.size - an upload that is too large is answered, and the connection goes on', async () => {
+test('body.size - an upload that is too large is answered, and the connection stays open', async () => {
   await using server = await listen(open(), { port: 0 })
   const size = 8_000_000
   for (const [headers, body] of [
@@ -70,7 +70,7 @@ test('body.size - an upload that is too large is answered, and the connection go
   }
 })
 
-test('http.expect - 100-continue is invited, another expectation is no obstacle', async () => {
+test('http.expect - 100-continue is honored, other expectations are ignored', async () => {
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
   client.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
@@ -102,7 +102,7 @@ test('http.host - HTTP/1.1 needs one Host, HTTP/1.0 none', async () => {
   assert.match(await old.ended(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/)
 })
 
-test('http.host - a preflight needs it as well', async () => {
+test('http.host - a preflight also needs one', async () => {
   await using server = await listen(open({ cors: true }), { port: 0 })
   const preflight = 'Origin: https://a.example\r\nAccess-Control-Request-Method: POST\r\n'
   for (const [host, status] of [
@@ -116,7 +116,7 @@ test('http.host - a preflight needs it as well', async () => {
   }
 })
 
-test('http.target - the absolute form means its path, an asterisk nothing', async () => {
+test('http.target - the absolute form is reduced to its path, and an asterisk is not found', async () => {
   await using server = await listen(open(), { port: 0 })
   for (const [target, status] of [
     ['http://other.example/v1/pets?limit=1', 200],
@@ -132,7 +132,7 @@ test('http.target - the absolute form means its path, an asterisk nothing', asyn
   }
 })
 
-test('auth.scheme - two Authorization headers are no key', async () => {
+test('auth.scheme - two Authorization headers are rejected', async () => {
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
   client.write(GET.replace('\r\n\r\n', '\r\nAuthorization: Bearer demo\r\n\r\n'))
@@ -140,7 +140,7 @@ test('auth.scheme - two Authorization headers are no key', async () => {
   client.socket.destroy()
 })
 
-test('http.upgrade - a wish for another protocol is not granted, and no obstacle', async () => {
+test('http.upgrade - an Upgrade is ignored', async () => {
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
   client.write(GET.replace('\r\n\r\n', '\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'))
@@ -148,7 +148,7 @@ test('http.upgrade - a wish for another protocol is not granted, and no obstacle
   client.socket.destroy()
 })
 
-test('http.half - a client that has sent all and says so still gets its answers', async () => {
+test('http.half - a client that half-closes still gets its responses', async () => {
   const { handler, release, arrived } = heldHandler(open())
   await using server = await listen(handler, { port: 0 })
   const halfClosed = new Promise<void>(resolve => {
@@ -176,7 +176,7 @@ function open(options: Partial<StoreOptions> = {}) {
   })
 }
 
-test('http.deliver - an answer is delivered its own way, and close does not wait for it', async () => {
+test('http.deliver - a response with `deliver` is delivered by it, and close does not wait for it', async () => {
   const handler = open()
   const silent: ApiHandler = {
     ...handler,
@@ -197,7 +197,7 @@ test('http.deliver - an answer is delivered its own way, and close does not wait
   assert.deepEqual(statusesIn(await client.ended()), [200])
 })
 
-test('http.connect - requests name their connection, and its end is reported once it comes', async () => {
+test('http.connect - requests carry their connection, and its end is reported', async () => {
   const handler = open()
   const ended: number[] = []
   const seen: unknown[] = []

@@ -10,7 +10,7 @@ const SECRET = 's3cret-key'
 const KEYS = { [SECRET]: { id: 'ci', plan: 'pro' } } as const
 const HEADERS = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
 
-test('journal - holds every header and body of both sides', async () => {
+test('journal - holds all headers and bodies of requests and responses', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   const body = '{"name":"Adé","categoryId":9223372036854775807}'
   const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -29,7 +29,7 @@ test('journal - holds every header and body of both sides', async () => {
   assert.equal(exchange?.url, '/v1/pets')
 })
 
-test('journal - redacts credentials wherever the client put them', async () => {
+test('journal - redacts credentials wherever the client sends them', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   await double.fetch(`pets?limit=2&key=${SECRET}&q=private#${SECRET}`, {
     method: 'POST',
@@ -50,7 +50,7 @@ test('journal - redacts credentials wherever the client put them', async () => {
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
 })
 
-test('journal - a filter narrows by path, method and time, and refuses what it does not know', async () => {
+test('journal - filters by path, method and time, and rejects unknown filters', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   await double.fetch('pets', { headers: HEADERS })
   double.clock.advance('1m')
@@ -93,7 +93,7 @@ test('journal - is bounded by bytes, and counts what it dropped', async () => {
   assert.ok(toJson((await double.snapshot()).journal).length < 25_000)
 })
 
-test('journal - the size of a request under way counts once, also when it is dropped meanwhile', async () => {
+test('journal - the size of a request in flight counts once, even if it is dropped meanwhile', async () => {
   const double = createTestDouble({ journal: 2, rateLimit: false })
   double.faults.arm({ kind: 'delay', ms: 1_000, times: 50 })
   const headers = { authorization: 'Bearer demo-free' }
@@ -142,7 +142,7 @@ test('journal - toCurl repeats a request in a shell', async t => {
   assert.equal(list, '[]')
 })
 
-test('journal - an entry is plain data beside its toCurl', async () => {
+test('journal - an entry is plain data except for its toCurl', async () => {
   const double = createTestDouble()
   await double.fetch('pets')
   const [entry] = double.requests()

@@ -7,7 +7,7 @@ import { never, REX, stored, temporaryFolders } from './support/json-files.js'
 
 const folder = temporaryFolders()
 
-test('json file - a document edited meanwhile is kept beside the new one, and reported', async () => {
+test('json file - a document edited while open is kept beside the new one, and reported', async () => {
   const { path, storage, errors } = await opened()
   await storage.insert(REX)
   fs.writeFileSync(path, '{"pets":[{"id":1,"name":"Tom","categoryId":2}]}')
@@ -88,7 +88,7 @@ for (const [what, swap] of Object.entries(SWAPS)) {
   })
 }
 
-test('json file - with its folder replaced while the journal is empty, no insert is lost', async () => {
+test('json file - no insert is lost when its folder is replaced while the journal is empty', async () => {
   const { path, storage } = await opened()
   SWAPS['the folder replaced by its copy']?.(path)
   await storage.insert({ ...REX, name: 'a' })
@@ -96,7 +96,7 @@ test('json file - with its folder replaced while the journal is empty, no insert
   await storage.close()
 })
 
-test('json file - a compaction keeps mode and owner of the document', async t => {
+test('json file - a compaction keeps the mode and owner of the document', async t => {
   if (process.getuid?.() !== 0) return t.skip('only root can give files away')
   const { path, storage } = await opened()
   fs.chownSync(path, 1000, 1001)

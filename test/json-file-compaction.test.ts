@@ -96,7 +96,7 @@ test('json file - a listener that throws does not stop compaction', async () => 
   assert.deepEqual(await stored(path), ['a'])
 })
 
-test('json file - while a disk with a long journal fails, inserts reject and nothing else', async () => {
+test('json file - while a disk with a long journal fails, only inserts reject', async () => {
   let isFailing = false
   const { path, storage } = await opened({}, call => {
     if (isFailing && ['fdatasync', 'ftruncate', 'rename document'].includes(call)) {
@@ -119,7 +119,7 @@ test('json file - while a disk with a long journal fails, inserts reject and not
   assert.deepEqual(await stored(path), [large, 'e'])
 })
 
-test('json file - without onError, a failure in the background is a process warning', async t => {
+test('json file - without onError, a background failure is a process warning', async t => {
   const warnings: string[] = []
   const { emitWarning } = process
   t.after(() => Object.assign(process, { emitWarning }))
@@ -132,7 +132,7 @@ test('json file - without onError, a failure in the background is a process warn
   assert.match(warnings[0] as string, /was changed by another program/)
 })
 
-/** A storage that is idle when the test says so; `calls` are those to the disk. */
+/** A storage that is idle when the test says so; `calls` are its disk calls. */
 async function opened(options: JsonFileOptions = {}, before?: (call: DiskCall) => unknown) {
   const path = join(folder(), 'pets.json')
   const calls: DiskCall[] = []

@@ -29,7 +29,7 @@ test('json file - an insert is written and synced before it resolves', async () 
   ])
 })
 
-test('json file - a compaction syncs the new document before it takes the place of the old', async () => {
+test('json file - a compaction syncs the new document before it replaces the old one', async () => {
   const { storage, calls } = await opened()
   await storage.insert(REX)
   calls.splice(0)
@@ -49,7 +49,7 @@ test('json file - inserts that wait together share one write and one sync', asyn
   assert.equal(calls.filter(call => call === 'fdatasync').length, 1)
 })
 
-test('json file - callers that go on after a sync share the next one', async () => {
+test('json file - callers that continue after a sync share the next one', async () => {
   const { storage, calls } = await opened()
   const caller = async (_: unknown, way: number) => {
     for (let count = 0; count < 3; count++) {
@@ -61,7 +61,7 @@ test('json file - callers that go on after a sync share the next one', async () 
   assert.equal(calls.filter(call => call === 'fdatasync').length, 3)
 })
 
-test('json file - reads wait for no disk, and show an insert when it is synced', async () => {
+test('json file - reads never wait for the disk, and show an insert once it is synced', async () => {
   const reached = gate()
   const release = gate()
   const { storage } = await opened({}, call => {
@@ -79,7 +79,7 @@ test('json file - reads wait for no disk, and show an insert when it is synced',
   assert.deepEqual(await storage.list({ limit: 1 }), [rex])
 })
 
-test('json file - when it is idle, the journal is compacted', async () => {
+test('json file - the journal is compacted when idle', async () => {
   const idle: (() => void)[] = []
   let calledOff = 0
   const whenIdle = (task: () => void) => {
@@ -116,7 +116,7 @@ test('json file - a journal that has outgrown the document is compacted under lo
   }
 })
 
-test('json file - a compaction that fails is not tried again until as much was inserted again', async () => {
+test('json file - a failed compaction is not retried until as much again has been inserted', async () => {
   const disk = faults()
   const { storage, calls } = await opened({}, disk.before)
   const compactions = () => calls.filter(call => call === 'open document').length
@@ -130,7 +130,7 @@ test('json file - a compaction that fails is not tried again until as much was i
   assert.equal(compactions(), 2)
 })
 
-test('json file - the timer of the default keeps no process alive', async t => {
+test('json file - the default timer does not keep a process alive', async t => {
   const timers: NodeJS.Timeout[] = []
   const { setTimeout } = globalThis
   t.after(() => Object.assign(globalThis, { setTimeout }))
@@ -179,7 +179,7 @@ for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
   }
 }
 
-test('json file - a write that ends in the middle of a line leaves nothing of it', async () => {
+test('json file - a write that ends in the middle of a line leaves no trace', async () => {
   let room = Number.POSITIVE_INFINITY
   const writeSync: Disk['writeSync'] = (file, bytes, offset, length, position) => {
     if (room === 0) throw diskError('ENOSPC')
@@ -199,7 +199,7 @@ test('json file - a write that ends in the middle of a line leaves nothing of it
   assert.deepEqual(await inspect(path), [1, 2])
 })
 
-test('json file - while what failed cannot be undone, nothing is acknowledged', async () => {
+test('json file - nothing is acknowledged while a failed write cannot be undone', async () => {
   const disk = faults()
   const { storage, path } = await opened({}, disk.before)
   await storage.insert(REX)
@@ -215,7 +215,7 @@ test('json file - while what failed cannot be undone, nothing is acknowledged', 
   assert.doesNotMatch(fs.readFileSync(`${path}.journal`, 'utf8'), /lost/)
 })
 
-test('json file - a compaction that fails loses nothing, and the next one succeeds', async () => {
+test('json file - a failed compaction loses nothing, and the next one succeeds', async () => {
   const disk = faults()
   const whenIdle = (task: () => void) => {
     task()
@@ -234,7 +234,7 @@ test('json file - a compaction that fails loses nothing, and the next one succee
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
 })
 
-test('json file - a close that cannot compact says so, and leaves the journal', async () => {
+test('json file - a close that cannot compact rejects, and leaves the journal', async () => {
   const disk = faults()
   const { storage, path } = await opened({}, disk.before)
   await storage.insert(REX)
@@ -270,7 +270,7 @@ test('json file - whichever call of a restore fails, it is all or nothing', asyn
   }
 })
 
-test('json file - whichever call fails, at any time, what was acknowledged stays', async () => {
+test('json file - whichever call fails, at any time, acknowledged inserts stay', async () => {
   for (let nth = 1; ; nth++) {
     let left = Number.POSITIVE_INFINITY
     const whenIdle = (task: () => void) => {
@@ -311,7 +311,7 @@ test('json file - a removed folder makes inserts fail, and its return makes them
   assert.deepEqual(fs.readdirSync(data), ['pets.json'])
 })
 
-test('json file - a journal or a document that somebody removed is written again', async () => {
+test('json file - a removed journal or document is written again', async () => {
   const { storage, path } = await opened()
   await storage.insert(REX)
   fs.unlinkSync(`${path}.journal`)
@@ -323,7 +323,7 @@ test('json file - a journal or a document that somebody removed is written again
   assert.deepEqual(await inspect(path), [1, 2])
 })
 
-test('json file - a create on a failing disk is 503, a list goes on, and the next create succeeds', async () => {
+test('json file - a create on a failing disk is 503, lists still work, and the next create succeeds', async () => {
   const disk = faults()
   const { storage } = await opened({}, disk.before)
   const apiKeys = { key: { id: 'me', plan: 'pro' } } as const
@@ -339,7 +339,7 @@ test('json file - a create on a failing disk is 503, a list goes on, and the nex
   assert.equal((await store.handle({ ...request, method: 'POST' })).status, 201)
 })
 
-/** An empty storage on a watched disk; `calls` are those since it was opened. */
+/** An empty storage on a watched disk; `calls` are its disk calls since opening. */
 async function opened(options: JsonFileOptions = {}, before?: Parameters<typeof watchedDisk>[0]) {
   const data = join(fs.mkdtempSync(join(root, 'case-')), 'data')
   fs.mkdirSync(data)

@@ -10,7 +10,7 @@ import { never, REX, stored, temporaryFolders } from './support/json-files.js'
 const folder = temporaryFolders()
 const MiB = 1_048_576
 
-test('json file - many large inserts at once are written in batches that are bounded', async () => {
+test('json file - many large inserts at once are written in bounded batches', async () => {
   const { path, storage, writes } = await opened()
   const name = 'x'.repeat(900_000)
   const pets = await Promise.all(
@@ -42,7 +42,7 @@ test('json file - only small batches are written synchronously, so that reads ne
   await storage.close()
 })
 
-test('json file - a document is read and written in pieces that are bounded', async () => {
+test('json file - a document is read and written in bounded pieces', async () => {
   const { path, storage } = await opened()
   const pets = Array.from({ length: 8 }, (_, at) => ({
     id: at + 1,

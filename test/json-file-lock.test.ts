@@ -61,7 +61,7 @@ for (const [what, change] of Object.entries(CHANGES)) {
   }
 }
 
-test('json file - a worker thread that was terminated frees its file', async t => {
+test('json file - a terminated worker thread frees its file', async t => {
   if (!fs.existsSync('/proc/thread-self')) return t.skip('only Linux names its threads')
   const path = join(folder(), 'pets.json')
   const module = new URL('../adapters/json-file/index.js', import.meta.url)

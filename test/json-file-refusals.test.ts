@@ -27,7 +27,7 @@ test('json file - a pipe is refused', { timeout: 20_000 }, async t => {
   await refuses(path, 'is not a regular file')
 })
 
-test('json file - a document with two names is refused', async () => {
+test('json file - a document with two hard links is refused', async () => {
   const path = given()
   fs.linkSync(path, join(path, '..', 'other.json'))
   await refuses(path, 'has 2 hard links, of which only one could be updated; use a copy of it')
@@ -54,7 +54,7 @@ test('json file - a document that this process may not write is refused', t => {
   assert.equal(stdout, `${path} must be readable and writable; change its permissions\n`)
 })
 
-test('json file - a mounted file is refused, as it cannot be replaced', async () => {
+test('json file - a mounted file is refused, because it cannot be replaced', async () => {
   const path = join(folder(), 'pets and more.json')
   fs.writeFileSync(path, '{"pets":[]}')
   const mount = path.replaceAll(' ', '\\040')
@@ -67,7 +67,7 @@ test('json file - a mounted file is refused, as it cannot be replaced', async ()
   })
 })
 
-test('json file - a bind mount of the system is refused', t => {
+test('json file - a real bind mount is refused', t => {
   const path = given()
   const module = new URL('../adapters/json-file/index.js', import.meta.url)
   const program = `
@@ -84,7 +84,7 @@ test('json file - a bind mount of the system is refused', t => {
   assert.match(stdout, /pets\.json is mounted by itself and cannot be replaced; mount its folder/)
 })
 
-/** In one line, and without a trace. */
+/** Refused in one line, and without a trace. */
 async function refuses(path: string, reason: string): Promise<void> {
   const before = fs.readdirSync(join(path, '..'))
   await assert.rejects(jsonFileStorage(path), error => {

@@ -34,7 +34,7 @@ test('json file - a missing file is created', async () => {
   assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[],"nextId":1}\n')
 })
 
-test('json file - after close there is the document, a pet per line, and nothing else', async () => {
+test('json file - close leaves only the document, with a pet per line', async () => {
   const path = join(folder(), 'pets.json')
   const storage = await open(path)
   await storage.insert(REX)
@@ -45,7 +45,7 @@ test('json file - after close there is the document, a pet per line, and nothing
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
 })
 
-test('json file - close can be called again, and then nothing is taken in', async () => {
+test('json file - close can be called again, and inserts after it reject', async () => {
   const storage = await open(join(folder(), 'pets.json'))
   const inserting = storage.insert(REX)
   await Promise.all([storage.close(), storage.close()])
@@ -79,7 +79,7 @@ test('json file - an insert of anything but a pet is rejected, and the next one 
   assert.equal((await again.find(1))?.categoryId, 5)
 })
 
-test('json file - a document written by hand is read, and ids go on after the highest', async () => {
+test('json file - a handwritten document is read, and ids continue after the highest', async () => {
   const path = given(`\ufeff {"pets": [
     {"categoryId": 9.223372036854775807e18, "id": 7, "name": "b"},
     {"id": 3, "name": "\\ud800", "categoryId": -9223372036854775808, "status": "sold"}
@@ -95,7 +95,7 @@ test('json file - a document written by hand is read, and ids go on after the hi
   assert.equal((await storage.insert(REX)).id, 8)
 })
 
-test('json file - a document that is only read is not written', async () => {
+test('json file - a document that is only read is not rewritten', async () => {
   const path = given('{"pets":[]}')
   await (await open(path)).close()
   assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[]}')
@@ -147,12 +147,12 @@ for (const [what, [content, reason]] of Object.entries(REFUSED)) {
   })
 }
 
-test('json file - a file in no folder is refused', async () => {
+test('json file - a file in a missing folder is refused', async () => {
   const nowhere = join(folder(), 'missing', 'pets.json')
   await assert.rejects(jsonFileStorage(nowhere), refusal(nowhere, /cannot be opened: ENOENT/))
 })
 
-test('json file - a wrong option is named', async () => {
+test('json file - an invalid option is named', async () => {
   const path = join(folder(), 'pets.json')
   await assert.rejects(jsonFileStorage(path, { whenIdle: 5 as never }), /Expected `whenIdle` to be/)
   await assert.rejects(
@@ -199,7 +199,7 @@ test('json file - a last batch cut short was not acknowledged and is dropped', a
   }
 })
 
-test('json file - a last batch of which any sectors are missing is dropped', async () => {
+test('json file - a last batch with any sectors missing is dropped', async () => {
   const first = batch(REX_1)
   const last = batch(...Array.from({ length: 30 }, (_, at) => pet(2 + at)))
   const sectors = Math.ceil(last.length / 512)
@@ -278,7 +278,7 @@ for (const [what, [batches, reason]] of Object.entries(DAMAGED)) {
   })
 }
 
-test('json file - a second opening in this process is refused, by whatever name', async () => {
+test('json file - a second opening in this process is refused, under any name of the file', async () => {
   const path = join(folder(), 'pets.json')
   const storage = await open(path)
   const other = join(folder(), 'other.json')
@@ -291,7 +291,7 @@ test('json file - a second opening in this process is refused, by whatever name'
   assert.equal(fs.lstatSync(other).isSymbolicLink(), true)
 })
 
-test('json file - another process that uses the file is named; dead, it is followed', async () => {
+test('json file - another process that uses the file is named; a dead one is taken over from', async () => {
   const path = join(folder(), 'pets.json')
   const holder = fork(new URL('./crash/server.js', import.meta.url), [path, '5', '0'])
   const [port] = await once(holder, 'message')
@@ -325,7 +325,7 @@ for (const pid of [process.pid, process.ppid, 1]) {
   )
 }
 
-test('json file - what a process left that died on its way to the lock is removed', async () => {
+test('json file - remains of a process that died while locking are removed', async () => {
   const path = given('{"pets":[]}')
   const dead = '2147483647-7-5-0123456789ab'
   const [own] = await heldBy(path)
@@ -335,7 +335,7 @@ test('json file - what a process left that died on its way to the lock is remove
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', `pets.json.lock.${own}`])
 })
 
-test('json file - of many that follow a dead process exactly one gets the file', async () => {
+test('json file - exactly one of many processes takes over from a dead one', async () => {
   for (let round = 0; round < 20; round++) {
     const path = given('{"pets":[]}')
     if (round % 2) deadLock(path)
@@ -350,11 +350,11 @@ test('json file - of many that follow a dead process exactly one gets the file',
   }
 })
 
-test('json file - a process that lost the lock acknowledges and writes nothing more', async () => {
+test('json file - a process that lost the lock acknowledges and writes nothing', async () => {
   const path = given('{"pets":[]}')
   const storage = await open(path)
   await storage.insert(REX)
-  // As by a process that cannot see this one, such as in another container.
+  // As a process would that cannot see this one, such as one in another container.
   const [entry] = fs.readdirSync(`${path}.lock`) as [string]
   fs.renameSync(join(`${path}.lock`, entry), join(`${path}.lock`, '1-1-2-0123456789ab'))
   fs.writeFileSync(path, 'theirs')
@@ -368,7 +368,7 @@ test('json file - a process that lost the lock acknowledges and writes nothing m
   assert.deepEqual(fs.readdirSync(`${path}.lock`), ['1-1-2-0123456789ab'])
 })
 
-test('json file - the rights of the document are kept', async () => {
+test('json file - the permissions of the document are kept', async () => {
   const path = given('{"pets":[]}')
   fs.chmodSync(path, 0o600)
   const storage = await open(path)
@@ -445,7 +445,7 @@ function pet(id: number, name = 'Rex'): string {
   return `{"id":${id},"name":"${name}","categoryId":1,"status":"available"}`
 }
 
-/** A document whose second pet has a field that is not right; the last of two equal names wins. */
+/** A document whose second pet has an invalid field; the last of two equal names wins. */
 function pets(field: string): string {
   return `{"pets":[${REX_1},{"id":2,"name":"Tom","categoryId":1,${field}}]}`
 }

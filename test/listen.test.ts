@@ -5,7 +5,7 @@ import { memoryStorage } from '../adapters/memory.js'
 import { createStore, OptionError } from '../src/index.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
-test('listen - port 0 tells the true address, below the base path', async () => {
+test('listen - with port 0, `url` has the real port and the base path', async () => {
   await using server = await listen(open(), { port: 0 })
   assert.ok(server.port > 0)
   assert.equal(server.origin, `http://127.0.0.1:${server.port}`)
@@ -15,7 +15,7 @@ test('listen - port 0 tells the true address, below the base path', async () => 
   await response.text()
 })
 
-test('listen - a wrong option names itself and its value', async () => {
+test('listen - an invalid option is named with its value', async () => {
   for (const [options, message] of [
     [{ port: -1 }, 'Expected `port` to be an integer from 0 to 65535, got -1'],
     [{ port: '80' }, "Expected `port` to be an integer from 0 to 65535, got '80'"],
@@ -28,7 +28,7 @@ test('listen - a wrong option names itself and its value', async () => {
   await assert.rejects(listen(open(), { prot: 1 } as ListenOptions), OptionError)
 })
 
-test('listen - a port that is taken rejects', async () => {
+test('listen - rejects if the port is in use', async () => {
   await using server = await listen(open(), { port: 0 })
   await assert.rejects(listen(open(), { port: server.port }), { code: 'EADDRINUSE' })
 })

@@ -99,7 +99,7 @@ test('store - behaves like a plain array under any sequence of operations', asyn
   )
 })
 
-test('createPet - a categoryId beyond 2 ** 53 given as a number is asked for as a bigint', async () => {
+test('createPet - a number beyond 2 ** 53 as categoryId is rejected, asking for a bigint', async () => {
   const store = createStore({ storage: memoryStorage(), apiKeys: {} })
   await assert.rejects(store.createPet({ name: 'Rex', categoryId: 2 ** 60 }), {
     code: 'invalid_request',

@@ -20,7 +20,7 @@ before(() => server.listen({ onUnhandledRequest: 'error' }))
 beforeEach(() => double.reset())
 after(() => server.close())
 
-/** What an app sees through MSW, and how many animals there are then. */
+/** What an app sees through MSW, and the number of animals after it. */
 const OUTCOMES: Partial<Record<FaultKind, { fetch: unknown[]; https: unknown[] }>> = {
   reset: { fetch: ['TypeError: Failed to fetch', 1], https: ['TypeError: Network error', 1] },
   truncate: { fetch: [201, 'TypeError: terminated', 1], https: [201, 'Error: aborted', 1] },
@@ -35,7 +35,7 @@ for (const [kind, expected] of Object.entries(OUTCOMES) as [
   'reset' | 'truncate' | 'malformed' | 'hang',
   { fetch: unknown[]; https: unknown[] },
 ][]) {
-  test(`msw - ${kind} is a network error for the app, not a 500 of the mock`, async () => {
+  test(`msw - ${kind} is a network error for the app, not a 500 from the mock`, async () => {
     const outcomes: Record<string, unknown[]> = {}
     for (const [name, call] of Object.entries({ fetch: byFetch, https: byHttps })) {
       double.reset()
@@ -52,7 +52,7 @@ for (const [kind, expected] of Object.entries(OUTCOMES) as [
   })
 }
 
-test('msw - a status fault and a delay come through as they are', async () => {
+test('msw - a status fault and a delay pass through unchanged', async () => {
   double.faults.arm({ kind: 'delay', ms: 1_000 })
   double.faults.arm({ kind: 'status', status: 502, body: '<h1>Bad Gateway</h1>' })
   const answer = await double.run(() => byFetch())

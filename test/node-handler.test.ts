@@ -20,7 +20,7 @@ test('toNodeHandler - serves a store on a server of the app, Error bodies includ
   assert.deepEqual((await send(pets)).body, [created.body])
 })
 
-test('toNodeHandler - works under a prefix that the framework takes off the URL', async () => {
+test('toNodeHandler - works under a prefix that the framework strips from the URL', async () => {
   const handler = toNodeHandler(open({ pagination: true }))
   await using app = await serve((message, response) => {
     const originalUrl = message.url ?? ''
@@ -56,7 +56,7 @@ test('toNodeHandler - passes on what it does not serve, and only that', async ()
   assert.equal((await fetch(app.origin, { method: 'HEAD' })).status, 418)
 })
 
-test('toNodeHandler - says what to do where a body parser was there before', async () => {
+test('toNodeHandler - names the fix when a body parser has already run', async () => {
   const handler = toNodeHandler(open())
   await using app = await serve(async (message, response) => {
     message.resume()
@@ -68,7 +68,7 @@ test('toNodeHandler - says what to do where a body parser was there before', asy
   assert.deepEqual([status, body.message], [500, text])
 })
 
-test('toNodeHandler - a broken handler goes to the error handling of the app', async () => {
+test('toNodeHandler - errors of a broken handler reach the error handling of the app', async () => {
   const broken = () => {
     throw new Error('at once')
   }
@@ -79,7 +79,7 @@ test('toNodeHandler - a broken handler goes to the error handling of the app', a
   assert.equal((await send(`${app.origin}/v1/pets`)).body, 'Error: at once')
 })
 
-test('toNodeHandler - an invalid option names itself', () => {
+test('toNodeHandler - an invalid option is named', () => {
   assert.throws(() => toNodeHandler(open(), { proxyHops: -1 }), /`proxyHops`.*got -1/)
 })
 

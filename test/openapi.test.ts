@@ -23,18 +23,18 @@ const protocol = createContract(await openApiDocument())
 const open = DOORS['handle'] as (handler: ApiHandler) => Promise<Door>
 protocolSuite('openapi', handler => open(protocol.watch(handler)))
 
-test('openApiDocument - every answer of the protocol suite conforms', () => {
+test('openApiDocument - every response of the protocol suite conforms', () => {
   assert.deepEqual(protocol.violations, [])
 })
 
-test('openApiDocument - every documented status can be reached, and every answer conforms', async () => {
+test('openApiDocument - every documented status is reachable, and every response conforms', async () => {
   const contract = createContract(await openApiDocument())
   await reachEveryStatus(contract)
   assert.deepEqual(contract.violations, [])
   assert.deepEqual(contract.reached(), contract.documented.toSorted())
 })
 
-test('openApiDocument - an answer that is not described is a violation', async () => {
+test('openApiDocument - an undocumented response is a violation', async () => {
   const contract = createContract(await openApiDocument())
   const { handle } = contract.watch({
     basePath: '/v1',
@@ -70,7 +70,7 @@ test('openApiDocument - describes the operations of the specification', async ()
   assert.deepEqual({ type, scheme }, { type: 'http', scheme: 'bearer' })
 })
 
-test('openApiDocument - its numbers and values are those that the store runs by', async () => {
+test('openApiDocument - its numbers and values are those of the store', async () => {
   const document = await openApiDocument()
   const { parameters } = at(document, 'paths', '/pets', 'get')
   assert.deepEqual(parameters[0].schema, { type: 'integer', ...PAGE_SIZE })
@@ -115,7 +115,7 @@ test('openApiDocument - without rate limits it has no 429 and none of their head
   assert.deepEqual(contract.violations, [])
 })
 
-test('openApiDocument - demo keys are shown where a key is asked for', async () => {
+test('openApiDocument - demo keys are shown in the security scheme', async () => {
   const { components } = await openApiDocument({ demoKeys: ['demo-free', 'demo-pro'] })
   const { description } = at(components, 'securitySchemes', 'apiKey')
   assert.equal(description, 'The API key is the bearer token. Demo keys: demo-free, demo-pro.')
@@ -137,7 +137,7 @@ test('openApiDocument - every example is valid', async () => {
   assert.equal(examples, 5 + Object.keys(ERROR_STATUS).length)
 })
 
-test('openApiDocument - both servers, by the addresses it is given', async () => {
+test('openApiDocument - has both servers, with the given addresses', async () => {
   const { servers } = await openApiDocument({ baseUrl: 'http://127.0.0.1:4280/v1' })
   assert.deepEqual(
     (servers as Loose[]).map(({ url, variables }) => [
@@ -156,7 +156,7 @@ test('openApiDocument - both servers, by the addresses it is given', async () =>
   )
 })
 
-test('openApiDocument - pagination only where it is asked for', async () => {
+test('openApiDocument - describes pagination only if enabled', async () => {
   const has = async (pagination: boolean) => {
     const { parameters, responses } = at(
       await openApiDocument({ pagination }),

@@ -44,7 +44,7 @@ for (const [name, value, rule, shown] of WRONG) {
   })
 }
 
-test('options - an unknown option lists the known ones, nearest first', () => {
+test('options - an unknown option lists the known ones, closest first', () => {
   const unknown = () => open({ pagniation: true })
   assert.throws(unknown, error => {
     assert.ok(error instanceof OptionError)

@@ -8,7 +8,7 @@ const { scripts, allowScripts } = JSON.parse(
 ) as { scripts: Record<string, string>; allowScripts: Record<string, boolean> }
 
 // `dependencies` builds a checkout, also inside an install from git; it never runs for consumers.
-test('package - installing it runs no script, so npm asks for no approval', () => {
+test('package - installing it runs no scripts, so npm asks for no approval', () => {
   const asked = ['preinstall', 'install', 'postinstall', 'prepublish', 'prepare']
   assert.deepEqual(
     asked.filter(name => name in scripts),
@@ -16,6 +16,6 @@ test('package - installing it runs no script, so npm asks for no approval', () =
   )
 })
 
-test('package - no dependency may run a script at installation', () => {
+test('package - no dependency may run a script on installation', () => {
   assert.ok(Object.values(allowScripts).every(allowed => !allowed))
 })

@@ -18,7 +18,7 @@ const pages = readPages()
 const byPath = new Map(pages.map(page => [page.path, page]))
 
 for (const page of pages) {
-  test(`pages - every link of ${page.path} leads somewhere`, () => {
+  test(`pages - no link in ${page.path} is broken`, () => {
     assert.deepEqual(brokenLinks(page), [])
   })
 }
@@ -32,7 +32,7 @@ for (const page of pages) {
   })
 }
 
-test('pages - every function that CONTRIBUTING.md points to is in its file', () => {
+test('pages - every function that CONTRIBUTING.md points to exists in its file', () => {
   const text = byPath.get('CONTRIBUTING.md')?.text ?? ''
   const pointers = [...text.matchAll(/`((?:src|adapters)\/[\w./-]+)`, `(\w+)`/g)]
   assert.ok(pointers.length >= 5)
@@ -58,7 +58,7 @@ test('pages - the README has at most 250 lines', () => {
   assert.ok(lines.length > 50 && lines.length <= 250, `${lines.length} lines`)
 })
 
-test('pages - every page, and every file that one links to, travels in the package', () => {
+test('pages - every page, and every file that a page links to, is in the package', () => {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const packed = ['README.md', 'LICENSE', ...files].map(
     entry => new RegExp(`^${entry.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`),
@@ -121,7 +121,7 @@ test('pages - the table of errors lists every code with its status', () => {
   assert.deepEqual([...new Set(inTable)].sort(), [...inCode, '`invalid_request` 408'].sort())
 })
 
-test('pages - every decision is proved by a test that carries its id', () => {
+test('pages - every decision has a test that carries its id', () => {
   const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .filter(path => path.endsWith('.ts'))
     .map(path => readFileSync(join(ROOT, 'test', path), 'utf8'))

@@ -29,7 +29,7 @@ const engine = skip ? undefined : await startPostgres()
 after(() => engine?.stop())
 const REX = { name: 'Rex', categoryId: 1 }
 
-test('postgres - options that cannot be are refused, and show no URL', async () => {
+test('postgres - invalid options are rejected, and show no URL', async () => {
   const cases: [PostgresOptions, RegExp][] = [
     [{}, /Expected either `url` or `pool`/],
     [{ url: 'mysql://me:s3cret@db/x' }, /`url` to be like postgres:\/\//],
@@ -48,7 +48,7 @@ test('postgres - options that cannot be are refused, and show no URL', async () 
   }
 })
 
-test('postgres - a database that cannot be used is one line that names the fix', {
+test('postgres - an unusable database is reported in one line that names the fix', {
   skip,
 }, async () => {
   const { url, port } = engine as Engine
@@ -93,7 +93,7 @@ test('postgres - a database that cannot be used is one line that names the fix',
   }
 })
 
-test('postgres - a server that accepts and says nothing is given up in time', async () => {
+test('postgres - a server that accepts but never responds times out', async () => {
   const mute = createServer().listen(0, '127.0.0.1')
   await once(mute, 'listening')
   after(() => mute.close())
@@ -123,7 +123,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   assert.equal(await storage.find(2), undefined)
 })
 
-test('postgres - TLS: a certificate has to be trusted', {
+test('postgres - TLS requires a trusted certificate', {
   skip: skip || withoutOpenSsl,
 }, async () => {
   const secure = await startPostgres()

@@ -46,7 +46,7 @@ storageSuite((name, run) => test(`postgres - ${name}`, { skip }, run), {
   },
 })
 
-test('postgres - a follower that pages with `after` misses nothing of two writers', {
+test('postgres - a client that pages with `after` misses nothing from two writers', {
   skip,
 }, async () => {
   const one = await open()
@@ -70,7 +70,7 @@ test('postgres - a follower that pages with `after` misses nothing of two writer
   )
 })
 
-test('postgres - a batch whose answer was lost is sent again, and stored once', {
+test('postgres - a batch whose response was lost is sent again, and stored once', {
   skip,
 }, async () => {
   let attempts = 0
@@ -90,7 +90,9 @@ test('postgres - a batch whose answer was lost is sent again, and stored once', 
   assert.deepEqual({ attempts, nextId }, { attempts: 9, nextId: 151 })
 })
 
-test('postgres - what the database refuses for good is not sent again', { skip }, async () => {
+test('postgres - a statement that the database refuses permanently is not sent again', {
+  skip,
+}, async () => {
   let attempts = 0
   const storage = await open({
     pool: watchedPool((query, next) => {
@@ -103,7 +105,7 @@ test('postgres - what the database refuses for good is not sent again', { skip }
   assert.equal(attempts, 1)
 })
 
-test('postgres - an insert that is not a pet is refused alone', { skip }, async () => {
+test('postgres - an invalid pet is rejected without failing its batch', { skip }, async () => {
   const storage = await open()
   const wrong: [unknown, RegExp][] = [
     [{ ...REX, name: 1 }, /`name` to be a string/],
@@ -140,7 +142,7 @@ test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet i
   )
 })
 
-test('postgres - equal lists that wait share one query, which shows what was inserted before', {
+test('postgres - equal waiting lists share one query, which shows earlier inserts', {
   skip,
 }, async () => {
   const held = holdQueries(query => query.text.includes('LIMIT'))
@@ -157,7 +159,7 @@ test('postgres - equal lists that wait share one query, which shows what was ins
   assert.equal(held.count, 3)
 })
 
-test('postgres - finds that wait share one query', { skip }, async () => {
+test('postgres - waiting finds share one query', { skip }, async () => {
   const held = holdQueries(query => query.text.includes('ANY'))
   const storage = await open({ pool: held.pool })
   const ids = (await Promise.all([1, 2, 3].map(() => storage.insert(REX)))).map(pet => pet.id)
@@ -236,7 +238,7 @@ test('postgres - a migration that fails leaves the schema as it was', { skip }, 
   assert.equal((await (await open({ schema })).insert(REX)).id, 1)
 })
 
-test('postgres - a role that may create nothing can use an existing schema', { skip }, async () => {
+test('postgres - a role without CREATE can use an existing schema', { skip }, async () => {
   const schema = schemaOf.get(await open()) as string
   await pool.query(`CREATE ROLE clerk LOGIN;
     GRANT USAGE ON SCHEMA ${schema} TO clerk;
@@ -246,7 +248,7 @@ test('postgres - a role that may create nothing can use an existing schema', { s
   await assert.rejects(open({ url }), /may not create the tables; grant CREATE on the database/)
 })
 
-test('postgres - opening forgets the writers of the day before', { skip }, async () => {
+test('postgres - opening removes writers older than a day', { skip }, async () => {
   const storage = await open()
   const schema = schemaOf.get(storage) as string
   await storage.insert(REX)
@@ -279,7 +281,7 @@ test('postgres - a restore reports its progress', { skip }, async () => {
   assert.equal(await storage.count(), 1_100)
 })
 
-test('postgres - a pool of the host is used and left open', { skip }, async () => {
+test('postgres - a given pool is used and left open', { skip }, async () => {
   const storage = await postgresStorage({ pool: pool, schema: 'hosted' })
   const listeners = pool.listenerCount('error')
   await storage.insert(REX)
@@ -292,7 +294,7 @@ test('postgres - a pool of the host is used and left open', { skip }, async () =
   }
 })
 
-test('postgres - close finishes the inserts that wait', { skip }, async () => {
+test('postgres - close finishes waiting inserts', { skip }, async () => {
   const storage = await open()
   const inserts = [1, 2, 3].map(() => storage.insert(REX))
   await storage.close()
@@ -340,7 +342,7 @@ async function open(options: Partial<PostgresOptions> = {}): Promise<PostgresSto
   return storage
 }
 
-/** A pool whose queries go through a function. */
+/** A pool whose queries pass through a function. */
 function watchedPool(
   watch: (
     query: PostgresQuery,

@@ -36,7 +36,7 @@ test('limiter - a request after Retry-After is admitted', () => {
   )
 })
 
-test('limiter - no minute and no UTC day admits more than its limit', () => {
+test('limiter - no minute or UTC day admits more than its limit', () => {
   fc.assert(
     fc.property(policies, steps, (policy, waits) => {
       const admitted = new Map<string, number>()
@@ -79,7 +79,7 @@ test('limiter - a plan without banAfter bans after ten rejections, larger ones a
   }
 })
 
-test('limiter - a ban longer than any is ignored: the clock was set back', () => {
+test('limiter - an impossibly long ban is ignored, because the clock was set back', () => {
   const ban = { lastSeen: T0, minuteCount: 0, rejections: 0, dayCount: 0, banLevel: 9 }
   const codeOf = (bannedUntil: number) =>
     decide({ ...ban, bannedUntil }, { perMinute: 60, perDay: 1_000 }, T0).decision.code

@@ -18,14 +18,14 @@ import { codeBlocks, readPages } from './support/pages.js'
 import { BUILD_URL, ROOT } from './support/paths.js'
 
 /**
- * Runs every code block of every page. The words after the fence say how:
+ * Runs every code block of every page. The info string after the fence says how:
  *
  * - `js`, `js test`: as a module, or by the test runner
  * - `sh`: by a shell
  * - `js server`, `sh server`: with a server beside it
  * - `js engines`, `sh engines`: with PostgreSQL and Redis beside it, in place of their addresses
- * - `sh setup`: not here; CI installs project and package. The scripts it names are checked
- * - `<language> file=<path>`: not here; must be an excerpt of that file, which CI runs
+ * - `sh setup`: not here, as CI installs project and package; only the scripts it names are checked
+ * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run
  */
 const MAIN = fileURLToPath(new URL('adapters/cli/main.js', BUILD_URL))
@@ -139,7 +139,7 @@ async function withEngines(t: TestContext, code: string, run: (code: string) => 
   await run(addressed)
 }
 
-/** A server is stopped as soon as it says how; other commands end by themselves. */
+/** A server is stopped once it prints how to stop it; other commands exit on their own. */
 async function runForAMoment(t: TestContext, code: string): Promise<void> {
   const stopping = code.replace(
     /^(.*animal-adoption-store serve.*)$/m,

@@ -5,7 +5,7 @@ import { createCircuitBreaker } from '../adapters/redis/circuit-breaker.js'
 const NEVER = new Promise<never>(() => {})
 const AWAY = { name: 'RedisError', message: 'Redis did not answer within 10 ms' }
 
-test('circuit breaker - one late reply rejects all that wait, and nothing is sent until a ping', async () => {
+test('circuit breaker - one late reply rejects all pending calls, and nothing is sent until a ping succeeds', async () => {
   const server = fakeServer()
   const breaker = createCircuitBreaker({ ...server, timeoutMs: 10 })
   server.frozen = true
@@ -41,7 +41,7 @@ test('circuit breaker - a new connection is opened every five seconds while the 
   }
 })
 
-test('circuit breaker - a busy process does not take itself for an absent server', async () => {
+test('circuit breaker - a busy process does not mistake itself for a missing server', async () => {
   const { ping, reconnect } = fakeServer()
   const breaker = createCircuitBreaker({
     timeoutMs: 5,
@@ -58,7 +58,7 @@ test('circuit breaker - a busy process does not take itself for an absent server
   assert.equal(await breaker.run(async () => 'OK'), 'OK')
 })
 
-test('circuit breaker - a failed call is passed on, and the server is asked again', async () => {
+test('circuit breaker - a failed call rejects, and the next one is sent', async () => {
   const breaker = createCircuitBreaker({ ...fakeServer(), timeoutMs: 1_000 })
   const failing = breaker.run(async () => Promise.reject(new Error('OOM')))
   await assert.rejects(failing, { message: 'OOM' })

@@ -107,7 +107,7 @@ const NOTHING: Usage = {
   banLevel: 0,
 }
 
-test('redis - the clock of the server decides, unless the store has its own', {
+test('redis - the server clock decides, unless the store has its own', {
   skip,
 }, async () => {
   const limits = await open()
@@ -150,7 +150,7 @@ test('redis - every key expires: after its day, or a day after its ban', { skip 
   }
 })
 
-test('redis - a forgotten script is sent again, and counts once', { skip }, async () => {
+test('redis - a script that the server lost is sent again, and counts once', { skip }, async () => {
   const limits = await open()
   await limits.consume('key', PLANS.free, T0)
   await admin.sendCommand(['SCRIPT', 'FLUSH'])
@@ -168,7 +168,7 @@ test('redis - a reset touches no other prefix, whatever the prefix is', { skip }
   assert.equal((await other.dump()).length, 1)
 })
 
-test('redis - a client of the host is used and left open', { skip }, async () => {
+test('redis - a given client is used and left open', { skip }, async () => {
   const sent: unknown[] = []
   const limits = await redisRateLimits({
     prefix: 'hosted:',
@@ -206,7 +206,7 @@ test('redis - a cluster of three: quotas are exact, and all keys are dumped and 
   assert.deepEqual(await limits.dump(), [])
 })
 
-test('redis - options that cannot be are refused, and show no URL', async () => {
+test('redis - invalid options are rejected, and show no URL', async () => {
   const cases: [RedisOptions, RegExp][] = [
     [{}, /Expected either `url` or `send`/],
     [{ url: 'http://me:s3cret@host' }, /`url` to be like redis:\/\//],
@@ -224,7 +224,9 @@ test('redis - options that cannot be are refused, and show no URL', async () => 
   }
 })
 
-test('redis - a server that cannot be used is one line that names the fix', { skip }, async () => {
+test('redis - an unusable server is reported in one line that names the fix', {
+  skip,
+}, async () => {
   await using guarded = await startRedis('--requirepass other')
   await using full = await startRedis('--maxmemory 1')
   const { port } = engine as Engine
@@ -252,7 +254,7 @@ test('redis - a server that cannot be used is one line that names the fix', { sk
   }
 })
 
-test('redis - TLS: a certificate has to be trusted', { skip: skip || withoutOpenSsl }, async t => {
+test('redis - TLS requires a trusted certificate', { skip: skip || withoutOpenSsl }, async t => {
   const folder = mkdtempSync(join(tmpdir(), 'adoption-tls-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
@@ -274,7 +276,7 @@ test('redis - TLS: a certificate has to be trusted', { skip: skip || withoutOpen
   }
 })
 
-test('redis - a server that accepts and says nothing is given up at the start', async () => {
+test('redis - a server that accepts but never responds times out at the start', async () => {
   const mute = createServer().listen(0, '127.0.0.1')
   await once(mute, 'listening')
   const { port } = mute.address() as { port: number }

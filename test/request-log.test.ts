@@ -8,7 +8,7 @@ const API_KEYS = {
   s3cret: { id: 'small', plan: 'enterprise', limits: { perMinute: 1, perDay: 9, banAfter: 1 } },
 } as const
 
-test('request log - pretty lines are aligned and read as what happened', async () => {
+test('request log - pretty lines are aligned and describe the outcome', async () => {
   const { get, lines } = logged('pretty')
   await get('/v1/pets', 'demo-free', 'limit=1')
   await get('/v1/pets/999', 'demo-free')
@@ -26,7 +26,7 @@ test('request log - pretty lines are aligned and read as what happened', async (
   ])
 })
 
-test('request log - a hang and a lost answer read as what they are', async () => {
+test('request log - hangs and lost responses are shown as such', async () => {
   const { get, lines, double } = logged('pretty')
   double.faults.arm({ kind: 'hang' })
   double.faults.arm({ kind: 'reset' })
@@ -38,7 +38,7 @@ test('request log - a hang and a lost answer read as what they are', async () =>
   ])
 })
 
-test('request log - json has the same fields, and no key', async () => {
+test('request log - json has the same fields, and no keys', async () => {
   const { get, lines } = logged('json')
   await get('/v1/pets/s3cret', 's3cret', 'limit=1&s=%733cret&key=demo-free')
   const [{ ms, ...entry }] = lines().map(line => JSON.parse(line))
@@ -61,7 +61,7 @@ test('request log - json has the same fields, and no key', async () => {
   })
 })
 
-test('request log - colours are for terminals', async () => {
+test('request log - only terminals get colors', async () => {
   const { get, lines } = logged('pretty', true)
   await get('/v1/pets', 'demo-free')
   await get('/v1/pets')

@@ -36,7 +36,7 @@ test('storage suite - a failure names its rule, the snapshot and the difference'
   )
 })
 
-test('storage suite - a storage may declare names that it rejects, and is held to that', async () => {
+test('storage suite - a storage may declare names that it rejects, and must then reject them', async () => {
   const strict = (): PetStorage => {
     const good = memoryStorage()
     return {

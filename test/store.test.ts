@@ -63,7 +63,7 @@ for (const options of [
   })
 }
 
-test('forKey - throws what the protocol answers, and reports what is left', async () => {
+test('forKey - throws the errors of the protocol, and reports the remaining budget', async () => {
   const store = open()
   const demo = store.forKey('demo')
   assert.equal(demo.rateLimit, undefined)
@@ -108,7 +108,7 @@ test('store - changing a result changes nothing in the store', async () => {
   ])
 })
 
-test('store - a dump restores counters, and pets', async () => {
+test('store - a dump restores counters and pets', async () => {
   const [storage, rateLimits] = [memoryStorage(), memoryRateLimits()]
   const before = open({ storage, rateLimits })
   await before.forKey('demo').createPet({ name: 'Rex', categoryId: 2n ** 60n })

@@ -66,7 +66,7 @@ function createPets(limits: Policy = LIMITS): Store {
   })
 }
 
-/** Runs on anything with the operations; returns the result or error code of each step. */
+/** Runs on any implementation of the operations; returns the result or error code of each step. */
 async function program(pets: Pets): Promise<readonly unknown[]> {
   const steps: (() => Promise<unknown>)[] = []
   for (const input of INPUTS) steps.push(() => pets.createPet(input as never))

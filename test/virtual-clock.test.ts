@@ -6,7 +6,7 @@ import { OptionError } from '../src/options.js'
 const T0 = Date.UTC(2030, 0, 1)
 const FREE = { authorization: 'Bearer demo-free' }
 
-test('clock - is frozen until set or advanced, in every notation of time', () => {
+test('clock - is frozen until set or advanced, and accepts every time format', () => {
   const { clock } = createTestDouble()
   assert.deepEqual([clock.now(), clock.frozen], [T0, true])
   for (const [duration, ms] of [
@@ -27,7 +27,7 @@ test('clock - is frozen until set or advanced, in every notation of time', () =>
   }
 })
 
-test('clock - refuses ambiguous times and stays unchanged', () => {
+test('clock - rejects ambiguous times and stays unchanged', () => {
   const { clock } = createTestDouble()
   for (const wrong of ['2030-01-01T00:00:00', 'tomorrow', '', Number.NaN, 9e15, null, true]) {
     assert.throws(() => clock.set(wrong as string), OptionError)
@@ -39,7 +39,7 @@ test('clock - refuses ambiguous times and stays unchanged', () => {
   assert.equal(clock.now(), T0)
 })
 
-test('clock - resumes from where it stood and freezes where it is', t => {
+test('clock - resumes and freezes at its current time', t => {
   const time = wallClock(t)
   const { clock } = createTestDouble()
   time.tick(5_000)
@@ -57,7 +57,7 @@ test('clock - resumes from where it stood and freezes where it is', t => {
   assert.deepEqual([clock.now(), clock.frozen], [T0, true])
 })
 
-test("clock - 'running' follows the real time, and does so again after a reset", async t => {
+test("clock - 'running' follows real time, even after a reset", async t => {
   const time = wallClock(t)
   const double = createTestDouble({ clock: 'running' })
   const digest = await double.digest()
@@ -70,7 +70,7 @@ test("clock - 'running' follows the real time, and does so again after a reset",
   assert.equal(await double.digest(), digest)
 })
 
-test('clock - a delay ends when its time has come, not before', async () => {
+test('clock - a delay ends when due, not before', async () => {
   const double = createTestDouble()
   const ended: string[] = []
   const start = (name: string, ms: number) => {
@@ -90,7 +90,7 @@ test('clock - a delay ends when its time has come, not before', async () => {
   assert.deepEqual(ended, ['fast', 'slow'])
 })
 
-test('clock - a delay ends in real time while the clock runs, across a freeze and a jump', async t => {
+test('clock - a delay ends in real time while the clock runs, even across a freeze and a jump', async t => {
   const time = wallClock(t)
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1_000, times: 2 })
@@ -124,7 +124,7 @@ test('clock - a reset and close end delays', async () => {
   assert.equal((await last).status, 200)
 })
 
-/** The real time and its timers, moved by the test. */
+/** Real time and its timers, advanced by the test. */
 function wallClock(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
   return t.mock.timers

@@ -23,7 +23,7 @@ export const authChecks: readonly Check[] = [
   },
   {
     id: 'auth.first',
-    behaviour: '429 follows, then 404 and 405, then the body: 413, 415, 400',
+    behaviour: '429 comes next, then 404 and 405, then the body: 413, 415, 400',
     options: () => ({ maxBodyBytes: 10 }),
     async run({ send }) {
       const text = { 'content-type': 'text/plain' }
@@ -88,7 +88,7 @@ export const authChecks: readonly Check[] = [
   },
   {
     id: 'auth.keys',
-    behaviour: 'a key is valid from its addition to its removal',
+    behaviour: 'a key is valid from when it is added until it is removed',
     async run({ send, store }) {
       const list = () => send({ path: '/v1/pets', key: 'later' })
       assert.equal((await list()).status, 401)

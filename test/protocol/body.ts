@@ -40,7 +40,7 @@ export const bodyChecks: readonly Check[] = [
   },
   {
     id: 'body.size',
-    behaviour: 'accepts exactly maxBodyBytes, and not one byte more',
+    behaviour: 'accepts exactly maxBodyBytes and not a byte more',
     options: () => ({ maxBodyBytes: 100 }),
     async run({ send }) {
       const sized = (bytes: number, fill: string) => {

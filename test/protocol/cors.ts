@@ -5,7 +5,7 @@ const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate, Location, Date'
 const PREFLIGHT = { origin: 'https://example.org', 'access-control-request-method': 'POST' }
 
-/** What pages of other origins may read. */
+/** Access from pages of other origins. */
 export const corsChecks: readonly Check[] = [
   {
     id: 'cors',

@@ -17,7 +17,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'created.location',
-    behaviour: '201 says where the animal is',
+    behaviour: '201 has the Location of the animal',
     options: () => ({ basePath: '/api/v1' }),
     async run({ send }) {
       const { headers } = await send({ ...post(REX), path: '/api/v1/pets' })
@@ -71,7 +71,7 @@ export const createChecks: readonly Check[] = [
   },
   {
     id: 'status.default',
-    behaviour: 'or has none with defaultStatus null, and then no filter matches it',
+    behaviour: 'with defaultStatus null it has none, and no filter matches it',
     options: () => ({ defaultStatus: null }),
     async run({ send }) {
       assert.deepEqual(petOf(await send(post(REX))), { id: 1, ...REX })

@@ -10,7 +10,7 @@ const REX = { name: 'Rex', categoryId: 1 }
 export const failureChecks: readonly Check[] = [
   {
     id: 'errors.codes',
-    behaviour: 'the list is closed, and each code has its one status',
+    behaviour: 'the list is closed, and each code has one status',
     async run() {
       assert.deepEqual(ERROR_STATUS, {
         invalid_request: 400,

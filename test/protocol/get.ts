@@ -39,7 +39,7 @@ export const getChecks: readonly Check[] = [
   },
   {
     id: 'deprecated.headers',
-    behaviour: 'on every response of getPet, and on no other',
+    behaviour: 'on every response of getPet and on no other',
     async run({ send }) {
       for (const call of [
         { path: '/v1/pets/1' },

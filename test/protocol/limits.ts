@@ -6,7 +6,7 @@ import { type Check, demoHeaders, post } from './check.js'
 export const limitChecks: readonly Check[] = [
   {
     id: 'limits.headers',
-    behaviour: '429 says when to retry, in a header and in its message, and must not be cached',
+    behaviour: '429 says when to retry in a header and in its message, and must not be cached',
     async run({ send }) {
       await send({ path: '/v1/pets', key: 'tiny' })
       const body = JSON.stringify({

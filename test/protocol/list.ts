@@ -13,7 +13,7 @@ export const listChecks: readonly Check[] = [
   },
   {
     id: 'list.order',
-    behaviour: 'ascending id, whatever the status',
+    behaviour: 'sorted by ascending id, whatever the status',
     async run(subject) {
       await fill(subject, 12)
       assert.deepEqual(await ids(subject, ''), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])

@@ -7,7 +7,7 @@ import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 /** Midnight, so that the windows of a minute and of a day begin. */
 export const T0 = Date.UTC(2030, 0, 1)
 
-/** What the server does with one request instead; `undefined` is what it always does. */
+/** What the server does with one request instead; `undefined` for the usual. */
 export type Fault = (serve: () => Promise<Response>, request: Request) => Promise<Response>
 
 export interface ClientServer {

@@ -3,7 +3,7 @@ import { type Disk, NODE_DISK } from '../../adapters/json-file/disk.js'
 /** A call to the disk, as `rename pets.json.tmp` or `fsync`. */
 export type DiskCall = string
 
-/** The real disk, which reports every call first. A call fails with what `before` throws. */
+/** The real disk, which reports every call first. If `before` throws, the call fails with that. */
 export function watchedDisk(before: (call: DiskCall) => void | Promise<void>): Disk {
   return new Proxy(NODE_DISK, {
     get(disk, name: keyof Disk) {
@@ -19,7 +19,7 @@ export function watchedDisk(before: (call: DiskCall) => void | Promise<void>): D
   })
 }
 
-/** What a system call fails with. */
+/** The error of a failed system call. */
 export function diskError(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: planted by a test`), { code })
 }

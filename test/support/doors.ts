@@ -122,7 +122,7 @@ function headersOf({ key, headers }: Pick<Call, 'key' | 'headers'>): Record<stri
   return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers }
 }
 
-/** A server hands it on; a `Request` alone has none. */
+/** A server passes it on; a `Request` alone has none. */
 function lengthOf(body: string | Uint8Array | undefined): Record<string, string> {
   return body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
 }

@@ -41,7 +41,7 @@ const REDIS = findProgram('redis-server') ?? findProgram('valkey-server')
 export const withoutPostgres = missing(POSTGRES, 'PostgreSQL')
 export const withoutRedis = missing(REDIS, 'Redis or Valkey')
 export const withoutPgBouncer = withoutPostgres || missing(PGBOUNCER, 'PgBouncer')
-/** Not engines: nothing of the package needs them. */
+/** Not engines: nothing in the package needs them. */
 export const withoutOpenSsl = OPENSSL ? false : 'openssl is not installed'
 export const withoutNginx = NGINX ? false : 'nginx is not installed'
 export const withoutBoth = withoutPostgres || withoutRedis

@@ -33,7 +33,7 @@ export async function stored(path: string): Promise<string[]> {
   return pets.map(({ name }) => name)
 }
 
-/** As for a process in another container, which takes the holder for dead. */
+/** Simulates a process in another container, to which the holder looks dead. */
 export function hideHolder(path: string): void {
   const lock = `${path}.lock`
   const [owner] = fs.existsSync(lock) ? fs.readdirSync(lock) : []
@@ -45,7 +45,7 @@ export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(setImmediate)
 }
 
-/** Holds back whoever awaits `passed` until the test opens it. */
+/** Blocks every `await` of `passed` until the test opens it. */
 export function gate(): { open: () => void; passed: Promise<void> } {
   let open = () => {}
   const passed = new Promise<void>(resolve => {

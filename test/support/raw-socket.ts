@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net'
 export interface RawSocket {
   readonly socket: Socket
   write(text: string | Uint8Array): void
-  /** All that has come, as soon as it holds this. Rejects when the other side ends before. */
+  /** Everything received, once it contains this. Rejects if the other side ends first. */
   until(part: string | RegExp): Promise<string>
-  /** All that came, when the other side has ended. */
+  /** Everything received, once the other side has ended. */
   ended(): Promise<string>
 }
 

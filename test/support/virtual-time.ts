@@ -3,15 +3,15 @@ import { createClock } from '../../adapters/test-double/clock.js'
 import { runOn } from '../../adapters/test-double/run.js'
 import type { Clock } from '../../src/index.js'
 
-/** The clock of a test double without the double, for servers that are not one. */
+/** The clock of a test double without the double, for other servers. */
 export interface VirtualTime {
   readonly clock: Clock
   readonly sleep: Sleep
   /** Lets time pass, from one end of a sleep to the next, until the work is done. */
   run<T>(work: Promise<T>): Promise<T>
-  /** While this goes on, no time passes. */
+  /** No time passes while this is pending. */
   hold<T>(work: () => Promise<T>): Promise<T>
-  /** How many sleep now. */
+  /** The number of current sleepers. */
   readonly sleeping: number
 }
 
