@@ -1,4 +1,4 @@
-// Makes adapters/console/console.png, the picture of the console in the pages. Needs `npm run build` and a Chromium.
+// Creates adapters/console/console.png, the screenshot in the pages. Needs `npm run build` and a Chromium.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +30,7 @@ for (let second = 0; second < 45; second++) {
 await call('POST', '/pets', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
 await call('GET', '/pets?status=sold', 'demo-business')
 await sleep(1_500)
-// The port is another one each time.
+// The port differs each time.
 await page.evaluate(
   `document.querySelector('.address code').textContent = 'http://127.0.0.1:4280/v1'`,
 )

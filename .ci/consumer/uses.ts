@@ -1,4 +1,4 @@
-// Compiled, not run: the published types as a NodeNext user meets them, with library checks on.
+// Compiled, not run: the published types as a NodeNext user sees them, with library checks on.
 import { ApiError, createStore, type Pet, type Pets, type StoreEvents } from 'animal-adoption-store'
 import { createClient } from 'animal-adoption-store/client'
 import { toFetchHandler } from 'animal-adoption-store/fetch'

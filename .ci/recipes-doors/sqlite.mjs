@@ -2,7 +2,7 @@ import { listen } from 'animal-adoption-store/http'
 import Database from 'better-sqlite3'
 import { exercise, openStore } from './support.mjs'
 
-/** The smallest storage of one's own: what the suite asks for beyond it is in the store's page. */
+/** A minimal custom storage; the page of the store says what the suite requires beyond it. */
 function sqliteStorage(file) {
   const db = new Database(file).defaultSafeIntegers()
   db.exec(

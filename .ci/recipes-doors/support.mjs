@@ -9,7 +9,7 @@ export function openStore(options = {}) {
   return createStore({ storage: memoryStorage(), apiKeys, ...options })
 }
 
-/** What every door has to do below a base address, `prefix` being where it is mounted. */
+/** Checks what every adapter must do; `prefix` is where it is mounted. */
 export async function exercise(origin, prefix = '', basePath = '/v1') {
   const base = `${origin}${prefix}${basePath}`
   const body = '{"name":"Rex","categoryId":9007199254740993}'

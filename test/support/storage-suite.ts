@@ -2,7 +2,7 @@ import type { NewPet, Pet } from '../../src/model.js'
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { PET_STATUSES } from '../../src/specification.js'
 
-/** What makes the storages to test. */
+/** Creates the storages to test. */
 export interface StorageFactory {
   /** A new, empty storage that shares nothing with any other. */
   create(): Promise<PetStorage> | PetStorage
@@ -55,7 +55,7 @@ async function rejectsNames(storage: PetStorage, unkept: readonly string[]): Pro
 type Case = (storage: PetStorage, names: readonly string[]) => Promise<void>
 
 const CASES: Record<string, Case> = {
-  async 'insert.answer - gives back the pet with its id'(storage) {
+  async 'insert.answer - returns the pet with its id'(storage) {
     const inserted = await storage.insert({ name: 'Rex', categoryId: 7, status: 'pending' })
     same(inserted, { id: inserted.id, name: 'Rex', categoryId: 7, status: 'pending' })
   },
@@ -66,13 +66,13 @@ const CASES: Record<string, Case> = {
     same(await storage.find(tom.id), tom)
     same(await storage.list({ limit: 100 }), [rex, tom])
   },
-  async 'insert.fields - stores no field but those of a pet'(storage) {
+  async 'insert.fields - stores only the fields of a pet'(storage) {
     const stray = { ...REX, id: 99, breed: 'beagle' } as NewPet
     const { id, ...stored } = await storage.insert(stray)
     same(stored, REX)
     same(await storage.find(id), { id, ...REX })
   },
-  async 'insert.copy - a later change to what was given changes no pet'(storage) {
+  async 'insert.copy - changing the given object later changes no pet'(storage) {
     const given: { name: string; categoryId: number } = { ...REX }
     const inserting = storage.insert(given)
     given.name = 'changed'
@@ -95,7 +95,7 @@ const CASES: Record<string, Case> = {
     const { id } = await storage.insert(REX)
     same(await storage.list({ limit: 100, status: 'available' }), [...before, { id, ...REX }])
   },
-  async 'insert.concurrent - every one of many inserts at once gets its own id'(storage) {
+  async 'insert.concurrent - concurrent inserts get different ids'(storage) {
     const names = Array.from({ length: 200 }, (_, index) => `pet ${index}`)
     const pets = await insertNamed(storage, ...names)
     same(new Set(pets.map(pet => pet.id)).size, 200)
@@ -118,7 +118,7 @@ const CASES: Record<string, Case> = {
       last = id
     }
   },
-  async 'id.never-reused - ids go on after a restore where the snapshot says'(storage) {
+  async 'id.never-reused - after a restore, ids continue at the nextId of the snapshot'(storage) {
     await storage.restore({ pets: [{ id: 3, ...REX }], nextId: 50 })
     same((await storage.insert(REX)).id, 50)
     same((await storage.dump()).nextId, 51)
@@ -130,7 +130,7 @@ const CASES: Record<string, Case> = {
     await rejects(async () => storage.insert(REX))
     same(await storage.dump(), { pets: [{ id: last, ...REX }], nextId: last + 1 })
   },
-  async 'find.unknown - an id that was not given finds nothing'(storage) {
+  async 'find.unknown - an id that was never assigned finds nothing'(storage) {
     const { id } = await storage.insert(REX)
     for (const unknown of [0, -1, id + 1, Number.MAX_SAFE_INTEGER]) {
       same(await storage.find(unknown), undefined)
@@ -145,7 +145,7 @@ const CASES: Record<string, Case> = {
     same(await storage.list({ limit: 20 }), [])
     for (const status of PET_STATUSES) same(await storage.list({ limit: 20, status }), [])
   },
-  async 'list.order - pets come in ascending id'(storage) {
+  async 'list.order - pets are sorted by ascending id'(storage) {
     await storage.restore({ pets: [9, 2, 30, 5].map(id => ({ id, ...REX })), nextId: 31 })
     await insertNamed(storage, 'a', 'b')
     same(idsOf(await storage.list({ limit: 100 })), [2, 5, 9, 30, 31, 32])
@@ -157,7 +157,7 @@ const CASES: Record<string, Case> = {
       same(await storage.list({ limit }), pets.slice(0, limit))
     }
   },
-  async 'list.fresh - a page that was not full shows what came since'(storage) {
+  async 'list.fresh - a page that was not full shows later inserts'(storage) {
     const [first] = await insertNamed(storage, 'a')
     same(await storage.list({ limit: 2 }), [first])
     const [second] = await insertNamed(storage, 'b')
@@ -188,7 +188,7 @@ const CASES: Record<string, Case> = {
     same(await after(30), [])
     same(await after(1_000), [])
   },
-  async 'list.after-status - `after` and `status` hold together'(storage) {
+  async 'list.after-status - `after` and `status` can be combined'(storage) {
     const pets = await insertOfEachStatus(storage)
     for (const status of PET_STATUSES) {
       const [first, ...rest] = pets.filter(pet => pet.status === status)
@@ -202,14 +202,14 @@ const CASES: Record<string, Case> = {
     }
     same(await categories(storage), INT64)
   },
-  async 'name.exact - every string comes back as it was'(storage, names) {
+  async 'name.exact - every string is returned unchanged'(storage, names) {
     for (const name of names) {
       const { id } = await storage.insert({ ...REX, name })
       same((await storage.find(id))?.name, name, `finding the name ${show(name).slice(0, 80)}`)
     }
     same(await namesIn(storage), names)
   },
-  async 'private.answers - nobody can change a pet through what came back'(storage) {
+  async 'private.answers - changing a returned pet changes no stored pet'(storage) {
     const inserted = await storage.insert(REX)
     const { id } = inserted
     const found = (await storage.find(id)) as Pet
@@ -224,7 +224,7 @@ const CASES: Record<string, Case> = {
     same(await storage.list({ limit: 100 }), [{ id, ...REX }])
     same(await storage.list({ limit: 1, status: 'available' }), [{ id, ...REX }])
   },
-  async 'private.snapshots - nobody can change a pet through a dump or a restore'(storage) {
+  async 'private.snapshots - changing a dump or a restored snapshot changes no pet'(storage) {
     const mine = { pets: [{ id: 1, ...REX }], nextId: 2 }
     await storage.restore(mine)
     const dumped = await storage.dump()
@@ -235,7 +235,7 @@ const CASES: Record<string, Case> = {
     same(await storage.find(1), { id: 1, ...REX })
     same(await storage.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
   },
-  async 'private.lists - a list does not grow under its reader'(storage) {
+  async 'private.lists - a returned list does not grow later'(storage) {
     await insertNamed(storage, 'a')
     const page = await storage.list({ limit: 100 })
     const { pets } = await storage.dump()
@@ -263,14 +263,14 @@ const CASES: Record<string, Case> = {
     same(await storage.find(1), undefined)
     same((await storage.insert(REX)).id, 7)
   },
-  async 'restore.empty - an empty snapshot begins again'(storage) {
+  async 'restore.empty - an empty snapshot starts over'(storage) {
     const empty = await storage.dump()
     await insertNamed(storage, 'a', 'b')
     await storage.restore(empty)
     same(await storage.dump(), empty)
     same((await storage.insert(REX)).id, empty.nextId)
   },
-  async 'restore.rejected - a snapshot that cannot be changes nothing'(storage) {
+  async 'restore.rejected - an invalid snapshot changes nothing'(storage) {
     await insertOfEachStatus(storage)
     const before = await storage.dump()
     const rex = { id: 8, ...REX }
@@ -293,7 +293,7 @@ const CASES: Record<string, Case> = {
 type ReopenedCase = (...given: [PetStorage, Reopen, readonly string[]]) => Promise<void>
 
 const REOPENED: Record<string, ReopenedCase> = {
-  async 'reopen.pets - every pet is there again, exactly'(storage, reopen, names) {
+  async 'reopen.pets - every pet is kept exactly'(storage, reopen, names) {
     for (const categoryId of INT64) await storage.insert({ ...REX, categoryId })
     for (const name of names) await storage.insert({ name, categoryId: 1 })
     const before = await storage.dump()
@@ -301,7 +301,7 @@ const REOPENED: Record<string, ReopenedCase> = {
     same(await again.dump(), before)
     same(await again.list({ limit: 100, status: 'available' }), before.pets.slice(0, INT64.length))
   },
-  async 'reopen.id - ids go on and none is reused'(storage, reopen) {
+  async 'reopen.id - ids continue and none is reused'(storage, reopen) {
     await storage.restore({ pets: [{ id: 3, ...REX }], nextId: 50 })
     const again = await reopen(storage)
     same((await again.insert(REX)).id, 50)
@@ -378,7 +378,7 @@ async function categories(storage: PetStorage): Promise<unknown[]> {
   return (await storage.list({ limit: 100 })).map(pet => pet.categoryId)
 }
 
-/** A frozen value may refuse, a copy may let it happen: both are private. */
+/** A frozen value throws, a copy allows the change: both are private. */
 function tamper(change: () => void): void {
   try {
     change()
