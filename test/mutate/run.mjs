@@ -1,7 +1,7 @@
 /**
  * `npm run mutate [-- part… [--every n] [--workers n]]`: changes the built program in one place at a
- * time, runs the tests of that part, and prints for each file how many changes they noticed, and
- * the changes that they did not. Parts are names of files or folders, such as `rate-limit.js` or
+ * time, runs the tests of that part, and prints the changes that they did not notice, and for each
+ * file and group how many they did. Parts are names of files or folders, such as `rate-limit.js` or
  * `verdict/`; all without one. `--every 10` tries one change in ten.
  */
 import { spawn } from 'node:child_process'
@@ -18,87 +18,71 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { EQUIVALENT } from './equivalent.mjs'
 import { mutantsOf } from './mutants.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What each part is tested by, quick files first: most changes are noticed by the first few. */
-const CORE = ['options', 'api-keys', 'admission', 'events', 'store', 'memory', 'protocol']
-const DOUBLE = ['faults', 'virtual-clock', 'test-double', 'control']
+/** What each part is tested by, likely failures first. */
 const TESTS = [
+  [/src\/(memory-)?rate-limit\./, ['memory-rate-limits', 'rate-limit-properties', 'rate-limit']],
+  [/src\/(int64|json|utf8)\./, ['json', 'protocol']],
   [
-    /src\/(memory-)?rate-limit/,
-    ['memory-rate-limits', 'admission', 'rate-limit-properties', 'rate-limit'],
+    /src\//,
+    [
+      'options',
+      'api-keys',
+      'body',
+      'rate-limit-http',
+      'store',
+      'admission',
+      'events',
+      'memory',
+      'memory-rate-limits',
+      'protocol',
+      'model',
+    ],
   ],
+  [/verdict\//, ['verdict', 'verdict-sockets', 'journal']],
   [
-    /src\/(int64|json|utf8|body|model|pet)\./,
-    ['json', 'admission', 'store', 'model', 'protocol', 'properties'],
+    /test-double\//,
+    [
+      'virtual-clock',
+      'journal',
+      'faults',
+      'fake-timers',
+      'clock-sleep',
+      'double-reset',
+      'test-double',
+      'fetch',
+      'control',
+    ],
   ],
-  [/src\//, CORE],
-  [/verdict\//, ['verdict']],
-  [/test-double\//, DOUBLE],
 ]
 
-/** A change can make a test wait for ever. */
-const TIMEOUT = 60_000
+const GROUPS = [
+  ['core', 'dist/src/'],
+  ['verdict', 'dist/adapters/test-double/verdict/'],
+  ['double', 'dist/adapters/test-double/'],
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { every: { type: 'string', default: '1' }, workers: { type: 'string', default: '2' } },
 })
 
-const mutants = ['dist/src/', 'dist/adapters/test-double/']
+const possible = ['dist/src/', 'dist/adapters/test-double/']
   .flatMap(filesIn)
   .filter(file => positionals.length === 0 || positionals.some(part => file.includes(part)))
-  .flatMap(file => {
-    const code = readFileSync(join(ROOT, file), 'utf8')
-    return mutantsOf(code).map(mutant => ({ ...mutant, file, code }))
-  })
+  .flatMap(mutantsIn)
+const mutants = possible
+  .filter(({ equivalent }) => !equivalent)
   .filter((_, at) => at % Number(values.every) === 0)
 
-const survivors = []
-const tally = new Map()
+const results = []
 let next = 0
 await Promise.all(Array.from({ length: Number(values.workers) }, work))
 report()
-
-async function work() {
-  const copy = mkdtempSync(join(tmpdir(), 'adoption-mutate-'))
-  try {
-    cpSync(ROOT, copy, {
-      recursive: true,
-      filter: path =>
-        !/^(node_modules|\.git|test\/bench\/node_modules)(\/|$)/.test(relative(ROOT, path)),
-    })
-    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    for (let mutant = mutants[next++]; mutant; mutant = mutants[next++]) {
-      const { file, code, start, end, text } = mutant
-      writeFileSync(join(copy, file), code.slice(0, start) + text + code.slice(end))
-      const noticed = await isNoticed(copy, file)
-      writeFileSync(join(copy, file), code)
-      count(mutant, noticed)
-    }
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
-  }
-}
-
-async function isNoticed(copy, file) {
-  const [, tests] = TESTS.find(([part]) => part.test(file))
-  for (const test of tests) if (!(await passes(copy, `dist/test/${test}.test.js`))) return true
-  return false
-}
-
-function passes(copy, test) {
-  return new Promise(resolve => {
-    const child = spawn(process.execPath, [test], { cwd: copy, stdio: 'ignore', detached: true })
-    const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), TIMEOUT)
-    child.on('exit', code => {
-      clearTimeout(timer)
-      resolve(code === 0)
-    })
-  })
-}
 
 function filesIn(folder) {
   return readdirSync(join(ROOT, folder), { recursive: true })
@@ -107,30 +91,83 @@ function filesIn(folder) {
     .toSorted()
 }
 
-function count(mutant, noticed) {
-  const { noticed: before, total } = tally.get(mutant.file) ?? { noticed: 0, total: 0 }
-  tally.set(mutant.file, { noticed: before + Number(noticed), total: total + 1 })
-  if (!noticed) survivors.push(mutant)
+function mutantsIn(file) {
+  const code = readFileSync(join(ROOT, file), 'utf8')
+  return mutantsOf(code).map(({ start, end, text }) => {
+    const mutated = code.slice(0, start) + text + code.slice(end)
+    const line = code.slice(0, start).split('\n').length
+    const [from, to] = [code, mutated].map(program => program.split('\n')[line - 1].trim())
+    const equivalent = EQUIVALENT.some(
+      known => file.endsWith(known.file) && known.from === from && known.to === to,
+    )
+    return { file, code, mutated, line, from, to, equivalent }
+  })
+}
+
+async function work() {
+  const copy = mkdtempSync(join(tmpdir(), 'adoption-mutate-'))
+  const limits = new Map()
+  try {
+    cpSync(ROOT, copy, {
+      recursive: true,
+      filter: path =>
+        !/^(node_modules|\.git|test\/bench\/node_modules)(\/|$)/.test(relative(ROOT, path)),
+    })
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+    for (let mutant = mutants[next++]; mutant; mutant = mutants[next++]) {
+      const { file, code, mutated } = mutant
+      const [, tests] = TESTS.find(([part]) => part.test(file))
+      if (!limits.has(tests)) limits.set(tests, await timeLimit(copy, tests))
+      writeFileSync(join(copy, file), mutated)
+      const noticed = !(await pass(copy, tests, limits.get(tests)))
+      writeFileSync(join(copy, file), code)
+      results.push({ ...mutant, noticed })
+      if (!noticed) console.log(`${file}:${mutant.line}\n  ${mutant.from}\n  ${mutant.to}`)
+    }
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** A change can make a test wait for ever. */
+async function timeLimit(copy, tests) {
+  const start = performance.now()
+  if (!(await pass(copy, tests))) throw new Error(`${tests.join(', ')} fail without any change`)
+  return 5_000 + 2 * (performance.now() - start)
+}
+
+/** All in one process, which ends at the first failure. */
+function pass(copy, tests, limit = 120_000) {
+  const files = tests.map(name => `./dist/test/${name}.test.js`)
+  const reporter = '--test-reporter=./test/mutate/first-failure.mjs'
+  const preloaded = files.slice(0, -1).map(file => `--import=${file}`)
+  return new Promise(resolve => {
+    const child = spawn(process.execPath, [reporter, ...preloaded, files.at(-1)], {
+      cwd: copy,
+      stdio: 'ignore',
+      detached: true,
+    })
+    const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), limit)
+    child.on('exit', code => {
+      clearTimeout(timer)
+      resolve(code === 0)
+    })
+  })
 }
 
 function report() {
-  for (const { file, code, start, what } of survivors.toSorted(byPlace)) {
-    const line = code.slice(0, start).split('\n').length
-    console.log(`${file}:${line}  ${what}:  ${code.split('\n')[line - 1].trim()}`)
-  }
-  const total = [...tally.values()].reduce((sum, file) => sum + file.total, 0)
-  for (const [file, { noticed, total }] of [...tally].toSorted()) {
-    console.log(`${percent(noticed, total)}  ${noticed} of ${total}  ${file}`)
-  }
-  console.log(
-    `${percent(total - survivors.length, total)}  ${total - survivors.length} of ${total}  in all`,
-  )
+  printScores(({ file }) => file)
+  printScores(({ file }) => GROUPS.find(([, folder]) => file.startsWith(folder))[0])
+  printScores(() => 'in all')
+  const equivalent = possible.filter(mutant => mutant.equivalent).length
+  console.log(`${equivalent} equivalent changes were not made; see test/mutate/equivalent.mjs`)
 }
 
-function byPlace(a, b) {
-  return a.file === b.file ? a.start - b.start : a.file < b.file ? -1 : 1
-}
-
-function percent(part, whole) {
-  return `${((100 * part) / whole).toFixed(1)} %`.padStart(7)
+function printScores(nameOf) {
+  for (const name of [...new Set(results.map(nameOf))].toSorted()) {
+    const own = results.filter(result => nameOf(result) === name)
+    const noticed = own.filter(result => result.noticed).length
+    const share = ((100 * noticed) / own.length).toFixed(1)
+    console.log(`${share.padStart(5)} %  ${noticed} of ${own.length}  ${name}`)
+  }
 }

@@ -1,0 +1,7 @@
+/** A reporter that ends the process at the first failing test: one is enough to notice a change. */
+export default async function* firstFailure(events) {
+  for await (const { type } of events) {
+    if (type === 'test:fail') process.exit(1)
+    yield ''
+  }
+}
