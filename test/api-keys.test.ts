@@ -42,6 +42,15 @@ test('api keys - keys and ids are unique, and free again once removed', () => {
   assert.equal(keys.find('other')?.plan, 'pro')
 })
 
+test('api keys - a key is printable ASCII without spaces', () => {
+  for (const key of ['', ' ', 'a b', 'a\n', '\u007f', 'é', '\u{1f415}']) {
+    assert.throws(() => createApiKeys({ [key]: { id: 'a', plan: 'free' } }), /printable ASCII/)
+  }
+  for (const key of ['!', '~', 'sk-live_1/2+3==']) {
+    assert.equal(createApiKeys({ [key]: { id: 'a', plan: 'free' } }).find(key)?.id, 'a')
+  }
+})
+
 test('api keys - no error message contains a key', () => {
   for (const key of ['has space secret', 'sécret', '', 'secret\n', 'secret']) {
     const add = () => createApiKeys({ [key]: { id: '', plan: 'free' } })

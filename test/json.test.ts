@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseJson, toJson } from '../src/index.js'
+import { readInt64 } from '../src/int64.js'
 import { isPlain, petToJson } from '../src/json.js'
 
 const RUNS = { seed: 20_301_205, numRuns: 200 }
@@ -116,6 +117,25 @@ test('toJson - round-trips every int64', async () => {
     }),
     RUNS,
   )
+})
+
+test('readInt64 - reads what String writes of an int64, and nothing else', () => {
+  for (const value of [
+    0,
+    -1,
+    999_999_999_999_999,
+    Number.MAX_SAFE_INTEGER,
+    -Number.MAX_SAFE_INTEGER,
+    9007199254740992n,
+    9007199254740993n,
+    -(2n ** 63n),
+    2n ** 63n - 1n,
+  ]) {
+    assert.equal(readInt64(String(value)), value)
+  }
+  for (const text of ['', '-', '-0', '01', '1.0', '1e3', ' 1', '9223372036854775808', '1n']) {
+    assert.equal(readInt64(text), undefined, text)
+  }
 })
 
 test('petToJson - escapes the same characters as JSON.stringify', () => {

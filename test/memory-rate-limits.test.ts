@@ -31,6 +31,113 @@ test('limiter - decides limit-1, limit and limit+1 requests', () => {
   }
 })
 
+test('limiter - each plan admits its requests per minute and per day, and not one more', () => {
+  for (const [plan, perMinute, perDay] of [
+    ['free', 60, 1_000],
+    ['pro', 300, 10_000],
+    ['business', 1_000, 100_000],
+    ['anonymous', 60, 1_000],
+  ] as const) {
+    const table = memoryRateLimits()
+    const ask = (now: number) => table.consume('key', PLANS[plan], now) as Decision
+    for (let n = 1; n <= perMinute; n++) assert.equal(ask(T0).remaining, perMinute - n, plan)
+    assert.equal(ask(T0).code, 'rate_limit_exceeded', plan)
+    let admitted = perMinute
+    for (let now = T0 + MINUTE; admitted < perDay; now += MINUTE) {
+      for (let n = 0; n < perMinute && admitted < perDay; n++) {
+        if (ask(now).code === undefined) admitted++
+      }
+    }
+    const { code, limit, reset } = ask(T0 + DAY - 1)
+    assert.deepEqual([code, limit, reset], ['rate_limit_exceeded', perDay, (T0 + DAY) / 1000], plan)
+    assert.equal(ask(T0 + DAY).code, undefined, plan)
+  }
+})
+
+test('limiter - a request without a key is never banned', () => {
+  const table = memoryRateLimits()
+  assert.equal(consume(table, 'addr:192.0.2.1', T0, 100_000).code, 'rate_limit_exceeded')
+})
+
+test('limiter - a plan lowered below what was used rejects until that window ends', () => {
+  const table = memoryRateLimits()
+  const ask = (perMinute: number, perDay: number, now: number) => {
+    const { code, limit, remaining, reset } = table.consume(
+      'key',
+      { perMinute, perDay },
+      now,
+    ) as Decision
+    return [code, limit, remaining, reset - T0 / 1000]
+  }
+  for (let n = 0; n < 20; n++) ask(100, 1_000, T0)
+  assert.deepEqual(ask(10, 1_000, T0), ['rate_limit_exceeded', 10, 0, 60])
+  assert.deepEqual(ask(10, 1_000, T0 + MINUTE), [undefined, 10, 9, 120])
+  assert.deepEqual(ask(10, 15, T0 + MINUTE), ['rate_limit_exceeded', 15, 0, 86_400])
+  assert.deepEqual(ask(10, 15, T0 + DAY), [undefined, 10, 9, 86_460])
+})
+
+test('limiter - a fraction of a millisecond never moves a boundary', () => {
+  const table = memoryRateLimits()
+  consume(table, 'key', T0 + MINUTE - 0.4, 60)
+  assert.equal(consume(table, 'key', T0 + MINUTE - 0.1).retryAfter, 1)
+  assert.equal(consume(table, 'key', T0 + MINUTE).remaining, 59)
+  assert.equal(consume(table, 'banned', T0 + 0.9, 91).bannedUntil, T0 + 5 * MINUTE)
+  assert.equal(consume(table, 'banned', T0 + 5 * MINUTE - 0.1).code, 'api_key_banned')
+  assert.equal(consume(table, 'banned', T0 + 5 * MINUTE + 0.1).code, undefined)
+  for (const [, usage] of table.dump() as [string, Usage][]) assert.ok(isWhole(usage))
+})
+
+test('limiter - a clock that steps back by 1 ms or a minute is held, further it is followed', () => {
+  for (const [back, remaining] of [
+    [0, 58],
+    [1, 58],
+    [CLOCK_SKEW, 58],
+    [CLOCK_SKEW + 1, 59],
+  ] as const) {
+    const table = memoryRateLimits()
+    consume(table, 'key', T0)
+    assert.equal(consume(table, 'key', T0 - back).remaining, remaining, `${back} ms`)
+  }
+})
+
+test('limiter - the longest ban holds from its first moment to its last', () => {
+  const table = memoryRateLimits()
+  let now = T0 + 1
+  let ban = consume(table, 'key', now, 91)
+  for (const minutes of [10, 20, 40, 60, 60]) {
+    now = (ban.bannedUntil as number) + 1
+    ban = consume(table, 'key', now, 91)
+    // Ends at a whole second.
+    assert.equal(ban.bannedUntil, now - 1 + minutes * MINUTE + 1_000)
+    for (const at of [now, now + 1, (ban.bannedUntil as number) - 1]) {
+      assert.equal(consume(table, 'key', at).code, 'api_key_banned', `${minutes} min`)
+    }
+  }
+})
+
+test('limiter - rejections before a ban do not count towards the next one', () => {
+  const table = memoryRateLimits()
+  const policy = { perMinute: 1_000, perDay: 1, banAfter: 2 }
+  const codes = (now: number, count: number) =>
+    Array.from({ length: count }, () => (table.consume('key', policy, now) as Decision).code)
+  const [limited, banned] = ['rate_limit_exceeded', 'api_key_banned']
+  assert.deepEqual(codes(T0, 4), [undefined, limited, limited, banned])
+  assert.deepEqual(codes(T0 + 5 * MINUTE, 3), [limited, limited, banned])
+})
+
+test('limiter - the usage of a key that was never limited has no ban', () => {
+  const table = memoryRateLimits()
+  consume(table, 'key', T0)
+  assert.deepEqual(table.inspect('key'), {
+    lastSeen: T0,
+    minuteCount: 1,
+    rejections: 0,
+    dayCount: 1,
+    bannedUntil: 0,
+    banLevel: 0,
+  })
+})
+
 test('limiter - two requests in one tick cannot share the last unit', async () => {
   const table = memoryRateLimits()
   consume(table, 'key', T0, 59)
@@ -155,3 +262,7 @@ test('limiter - a step back over midnight grants no second day', () => {
   consume(table, 'other', midnight + 10, 1)
   assert.equal(consume(table, 'key', midnight - 50, 1).code, 'rate_limit_exceeded')
 })
+
+function isWhole(usage: Usage): boolean {
+  return Object.values(usage).every(Number.isInteger)
+}

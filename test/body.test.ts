@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryStorage } from '../adapters/memory.js'
+import type { ApiRequest } from '../src/api.js'
+import { withBodyRead } from '../src/body.js'
+import { createStore } from '../src/index.js'
+
+const PET = '{"name":"Rex","categoryId":1}'
+const REQUEST: ApiRequest = {
+  method: 'POST',
+  path: '/v1/pets',
+  query: '',
+  headers: { authorization: 'Bearer demo' },
+}
+
+test('body - one that is read on demand is refused by its size, whatever the headers say', async () => {
+  for (const [size, status] of [
+    [100, 201],
+    [101, 413],
+  ] as const) {
+    assert.equal(await statusOf(async () => Buffer.from(PET.padEnd(size))), status)
+    assert.equal(await statusOf(() => Buffer.from(PET.padEnd(size))), status)
+    assert.equal(await statusOf(PET.padEnd(size)), status)
+  }
+})
+
+test('body - one that the headers rule out is never read', async () => {
+  let reads = 0
+  const body = () => {
+    reads++
+    return Buffer.from(PET)
+  }
+  assert.equal(await statusOf(body, { 'content-length': '101' }), 413)
+  assert.equal(await statusOf(body, { 'content-type': 'text/plain' }), 415)
+  assert.equal(reads, 0)
+})
+
+test('body - a text may begin with a byte order mark', async () => {
+  assert.equal(await statusOf(`\ufeff${PET}`), 201)
+  assert.equal(await statusOf(`\ufeff\ufeff${PET}`), 400)
+})
+
+test('body - a missing one is missing, not too large, where none may be sent', async () => {
+  for (const body of [undefined, '', () => Buffer.of(), async () => Buffer.of()]) {
+    assert.equal(await statusOf(body, {}, 0), 400)
+  }
+  assert.equal(await statusOf('1', {}, 0), 413)
+})
+
+test('withBodyRead - reads a body once, and keeps the failure for the response', async () => {
+  assert.deepEqual(await withBodyRead(REQUEST), { ...REQUEST, body: undefined })
+  assert.deepEqual(await withBodyRead({ ...REQUEST, body: PET }), { ...REQUEST, body: PET })
+  const bytes = Buffer.from(PET)
+  for (const body of [() => bytes, async () => bytes]) {
+    assert.deepEqual(await withBodyRead({ ...REQUEST, body }), { ...REQUEST, body: bytes })
+  }
+  const failing = async () => Promise.reject(new Error('the socket closed'))
+  const { body, refusal } = await withBodyRead({ ...REQUEST, body: failing })
+  assert.deepEqual([body, refusal?.code], [undefined, 'internal_error'])
+})
+
+async function statusOf(
+  body: ApiRequest['body'],
+  headers: Readonly<Record<string, string>> = {},
+  maxBodyBytes = 100,
+): Promise<number> {
+  const store = createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'free' } },
+    maxBodyBytes,
+  })
+  const response = await store.handle({
+    ...REQUEST,
+    headers: { ...REQUEST.headers, ...headers },
+    body,
+  })
+  return response.status
+}
