@@ -147,12 +147,20 @@ function pass(copy, tests, limit = 120_000) {
       stdio: 'ignore',
       detached: true,
     })
-    const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), limit)
+    const timer = setTimeout(() => child.kill('SIGKILL'), limit)
     child.on('exit', code => {
       clearTimeout(timer)
+      endGroup(child.pid)
       resolve(code === 0)
     })
   })
+}
+
+/** A test that failed leaves the processes that it has started. */
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {}
 }
 
 function report() {
