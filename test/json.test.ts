@@ -85,6 +85,17 @@ test('parseJson - agrees with JSON.parse except where that rounds', async () => 
   )
 })
 
+test('parseJson - counts levels, not the brackets within strings', async () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const brackets = '['.repeat(3_000)
+  for (const before of ['""', '"a"', '"\\""', '"\\\\"']) {
+    await parseJson(`[${before},"${brackets}",${nested(999)}]`)
+    await assert.rejects(parseJson(`[${before},"${brackets}",${nested(1_000)}]`), SyntaxError)
+  }
+  const siblings = `[${Array(2_000).fill('[{}]').join()}]`
+  assert.equal(((await parseJson(siblings)) as unknown[]).length, 2_000)
+})
+
 test('parseJson - rejects everything that JSON.parse rejects', async () => {
   const almost = fc.oneof(
     fc.string({ maxLength: 20 }),

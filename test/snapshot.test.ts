@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { createTestDouble } from '../adapters/test-double/index.js'
+import { digestOf } from '../adapters/test-double/snapshot.js'
+import type { ApiKey } from '../src/index.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+
+test('digest - is the SHA-256 of the JSON text with its fields in alphabetical order', async () => {
+  const text = '{"a":{"c":[2,1,{"d":null,"e":9223372036854775807}],"f":"é"},"b":true}'
+  const expected = createHash('sha256').update(text).digest('hex')
+  const list = [2, 1, { e: 9223372036854775807n, d: null }]
+  assert.equal(await digestOf({ b: true, a: { f: 'é', c: list } }), expected)
+  assert.equal(await digestOf({ a: { c: list, f: 'é' }, b: true }), expected)
+  assert.notEqual(await digestOf({ a: { c: list.toReversed(), f: 'é' }, b: true }), expected)
+})
+
+test('digest - is equal for equal states, in whatever order their keys were given', async () => {
+  const one: ApiKey = { id: 'one', plan: 'free' }
+  const digest = (apiKeys: Record<string, ApiKey>) => createTestDouble({ apiKeys }).digest()
+  const { id, plan } = one
+  assert.equal(await digest({ a: one }), await digest({ a: { plan, id } }))
+  assert.notEqual(await digest({ a: one }), await digest({ a: { ...one, id: 'two' } }))
+})
+
+test('snapshot - numbers are refused outside their range, and accepted at its ends', async () => {
+  const double = createTestDouble()
+  await double.seed([{ name: 'Ada', categoryId: 1 }])
+  await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  const good = await double.snapshot()
+  const [counted] = good.usage
+  assert.ok(counted)
+  const [partition, usage] = counted
+  const { journal } = good
+  const [exchange] = journal.exchanges
+  const withUsage = (field: string, value: number) => ({
+    ...good,
+    usage: [[partition, { ...usage, [field]: value }]],
+  })
+  const withExchange = (field: string, value: number) => ({
+    ...good,
+    journal: { ...journal, exchanges: [{ ...exchange, [field]: value }] },
+  })
+  const counts = ['minuteCount', 'rejections', 'dayCount', 'banLevel']
+  const instants = ['lastSeen', 'bannedUntil']
+  const cases: [snapshot: unknown, isValid: boolean][] = [
+    ...counts.flatMap((field): typeof cases => [
+      [withUsage(field, 0), true],
+      [withUsage(field, -1), false],
+      [withUsage(field, 0.5), false],
+    ]),
+    ...instants.flatMap((field): typeof cases => [
+      [withUsage(field, -8.64e15), true],
+      [withUsage(field, 8.64e15), true],
+      [withUsage(field, -8.64e15 - 1), false],
+      [withUsage(field, 8.64e15 + 1), false],
+    ]),
+    [withExchange('n', 1), true],
+    [withExchange('n', 0), false],
+    [{ ...good, journal: { ...journal, received: 0, dropped: 0, connections: 0 } }, true],
+    [{ ...good, journal: { ...journal, received: -1 } }, false],
+    [{ ...good, journal: { ...journal, dropped: -1 } }, false],
+    [{ ...good, journal: { ...journal, connections: -1 } }, false],
+    [{ ...good, clock: { now: T0, frozen: true, scale: 1_000_000 } }, true],
+    [{ ...good, clock: { now: T0, frozen: true, scale: 0 } }, false],
+    [{ ...good, nextId: 2 }, true],
+    [{ ...good, nextId: 1 }, false],
+    [{ ...good, pets: [], nextId: 1 }, true],
+    [{ ...good, pets: [], nextId: 0 }, false],
+  ]
+  for (const [snapshot, isValid] of cases) {
+    const restored = await double.restore(snapshot as never).then(
+      () => true,
+      () => false,
+    )
+    assert.equal(restored, isValid, JSON.stringify(snapshot))
+  }
+})
