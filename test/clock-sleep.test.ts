@@ -62,6 +62,54 @@ test('timers - fire at their own time, repeat, refresh and are cleared', () => {
   ])
 })
 
+test('timers - without a time they fire after 1 ms, as on the platforms', () => {
+  const { clock } = createTestDouble()
+  const fired: string[] = []
+  const { setTimeout } = clock.timers
+  setTimeout(() => fired.push('none'))
+  setTimeout(() => fired.push('NaN'), Number.NaN)
+  setTimeout(() => fired.push('negative'), -5)
+  setTimeout(() => fired.push('1'), 1)
+  setTimeout(() => fired.push('2'), 2)
+  clock.advance(0.5)
+  assert.deepEqual(fired, [])
+  clock.advance(0.5)
+  assert.deepEqual(fired, ['none', 'NaN', 'negative', '1'])
+})
+
+test('timers - a timer has the methods of one of Node', () => {
+  const { clock } = createTestDouble()
+  let fired = 0
+  const timer = clock.timers.setTimeout(() => fired++, 10)
+  assert.equal(timer.hasRef(), true)
+  assert.equal(timer.unref(), timer)
+  assert.equal(timer.hasRef(), false)
+  assert.equal(timer.refresh(), timer)
+  assert.equal(timer.hasRef(), false, 'a refresh keeps it')
+  assert.equal(timer.ref().hasRef(), true)
+  assert.equal(timer.close(), timer)
+  clock.advance(10)
+  assert.equal(fired, 0)
+  timer.refresh()
+  clock.advance(10)
+  assert.equal(fired, 1)
+})
+
+test('timers - one that is cleared by another at the same time does not fire', () => {
+  const { clock } = createTestDouble()
+  const fired: string[] = []
+  const { setTimeout, clearTimeout } = clock.timers
+  setTimeout(() => {
+    fired.push('first')
+    clearTimeout(second)
+  }, 10)
+  const second = setTimeout(() => fired.push('second'), 10)
+  const third = setTimeout(() => fired.push('third'), 10)
+  clock.advance(10)
+  clearTimeout(third)
+  assert.deepEqual(fired, ['first', 'third'])
+})
+
 test('timers - a timer that starts another within the same advance fires both', () => {
   const { clock } = createTestDouble()
   const fired: number[] = []

@@ -163,6 +163,81 @@ test('faults - a status can have any body and headers, in process and on a socke
   assert.deepEqual([head.status, await head.text()], [502, ''])
 })
 
+test('faults - an injected 429 must not be cached, and no other status says so', async () => {
+  const double = createTestDouble()
+  for (const [status, cacheControl] of [
+    [429, 'no-store'],
+    [428, null],
+    [430, null],
+    [503, null],
+  ] as const) {
+    double.faults.arm({ kind: 'status', status })
+    const { headers } = await double.fetch('pets', { headers: FREE })
+    assert.equal(headers.get('cache-control'), cacheControl, String(status))
+    assert.equal(headers.get('retry-after'), null)
+  }
+})
+
+test('faults - headers replace the usual ones, in any case', async () => {
+  const double = createTestDouble()
+  double.faults.arm({
+    kind: 'status',
+    status: 503,
+    headers: { 'CONTENT-TYPE': 'text/html', 'x-RateLimit-remaining': '7' },
+  })
+  const { headers } = await double.handle({
+    method: 'GET',
+    path: '/v1/pets',
+    query: '',
+    headers: FREE,
+  })
+  const named = (name: string) =>
+    Object.entries(headers).filter(([header]) => header.toLowerCase() === name)
+  assert.deepEqual(named('content-type'), [['CONTENT-TYPE', 'text/html']])
+  assert.deepEqual(named('x-ratelimit-remaining'), [['x-RateLimit-remaining', '7']])
+})
+
+test('faults - a body and headers are for the injected status only', async () => {
+  const limits = { perMinute: 1, perDay: 1 }
+  const double = createTestDouble({ plans: { free: limits } })
+  await double.fetch('pets', { headers: FREE })
+  double.faults.arm({ kind: 'status', status: 503, body: 'down', headers: { Via: '1.1 x' } })
+  const answer = await double.fetch('pets', { headers: FREE })
+  assert.deepEqual([answer.status, answer.headers.get('via')], [429, null])
+  assert.match(await answer.text(), /used up/)
+})
+
+test('faults - truncate sends the first half of the bytes, malformed that of the characters', async () => {
+  const double = createTestDouble()
+  for (const name of ['Ada', 'Adas', 'é', '\u{1f415}', '']) {
+    await double.pets.createPet({ name, categoryId: 1 })
+    const whole = await (await double.fetch('pets', { headers: FREE })).text()
+    const bytes = Buffer.from(whole)
+
+    double.faults.arm({ kind: 'truncate' })
+    const truncated = await double.fetch('pets', { headers: FREE })
+    const reader = (truncated.body as ReadableStream<Uint8Array>).getReader()
+    const { value } = await reader.read()
+    assert.deepEqual(Buffer.from(value as Uint8Array), bytes.subarray(0, bytes.length >> 1))
+    await assert.rejects(reader.read(), TypeError)
+    assert.equal(truncated.headers.get('content-length'), String(bytes.length))
+
+    double.faults.arm({ kind: 'malformed' })
+    const malformed = await double.fetch('pets', { headers: FREE })
+    const half = whole.slice(0, whole.length >> 1)
+    assert.equal(malformed.headers.get('content-length'), String(Buffer.byteLength(half)))
+    assert.equal(await malformed.text(), half)
+  }
+})
+
+test('faults - a response without a body has no half', async () => {
+  const double = createTestDouble()
+  const head = () => double.fetch('pets', { method: 'HEAD', headers: FREE })
+  const length = (await head()).headers.get('content-length')
+  double.faults.arm({ kind: 'malformed' })
+  assert.equal((await head()).headers.get('content-length'), length)
+})
+
 test('faults - nth picks the matching request, even after a restore', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'status', status: 503, nth: 3, times: 2, operation: 'listPets' })

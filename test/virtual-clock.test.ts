@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createTestDouble } from '../adapters/test-double/index.js'
+import { httpDate } from '../adapters/test-double/time.js'
 import { OptionError } from '../src/options.js'
 
 const T0 = Date.UTC(2030, 0, 1)
@@ -37,6 +38,55 @@ test('clock - rejects ambiguous times and stays unchanged', () => {
   }
   assert.throws(() => clock.advance(8.64e15), OptionError)
   assert.equal(clock.now(), T0)
+})
+
+test('clock - shows the years 0000 to 9999, and nothing beyond', () => {
+  const { clock } = createTestDouble()
+  const [first, last] = ['0000-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'].map(
+    Date.parse,
+  ) as [number, number]
+  for (const edge of [first, last]) {
+    clock.set(edge)
+    assert.equal(clock.now(), edge)
+  }
+  assert.throws(() => clock.set(first - 1), OptionError)
+  assert.throws(() => clock.set(last + 1), OptionError)
+  assert.throws(() => clock.advance(1), OptionError)
+  clock.advance(0)
+  assert.equal(clock.now(), last)
+  clock.set(0)
+  assert.throws(() => clock.advance(Number.MAX_SAFE_INTEGER + 1), /Expected a duration/)
+  assert.throws(() => clock.advance(Number.MAX_SAFE_INTEGER), /Expected an instant/)
+})
+
+test('clock - the message for a wrong time shows eighty characters of it', () => {
+  const { clock } = createTestDouble()
+  const long = 'x'.repeat(100)
+  assert.throws(() => clock.set(long), /got 'x{80}'$/)
+  assert.throws(() => clock.advance(long), /got 'x{80}'$/)
+  assert.throws(() => clock.set(Number.NaN), /got NaN$/)
+})
+
+test('clock - an HTTP-date beyond its years is the first or the last of them', () => {
+  for (const [instant, date] of [
+    [T0, 'Tue, 01 Jan 2030 00:00:00 GMT'],
+    [8.64e15, 'Fri, 31 Dec 9999 23:59:59 GMT'],
+    [-8.64e15, 'Sat, 01 Jan 0000 00:00:00 GMT'],
+  ] as const) {
+    assert.equal(httpDate(instant), date)
+  }
+})
+
+test('clock - runs up to a million times faster, not more', t => {
+  const time = wallClock(t)
+  const { clock } = createTestDouble()
+  clock.resume({ scale: 1_000_000 })
+  time.tick(1)
+  assert.equal(clock.now(), T0 + 1_000_000)
+  assert.throws(() => clock.resume({ scale: 1_000_001 }), OptionError)
+  clock.resume({ scale: 0.5 })
+  time.tick(3)
+  assert.equal(clock.now(), T0 + 1_000_001)
 })
 
 test('clock - resumes and freezes at its current time', t => {
