@@ -50,6 +50,130 @@ test('journal - redacts credentials wherever the client sends them', async () =>
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
 })
 
+test('journal - a token of eight characters is a secret, a shorter one a word', async () => {
+  for (const [token, shown] of [
+    ['pet-key', 'my pet-key'],
+    ['pets-key', 'my REDACTED'],
+  ] as const) {
+    const double = createTestDouble({ apiKeys: { [token]: { id: 'ci', plan: 'pro' } } })
+    const headers = { authorization: `bearer  ${token}`, 'x-note': `my ${token}` }
+    await double.fetch('pets', { headers })
+    const [exchange] = double.requests()
+    assert.equal(exchange?.requestHeaders['x-note'], shown)
+    assert.equal(exchange?.requestHeaders['authorization'], 'bearer  REDACTED')
+  }
+  const double = createTestDouble()
+  await double.fetch('pets', {
+    headers: { authorization: 'demo-free', 'proxy-authorization': 'x' },
+  })
+  const { authorization, 'proxy-authorization': proxy } = double.requests()[0]?.requestHeaders ?? {}
+  assert.deepEqual([authorization, proxy], ['REDACTED', 'REDACTED'])
+})
+
+test('journal - names that the operation does not know are listed, as the client meant them', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const unknownIn = async (path: string, body?: string) => {
+    const init = body === undefined ? {} : { method: 'POST', body }
+    await double.fetch(path, { headers: HEADERS, ...init })
+    return double.requests().at(-1)?.unknown
+  }
+  assert.deepEqual(await unknownIn('pets?limit=1&status=sold'), [])
+  assert.deepEqual(await unknownIn('pets?li%6Dit=1&after=1&a+b=1&%E0%A4=1&&x'), [
+    'after',
+    'a b',
+    '%E0%A4',
+    'x',
+  ])
+  assert.deepEqual(await unknownIn('pets/1?limit=1'), ['limit'])
+  assert.deepEqual(await unknownIn('nowhere?x=1'), [])
+  assert.deepEqual(await unknownIn('pets', '{"name":1,"categoryId":1,"status":1,"id":1}'), ['id'])
+  for (const body of ['', '[{"id":1}]', 'null', '"id"', '{"id"']) {
+    assert.deepEqual(await unknownIn('pets', body), [], body)
+  }
+  const paged = createTestDouble({ pagination: true })
+  await paged.fetch('pets?after=1&x=1', { headers: { authorization: 'Bearer demo-free' } })
+  const [exchange] = paged.requests()
+  assert.deepEqual([exchange?.unknown, exchange?.query], [['x'], 'after=1'])
+  assert.equal(exchange?.url, '/v1/pets?after=1&x=REDACTED')
+})
+
+test('journal - the digest of a request is of its method, path, query and body', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const digestOf = async (path: string, init: RequestInit = {}) => {
+    await double.fetch(path, { ...init, headers: { ...HEADERS, ...init.headers } })
+    return double.requests().at(-1)?.requestDigest
+  }
+  const digest = await digestOf('pets')
+  assert.equal(digest, 'd3b4d4c5cb91f0a1', 'the same on every machine')
+  assert.equal(await digestOf('pets', { headers: { 'user-agent': 'x' } }), digest)
+  const digests = new Set<string | undefined>([digest])
+  for (const path of ['pets/1', 'pets?limit=1', 'pets?limit=2']) digests.add(await digestOf(path))
+  for (const body of ['', 'ab', 'ba']) digests.add(await digestOf('pets', { method: 'POST', body }))
+  digests.add(await digestOf('pets', { method: 'HEAD' }))
+  assert.equal(digests.size, 8)
+})
+
+test('journal - holds the code of an Error body, and null for any other body', async () => {
+  const double = createTestDouble()
+  const codeOf = async (body: string | object | undefined, status = 503) => {
+    double.faults.arm({ kind: 'status', status, ...(body !== undefined && { body }) })
+    await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+    return double.requests().at(-1)?.code
+  }
+  assert.equal(await codeOf(undefined), 'storage_unavailable')
+  assert.equal(await codeOf({ code: 'gone' }, 400), 'gone')
+  for (const body of ['', '<h1>', {}]) assert.equal(await codeOf(body), null)
+  await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  assert.equal(double.requests().at(-1)?.code, null)
+})
+
+test('journal - once cleared it counts from zero, and numbers go on', async () => {
+  const double = createTestDouble({ journal: 2 })
+  const send = () => double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  for (let at = 0; at < 3; at++) await send()
+  assert.equal(double.dropped, 1)
+  double.clearRequests()
+  assert.deepEqual([double.dropped, double.requests()], [0, []])
+  for (let at = 0; at < 2; at++) await send()
+  assert.equal(double.dropped, 0)
+  assert.deepEqual(
+    double.requests().map(({ n }) => n),
+    [4, 5],
+  )
+})
+
+test('journal - is bounded by the characters of both sides, by name and value', async () => {
+  const sizes = [
+    { path: 'pets', headers: { 'x-a': 'x'.repeat(4_000) } },
+    { path: 'pets', headers: { ['x'.repeat(4_000)]: 'a' } },
+    { path: `pets?limit=${'1'.repeat(4_000)}`, headers: {} },
+    { path: 'pets', headers: {}, method: 'POST', body: 'x'.repeat(4_000) },
+  ]
+  for (const { path, ...init } of sizes) {
+    const double = createTestDouble({ journalBytes: 10_000 })
+    for (let at = 0; at < 3; at++) await double.fetch(path, init)
+    assert.deepEqual([double.requests().length, double.dropped], [2, 1], path.slice(0, 20))
+    double.clearRequests()
+    for (let at = 0; at < 2; at++) await double.fetch(path, init)
+    assert.equal(double.dropped, 0)
+  }
+})
+
+test('journal - a response counts once it is sent, and may drop what came before', async () => {
+  const double = createTestDouble({ journalBytes: 10_000 })
+  await double.seed(Array.from({ length: 4 }, () => ({ name: 'x'.repeat(1_000), categoryId: 1 })))
+  for (let at = 0; at < 3; at++) {
+    await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  }
+  assert.deepEqual(
+    double.requests().map(({ n }) => n),
+    [2, 3],
+  )
+  const copy = createTestDouble({ journalBytes: 5_500 })
+  await copy.restore(await double.snapshot())
+  assert.deepEqual([copy.requests().map(({ n }) => n), copy.dropped], [[3], 2])
+})
+
 test('journal - filters by path, method and time, and rejects unknown filters', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   await double.fetch('pets', { headers: HEADERS })
