@@ -25,6 +25,7 @@ test('parseJson - integers are exact: a number if safe, otherwise a bigint', asy
     ['0.1e1', 1],
     ['-0.0e5', 0],
     ['0e99999999999999', 0],
+    ['0.0000000001e20', 10_000_000_000],
     ['1.5', 1.5],
     ['1.5e0', 1.5],
     ['1e-1', 0.1],

@@ -160,6 +160,23 @@ test('table - addresses from the 10,001st on share one budget', () => {
   assert.equal(consume(table, 'key', T0).remaining, 59, 'a key is never among the addresses')
 })
 
+test('table - neither keys nor repeated requests use up the room for addresses', () => {
+  const table = memoryRateLimits()
+  for (let n = 0; n < 10_000; n++) table.consume(`key ${n}`, FREE, T0)
+  for (let n = 0; n < 10_000; n++) table.consume('addr:busy', PLANS.anonymous, T0)
+  assert.equal(consume(table, 'addr:a', T0).remaining, 59)
+  assert.equal(consume(table, 'addr:b', T0).remaining, 59)
+})
+
+test('table - a clock that returns from two days ahead drops entries at the next midnight', () => {
+  const table = memoryRateLimits()
+  const noon = T0 + DAY / 2
+  consume(table, 'ahead', noon + 2 * DAY)
+  consume(table, 'today', noon)
+  consume(table, 'tomorrow', noon + DAY)
+  assert.deepEqual(partitions(table), ['ahead', 'tomorrow'])
+})
+
 test('table - a new UTC day drops stale entries and keeps bans', () => {
   const table = memoryRateLimits()
   table.consume('quiet', FREE, T0)
