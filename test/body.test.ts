@@ -4,6 +4,7 @@ import { memoryStorage } from '../adapters/memory.js'
 import type { ApiRequest } from '../src/api.js'
 import { withBodyRead } from '../src/body.js'
 import { createStore } from '../src/index.js'
+import { utf8Length } from '../src/utf8.js'
 
 const PET = '{"name":"Rex","categoryId":1}'
 const REQUEST: ApiRequest = {
@@ -45,6 +46,20 @@ test('body - a missing one is missing, not too large, where none may be sent', a
     assert.equal(await statusOf(body, {}, 0), 400)
   }
   assert.equal(await statusOf('1', {}, 0), 413)
+})
+
+test('utf8Length - is the length of the encoded text, lone surrogates included', () => {
+  const edges = [
+    0, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff,
+  ]
+  for (const one of edges) {
+    for (const other of edges) {
+      const text = `a${String.fromCharCode(one, other)}é`
+      assert.equal(utf8Length(text), Buffer.byteLength(text), `${one} ${other}`)
+    }
+  }
+  assert.equal(utf8Length('\ud83d'), 3)
+  assert.equal(utf8Length(''), 0)
 })
 
 test('withBodyRead - reads a body once, and keeps the failure for the response', async () => {

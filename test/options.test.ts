@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, OptionError, type StoreOptions, SUNSET } from '../src/index.js'
+import { distance, nearestFirst } from '../src/nearest.js'
 
 const STORAGE = 'an object with the methods insert, find, list, dump, restore'
 const LIMITS = 'an object with the methods consume, inspect, reset, dump, restore'
@@ -54,6 +55,27 @@ test('options - an unknown option lists the known ones, closest first', () => {
     )
     return true
   })
+})
+
+test('options - the distance of two names is how many letters differ', () => {
+  for (const [from, to, letters] of [
+    ['', '', 0],
+    ['', 'cors', 4],
+    ['cors', '', 4],
+    ['cors', 'cors', 0],
+    ['cors', 'cord', 1],
+    ['cors', 'core', 1],
+    ['cors', 'colors', 2],
+    ['colors', 'cors', 2],
+    ['kitten', 'sitting', 3],
+    ['sunday', 'saturday', 3],
+    ['abc', 'cab', 2],
+    ['abcdef', 'uvwxyz', 6],
+  ] as const) {
+    assert.equal(distance(from, to), letters, `${from} ${to}`)
+  }
+  assert.deepEqual(nearestFirst('colour', ['cors', 'color']), ['color', 'cors'])
+  assert.deepEqual(nearestFirst('x', ['b', 'a']), ['b', 'a'], 'equally close ones keep their order')
 })
 
 test('options - undefined means the default, and a missing required option is named', async () => {

@@ -16,6 +16,8 @@ import {
 import { DOORS } from './support/doors.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
+const AUTHORIZED = { authorization: 'Bearer demo' }
+
 /** Run in each form; failures are recorded as code and message. */
 const SCRIPT: readonly ((pets: Pets) => Promise<unknown>)[] = [
   pets => pets.createPet({ name: 'Rex', categoryId: 1 }),
@@ -139,6 +141,47 @@ test('handle - answers synchronously when the storage does', async () => {
   const request = { method: 'GET', query: '', headers: { authorization: 'Bearer demo' } }
   for (const path of ['/v1/pets', `/v1/pets/${rex.id}`, '/v1/pets/2', '/elsewhere']) {
     assert.ok('status' in store.handle({ ...request, path }), path)
+  }
+})
+
+test('handle - a page of more than 262,144 characters of names comes in pieces', async () => {
+  const request = { method: 'GET', path: '/v1/pets', query: '', headers: AUTHORIZED }
+  for (const [name, isLong] of [
+    ['é'.repeat(131_072), false],
+    ['é'.repeat(131_073), true],
+  ] as const) {
+    const store = open()
+    for (let n = 0; n < 2; n++) await store.createPet({ name, categoryId: 2n ** 62n })
+    const { headers, pieces, body } = await store.handle(request)
+    assert.equal(pieces !== undefined, isLong)
+    assert.equal(body, toJson(await store.listPets()))
+    assert.equal(headers['Content-Length'], String(Buffer.byteLength(body)))
+    if (pieces) assert.equal([...pieces()].join(''), body)
+    const head = await store.handle({ ...request, method: 'HEAD' })
+    assert.deepEqual([head.body, head.pieces], ['', undefined])
+    assert.equal(head.headers['Content-Length'], headers['Content-Length'])
+  }
+})
+
+test('handle - a page that its storage may change is written anew', async () => {
+  const page = [{ id: 1, name: 'Rex', categoryId: 1 }]
+  const store = open({ storage: { ...memoryStorage(), list: () => page } })
+  const list = async () => {
+    const request = { method: 'GET', path: '/v1/pets', query: '', headers: AUTHORIZED }
+    return JSON.parse((await store.handle(request)).body) as unknown[]
+  }
+  assert.equal((await list()).length, 1)
+  page.push({ id: 2, name: 'Tom', categoryId: 1 })
+  assert.equal((await list()).length, 2)
+})
+
+test('handle - many different queries each get their own answer', async () => {
+  const store = open({ rateLimit: false })
+  for (let n = 0; n < 3; n++) await store.createPet({ name: 'Rex', categoryId: 1 })
+  for (let n = 0; n < 600; n++) {
+    const query = `limit=${(n % 3) + 1}&page=${n}`
+    const request = { method: 'GET', path: '/v1/pets', query, headers: AUTHORIZED }
+    assert.equal(JSON.parse((await store.handle(request)).body).length, (n % 3) + 1)
   }
 })
 
