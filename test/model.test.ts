@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, type NewPet, type Pet, type PetStatus, type Store } from '../src/index.js'
+import { petSchema, petSnapshotSchema } from '../src/model.js'
 
 type Model = { pets: Pet[]; nextId: number }
 type Command = fc.AsyncCommand<Model, { store: Store }>
@@ -107,5 +108,21 @@ test('createPet - a number beyond 2 ** 53 as categoryId is rejected, asking for 
   })
   for (const categoryId of [2 ** 63, 1.5, Infinity]) {
     await assert.rejects(store.createPet({ name: 'Rex', categoryId }), /must be an integer from -9/)
+  }
+})
+
+test('petSchema - an id is a positive safe integer, and no field is missing', () => {
+  const pet = { id: 1, name: '', categoryId: 0 }
+  const isValid = (value: unknown) => petSchema.safeParse(value).success
+  for (const id of [1, Number.MAX_SAFE_INTEGER]) assert.ok(isValid({ ...pet, id }), String(id))
+  for (const id of [0, -1, 1.5, 2 ** 53, '1', 1n]) assert.ok(!isValid({ ...pet, id }), String(id))
+  assert.ok(isValid({ ...pet, status: 'sold' }))
+  assert.ok(!isValid({ ...pet, status: undefined }))
+  assert.ok(!isValid({ id: 1, name: '' }))
+  for (const [nextId, valid] of [
+    [1, true],
+    [0, false],
+  ] as const) {
+    assert.equal(petSnapshotSchema.safeParse({ pets: [], nextId }).success, valid)
   }
 })

@@ -28,7 +28,8 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['defaultStatus', 'lost', "one of 'available', 'pending', 'sold', or null", "'lost'"],
   ['sunset', Number.NaN, INSTANT, 'NaN'],
   ['sunset', '2030-12-05', INSTANT, "'2030-12-05'"],
-  ['deprecatedAt', 9e15, INSTANT, '9000000000000000'],
+  ['sunset', 8_640_000_000_000_001, INSTANT, '8640000000000001'],
+  ['deprecatedAt', -8_640_000_000_000_001, INSTANT, '-8640000000000001'],
   ['rateLimitTimeoutMs', 0, 'an integer of at least 1', '0'],
   ['pagination', 1, 'true or false', '1'],
   ['cors', '*', 'true or false', "'*'"],
@@ -159,6 +160,16 @@ test('options - deprecatedAt cannot be after sunset', () => {
     name: 'OptionError',
     message: 'Expected `deprecatedAt` to be at or before `sunset` (RFC 9745 §4)',
   })
+})
+
+test('options - the last instants of a Date, and bodies of no bytes, are allowed', () => {
+  open({ sunset: 8.64e15, deprecatedAt: -8.64e15 })
+  open({ maxBodyBytes: 0, rateLimitTimeoutMs: 1 })
+})
+
+test('options - a long value is shown in part', () => {
+  const message = new RegExp(`got '${'x'.repeat(80)}'$`)
+  assert.throws(() => open({ basePath: 'x'.repeat(81) }), { message })
 })
 
 test('options - a key passed in place of its record is not shown', () => {

@@ -26,7 +26,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** What each part is tested by, likely failures first. */
 const TESTS = [
   [/src\/(memory-)?rate-limit\./, ['memory-rate-limits', 'rate-limit-properties', 'rate-limit']],
-  [/src\/(int64|json|utf8)\./, ['json', 'protocol']],
+  [/src\/(int64|json)\./, ['json', 'protocol']],
   [
     /src\//,
     [
@@ -43,21 +43,13 @@ const TESTS = [
       'model',
     ],
   ],
-  [/verdict\//, ['verdict', 'verdict-sockets', 'journal']],
-  [
-    /test-double\//,
-    [
-      'virtual-clock',
-      'journal',
-      'faults',
-      'fake-timers',
-      'clock-sleep',
-      'double-reset',
-      'test-double',
-      'fetch',
-      'control',
-    ],
-  ],
+  [/verdict\//, ['verdict-rules', 'verdict']],
+  [/control\//, ['control']],
+  [/callers\./, ['callers', 'journal', 'verdict']],
+  [/(clock|time|timers|run)\./, ['virtual-clock', 'clock-sleep', 'fake-timers', 'test-double']],
+  [/(exchange|journal)\./, ['journal', 'test-double', 'verdict']],
+  [/(faults|inject-fault|fetch)\./, ['faults', 'clock-sleep', 'test-double']],
+  [/test-double\//, ['snapshot', 'double-reset', 'test-double', 'clock-sleep', 'control']],
 ]
 
 const GROUPS = [
@@ -80,7 +72,11 @@ const mutants = possible
   .filter((_, at) => at % Number(values.every) === 0)
 
 const results = []
+const copies = new Set()
+const children = new Set()
 let next = 0
+process.on('exit', cleanUp)
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 await Promise.all(Array.from({ length: Number(values.workers) }, work))
 report()
 
@@ -106,26 +102,23 @@ function mutantsIn(file) {
 
 async function work() {
   const copy = mkdtempSync(join(tmpdir(), 'adoption-mutate-'))
+  copies.add(copy)
+  cpSync(ROOT, copy, {
+    recursive: true,
+    filter: path =>
+      !/^(node_modules|\.git|test\/bench\/node_modules)(\/|$)/.test(relative(ROOT, path)),
+  })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
   const limits = new Map()
-  try {
-    cpSync(ROOT, copy, {
-      recursive: true,
-      filter: path =>
-        !/^(node_modules|\.git|test\/bench\/node_modules)(\/|$)/.test(relative(ROOT, path)),
-    })
-    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    for (let mutant = mutants[next++]; mutant; mutant = mutants[next++]) {
-      const { file, code, mutated } = mutant
-      const [, tests] = TESTS.find(([part]) => part.test(file))
-      if (!limits.has(tests)) limits.set(tests, await timeLimit(copy, tests))
-      writeFileSync(join(copy, file), mutated)
-      const noticed = !(await pass(copy, tests, limits.get(tests)))
-      writeFileSync(join(copy, file), code)
-      results.push({ ...mutant, noticed })
-      if (!noticed) console.log(`${file}:${mutant.line}\n  ${mutant.from}\n  ${mutant.to}`)
-    }
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
+  for (let mutant = mutants[next++]; mutant; mutant = mutants[next++]) {
+    const { file, code, mutated } = mutant
+    const [, tests] = TESTS.find(([part]) => part.test(file))
+    if (!limits.has(tests)) limits.set(tests, await timeLimit(copy, tests))
+    writeFileSync(join(copy, file), mutated)
+    const noticed = !(await pass(copy, tests, limits.get(tests)))
+    writeFileSync(join(copy, file), code)
+    results.push({ ...mutant, noticed })
+    if (!noticed) console.log(`${file}:${mutant.line}\n  ${mutant.from}\n  ${mutant.to}`)
   }
 }
 
@@ -147,6 +140,7 @@ function pass(copy, tests, limit = 120_000) {
       stdio: 'ignore',
       detached: true,
     })
+    children.add(child.pid)
     const timer = setTimeout(() => child.kill('SIGKILL'), limit)
     child.on('exit', code => {
       clearTimeout(timer)
@@ -156,11 +150,17 @@ function pass(copy, tests, limit = 120_000) {
   })
 }
 
-/** A test that failed leaves the processes that it has started. */
+/** Also ends the processes that a failed test has left. */
 function endGroup(pid) {
+  children.delete(pid)
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {}
+}
+
+function cleanUp() {
+  for (const pid of children) endGroup(pid)
+  for (const copy of copies) rmSync(copy, { recursive: true, force: true })
 }
 
 function report() {
