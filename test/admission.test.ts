@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
-import { createStore, type RateLimitStore, type Store, type StoreOptions } from '../src/index.js'
+import {
+  ApiError,
+  createStore,
+  type RateLimitStore,
+  type Store,
+  type StoreOptions,
+} from '../src/index.js'
 import { DOORS, type Reply } from './support/doors.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
@@ -213,6 +219,29 @@ test('standardHeaders - draft-10 describes both windows, and what is left of the
   assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86099', undefined])
   now = T0 + 360_000
   assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86040', '86040'])
+})
+
+test('limits.apply - a request that a door could not read counts, unless it is outside the API', async () => {
+  const store = open()
+  const refusal = new ApiError('payload_too_large', 'The body is too large.')
+  for (const [path, remaining] of [
+    ['/elsewhere', undefined],
+    ['/v1/pets', '59'],
+    ['/v1/nowhere', '58'],
+    ['', '57'],
+  ] as const) {
+    const headers = { authorization: 'Bearer demo' }
+    const reply = await store.handle({ method: 'POST', path, query: '', headers, refusal })
+    assert.equal(reply.headers['X-RateLimit-Remaining'], remaining, path)
+    assert.equal((JSON.parse(reply.body) as { code: string }).code, 'payload_too_large', path)
+  }
+})
+
+test('standardHeaders - a window that has ended by the clock of the store has 0 seconds left', async () => {
+  const decision = { ...DECISION, reset: T0 / 1000 - 5 }
+  const rateLimits = { ...memoryRateLimits(), consume: () => decision }
+  const { headers } = await list(open({ rateLimits, standardHeaders: 'draft-10' }))
+  assert.equal(headers['ratelimit'], '"minute";r=59;t=0')
 })
 
 test('limits.keys - two keys have two budgets, and a reset lifts a ban', async () => {

@@ -79,6 +79,51 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
   assert.deepEqual(double.faults.list(), [])
 })
 
+test('faults - the bounds of what can be armed', () => {
+  const double = createTestDouble()
+  const century = 36_525 * 86_400
+  const status = { kind: 'status', status: 503 }
+  for (const fault of [
+    { kind: 'delay', ms: 0 },
+    { kind: 'hang', nth: 1, times: 1 },
+    { ...status, retryAfter: { date: century } },
+    { ...status, retryAfter: { date: -century } },
+    { ...status, headers: { "!#$%&'*+.^_`|~-a": '\t ~\u0080\u00ff' } },
+    { ...status, headers: { 'X-Connection': '' } },
+  ]) {
+    double.faults.arm(fault as Fault)
+  }
+  for (const fault of [
+    { kind: 'delay', ms: -1 },
+    { ...status, retryAfter: 1.5 },
+    { ...status, retryAfter: {} },
+    { ...status, retryAfter: { date: 0.5 } },
+    { ...status, retryAfter: { date: century + 1 } },
+    { ...status, retryAfter: { date: 1, unit: 's' } },
+    { ...status, headers: [] },
+    { ...status, headers: { '': '1' } },
+    { ...status, headers: { Connection: 'close' } },
+    { ...status, headers: { 'Transfer-Encoding': 'chunked' } },
+    { ...status, headers: { 'X-A': 1 } },
+    { ...status, headers: { 'X-A': '\u007f' } },
+    { ...status, headers: { 'X-A': '\u0100' } },
+    { ...status, body: null },
+    { ...status, left: 0 },
+    { ...status, left: 1, waiting: -1 },
+  ]) {
+    const arm = () => double.faults.arm(fault as Fault)
+    assert.throws(arm, { name: 'OptionError' }, JSON.stringify(fault))
+  }
+})
+
+test('faults - a request outside the API is answered without one', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, times: 'always' })
+  assert.equal((await double.fetch('nowhere', { headers: FREE })).status, 404)
+  assert.equal((await double.fetch('pets', { method: 'PUT', headers: FREE })).status, 405)
+  assert.equal((await double.fetch('pets', { headers: FREE })).status, 503)
+})
+
 test('faults - a status can have any Retry-After, with an Error body and true rate limit headers', async () => {
   const double = createTestDouble()
   const kinds: [retryAfter: number | { date: number } | null | undefined, header: string | null][] =

@@ -185,6 +185,16 @@ test('handle - many different queries each get their own answer', async () => {
   }
 })
 
+test('getPet - asks the storage only for ids that it can have given', async () => {
+  const asked: number[] = []
+  const find = (id: number) => void asked.push(id)
+  const store = open({ storage: { ...memoryStorage(), find } as unknown as PetStorage })
+  for (const id of [1, 2n, Number.MAX_SAFE_INTEGER, 0, -1, 0.5, 2 ** 53, 2n ** 53n, Number.NaN]) {
+    await assert.rejects(store.getPet(id), { code: 'not_found' })
+  }
+  assert.deepEqual(asked, [1, 2, Number.MAX_SAFE_INTEGER])
+})
+
 test('store - a storage that mutates its arguments affects no later request', async () => {
   const base = memoryStorage()
   const storage: PetStorage = {
