@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, Finding, Report, RuleId } from '../adapters/test-double/index.js'
-import { reportOn, reportText } from '../adapters/test-double/verdict/report.js'
+import { createVerdict, reportOn, reportText } from '../adapters/test-double/verdict/report.js'
 import { T0 } from './support/rate-limit-vectors.js'
 
 const MINUTE = 60_000
@@ -104,6 +104,28 @@ test('verdict retry-after.early - three senders that never came back are certain
   assert.deepEqual(notes([rejection, ...early(2)]), ['retry-after.early'])
   const { seen } = only([rejection, ...early(3)])
   assert.equal(seen, '3 requests came too early, and nobody came back for them later')
+})
+
+test('verdict retry-after.early - a wait is over 100 ms before its end, and the next one is another', () => {
+  const rejection = (at: number) => ({ at, status: 503, headers: { 'retry-after': '10' } })
+  const { seen } = only([
+    rejection(0),
+    { at: 1_000, status: 503 },
+    rejection(9_900),
+    { at: 12_000 },
+  ])
+  const once = 'a rejected request was sent again once before'
+  assert.equal(seen, `${once} ${iso(10_000)}; ${once} ${iso(19_900)}`)
+})
+
+test('verdict retry-after.early - what a pool sends right after its rejections may have been queued', () => {
+  const rejection = { status: 503, headers: { 'retry-after': '60' }, sequential: false }
+  const sent = (at: number) => [
+    ...repeat(3, connection => ({ ...rejection, at: 0, answeredAt: T0 + 500, connection })),
+    ...repeat(3, connection => ({ ...rejection, at, answeredAt: T0 + at, connection })),
+  ]
+  assert.deepEqual([findings(sent(600)), notes(sent(600))], [[], ['retry-after.early']])
+  assert.deepEqual(findings(sent(601)), ['retry-after.early'])
 })
 
 test('verdict remaining.ignored - one other request after a rejection is likely, two are certain', () => {
@@ -214,6 +236,7 @@ for (const [pauses, verdict] of [
   [[3001, 1000, 3001, 1000, 3001, 1000], 'grows'],
   [[3000, 1000, 2000, 3000, 1500, 3000], 'constant'],
   [[3000, 1000, 2000, 3000, 1503, 3000], 'grows'],
+  [[3000, 1003, 2000, 3000, 1504, 3000], 'grows'],
   [[3000, 1000, 2000, 1000, 3000, 1500, 3000], 'constant'],
   [[1000, 2000, 1000, 3000, 3000, 2000], 'grows'],
 ] as const) {
@@ -227,6 +250,8 @@ test('verdict backoff.constant - names the attempts and the first pauses', () =>
   const four = only(failures([1000, 1000, 1000, 1000]))
   assert.equal(four.seen, '4 attempts at one request failed, 1000, 1000, 1000, 1000 ms apart')
   assert.deepEqual(four.requests, [1, 2, 3, 4])
+  const five = only(failures([1, 1, 1, 1, 1]))
+  assert.equal(five.seen, '5 attempts at one request failed, 1, 1, 1, 1, 1 ms apart')
   const six = only(failures([0.4, 1, 1, 1, 1, 1]))
   assert.equal(six.seen, '6 attempts at one request failed, 0, 1, 1, 1, 1, … ms apart')
   const many = only(failures(Array(30).fill(1000)))
@@ -278,6 +303,14 @@ test('verdict backoff.constant - what still fails may be a poll, until the next 
     const now = T0 + 5_000 + wait
     assert.deepEqual([findings(rows, now), notes(rows, now)], [found, noted])
   }
+})
+
+test('verdict backoff.constant - a pause begins when the response arrived', () => {
+  const slow = (at: number) => ({ at, answeredAt: T0 + at + 400, status: 503 })
+  const rows = repeat(5, at => slow(at * 1_400))
+  assert.deepEqual(notes(rows, T0 + 7_400 + 1_350), ['backoff.constant'])
+  assert.deepEqual(findings(rows, T0 + 7_400 + 1_351), ['backoff.constant'])
+  assert.match(only(rows).seen, /failed, 1000, 1000, 1000, 1000 ms apart$/)
 })
 
 test('verdict backoff.constant - attempts of more than two connections may be at the same time', () => {
@@ -396,6 +429,27 @@ test('verdict - findings are in the order in which they began, in that of the re
       ['deprecated.called', 'getPet, which is deprecated, was called', [2], 1],
     ],
   )
+})
+
+test('verdict - a journal is read in the order of its responses', () => {
+  const rows = [
+    { at: 0, answeredAt: T0 + 500, unknown: ['c'] },
+    { at: 1, answeredAt: T0 + 500, unknown: ['d'] },
+    { at: 2, answeredAt: T0 + 400, unknown: ['b'] },
+    { at: 3, answeredAt: null, fault: 'hang' as const, unknown: ['a'] },
+  ]
+  const texts = ['a', 'b', 'c'].map(name => `\`${name}\` was sent`)
+  const { seen, requests } = only(rows)
+  assert.equal(seen, `${texts.join('; ')}; and 1 more`)
+  assert.deepEqual(requests, [4, 3, 1, 2])
+  const exchanges = rows.map((row, index) => exchangeOf(row, index + 1)).toReversed()
+  assert.deepEqual(reportOn({ exchanges, dropped: 3 }, T0).findings[0]?.requests, [4, 3, 1, 2])
+})
+
+test('verdict - of nothing is ok', () => {
+  const nothing = { ok: true, requests: 0, dropped: 0, findings: [], notes: [] }
+  assert.deepEqual(createVerdict().report(), nothing)
+  assert.deepEqual(reportOn({ exchanges: [], dropped: 3 }, T0), { ...nothing, dropped: 3 })
 })
 
 test('verdict - a request that was never answered is covered, but not judged', () => {
