@@ -81,6 +81,21 @@ test('verdict retry-after.early - a longer wait prolongs a shorter one', () => {
   assert.equal(seen, `a rejected request was sent again once before ${iso(60_001)}`)
 })
 
+test('verdict retry-after.early - a thousand rejected requests are remembered, the latest ones', () => {
+  const rejected = (at: number, requestDigest: string, seconds: number) => {
+    return { at, requestDigest, status: 503, headers: { 'retry-after': String(seconds) } }
+  }
+  const { requests } = only([
+    rejected(0, 'a', 1),
+    ...repeat(999, at => rejected(0, `other ${at}`, 1)),
+    rejected(2_000, 'a', 60),
+    rejected(2_001, 'new', 60),
+    { at: 3_000, requestDigest: 'a' },
+    rejected(3_001, 'other 1', 60),
+  ])
+  assert.deepEqual(requests, [1_003])
+})
+
 test('verdict retry-after.early - up to a hundred early requests are named', () => {
   const rejection = { at: 0, status: 503, headers: { 'retry-after': '60' } }
   for (const [count, text] of [
@@ -104,6 +119,14 @@ test('verdict retry-after.early - three senders that never came back are certain
   assert.deepEqual(notes([rejection, ...early(2)]), ['retry-after.early'])
   const { seen } = only([rejection, ...early(3)])
   assert.equal(seen, '3 requests came too early, and nobody came back for them later')
+  const back = (count: number) =>
+    repeat(count, at => ({ at: 62_900, connection: at % 2, sequential: false }))
+  assert.deepEqual(findings([rejection, ...early(3), ...back(1)]), ['retry-after.early'])
+  assert.deepEqual(findings([rejection, ...early(3), ...back(2)]), [])
+  const later = repeat(4, connection => {
+    return { ...rejection, at: 100_000, answeredAt: T0 + 100_500, connection }
+  })
+  assert.deepEqual(findings([rejection, ...early(3), ...back(4), ...later]), [])
 })
 
 test('verdict retry-after.early - a wait is over 100 ms before its end, and the next one is another', () => {
