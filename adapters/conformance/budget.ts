@@ -1,0 +1,74 @@
+import { readLimits, requestedWait, untilReset } from '../client/headers.js'
+import type { Time } from '../client/time.js'
+import type { Reply } from './check.js'
+import type { ConformanceWait } from './options.js'
+import { VerifyError } from './verify-error.js'
+
+/** What keeps the requests of one key within its limit. */
+export interface Budget {
+  /** The announced limit; undefined before the first reply, or without headers. */
+  readonly limit: number | undefined
+  /** Resolves when the next request is within the limit. @throws VerifyError if that takes too long */
+  ready(): Promise<void>
+  note(reply: Reply): void
+  /** Waits as a 429 demands. @throws VerifyError after too many of them */
+  rejected(reply: Reply): Promise<void>
+}
+
+export interface BudgetOptions {
+  /** Whose it is, in words. */
+  readonly name: string
+  readonly time: Time
+  readonly maxWaitMs: number
+  readonly onWait: (wait: ConformanceWait) => void
+}
+
+/** Fewer than any plan bans for. */
+const MAX_REJECTIONS = 3
+
+export function createBudget({ name, time, maxWaitMs, onWait }: BudgetOptions): Budget {
+  let limit: number | undefined
+  let remaining = Number.POSITIVE_INFINITY
+  let resetAt = 0
+  let rejections = 0
+  let vainWaits = 0
+
+  return {
+    get limit() {
+      return limit
+    },
+    async ready() {
+      // Headers that are still 0 after two resets cannot be true; a check names them.
+      if (remaining > 0 || time.now() >= resetAt || vainWaits >= 2) return
+      await pause(resetAt, 'for the next window')
+      if (limit !== undefined && limit > 1) vainWaits++
+    },
+    note({ headers }) {
+      const { rateLimit, sentAt } = readLimits(headers)
+      if (!rateLimit) return
+      limit = rateLimit.limit
+      remaining = rateLimit.remaining
+      resetAt = time.now() + untilReset(rateLimit, sentAt, time.now())
+      if (remaining > 0) vainWaits = 0
+    },
+    async rejected({ headers }) {
+      rejections++
+      if (rejections > MAX_REJECTIONS) {
+        throw new VerifyError(`Others use the ${name} as well: its requests keep getting 429`)
+      }
+      const now = time.now()
+      const wait = requestedWait(readLimits(headers), now) ?? 61_000
+      await pause(now + wait, 'as a 429 demands')
+    },
+  }
+
+  async function pause(until: number, reason: string): Promise<void> {
+    const ms = until - time.now()
+    if (ms > maxWaitMs) {
+      const instant = new Date(until).toISOString().replace(/\.\d+Z$/, 'Z')
+      throw new VerifyError(`The ${name} is exhausted until ${instant}; continue then`)
+    }
+    onWait({ ms, reason: `${reason} (${name})` })
+    await time.until(until)
+  }
+}

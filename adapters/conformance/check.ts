@@ -1,0 +1,143 @@
+import type { Int64 } from '../../src/int64.js'
+import type { PetStatus } from '../../src/specification.js'
+
+/** One requirement of the API, under a permanent id. */
+export interface Check {
+  /** Its group and its name, such as `auth.unknown.list`. */
+  readonly id: string
+  readonly requirement: Requirement
+  /** What has to hold, as a sentence. */
+  readonly title: string
+  /** The most requests it sends, besides those with the spare key. */
+  readonly requests: number
+  /** Without all of these it is skipped. */
+  readonly needs?: readonly Need[]
+  /** @throws CheckFailure, or CheckSkipped where the server gives it nothing to look at */
+  run(subject: Subject): Promise<void>
+}
+
+export interface Requirement {
+  /** MUST is fixed by the specification or an RFC; SHOULD is common practice. */
+  readonly level: Level
+  /** With its section, such as `spec §5` or `RFC 9110 §15.5.2`. */
+  readonly source: string
+}
+
+export type Level = 'MUST' | 'SHOULD'
+
+/**
+ * - `create`: may create animals; not with `readOnly`
+ * - `getPet`: the deprecated operation; not after its removal
+ * - `limits`: may exhaust the spare key; only with `limits`
+ * - `socket`: sends bytes of its own; not through a `fetch` function
+ * - `description`: only with `openApiUrl`
+ */
+export type Need = 'create' | 'getPet' | 'limits' | 'socket' | 'description'
+
+/** The server under test, as checks see it. */
+export interface Subject {
+  readonly credentials: Credentials
+  /** Without the origin, such as `/v1`. */
+  readonly basePath: string
+  readonly readOnly: boolean
+  /** A category that exists, as far as anyone can know. */
+  readonly categoryId: Int64
+  /** Sends within the budget of its key, and again after a 429 that others caused. */
+  send(call: Call): Promise<Reply>
+  /** `send`, or the reply to the same call from before. */
+  once(call: Call): Promise<Reply>
+  /** Writes to a connection of its own, and reads what comes back. */
+  exchange(bytes: RawCall): Promise<RawExchange>
+  /** A name by which everyone recognizes the animals of this run. */
+  name(label: string): string
+  /** An animal of this status, created on the first call. @throws CheckSkipped */
+  sample(status: PetStatus): Promise<Sample>
+  /** Resolves after this many ms. */
+  wait(ms: number, reason: string): Promise<void>
+  /** The server's time, as far as known, in ms since the epoch. */
+  now(): number
+  /** The description at `openApiUrl`, downloaded once. */
+  description(): Promise<Reply>
+}
+
+export interface Credentials {
+  /** The API key. */
+  readonly valid: Credential
+  readonly none: Credential
+  /** A key that the server cannot know. */
+  readonly unknown: Credential
+  /** The key that may be exhausted; undefined without one. */
+  readonly spare: Credential | undefined
+  /** A credential made from the API key. The label stands for it in reports. */
+  altered(label: string, authorization: (key: string) => string, isValid?: boolean): Credential
+}
+
+/** What a request presents, and what reports show instead of it. */
+export interface Credential {
+  readonly label: string
+  readonly authorization: string | undefined
+  /** Whose budget it uses. */
+  readonly budget: 'key' | 'spare key' | 'no key'
+}
+
+export interface Call {
+  /** @default 'GET' */
+  readonly method?: string
+  /** Below the base address, such as `/pets?limit=1`. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  /** @default the API key */
+  readonly as?: Credential
+  /**
+   * Sends also when the budget is exhausted, and returns a 429 as it is.
+   * @default false
+   */
+  readonly impatient?: boolean
+}
+
+export interface Reply {
+  /** The request in words, without keys. */
+  readonly sent: string
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+}
+
+/** An animal of this run, with the reply that created it. */
+export interface Sample {
+  readonly created: Reply
+  readonly id: Int64
+  readonly name: string
+  readonly status: PetStatus
+}
+
+export interface RawCall {
+  /** In words, for reports. */
+  readonly what: string
+  /** The bytes; `{host}`, `{base}` and `{key}` are filled in. */
+  readonly text: string
+  /** Methods of the requests within, as far as they may be answered. */
+  readonly methods: readonly string[]
+  /**
+   * Waits until the server has closed the connection, too.
+   * @default false
+   */
+  readonly untilClosed?: boolean
+}
+
+export interface RawExchange {
+  /** In order, at most one for each method. */
+  readonly replies: readonly Reply[]
+  /** What came after them. */
+  readonly rest: string
+  readonly closed: boolean
+}
+
+export function must(source: string): Requirement {
+  return { level: 'MUST', source }
+}
+
+export function should(source: string): Requirement {
+  return { level: 'SHOULD', source }
+}

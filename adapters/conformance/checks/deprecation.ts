@@ -1,0 +1,76 @@
+import { SUNSET } from '../../../src/specification.js'
+import { readHttpDate } from '../../client/headers.js'
+import { type Check, must, should } from '../check.js'
+import { expectThat } from '../expect.js'
+import { ABSENT, LIST } from './calls.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** The removal of `getPet` on 5 December 2030 (spec §4.3, §9). */
+export const deprecationChecks: readonly Check[] = [
+  {
+    id: 'deprecation.announced',
+    requirement: should('RFC 8594 §3, RFC 9745 §2'),
+    title: 'responses of getPet announce its removal in Sunset, Deprecation or Link',
+    requests: 1,
+    needs: ['getPet'],
+    async run({ once }) {
+      const reply = await once(ABSENT)
+      const { headers } = reply
+      const links = /rel="?[^;,]*\b(successor-version|sunset|deprecation)\b/
+      const isAnnounced =
+        headers.has('sunset') || headers.has('deprecation') || links.test(headers.get('link') ?? '')
+      expectThat(reply, isAnnounced, 'a Sunset, Deprecation or Link header')
+    },
+  },
+  {
+    id: 'deprecation.sunset',
+    requirement: must('spec §4.3, RFC 8594 §3'),
+    title: 'Sunset, if sent, is an HTTP-date on 5 December 2030',
+    requests: 1,
+    needs: ['getPet'],
+    async run({ once }) {
+      const reply = await once(ABSENT)
+      const sunset = reply.headers.get('sunset')
+      if (sunset === null) return
+      const date = readHttpDate(sunset)
+      // That day begins and ends at other instants elsewhere on earth.
+      const isThatDay =
+        date !== undefined && date >= SUNSET - 14 * HOUR && date <= SUNSET + DAY + 12 * HOUR
+      expectThat(
+        reply,
+        isThatDay,
+        'Sunset on 5 December 2030, such as Thu, 05 Dec 2030 00:00:00 GMT',
+      )
+    },
+  },
+  {
+    id: 'deprecation.date',
+    requirement: must('RFC 9745 §2.1, §4'),
+    title: 'Deprecation, if sent, is a date such as @1688169599, no later than Sunset',
+    requests: 1,
+    needs: ['getPet'],
+    async run({ once }) {
+      const reply = await once(ABSENT)
+      const deprecation = reply.headers.get('deprecation')
+      if (deprecation === null) return
+      const [, seconds] = /^@(-?\d+)$/.exec(deprecation.trim()) ?? []
+      expectThat(reply, seconds !== undefined, 'a date such as @1688169599')
+      const sunset = readHttpDate(reply.headers.get('sunset')) ?? SUNSET + DAY
+      expectThat(reply, Number(seconds) * 1000 <= sunset, 'Deprecation no later than Sunset')
+    },
+  },
+  {
+    id: 'deprecation.only-get',
+    requirement: should('spec §9'),
+    title: 'listPets, which replaces getPet, is not deprecated',
+    requests: 1,
+    async run({ once }) {
+      const reply = await once(LIST)
+      const { headers } = reply
+      const isDeprecated = headers.has('sunset') || headers.has('deprecation')
+      expectThat(reply, !isDeprecated, 'no Sunset and no Deprecation header')
+    },
+  },
+]

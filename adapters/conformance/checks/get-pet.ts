@@ -1,0 +1,113 @@
+import { type Check, must, should } from '../check.js'
+import {
+  animalIssue,
+  animalsOf,
+  CheckSkipped,
+  expectRefusalOr,
+  expectStatus,
+  expectThat,
+  isObject,
+  jsonOf,
+  mediaType,
+  objectOf,
+} from '../expect.js'
+import { ABSENT, ABSENT_ID, anyId, postCategory, WHOLE_LIST } from './calls.js'
+
+/** `getPet` (spec §4.3). */
+export const getPetChecks: readonly Check[] = [
+  {
+    id: 'get.answer',
+    requirement: must('spec §4.3'),
+    title: 'an animal is answered 200, as an Animal with its `id`',
+    requests: 2,
+    needs: ['getPet'],
+    async run(subject) {
+      const id = await anyId(subject)
+      const reply = await subject.once({ path: `/pets/${id}` })
+      expectStatus(reply, 200)
+      const pet = await jsonOf(reply)
+      const issue = animalIssue(pet)
+      expectThat(reply, issue === undefined, issue ?? '')
+      expectThat(reply, isObject(pet) && pet['id'] === id, `the animal ${id}`)
+    },
+  },
+  {
+    id: 'get.type',
+    requirement: must('spec §4'),
+    title: 'the animal comes as application/json',
+    requests: 2,
+    needs: ['getPet'],
+    async run(subject) {
+      const reply = await subject.once({ path: `/pets/${await anyId(subject)}` })
+      expectThat(reply, mediaType(reply) === 'application/json', 'application/json')
+    },
+  },
+  {
+    id: 'get.created',
+    requirement: must('spec §4.3'),
+    title: 'a created animal comes back with the fields of its creation',
+    requests: 2,
+    needs: ['getPet', 'create'],
+    async run({ sample, once }) {
+      const { id, name, status } = await sample('available')
+      const reply = await once({ path: `/pets/${id}` })
+      const pet = await objectOf(reply)
+      expectThat(reply, pet['name'] === name, `\`name\` ${name}`)
+      expectThat(reply, pet['status'] === status, `\`status\` ${status}`)
+    },
+  },
+  {
+    id: 'get.listed',
+    requirement: must('spec §2'),
+    title: 'an animal is the same in the list and by itself',
+    requests: 2,
+    needs: ['getPet'],
+    async run({ once }) {
+      const [listed] = await animalsOf(await once(WHOLE_LIST))
+      if (!listed) throw new CheckSkipped('the store has no animals')
+      const reply = await once({ path: `/pets/${listed.id}` })
+      const pet = await objectOf(reply)
+      const differs = (['id', 'name', 'categoryId', 'status'] as const).find(
+        field => pet[field] !== listed[field],
+      )
+      expectThat(reply, differs === undefined, `the \`${differs}\` that the list shows`)
+    },
+  },
+  {
+    id: 'get.int64',
+    requirement: must('spec §2'),
+    title: 'getPet never rounds a `categoryId`',
+    requests: 2,
+    needs: ['getPet', 'create'],
+    async run(subject) {
+      const created = await subject.once(postCategory(subject, '9007199254740993', 'int64'))
+      if (created.status !== 201) throw new CheckSkipped('the server refuses this category')
+      const { id } = await objectOf(created)
+      const reply = await subject.send({ path: `/pets/${id}` })
+      const digits = String((await objectOf(reply))['categoryId'])
+      expectThat(reply, digits === '9007199254740993', '`categoryId` 9007199254740993')
+    },
+  },
+  {
+    id: 'get.absent',
+    requirement: must('spec §4.3'),
+    title: `an \`id\` that was never assigned is 404`,
+    requests: 1,
+    needs: ['getPet'],
+    async run({ once }) {
+      expectStatus(await once(ABSENT), 404)
+    },
+  },
+  {
+    id: 'get.not-an-id',
+    requirement: should('spec §4.3'),
+    title: 'what is not an int64 is refused',
+    requests: 3,
+    needs: ['getPet'],
+    async run({ send }) {
+      for (const id of ['verify', '1.5', `${ABSENT_ID}0`]) {
+        expectRefusalOr(await send({ path: `/pets/${id}` }))
+      }
+    },
+  },
+]

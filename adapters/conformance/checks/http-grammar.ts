@@ -1,0 +1,185 @@
+import { type Check, must, type RawExchange, type Reply, type Subject, should } from '../check.js'
+import { CheckFailure, expectRefusalOr, expectStatus, expectThat } from '../expect.js'
+import { each } from './calls.js'
+
+const GET = 'GET {base}/pets?limit=1 HTTP/1.1\r\nHost: {host}\r\n{key}\r\n\r\n'
+const POST =
+  'POST {base}/pets HTTP/1.1\r\nHost: {host}\r\n{key}\r\nContent-Type: application/json\r\n\r\n'
+
+/** Requests that a server must answer with 400. */
+const REFUSED: Readonly<Record<string, { source: string; title: string; text: string }>> = {
+  'host-missing': {
+    source: 'RFC 9112 §3.2',
+    title: 'a request without Host',
+    text: GET.replace('Host: {host}\r\n', ''),
+  },
+  'host-twice': {
+    source: 'RFC 9112 §3.2',
+    title: 'a request with two Host fields',
+    text: insert(GET, 'Host: other.example'),
+  },
+  'space-before-colon': {
+    source: 'RFC 9112 §5.1',
+    title: 'a space between the name of a field and its colon',
+    text: insert(GET, 'X-Verify : 1'),
+  },
+  'content-length-invalid': {
+    source: 'RFC 9112 §6.3',
+    title: 'a Content-Length that is not a number',
+    text: insert(POST, 'Content-Length: 1e1'),
+  },
+  'content-length-differs': {
+    source: 'RFC 9112 §6.3',
+    title: 'two Content-Length fields that differ',
+    text: `${insert(POST, 'Content-Length: 2\r\nContent-Length: 3')}{}`,
+  },
+}
+
+/** HTTP/1.1 as bytes (RFC 9112). */
+export const httpGrammarChecks: readonly Check[] = [
+  ...each(REFUSED, (name, { source, title, text }) => ({
+    id: `http.${name}`,
+    requirement: must(source),
+    title: `${title} is 400`,
+    requests: 1,
+    needs: ['socket'],
+    async run(subject) {
+      const reply = await answered(subject, title, text)
+      expectStatus(reply, 400)
+    },
+  })),
+  {
+    id: 'http.not-http',
+    requirement: should('RFC 9112 §2.2'),
+    title: 'what is not HTTP is refused, or the connection closed',
+    requests: 1,
+    needs: ['socket'],
+    async run({ exchange }) {
+      const [what, text] = ['a line that is not HTTP', 'verify\r\n\r\n']
+      const { replies, closed } = await exchange({ what, text, methods: ['GET'] })
+      const [reply] = replies
+      if (reply) expectRefusalOr(reply)
+      else if (!closed) throw new CheckFailure(what, 'nothing', '400, or a closed connection')
+    },
+  },
+  {
+    id: 'http.length-and-chunked',
+    requirement: must('RFC 9112 §6.1'),
+    title: 'after a request with Content-Length and chunked, the connection is closed',
+    requests: 1,
+    needs: ['socket'],
+    async run({ exchange }) {
+      const what = 'Content-Length and Transfer-Encoding in one request'
+      const fields = 'Content-Length: 5\r\nTransfer-Encoding: chunked'
+      // What a server that goes by Content-Length would take for the next request.
+      const text = `${insert(POST, fields)}0\r\n\r\n${GET}`
+      const came = await exchange({ what, text, methods: ['POST', 'GET'], untilClosed: true })
+      const [reply, next] = came.replies
+      if (!reply) throw new CheckFailure(what, 'nothing', 'a response')
+      expectThat(reply, came.closed && !next, 'one response, and then a closed connection')
+    },
+  },
+  {
+    id: 'http.chunked',
+    requirement: must('RFC 9112 §7.1'),
+    title: 'a chunked body is read, or refused with 411',
+    requests: 1,
+    needs: ['socket', 'create'],
+    async run(subject) {
+      const body = `{"name":"${subject.name('chunked')}","categoryId":${subject.categoryId}}`
+      const [first, second] = [body.slice(0, 9), body.slice(9)]
+      const chunks = [first, second, ''].map(text => `${text.length.toString(16)}\r\n${text}\r\n`)
+      const text = insert(POST, 'Transfer-Encoding: chunked') + chunks.join('')
+      expectStatus(await answered(subject, 'createPet with a chunked body', text, 'POST'), 201, 411)
+    },
+  },
+  {
+    id: 'http.field-case',
+    requirement: must('RFC 9110 §5.1'),
+    title: 'names of header fields are case-insensitive',
+    requests: 1,
+    needs: ['socket'],
+    async run(subject) {
+      const text = GET.replace('Host', 'hOST').replace('{key}', '{KEY}')
+      const loud = text.replace('{KEY}', 'X-Verify: 1\r\n{key}')
+      expectStatus(await answered(subject, 'names in other cases', loud), 200)
+    },
+  },
+  {
+    id: 'http.absolute-form',
+    requirement: must('RFC 9112 §3.2.2'),
+    title: 'the target may be a whole URL',
+    requests: 1,
+    needs: ['socket'],
+    async run(subject) {
+      const text = GET.replace('{base}', '{origin}{base}')
+      expectStatus(await answered(subject, 'a target in absolute form', text), 200)
+    },
+  },
+  {
+    id: 'http.pipelining',
+    requirement: must('RFC 9112 §9.3.2'),
+    title: 'pipelined requests are answered in order',
+    requests: 3,
+    needs: ['socket'],
+    async run({ exchange }) {
+      const what = 'two lists with an unknown path between them, pipelined'
+      const unknown = GET.replace('/pets', '/verify-unknown')
+      const methods = ['GET', 'GET', 'GET']
+      const { replies } = await exchange({ what, text: `${GET}${unknown}${GET}`, methods })
+      const statuses = replies.map(({ status }) => status)
+      const [first, second, third] = statuses
+      const isOrdered = first === 200 && second !== 200 && (third === 200 || statuses.length < 3)
+      const came = statuses.length === 0 ? 'nothing' : statuses.join(', ')
+      if (!isOrdered) throw new CheckFailure(what, came, '200, a refusal, 200')
+    },
+  },
+  {
+    id: 'http.head-empty',
+    requirement: must('RFC 9110 §9.3.2'),
+    title: 'the response to HEAD has no content',
+    requests: 2,
+    needs: ['socket'],
+    async run({ exchange }) {
+      const what = 'HEAD and GET, pipelined'
+      const text = `${GET.replace('GET', 'HEAD')}${GET.replace('{key}', '{key}\r\nConnection: close')}`
+      const came = await exchange({ what, text, methods: ['HEAD', 'GET'], untilClosed: true })
+      const [head] = came.replies
+      if (!head) throw new CheckFailure(what, 'nothing', 'two responses')
+      expectThat(head, startsAnew(came), 'nothing but the next response after its header fields')
+    },
+  },
+  {
+    id: 'http.large-field',
+    requirement: must('RFC 9110 §5.4'),
+    title: 'header fields of 100,000 bytes are refused with a status from 400 to 499, or served',
+    requests: 1,
+    needs: ['socket'],
+    async run(subject) {
+      const text = insert(GET, `X-Verify: ${'x'.repeat(100_000)}`)
+      expectRefusalOr(await answered(subject, 'header fields of 100,000 bytes', text), 200)
+    },
+  },
+]
+
+/** With one more header field. */
+function insert(request: string, field: string): string {
+  return request.replace('\r\n\r\n', `\r\n${field}\r\n\r\n`)
+}
+
+async function answered(
+  { exchange }: Subject,
+  what: string,
+  text: string,
+  method = 'GET',
+): Promise<Reply> {
+  const { replies, closed } = await exchange({ what, text, methods: [method] })
+  const [reply] = replies
+  if (reply) return reply
+  throw new CheckFailure(what, closed ? 'a closed connection' : 'nothing', 'a response')
+}
+
+/** Whether a second response, or nothing, follows the first. */
+function startsAnew({ replies, rest }: RawExchange): boolean {
+  return replies.length === 2 || rest === ''
+}

@@ -1,0 +1,28 @@
+import type { Check } from '../check.js'
+import { authenticationChecks } from './authentication.js'
+import { createPetChecks, refusalChecks } from './create-pet.js'
+import { deprecationChecks } from './deprecation.js'
+import { descriptionChecks } from './description.js'
+import { errorChecks } from './errors.js'
+import { getPetChecks } from './get-pet.js'
+import { httpGrammarChecks } from './http-grammar.js'
+import { limitChecks } from './limits.js'
+import { listPetsChecks } from './list-pets.js'
+import { rateLimitHeaderChecks } from './rate-limit-headers.js'
+import { robustnessChecks } from './robustness.js'
+
+/** All checks, in the order of a run: lists are looked at when there is something in them. */
+export const CHECKS: readonly Check[] = [
+  ...authenticationChecks,
+  ...createPetChecks,
+  ...refusalChecks,
+  ...getPetChecks,
+  ...listPetsChecks,
+  ...errorChecks,
+  ...rateLimitHeaderChecks,
+  ...deprecationChecks,
+  ...descriptionChecks,
+  ...robustnessChecks,
+  ...httpGrammarChecks,
+  ...limitChecks,
+]

@@ -1,0 +1,43 @@
+import type { ConformanceOptions } from './options.js'
+import { prepare } from './verify.js'
+
+/** `test` of node:test, Vitest or Jest. */
+export type TestFunction = (
+  name: string,
+  run: (...given: readonly unknown[]) => Promise<void>,
+  timeoutMs?: number,
+) => unknown
+
+/**
+ * Registers one test for each check, to run one after the other.
+ *
+ * @throws OptionError
+ */
+export function conformance(test: TestFunction, options: ConformanceOptions): void {
+  const run = prepare(options)
+  let started: Promise<void> | undefined
+  // Vitest and Jest allow 5 s unless told otherwise; a wait for the next window takes longer.
+  const timeoutMs = (options.maxWaitMs ?? 900_000) + 60_000
+
+  for (const check of run.checks) {
+    const { id, title, requirement } = check
+    const name = `${id} - ${title} (${requirement.level}, ${requirement.source})`
+    // Jest would take a declared parameter for its `done`.
+    const judge = async (...[context]: readonly unknown[]) => {
+      started ??= run.start()
+      await started
+      const { outcome, reason, failure } = await run.judge(check)
+      if (outcome === 'skipped') skip(context, reason)
+      if (!failure) return
+      const { sent, came, expected } = failure
+      throw new Error(`${id}\nsent:     ${sent}\ncame:     ${came}\nexpected: ${expected}`)
+    }
+    test(name, judge, timeoutMs)
+  }
+}
+
+/** Jest has no way to skip a test that has begun. */
+function skip(context: unknown, reason: string | undefined): void {
+  const { skip: given } = (context ?? {}) as { skip?: (reason?: string) => void }
+  given?.call(context, reason)
+}

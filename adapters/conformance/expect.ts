@@ -1,0 +1,116 @@
+import { type Int64, isInt64 } from '../../src/int64.js'
+import { parseJson } from '../../src/json.js'
+import { PET_STATUSES, type PetStatus } from '../../src/specification.js'
+import type { Reply } from './check.js'
+
+/** A broken requirement: what was sent, what came, what was expected. */
+export class CheckFailure extends Error {
+  override readonly name = 'CheckFailure'
+  readonly sent: string
+  readonly came: string
+  readonly expected: string
+
+  constructor(sent: string, came: string, expected: string) {
+    super(`Sent ${sent}. Expected ${expected}. Came ${came}.`)
+    this.sent = sent
+    this.came = came
+    this.expected = expected
+  }
+}
+
+/** The server gave the check nothing to look at. */
+export class CheckSkipped extends Error {
+  override readonly name = 'CheckSkipped'
+}
+
+/** An animal in a response: all integers are exact. */
+export interface Animal {
+  readonly id: Int64
+  readonly name: string
+  readonly categoryId: Int64
+  readonly status?: PetStatus
+}
+
+export function expectThat(reply: Reply, holds: boolean, expected: string): asserts holds {
+  if (!holds) throw new CheckFailure(reply.sent, describe(reply), expected)
+}
+
+export function expectStatus(reply: Reply, ...statuses: readonly number[]): void {
+  expectThat(reply, statuses.includes(reply.status), statuses.join(' or '))
+}
+
+/** For what the specification leaves open: any refusal is fine, a failure of the server is not. */
+export function expectRefusalOr(reply: Reply, ...statuses: readonly number[]): void {
+  const isRefusal = reply.status >= 400 && reply.status < 500
+  expectThat(
+    reply,
+    isRefusal || statuses.includes(reply.status),
+    `${statuses.join(' or ')}${statuses.length > 0 ? ', or ' : ''}a status from 400 to 499`,
+  )
+}
+
+export async function jsonOf(reply: Reply): Promise<unknown> {
+  try {
+    return await parseJson(reply.body)
+  } catch {
+    throw new CheckFailure(reply.sent, describe(reply), 'a body that is JSON')
+  }
+}
+
+export async function objectOf(reply: Reply): Promise<Readonly<Record<string, unknown>>> {
+  const value = await jsonOf(reply)
+  expectThat(reply, isObject(value), 'a JSON object')
+  return value
+}
+
+export async function arrayOf(reply: Reply): Promise<readonly unknown[]> {
+  expectStatus(reply, 200)
+  const value = await jsonOf(reply)
+  expectThat(reply, Array.isArray(value), 'a JSON array')
+  return value
+}
+
+/** The animals of a list whose form another check judges: what has no id is left out. */
+export async function animalsOf(reply: Reply): Promise<readonly Animal[]> {
+  return (await arrayOf(reply)).filter(isObject) as unknown as readonly Animal[]
+}
+
+/** What is wrong with an animal (spec §2); undefined if nothing is. */
+export function animalIssue(value: unknown): string | undefined {
+  if (!isObject(value)) return 'an Animal as a JSON object'
+  const { id, name, categoryId, status } = value
+  if (!isInt64(id)) return 'an `id` that is an int64 integer'
+  if (typeof name !== 'string') return 'a `name` that is a string'
+  if (!isInt64(categoryId)) return 'a `categoryId` that is an int64 integer'
+  if (status === undefined || isStatus(status)) return undefined
+  return `a \`status\` among ${PET_STATUSES.join(', ')}, or none`
+}
+
+export function isStatus(value: unknown): value is PetStatus {
+  return PET_STATUSES.includes(value as PetStatus)
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The media type of a reply, without parameters. */
+export function mediaType({ headers }: Reply): string {
+  return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+/** What came, in one line. */
+export function describe({ status, headers, body }: Reply): string {
+  const shown = [...headers].filter(([name]) => SHOWN.test(name))
+  const fields = shown.map(([name, value]) => `${name}: ${shorten(value, 200)}`)
+  const parts = [`${status}`, ...fields, ...(body === '' ? [] : [shorten(body, 300)])]
+  return parts.join(' | ')
+}
+
+const SHOWN =
+  /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
+
+export function shorten(text: string, length: number): string {
+  const line = text.replace(/[\x00-\x1f\x7f]+/g, ' ')
+  return line.length > length ? `${line.slice(0, length)}… (${line.length} characters)` : line
+}

@@ -1,0 +1,193 @@
+import {
+  isBoolean,
+  isCount,
+  isFunction,
+  isOneOf,
+  optional,
+  type Rule,
+  type Rules,
+  readOptions,
+  rule,
+  type WithDefaults,
+} from '../../src/options.js'
+import type { Clock } from '../../src/ports.js'
+import type { Sleep } from '../client/index.js'
+import type { Level } from './check.js'
+
+export interface ConformanceOptions {
+  /** With its version segment, such as `https://staging.example.org/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /**
+   * Whether to exhaust the spare key: 429, `Retry-After`, temporary ban.
+   * @default false
+   */
+  readonly limits?: boolean | undefined
+  /**
+   * A second, throwaway key for `limits`.
+   * @default none
+   */
+  readonly spareKey?: string | undefined
+  /**
+   * Creates no animals.
+   * @default false
+   */
+  readonly readOnly?: boolean | undefined
+  /**
+   * Ids or their beginnings, such as `auth` or `create.name`.
+   * @default all
+   */
+  readonly only?: readonly string[] | undefined
+  /**
+   * Ids or their beginnings.
+   * @default none
+   */
+  readonly skip?: readonly string[] | undefined
+  /**
+   * `MUST` leaves out what is only common practice.
+   * @default both
+   */
+  readonly level?: Level | undefined
+  /**
+   * Where the server serves its description, as JSON.
+   * @default none
+   */
+  readonly openApiUrl?: string | undefined
+  /**
+   * Time limit per request, in ms.
+   * @default 10_000
+   */
+  readonly timeoutMs?: number | undefined
+  /**
+   * The longest wait for a budget or the end of a ban, in ms.
+   * @default 900_000
+   */
+  readonly maxWaitMs?: number | undefined
+  /**
+   * Stops at the first broken MUST.
+   * @default false
+   */
+  readonly bail?: boolean | undefined
+  /**
+   * Called with each result of `verify`, and how far the run has come.
+   * @default none
+   */
+  readonly onResult?: ((result: CheckResult, progress: ConformanceProgress) => void) | undefined
+  /**
+   * Called when requests begin to wait: for how many ms, and why.
+   * @default none
+   */
+  readonly onWait?: ((wait: ConformanceWait) => void) | undefined
+  /**
+   * Takes the place of the network, such as the result of `toFetchHandler`. Checks that need a
+   * socket are then skipped.
+   * @default the platform's
+   */
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined
+  /** @default Date.now */
+  readonly clock?: Clock | undefined
+  /** @default setTimeout */
+  readonly sleep?: Sleep | undefined
+}
+
+export interface CheckResult {
+  readonly id: string
+  readonly level: Level
+  readonly source: string
+  readonly title: string
+  readonly outcome: 'passed' | 'failed' | 'skipped'
+  /** Why it was skipped. */
+  readonly reason?: string
+  /** How the requirement was broken; keys are replaced by words. */
+  readonly failure?: {
+    readonly sent: string
+    readonly came: string
+    readonly expected: string
+  }
+}
+
+export interface ConformanceProgress {
+  readonly checksDone: number
+  readonly checks: number
+  /** The most requests that are left, besides those with the spare key. */
+  readonly requestsLeft: number
+  /** The announced limit of the API key; undefined without headers. */
+  readonly limit: number | undefined
+}
+
+export interface ConformanceWait {
+  readonly ms: number
+  /** In words, such as `for the next window of the key`. */
+  readonly reason: string
+}
+
+export type ReadOptions = WithDefaults<ConformanceOptions, typeof DEFAULTS>
+
+/** @throws OptionError, which never shows an API key */
+export function readConformanceOptions(given: ConformanceOptions): ReadOptions {
+  return readOptions(given, DEFAULTS, RULES)
+}
+
+const DEFAULTS = {
+  limits: false,
+  readOnly: false,
+  only: [] as readonly string[],
+  skip: [] as readonly string[],
+  timeoutMs: 10_000,
+  maxWaitMs: 900_000,
+  bail: false,
+  onResult: () => {},
+  onWait: () => {},
+  clock: () => Date.now(),
+}
+
+const isKey: Rule = {
+  expected: 'printable ASCII without spaces',
+  accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
+  secret: true,
+}
+
+// Secret, because it may hold a password.
+const isAddress: Rule = {
+  expected:
+    'an address that begins with http:// or https://, without user name, query and fragment',
+  accepts: value => typeof value === 'string' && /^https?:[^?#@]*$/i.test(value) && isUrl(value),
+  secret: true,
+}
+
+const isIds = rule(
+  'an array of non-empty strings',
+  value => Array.isArray(value) && value.every(id => typeof id === 'string' && id !== ''),
+)
+
+const RULES: Rules<ConformanceOptions> = {
+  baseUrl: isAddress,
+  apiKey: isKey,
+  limits: isBoolean,
+  spareKey: optional(isKey),
+  readOnly: isBoolean,
+  only: isIds,
+  skip: isIds,
+  level: optional(isOneOf(['MUST', 'SHOULD'])),
+  openApiUrl: optional({
+    ...isAddress,
+    accepts: value => typeof value === 'string' && isUrl(value),
+  }),
+  timeoutMs: isCount,
+  maxWaitMs: isCount,
+  bail: isBoolean,
+  onResult: isFunction,
+  onWait: isFunction,
+  fetch: optional(isFunction),
+  clock: isFunction,
+  sleep: optional(isFunction),
+}
+
+function isUrl(address: string): boolean {
+  try {
+    const { protocol, host, username } = new URL(address)
+    return /^https?:$/.test(protocol) && host !== '' && username === ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,4 @@
+/** The server cannot be verified at all: out of reach, no HTTP, a wrong key, no budget left. */
+export class VerifyError extends Error {
+  override readonly name = 'VerifyError'
+}

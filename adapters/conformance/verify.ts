@@ -1,0 +1,172 @@
+import { SUNSET } from '../../src/specification.js'
+import type { Check, Need, Reply } from './check.js'
+import { CHECKS } from './checks/index.js'
+import { CheckFailure, CheckSkipped, isObject, jsonOf } from './expect.js'
+import { NoReply } from './no-reply.js'
+import {
+  type CheckResult,
+  type ConformanceOptions,
+  type ReadOptions,
+  readConformanceOptions,
+} from './options.js'
+import { createSession, type Session } from './subject.js'
+import { VerifyError } from './verify-error.js'
+
+export interface ConformanceReport {
+  readonly baseUrl: string
+  /** No MUST is broken. */
+  readonly ok: boolean
+  readonly requests: number
+  readonly results: readonly CheckResult[]
+}
+
+/** What to run, in order, with the server at hand. */
+export interface Run {
+  readonly checks: readonly Check[]
+  readonly session: Session
+  /** Asks the server whether it can be verified. @throws VerifyError */
+  start(): Promise<void>
+  /** @throws VerifyError */
+  judge(check: Check): Promise<CheckResult>
+}
+
+/**
+ * Runs the checks one after the other.
+ *
+ * @throws OptionError
+ * @throws VerifyError if the server cannot be verified at all
+ */
+export async function verify(options: ConformanceOptions): Promise<ConformanceReport> {
+  const { checks, session, start, judge } = prepare(options)
+  const results: CheckResult[] = []
+  await start()
+  for (const check of checks) {
+    const result = await judge(check)
+    results.push(result)
+    options.onResult?.(result, {
+      checksDone: results.length,
+      checks: checks.length,
+      requestsLeft: sumOfRequests(checks.slice(results.length)),
+      limit: session.budget.limit,
+    })
+    if (options.bail && isBroken(result)) break
+  }
+  const { requests } = session
+  return { baseUrl: options.baseUrl, ok: !results.some(isBroken), requests, results }
+}
+
+/** The most that checks send, besides requests with the spare key. */
+export function sumOfRequests(checks: readonly Check[]): number {
+  return checks.reduce((sum, { requests }) => sum + requests, 0)
+}
+
+function isBroken({ level, outcome }: CheckResult): boolean {
+  return level === 'MUST' && outcome === 'failed'
+}
+
+/** @throws OptionError */
+export function prepare(given: ConformanceOptions): Run {
+  const options = readConformanceOptions(given)
+  const session = createSession(options)
+  let lost: string | undefined
+
+  return {
+    session,
+    checks: selectChecks(options),
+    start: () => probe(session, options),
+    async judge(check) {
+      const { id, title, requirement } = check
+      const about = { id, ...requirement, title }
+      const skipped = (reason: string): CheckResult => ({ ...about, outcome: 'skipped', reason })
+      const missing = lost ?? missingNeed(check, options, session)
+      if (missing !== undefined) return skipped(missing)
+      try {
+        await check.run(session)
+        return { ...about, outcome: 'passed' }
+      } catch (thrown) {
+        if (thrown instanceof CheckSkipped) return skipped(thrown.message)
+        if (!(thrown instanceof CheckFailure)) throw thrown
+        if (thrown instanceof NoReply) lost = await isLost(session)
+        const { sent, came, expected } = thrown
+        const redact = session.redact
+        const failure = { sent: redact(sent), came: redact(came), expected: redact(expected) }
+        return { ...about, outcome: 'failed', failure }
+      }
+    },
+  }
+}
+
+/** In the order of the list. */
+export function selectChecks({
+  only = [],
+  skip = [],
+  level,
+}: Pick<ConformanceOptions, 'only' | 'skip' | 'level'>): readonly Check[] {
+  const matches = ({ id }: Check, part: string) => id === part || id.startsWith(`${part}.`)
+  const unknown = [...only, ...skip].find(part => !CHECKS.some(check => matches(check, part)))
+  if (unknown !== undefined) throw new VerifyError(`No check is called ${unknown}; see --list`)
+  return CHECKS.filter(
+    check =>
+      (only.length === 0 || only.some(part => matches(check, part))) &&
+      !skip.some(part => matches(check, part)) &&
+      (level !== 'MUST' || check.requirement.level === 'MUST'),
+  )
+}
+
+/** The failures that no check can name, one line each. */
+async function probe(session: Session, { baseUrl }: ReadOptions): Promise<void> {
+  const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
+    if (error instanceof NoReply) throw new VerifyError(unreachable(baseUrl, error.reason))
+    throw error
+  })
+  const { status, headers } = reply
+  if (status >= 300 && status < 400) {
+    const target = headers.get('location') ?? 'another address'
+    throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
+  }
+  if (status === 401 || status === 403) {
+    throw new VerifyError(`${baseUrl} rejects the API key with ${status}; check --key`)
+  }
+  if (status === 404) {
+    throw new VerifyError(
+      `${baseUrl} has no /pets (404); the base URL ends with the version segment, such as /v1`,
+    )
+  }
+  session.categoryId = await knownCategory(reply)
+}
+
+function unreachable(baseUrl: string, reason: string): string {
+  if (/^(HPE_|EPROTO|ERR_SSL)/.test(reason))
+    return `${baseUrl} does not answer with HTTP (${reason})`
+  if (reason === 'timeout') return `${baseUrl} does not answer in time; see timeoutMs`
+  return `Cannot reach ${baseUrl} (${reason}); is the server running?`
+}
+
+/** A server may know only some categories: those of its animals exist. */
+async function knownCategory(reply: Reply): Promise<number | bigint> {
+  const value = await jsonOf(reply).catch(() => undefined)
+  const first: unknown = Array.isArray(value) ? value[0] : undefined
+  const categoryId = isObject(first) ? first['categoryId'] : undefined
+  return typeof categoryId === 'number' || typeof categoryId === 'bigint' ? categoryId : 1
+}
+
+/** Why the rest makes no sense, after a request without a response. */
+async function isLost(session: Session): Promise<string | undefined> {
+  const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
+    if (error instanceof NoReply) return undefined
+    throw error
+  })
+  return reply ? undefined : 'the server no longer answers'
+}
+
+function missingNeed({ needs = [] }: Check, options: ReadOptions, session: Session) {
+  const missing: Readonly<Record<Need, string | false>> = {
+    create: options.readOnly && 'creates animals; not with --read-only',
+    getPet: session.now() >= SUNSET && 'GET /pets/{petId} has been removed since 5 December 2030',
+    limits: (!options.limits || options.spareKey === undefined) && 'needs --limits and --spare-key',
+    socket: options.fetch !== undefined && 'needs a socket',
+    description: options.openApiUrl === undefined && 'needs --openapi',
+  }
+  const need = needs.find(name => missing[name] !== false)
+  return need && (missing[need] as string)
+}
