@@ -115,15 +115,10 @@ export interface Sample {
 export interface RawCall {
   /** In words, for reports. */
   readonly what: string
-  /** The bytes; `{host}`, `{base}` and `{key}` are filled in. */
+  /** The bytes; `{host}`, `{origin}`, `{base}` and `{key}` are filled in. */
   readonly text: string
-  /** Methods of the requests within, as far as they may be answered. */
+  /** Methods of the requests within: it ends with as many responses, or with the connection. */
   readonly methods: readonly string[]
-  /**
-   * Waits until the server has closed the connection, too.
-   * @default false
-   */
-  readonly untilClosed?: boolean
 }
 
 export interface RawExchange {

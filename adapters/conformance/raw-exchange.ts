@@ -5,7 +5,6 @@ export interface RawOptions {
   readonly url: URL
   readonly text: string
   readonly methods: readonly string[]
-  readonly untilClosed: boolean
   readonly timeoutMs: number
   /** The request in words. */
   readonly sent: string
@@ -13,7 +12,7 @@ export interface RawOptions {
 
 /** Writes bytes as they are, right or wrong, and reads the responses. */
 export async function exchangeBytes(options: RawOptions): Promise<RawExchange> {
-  const { url, text, methods, untilClosed, timeoutMs, sent } = options
+  const { url, text, methods, timeoutMs, sent } = options
   const socket = await open(url)
   let received = ''
   let closed = false
@@ -27,7 +26,7 @@ export async function exchangeBytes(options: RawOptions): Promise<RawExchange> {
       else resolve({ replies, rest, closed })
     }
     const isComplete = () =>
-      !untilClosed && readReplies(received, methods, false, sent).replies.length >= methods.length
+      readReplies(received, methods, false, sent).replies.length >= methods.length
     socket.setEncoding('latin1')
     socket.setTimeout(timeoutMs, () => end())
     socket.on('data', chunk => {

@@ -121,18 +121,18 @@ export function createSession(options: ReadOptions): Session {
     }
   }
 
-  async function write({ what, text, methods, untilClosed = false }: RawCall) {
+  async function write({ what, text, methods }: RawCall) {
     const url = new URL(base)
     const bytes = text
       .replaceAll('{host}', url.host)
       .replaceAll('{origin}', url.origin)
       .replaceAll('{base}', session.basePath)
-      .replaceAll('{key}', `Authorization: ${credentials.valid.authorization}`)
+      .replaceAll('{key}', `${credentials.valid.authorization}`)
     const sent = `${what}, as bytes`
     requests += methods.length
     try {
       const { exchangeBytes } = await import('./raw-exchange.js')
-      const came = await exchangeBytes({ url, text: bytes, methods, untilClosed, timeoutMs, sent })
+      const came = await exchangeBytes({ url, text: bytes, methods, timeoutMs, sent })
       for (const reply of came.replies) if (reply.status < 400) session.budget.note(reply)
       return came
     } catch (error) {

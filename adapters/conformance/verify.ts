@@ -1,5 +1,5 @@
 import { SUNSET } from '../../src/specification.js'
-import type { Check, Need, Reply } from './check.js'
+import type { Check, Credential, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
 import { CheckFailure, CheckSkipped, isObject, jsonOf } from './expect.js'
 import { NoReply } from './no-reply.js'
@@ -114,7 +114,7 @@ export function selectChecks({
 }
 
 /** The failures that no check can name, one line each. */
-async function probe(session: Session, { baseUrl }: ReadOptions): Promise<void> {
+async function probe(session: Session, { baseUrl, limits }: ReadOptions): Promise<void> {
   const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
     if (error instanceof NoReply) throw new VerifyError(unreachable(baseUrl, error.reason))
     throw error
@@ -133,6 +133,18 @@ async function probe(session: Session, { baseUrl }: ReadOptions): Promise<void> 
     )
   }
   session.categoryId = await knownCategory(reply)
+  const { spare } = session.credentials
+  if (limits && spare) await probeSpare(session, spare)
+}
+
+async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
+  const { status } = await send({ path: '/pets?limit=1', as: spare, impatient: true })
+  if (status === 401 || status === 403) {
+    throw new VerifyError(`The server rejects the spare key with ${status}; check --spare-key`)
+  }
+  if (status === 429) {
+    throw new VerifyError('The spare key is exhausted or banned already; wait, or give another one')
+  }
 }
 
 function unreachable(baseUrl: string, reason: string): string {

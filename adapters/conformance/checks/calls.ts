@@ -20,9 +20,15 @@ export function post(body: unknown, headers: Readonly<Record<string, string>> = 
   return { method: 'POST', path: '/pets', body: text, headers }
 }
 
-/** `POST /pets` of an animal that everyone recognizes, with a category as JSON text. */
-export function postCategory({ name }: Subject, category: string, label: string): Call {
-  return post(`{"name":${JSON.stringify(name(label))},"categoryId":${category}}`)
+/** A valid animal that everyone recognizes, complete, so that a check breaks for one reason only. */
+export function animal({ name, categoryId }: Subject, label: string) {
+  return { name: name(label), categoryId, status: 'available' } as const
+}
+
+/** `POST /pets` with a category as JSON text. */
+export function postCategory(subject: Subject, category: string, label: string): Call {
+  const { name, status } = animal(subject, label)
+  return post(`{"name":${toJson(name)},"categoryId":${category},"status":"${status}"}`)
 }
 
 /** The animals of the first page, if it holds all there are. @throws CheckSkipped */

@@ -1,6 +1,6 @@
 import { isInt64 } from '../../../src/int64.js'
 import { toJson } from '../../../src/json.js'
-import { type Call, type Check, must, type Subject, should } from '../check.js'
+import { type Check, must, type Subject, should } from '../check.js'
 import {
   expectRefusalOr,
   expectStatus,
@@ -11,7 +11,7 @@ import {
   mediaType,
   objectOf,
 } from '../expect.js'
-import { allAnimals, each, post, postCategory, WHOLE_LIST } from './calls.js'
+import { allAnimals, animal, each, post, postCategory, WHOLE_LIST } from './calls.js'
 
 /** `createPet` (spec §4.2): what is accepted. */
 export const createPetChecks: readonly Check[] = [
@@ -57,13 +57,17 @@ export const createPetChecks: readonly Check[] = [
     title: 'every animal has an `id` of its own',
     requests: 4,
     needs: ['create'],
-    async run({ sample, send, name, categoryId }) {
-      const ids = [(await sample('available')).id, (await sample('sold')).id]
+    async run(subject) {
+      const { sample, send } = subject
+      const replies = [(await sample('available')).created, (await sample('sold')).created]
       for (const label of ['first twin', 'second twin']) {
-        const reply = await send(post({ name: name(label), categoryId }))
+        replies.push(await send(post(animal(subject, label))))
+      }
+      const ids: unknown[] = []
+      for (const reply of replies) {
         const { id } = await objectOf(reply)
-        expectThat(reply, !ids.includes(id as number), 'an `id` that no other animal has')
-        ids.push(id as number)
+        expectThat(reply, !ids.includes(id), 'an `id` that no other animal has')
+        ids.push(id)
       }
     },
   },
@@ -73,9 +77,9 @@ export const createPetChecks: readonly Check[] = [
     title: 'the `id` is assigned by the service, whatever `id` the body has',
     requests: 2,
     needs: ['create'],
-    async run({ sample, send, name, categoryId }) {
-      const { id } = await sample('available')
-      const reply = await send(post({ id, name: name('with an id'), categoryId }))
+    async run(subject) {
+      const { id } = await subject.sample('available')
+      const reply = await subject.send(post({ id, ...animal(subject, 'with an id') }))
       if (reply.status === 400) return
       expectStatus(reply, 201)
       expectThat(reply, (await objectOf(reply))['id'] !== id, '400, or an `id` of its own')
@@ -202,8 +206,9 @@ export const createPetChecks: readonly Check[] = [
     title: 'an unknown field is ignored or refused',
     requests: 1,
     needs: ['create'],
-    async run({ send, name, categoryId }) {
-      expectRefusalOr(await send(post({ name: name('color'), categoryId, color: 'red' })), 201)
+    async run(subject) {
+      const call = post({ ...animal(subject, 'color'), color: 'red' })
+      expectRefusalOr(await subject.send(call), 201)
     },
   },
   ...each(
@@ -214,9 +219,9 @@ export const createPetChecks: readonly Check[] = [
       title: `a body is accepted as ${type}`,
       requests: 1,
       needs: ['create'],
-      async run({ send, name: nameOf, categoryId }) {
-        const call = post({ name: nameOf(name), categoryId }, { 'content-type': type })
-        expectStatus(await send(call), 201)
+      async run(subject) {
+        const call = post(animal(subject, name), { 'content-type': type })
+        expectStatus(await subject.send(call), 201)
       },
     }),
   ),
@@ -243,19 +248,19 @@ export const createPetChecks: readonly Check[] = [
     title: 'a refused animal is not stored',
     requests: 2,
     needs: ['create'],
-    async run({ once, send, name, categoryId }) {
-      const label = name('refused')
-      const reply = await once(post({ name: label, categoryId, status: 'lost' }))
-      const list = await send(WHOLE_LIST)
-      const isStored = (await allAnimals(list)).some(pet => pet.name === label)
-      expectThat(list, reply.status < 400 || !isStored, `no animal ${label}, which was refused`)
+    async run(subject) {
+      const refused = animal(subject, 'refused')
+      const reply = await subject.once(post({ ...refused, status: 'lost' }))
+      const list = await subject.send(WHOLE_LIST)
+      const isStored = (await allAnimals(list)).some(({ name }) => name === refused.name)
+      expectThat(list, reply.status < 400 || !isStored, `no \`name\` ${refused.name}`)
     },
   },
 ]
 
-async function keepsNames({ send, categoryId }: Subject, names: readonly string[]) {
+async function keepsNames(subject: Subject, names: readonly string[]) {
   for (const name of names) {
-    const reply = await send(post({ name, categoryId }))
+    const reply = await subject.send(post({ ...animal(subject, ''), name }))
     expectRefusalOr(reply, 201)
     if (reply.status !== 201) continue
     const pet = await jsonOf(reply)
@@ -267,12 +272,13 @@ async function keepsNames({ send, categoryId }: Subject, names: readonly string[
   }
 }
 
+type Valid = Omit<ReturnType<typeof animal>, 'status'> & { readonly status?: unknown }
+
+const EXAMPLE: Valid = { name: '', categoryId: 1 }
+
 /** Bodies that must be refused, with a recognizable name wherever they might be stored. */
 type Refusals = Readonly<
-  Record<
-    string,
-    { title: string; bodies: (valid: Readonly<Record<string, unknown>>) => Call['body'][] }
-  >
+  Record<string, { title: string; bodies: (valid: Valid) => readonly string[] }>
 >
 
 const json = (...values: readonly unknown[]) => values.map(value => toJson(value))
@@ -280,41 +286,41 @@ const json = (...values: readonly unknown[]) => values.map(value => toJson(value
 const REFUSALS: Refusals = {
   'name-missing': {
     title: '`name` is required',
-    bodies: ({ categoryId }) => json({ categoryId }),
+    bodies: ({ name: _, ...others }) => json(others),
   },
   'category-missing': {
     title: '`categoryId` is required',
-    bodies: ({ name }) => json({ name }),
+    bodies: ({ categoryId: _, ...others }) => json(others),
   },
   empty: { title: 'an empty object is refused', bodies: () => json({}) },
   'name-type': {
     title: '`name` must be a string',
-    bodies: ({ categoryId }) => json(...[1, true, ['Rex'], {}].map(name => ({ name, categoryId }))),
+    bodies: valid => json(...[1, true, ['Rex'], {}].map(name => ({ ...valid, name }))),
   },
   'name-null': {
     title: '`name` must not be null',
-    bodies: ({ categoryId }) => json({ name: null, categoryId }),
+    bodies: valid => json({ ...valid, name: null }),
   },
   'category-string': {
     title: '`categoryId` must not be a string of digits',
-    bodies: ({ name }) => json({ name, categoryId: '1' }),
+    bodies: valid => json({ ...valid, categoryId: '1' }),
   },
   'category-type': {
     title: '`categoryId` must be an integer',
-    bodies: ({ name }) => json(...[true, [1], {}].map(categoryId => ({ name, categoryId }))),
+    bodies: valid => json(...[true, [1], {}].map(categoryId => ({ ...valid, categoryId }))),
   },
   'category-null': {
     title: '`categoryId` must not be null',
-    bodies: ({ name }) => json({ name, categoryId: null }),
+    bodies: valid => json({ ...valid, categoryId: null }),
   },
   'category-fraction': {
     title: '`categoryId` must not be a fraction',
-    bodies: ({ name }) => json({ name, categoryId: 1.5 }),
+    bodies: valid => json({ ...valid, categoryId: 1.5 }),
   },
   'category-too-large': {
     title: '`categoryId` must fit into an int64',
-    bodies: ({ name }) =>
-      json(...[2n ** 63n, -(2n ** 63n) - 1n].map(categoryId => ({ name, categoryId }))),
+    bodies: valid =>
+      json(...[2n ** 63n, -(2n ** 63n) - 1n].map(categoryId => ({ ...valid, categoryId }))),
   },
   'status-unknown': {
     title: '`status` must be one of the three values',
@@ -348,11 +354,11 @@ export const refusalChecks: readonly Check[] = each(REFUSALS, (id, { title, bodi
   id: `create.${id}`,
   requirement: must('spec §4.2'),
   title: `${title}; otherwise 400`,
-  requests: bodies({ name: '', categoryId: 1 }).length,
+  requests: bodies(EXAMPLE).length,
   needs: ['create'],
-  async run({ once, name, categoryId }) {
-    for (const body of bodies({ name: name('refused'), categoryId })) {
-      expectStatus(await once(post(body)), 400)
+  async run(subject) {
+    for (const body of bodies(animal(subject, 'refused'))) {
+      expectStatus(await subject.once(post(body)), 400)
     }
   },
 }))

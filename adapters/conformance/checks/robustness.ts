@@ -1,6 +1,7 @@
+import { toJson } from '../../../src/json.js'
 import { type Check, must, type Subject, should } from '../check.js'
 import { expectRefusalOr, expectStatus, expectThat } from '../expect.js'
-import { LIST, post } from './calls.js'
+import { animal, LIST, post, postCategory } from './calls.js'
 
 const MEBIBYTE = 1_048_576
 
@@ -24,9 +25,9 @@ export const robustnessChecks: readonly Check[] = [
     title: 'a number of 100,000 digits is refused',
     requests: 1,
     needs: ['create'],
-    async run({ send, name }) {
-      const body = `{"name":"${name('long number')}","categoryId":${'9'.repeat(100_000)}}`
-      expectRefusalOr(await send(post(body)))
+    async run(subject) {
+      const call = postCategory(subject, '9'.repeat(100_000), 'long number')
+      expectRefusalOr(await subject.send(call))
     },
   },
   {
@@ -138,6 +139,6 @@ export const robustnessChecks: readonly Check[] = [
 ]
 
 /** An animal as JSON text. */
-function valid({ name, categoryId }: Subject, label: string): string {
-  return `{"name":${JSON.stringify(name(label))},"categoryId":${categoryId}}`
+function valid(subject: Subject, label: string): string {
+  return toJson(animal(subject, label))
 }
