@@ -1,8 +1,10 @@
+import { conformanceSuite } from './protocol/conformance.js'
 import { protocolSuite } from './protocol/suite.js'
 import { DOORS } from './support/doors.js'
 
 for (const [name, open] of Object.entries(DOORS)) {
   protocolSuite(name, open)
+  conformanceSuite(name, open)
   protocolSuite(`${name} over ports that take their time`, open, undefined, later)
 }
 

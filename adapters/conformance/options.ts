@@ -3,6 +3,7 @@ import {
   isCount,
   isFunction,
   isOneOf,
+  OptionError,
   optional,
   type Rule,
   type Rules,
@@ -125,7 +126,13 @@ export type ReadOptions = WithDefaults<ConformanceOptions, typeof DEFAULTS>
 
 /** @throws OptionError, which never shows an API key */
 export function readConformanceOptions(given: ConformanceOptions): ReadOptions {
-  return readOptions(given, DEFAULTS, RULES)
+  const options = readOptions(given, DEFAULTS, RULES)
+  if (options.limits && options.spareKey === undefined) {
+    throw new OptionError(
+      'Expected `spareKey` with `limits`: a throwaway key that may be exhausted',
+    )
+  }
+  return options
 }
 
 const DEFAULTS = {

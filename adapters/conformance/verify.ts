@@ -1,3 +1,5 @@
+import { nearestFirst } from '../../src/nearest.js'
+import { OptionError } from '../../src/options.js'
 import { SUNSET } from '../../src/specification.js'
 import type { Check, Credential, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
@@ -96,7 +98,7 @@ export function prepare(given: ConformanceOptions): Run {
   }
 }
 
-/** In the order of the list. */
+/** In the order of a run. @throws OptionError */
 export function selectChecks({
   only = [],
   skip = [],
@@ -104,7 +106,15 @@ export function selectChecks({
 }: Pick<ConformanceOptions, 'only' | 'skip' | 'level'>): readonly Check[] {
   const matches = ({ id }: Check, part: string) => id === part || id.startsWith(`${part}.`)
   const unknown = [...only, ...skip].find(part => !CHECKS.some(check => matches(check, part)))
-  if (unknown !== undefined) throw new VerifyError(`No check is called ${unknown}; see --list`)
+  if (unknown !== undefined) {
+    const ids = nearestFirst(
+      unknown,
+      CHECKS.map(({ id }) => id),
+    )
+    throw new OptionError(
+      `No check is called \`${unknown}\`; closest are ${ids.slice(0, 3).join(', ')}`,
+    )
+  }
   return CHECKS.filter(
     check =>
       (only.length === 0 || only.some(part => matches(check, part))) &&
@@ -114,9 +124,10 @@ export function selectChecks({
 }
 
 /** The failures that no check can name, one line each. */
-async function probe(session: Session, { baseUrl, limits }: ReadOptions): Promise<void> {
+async function probe(session: Session, options: ReadOptions): Promise<void> {
+  const { baseUrl, limits } = options
   const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
-    if (error instanceof NoReply) throw new VerifyError(unreachable(baseUrl, error.reason))
+    if (error instanceof NoReply) throw new VerifyError(unreachable(options, error.reason))
     throw error
   })
   const { status, headers } = reply
@@ -147,10 +158,10 @@ async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
   }
 }
 
-function unreachable(baseUrl: string, reason: string): string {
+function unreachable({ baseUrl, timeoutMs }: ReadOptions, reason: string): string {
   if (/^(HPE_|EPROTO|ERR_SSL)/.test(reason))
     return `${baseUrl} does not answer with HTTP (${reason})`
-  if (reason === 'timeout') return `${baseUrl} does not answer in time; see timeoutMs`
+  if (reason === 'timeout') return `${baseUrl} does not answer within ${timeoutMs} ms`
   return `Cannot reach ${baseUrl} (${reason}); is the server running?`
 }
 
@@ -175,7 +186,7 @@ function missingNeed({ needs = [] }: Check, options: ReadOptions, session: Sessi
   const missing: Readonly<Record<Need, string | false>> = {
     create: options.readOnly && 'creates animals; not with --read-only',
     getPet: session.now() >= SUNSET && 'GET /pets/{petId} has been removed since 5 December 2030',
-    limits: (!options.limits || options.spareKey === undefined) && 'needs --limits and --spare-key',
+    limits: !options.limits && 'needs --limits and --spare-key',
     socket: options.fetch !== undefined && 'needs a socket',
     description: options.openApiUrl === undefined && 'needs --openapi',
   }

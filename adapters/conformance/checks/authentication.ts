@@ -4,7 +4,7 @@ import { ABSENT, each, INVALID, LIST, post } from './calls.js'
 
 const OPERATIONS: Readonly<Record<string, Pick<Check, 'needs'> & { call: Call }>> = {
   list: { call: LIST },
-  create: { call: INVALID },
+  create: { call: INVALID, needs: ['create'] },
   get: { call: ABSENT, needs: ['getPet'] },
 }
 
@@ -35,6 +35,7 @@ export const authenticationChecks: readonly Check[] = [
     requirement: must('spec §5'),
     title: 'the key is checked before the body: malformed JSON without a key is 401',
     requests: 1,
+    needs: ['create'],
     async run({ send, credentials }) {
       expectStatus(await send({ ...post('{'), as: credentials.none }), 401)
     },

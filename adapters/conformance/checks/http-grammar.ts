@@ -67,7 +67,7 @@ export const httpGrammarChecks: readonly Check[] = [
     id: 'http.length-and-chunked',
     requirement: must('RFC 9112 §6.1'),
     title: 'after a request with Content-Length and chunked, the connection is closed',
-    requests: 1,
+    requests: 2,
     needs: ['socket'],
     async run({ exchange }) {
       const what = 'Content-Length and Transfer-Encoding in one request'
