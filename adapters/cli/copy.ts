@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { openStorage } from './engines.js'
 import { UsageError } from './flags.js'
+import { createProgress } from './progress.js'
 
 /**
  * Copies all animals and the next id into a storage that was never used, all or nothing.
@@ -27,7 +28,7 @@ export async function copy(words: readonly string[]): Promise<void> {
     const target = await openStorage('copy <to>', to, stops)
     const snapshot = await source.storage.dump()
     const progress = createProgress(snapshot.pets.length)
-    const done = await target.seed(snapshot, { onProgress: progress.show })
+    const done = await target.seed(snapshot, { onProgress: written => progress.show(written) })
     progress.end()
     if (!done) {
       throw new Error(
@@ -39,24 +40,5 @@ export async function copy(words: readonly string[]): Promise<void> {
     )
   } finally {
     for (const stop of stops.reverse()) await stop()
-  }
-}
-
-const WIDTH = 30
-
-/** A progress bar, on terminals only. */
-function createProgress(total: number) {
-  const { stderr } = process
-
-  return {
-    show(written: number): void {
-      if (!stderr.isTTY) return
-      const filled = Math.round((written / total) * WIDTH)
-      const bar = '#'.repeat(filled).padEnd(WIDTH, '.')
-      stderr.write(`\r[${bar}] ${written} of ${total}`)
-    },
-    end(): void {
-      if (stderr.isTTY) stderr.write('\r\x1b[K')
-    },
   }
 }

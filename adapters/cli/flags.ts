@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { distance, nearestFirst } from '../../src/nearest.js'
 
-interface Flag {
+export interface Flag {
   readonly short?: string
   /** The placeholder of its value in the help; a flag without one is on or off. */
   readonly value?: string
@@ -52,7 +52,7 @@ type NameWithValue = {
 
 export type Flags = { readonly [name in Name]?: name extends NameWithValue ? string : boolean }
 
-export const COMMANDS = ['serve', 'exec', 'openapi', 'copy', 'help', 'version'] as const
+export const COMMANDS = ['serve', 'exec', 'openapi', 'copy', 'verify', 'help', 'version'] as const
 export type Command = (typeof COMMANDS)[number]
 
 export interface CommandLine {
@@ -89,29 +89,54 @@ interface ParsedWords extends Pick<CommandLine, 'command' | 'flags'> {
 }
 
 function parseWords(words: readonly string[]): ParsedWords {
-  const { tokens } = parseArgs({ args: [...words], options: OPTIONS, strict: false, tokens: true })
-  const flags: Record<string, string | boolean> = {}
   const operands: string[] = []
   let command: Command | undefined
-  for (const token of tokens) {
-    if (token.kind === 'option') {
-      const { name, rawName, value } = token
-      const given = readFlag(name, rawName, value)
-      if (name in flags && !KNOWN.get(name)?.isList) {
-        throw new UsageError(`${rawName} is given twice; give it once`)
-      }
-      flags[name] = name in flags ? `${flags[name]},${given}` : given
-    } else if (token.kind === 'positional') {
-      if (command === 'exec') {
-        throw new UsageError(`exec needs -- before its command: exec -- ${token.value}`)
-      }
-      if (command === 'copy') operands.push(token.value)
-      else if (command) {
-        throw new UsageError(`Unexpected '${token.value}' after ${command}; see --help`)
-      } else command = readCommand(token.value)
+  const flags = parseOptions(words, KNOWN, word => {
+    if (command === 'exec') {
+      throw new UsageError(`exec needs -- before its command: exec -- ${word}`)
     }
-  }
+    if (command === 'copy') operands.push(word)
+    else if (command) throw new UsageError(`Unexpected '${word}' after ${command}; see --help`)
+    else command = readCommand(word)
+    if (command === 'verify') {
+      throw new UsageError('verify comes before its options: verify <base-url> [options]')
+    }
+  })
   return { command: command ?? 'serve', flags, operands }
+}
+
+export type FlagTable = ReadonlyMap<string, Flag>
+
+/**
+ * The options among some words.
+ *
+ * @param operand receives every other word
+ * @throws UsageError
+ */
+export function parseOptions(
+  words: readonly string[],
+  table: FlagTable,
+  operand: (word: string) => void,
+): Record<string, string | boolean> {
+  const options = Object.fromEntries(
+    [...table].map(([name, { short, value }]) => [
+      name,
+      { type: value ? 'string' : 'boolean', ...(short && { short }) } as const,
+    ]),
+  )
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true })
+  const flags: Record<string, string | boolean> = {}
+  for (const token of tokens) {
+    if (token.kind === 'positional') operand(token.value)
+    if (token.kind !== 'option') continue
+    const { name, rawName, value } = token
+    const given = readFlag(table, name, rawName, value)
+    if (name in flags && !table.get(name)?.isList) {
+      throw new UsageError(`${rawName} is given twice; give it once`)
+    }
+    flags[name] = name in flags ? `${flags[name]},${given}` : given
+  }
+  return flags
 }
 
 function readCommand(word: string): Command {
@@ -121,10 +146,15 @@ function readCommand(word: string): Command {
   throw new UsageError(`Unknown command '${word}'; ${hint}`)
 }
 
-function readFlag(name: string, rawName: string, value: string | undefined): string | boolean {
-  const flag = KNOWN.get(name)
+function readFlag(
+  table: FlagTable,
+  name: string,
+  rawName: string,
+  value: string | undefined,
+): string | boolean {
+  const flag = table.get(name)
   if (!flag) {
-    const names = [...KNOWN.keys()].map(known => `--${known}`)
+    const names = [...table.keys()].map(known => `--${known}`)
     throw new UsageError(`Unknown option ${rawName}; ${suggest(rawName, names) ?? 'see --help'}`)
   }
   if (flag.value && (value === undefined || value === '')) {
@@ -189,34 +219,34 @@ export function wholeNumber(
 }
 
 export function helpText(): string {
-  const rows = [...KNOWN].map(([name, flag]) => {
-    const short = flag.short ? `-${flag.short}, ` : '    '
-    return `  ${`${short}--${name}${flag.value ? ` <${flag.value}>` : ''}`.padEnd(28)} ${flag.help}`
-  })
   return `Usage: animal-adoption-store [serve] [options]   serve the API on this machine
        animal-adoption-store exec [options] -- <command>
                                                  run a command against a private store
        animal-adoption-store copy <from> <to>    copy all animals into an empty store
+       animal-adoption-store verify <base-url> [options]
+                                                 check any server of this API; see verify --help
        animal-adoption-store openapi             print the OpenAPI 3.1 description
        animal-adoption-store help | version
 
-${rows.join('\n')}
+${helpRows(KNOWN)}
 
 An option that is not given comes from the environment: ADOPTION_STORE_SEED for --seed,
 ADOPTION_STORE_NO_CORS=1 for --no-cors and so on; PORT and HOST work as well.
 `
 }
 
-const KNOWN: ReadonlyMap<string, Flag> = new Map(Object.entries(FLAGS))
+/** One line for each option. */
+export function helpRows(table: FlagTable): string {
+  const rows = [...table].map(([name, flag]) => {
+    const short = flag.short ? `-${flag.short}, ` : '    '
+    return `  ${`${short}--${name}${flag.value ? ` <${flag.value}>` : ''}`.padEnd(28)} ${flag.help}`
+  })
+  return rows.join('\n')
+}
+
+const KNOWN: FlagTable = new Map(Object.entries(FLAGS))
 
 /** Every option by name, with whether it takes a value. */
 export const TAKES_VALUE: ReadonlyMap<string, boolean> = new Map(
   [...KNOWN].map(([name, { value }]) => [name, value !== undefined]),
-)
-
-const OPTIONS = Object.fromEntries(
-  [...KNOWN].map(([name, { short, value }]) => [
-    name,
-    { type: value ? 'string' : 'boolean', ...(short && { short }) } as const,
-  ]),
 )

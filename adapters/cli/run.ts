@@ -13,6 +13,7 @@ export async function run(words: readonly string[]): Promise<void> {
   process.stderr.on('error', () => {})
   let sources: ReadonlyMap<string, string> = new Map()
   try {
+    if (words[0] === 'verify') return await runVerify(words.slice(1))
     const variables = readVariables(process.env)
     sources = variables.sources
     const { command, flags, rest } = parseCommandLine(words, variables.flags)
@@ -48,6 +49,12 @@ async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
 async function runCopy(words: readonly string[]): Promise<void> {
   const { copy } = await import('./copy.js')
   await copy(words)
+}
+
+/** Options of its own, and none from the environment. */
+async function runVerify(words: readonly string[]): Promise<void> {
+  const { verifyCommand } = await import('./verify.js')
+  process.exitCode = await verifyCommand(words)
 }
 
 function stopOnSignal(stop: () => Promise<void>): void {
