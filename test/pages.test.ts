@@ -113,6 +113,16 @@ test('pages - the table of the command line lists the flags of --help', () => {
   assert.deepEqual(inTable.sort(), inHelp.sort())
 })
 
+test('pages - the table of verify lists the flags of verify --help', () => {
+  const help = spawnSync(process.execPath, [MAIN, 'verify', '--help'], { encoding: 'utf8' }).stdout
+  const inHelp = [...help.matchAll(/^ +(?:-\w, | {4})(--[\w-]+)/gm)].map(([, flag]) => flag)
+  const text = byPath.get('adapters/conformance/README.md')?.text ?? ''
+  const [, table = ''] = text.match(/^<!-- flags verify -->\n((?:\|.*\n)+)/m) ?? []
+  const inTable = tableRows(table).flatMap(([cell = '']) => cell.match(/--[\w-]+/g) ?? [])
+  assert.ok(inHelp.length > 10)
+  assert.deepEqual(inTable.sort(), inHelp.sort())
+})
+
 test('pages - the table of errors lists every code with its status', () => {
   const inTable = readmeTable('Errors').map(
     ([status, code = '']) => `${code.trim()} ${status?.trim().slice(0, 3)}`,

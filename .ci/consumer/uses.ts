@@ -1,6 +1,8 @@
 // Compiled, not run: the published types as a NodeNext user sees them, with library checks on.
+import type { test as nodeTest } from 'node:test'
 import { ApiError, createStore, type Pet, type Pets, type StoreEvents } from 'animal-adoption-store'
 import { createClient } from 'animal-adoption-store/client'
+import { type CheckResult, conformance, verify } from 'animal-adoption-store/conformance'
 import { toFetchHandler } from 'animal-adoption-store/fetch'
 import { listen } from 'animal-adoption-store/http'
 import { jsonFileStorage } from 'animal-adoption-store/json-file'
@@ -22,6 +24,12 @@ const server = await listen(store, { port: 0 })
 const answer: Response = await toFetchHandler(store)(new Request(server.url))
 await using double = createTestDouble()
 export const seen = [remote, categoryId, answer, jsonFileStorage, double, ApiError]
+export const verified = async (): Promise<readonly CheckResult[]> => {
+  const report = await verify({ baseUrl: server.url, apiKey: 'secret', only: ['auth'] })
+  return report.results
+}
+export const register = (test: typeof nodeTest) =>
+  conformance(test, { baseUrl: server.url, apiKey: 'secret' })
 export const overEngines = async () =>
   createStore({
     storage: await postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),

@@ -110,7 +110,8 @@ export function describe({ status, headers, body }: Reply): string {
 const SHOWN =
   /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
 
+/** In one line. */
 export function shorten(text: string, length: number): string {
-  const line = text.replace(/[\x00-\x1f\x7f]+/g, ' ')
-  return line.length > length ? `${line.slice(0, length)}… (${line.length} characters)` : line
+  const line = text.slice(0, length).replace(/[\x00-\x1f\x7f]+/g, ' ')
+  return text.length > length ? `${line}… (${text.length} characters)` : line
 }

@@ -960,8 +960,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     }),
   ),
   {
-    name: 'does not say which methods it has',
+    name: 'serves any method',
     caughtBy: 'robust.method',
+    wrong: answers(
+      ({ method }) => method === 'PROPFIND',
+      given => ({ ...given, status: 200 }),
+    ),
+  },
+  {
+    name: 'does not say which methods it has',
+    caughtBy: 'robust.allow',
     wrong: headers(status(405), () => ({ Allow: undefined })),
   },
   {
@@ -1068,7 +1076,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: 'asks for a longer wait than needed',
     caughtBy: 'limits.retry-after-late',
     wrong: headers(status(429), given => ({
-      'Retry-After': String(Number(given['Retry-After']) + 5),
+      'Retry-After': String(Number(given['Retry-After']) + 2),
     })),
   },
   {
@@ -1076,6 +1084,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     caughtBy: 'limits.retry-after-early',
     wrong: headers(status(429), given => ({
       'Retry-After': String(Math.ceil(Number(given['Retry-After']) / 2)),
+    })),
+  },
+  {
+    name: 'asks for a wait that is a second too short',
+    caughtBy: 'limits.retry-after-early',
+    wrong: headers(status(429), given => ({
+      'Retry-After': String(Number(given['Retry-After']) - 1),
     })),
   },
   {

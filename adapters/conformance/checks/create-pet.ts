@@ -212,10 +212,13 @@ export const createPetChecks: readonly Check[] = [
     },
   },
   ...each(
-    { charset: 'application/json; charset=utf-8', 'media-type-case': 'Application/JSON' },
-    (name, type) => ({
+    {
+      charset: [should('RFC 8259 §11'), 'application/json; charset=utf-8'],
+      'media-type-case': [must('RFC 9110 §8.3.1'), 'Application/JSON'],
+    } as const,
+    (name, [requirement, type]) => ({
       id: `create.${name}`,
-      requirement: must('RFC 9110 §8.3.1'),
+      requirement,
       title: `a body is accepted as ${type}`,
       requests: 1,
       needs: ['create'],

@@ -94,16 +94,15 @@ export const rateLimitHeaderChecks: readonly Check[] = [
     requests: 3,
     async run({ send }) {
       let before = numbersOf(await send(LIST))
-      for (let attempt = 0; attempt < 2; attempt++) {
+      // A window may end between two requests, and a bucket may be refilled.
+      for (const isLast of [false, true]) {
         const reply = await send(LIST)
-        const { limit, remaining, reset } = numbersOf(reply)
-        if (limit === before.limit && reset === before.reset) {
-          const expected = `less than ${before.remaining} remaining, as before`
-          return expectThat(reply, remaining < before.remaining, expected)
-        }
-        before = { limit, remaining, reset }
+        const now = numbersOf(reply)
+        if (now.remaining < before.remaining) return
+        const expected = `less than ${before.remaining} remaining, as before`
+        expectThat(reply, !isLast || now.reset !== before.reset, expected)
+        before = now
       }
-      throw new CheckSkipped('the window changed between requests')
     },
   },
 ]
