@@ -62,7 +62,7 @@ test('cli - every demo key has the limits of its plan', async t => {
   assert.deepEqual(limits, ['60', '300', '1000', '5000'])
 })
 
-test('cli - staging has its own animals and counters', async t => {
+test('cli - environments: staging has its own animals and counters', async t => {
   const { baseUrl, staging } = await ready(t, '--staging-port', '0')
   assert.notEqual(staging.baseUrl, baseUrl)
   assert.equal((await fetch(`${staging.baseUrl}/pets`, ADA)).status, 201)
