@@ -171,9 +171,9 @@ export const listPetsChecks: readonly Check[] = [
     title: `status=${name} returns an animal that was created so`,
     requests: 2,
     needs: ['create'],
-    async run({ once, sample }) {
+    async run({ send, sample }) {
       const { id } = await sample(status)
-      const reply = await once({ path: `/pets?limit=100&status=${status}` })
+      const reply = await send({ path: `/pets?limit=100&status=${status}` })
       const ids = (await allAnimals(reply)).map(pet => pet.id)
       expectThat(reply, ids.includes(id), `the animal ${id} among them`)
     },
@@ -184,9 +184,9 @@ export const listPetsChecks: readonly Check[] = [
     title: '`status` and `limit` work together',
     requests: 3,
     needs: ['create'],
-    async run({ once, send, sample }) {
+    async run({ send, sample }) {
       await sample('sold')
-      const stored = await animalsOf(await once({ path: '/pets?limit=100&status=sold' }))
+      const stored = await animalsOf(await send({ path: '/pets?limit=100&status=sold' }))
       const reply = await send({ path: '/pets?status=sold&limit=1' })
       const found = await animalsOf(reply)
       const isRight = found.length <= 1 && found.every(({ status }) => status === 'sold')
