@@ -194,7 +194,9 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       2,
       /--store takes memory:, a file that ends with \.json, or postgres:/,
     ],
-    [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json cannot be read: ENOENT/],
+    [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json does not exist$/m],
+    [['--seed', tmpdir()], 2, /--seed .* is a folder; name a file in it$/m],
+    [['--keys', '/nowhere.json'], 2, /--keys \/nowhere\.json does not exist$/m],
     [['--empty', '--seed', notJson], 2, /--empty cannot be combined with --seed/],
     [
       ['--seed', notJson],
@@ -216,7 +218,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     ],
     [['--keys', badKeys], 2, /--keys .*`apiKeys\['ci'\]\.plan` .* got 'gold'/],
     [['--host', '0.0.0.0'], 2, /--host 0\.0\.0\.0 would expose the demo keys/],
-    [['--store', '/nowhere/pets.json'], 1, /\/nowhere/],
+    [['--store', '/nowhere/pets.json'], 1, /\/nowhere does not exist; create that folder first$/m],
   ]
   for (const [words, expected, line] of cases) {
     const port = /^(-p|--port)$/.test(words[0] ?? '') ? [] : ['-p', '0']
@@ -242,6 +244,11 @@ test('cli - options that are not given come from the environment', async t => {
     [{ PORT: 'http' }, /--port takes a whole number .* got 'http' \(--port is set by PORT\)/],
     [{ ADOPTION_STORE_PORT: 'x', PORT: '1' }, /got 'x' \(--port is set by ADOPTION_STORE_PORT\)/],
     [{ HOST: '0.0.0.0' }, /would expose the demo keys; .* \(--host is set by HOST\)/],
+    [{ ADOPTION_STORE_CLOCK: 'soon' }, /got 'soon' \(--clock is set by ADOPTION_STORE_CLOCK\)/],
+    [
+      { ADOPTION_STORE_STORE: 'postgres:', DATABASE_URL: 'nowhere' },
+      /to be like postgres:.* \(from DATABASE_URL\) \(--store is set by ADOPTION_STORE_STORE\)/,
+    ],
     [{ ADOPTION_STORE_EMPTY: 'no' }, /ADOPTION_STORE_EMPTY takes 1 or 0, got 'no'/],
   ]
   for (const [environment, line] of cases) {

@@ -149,7 +149,10 @@ for (const [what, [content, reason]] of Object.entries(REFUSED)) {
 
 test('json file - a file in a missing folder is refused', async () => {
   const nowhere = join(folder(), 'missing', 'pets.json')
-  await assert.rejects(jsonFileStorage(nowhere), refusal(nowhere, /cannot be opened: ENOENT/))
+  await assert.rejects(
+    jsonFileStorage(nowhere),
+    refusal(nowhere, /missing does not exist; create that folder first$/),
+  )
 })
 
 test('json file - an invalid option is named', async () => {

@@ -56,7 +56,7 @@ export async function openLimits(name: string, stops: Stops): Promise<OpenLimits
   }
   const { placeOf, redisRateLimits } = await import('../redis/open.js')
   const url = urlOf('--limits', name, 'REDIS_URL')
-  const place = usable('--limits', () => placeOf(url))
+  const place = usable('--limits', url === name ? '' : ' (from REDIS_URL)', () => placeOf(url))
   const rateLimits = await redisRateLimits({ url })
   stops.push(rateLimits.close)
   return { rateLimits, name: place, ping: rateLimits.ping }
@@ -65,7 +65,7 @@ export async function openLimits(name: string, stops: Stops): Promise<OpenLimits
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   const { placeOf, postgresStorage } = await import('../postgres/open.js')
   const url = urlOf(flag, name, 'DATABASE_URL')
-  const place = usable(flag, () => placeOf(url))
+  const place = usable(flag, url === name ? '' : ' (from DATABASE_URL)', () => placeOf(url))
   const storage = await postgresStorage({ url })
   stops.push(storage.close)
   const { seed, count, ping } = storage
@@ -94,11 +94,11 @@ function urlOf(flag: string, name: string, variable: string): string {
   throw new UsageError(`${flag} ${name} needs the variable ${variable} to be a URL`)
 }
 
-function usable(flag: string, placeOf: () => string): string {
+function usable(flag: string, source: string, placeOf: () => string): string {
   try {
     return placeOf()
   } catch (error) {
-    throw new UsageError(`${flag}: ${(error as Error).message}`)
+    throw new UsageError(`${flag}: ${(error as Error).message}${source}`)
   }
 }
 

@@ -51,13 +51,20 @@ async function readJson(flag: string, path: string): Promise<unknown> {
   try {
     text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
   } catch (error) {
-    throw new UsageError(`${flag} ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+    const { code = '' } = error as NodeJS.ErrnoException
+    throw new UsageError(`${flag} ${path} ${UNREADABLE[code] ?? `cannot be read: ${code}`}`)
   }
   try {
     return await parseJson(text)
   } catch {
     throw new UsageError(`${flag} ${path} is not valid JSON${await describeSyntaxError(text)}`)
   }
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder; name a file in it',
+  EACCES: 'is not readable; change its permissions',
 }
 
 /** Empty when the position is unknown: Node 20 does not always say it, so lossless-json does. */

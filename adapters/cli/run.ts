@@ -72,7 +72,7 @@ function stopOnSignal(stop: () => Promise<void>): void {
 function fail(error: unknown, sources: ReadonlyMap<string, string> = new Map()): void {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   const hints = [...sources]
-    .filter(([name]) => line.includes(`--${name} `))
+    .filter(([name]) => new RegExp(`--${name}[ :]`).test(line))
     .map(([name, variable]) => ` (--${name} is set by ${variable})`)
   process.stderr.write(`animal-adoption-store: ${line}${hints.join('')}\n`)
   process.exitCode = error instanceof UsageError || error instanceof OptionError ? 2 : 1

@@ -14,7 +14,12 @@ export async function locate(disk: Disk, path: string): Promise<string> {
     if (await ifPresent(disk.lstat(path))) {
       throw new JsonFileError(path, 'is a symbolic link to a missing file; remove the link')
     }
-    return join(await disk.realpath(dirname(path)), basename(path))
+    const folder = await ifPresent(disk.realpath(dirname(path)))
+    if (folder === undefined) {
+      const missing = `${dirname(path)} does not exist; create that folder first`
+      throw new JsonFileError(path, `cannot be created: ${missing}`)
+    }
+    return join(folder, basename(path))
   }
   const reason = refusal(await disk.stat(real, { bigint: true }))
   if (reason !== undefined) throw new JsonFileError(path, reason)
