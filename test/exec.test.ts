@@ -199,7 +199,7 @@ test('serve - unsafe or invalid combinations with --control are rejected', async
       /--host 0\.0\.0\.0 would let others use --control/,
     ],
     [['--clock', '2030-01-01T00:00:00'], /--clock: Expected an instant/],
-    [['--strict'], /--strict cannot be combined with serve/],
+    [['--strict'], /--strict works with exec only: exec \[options\] -- <command>$/m],
   ]
   for (const [words, line] of cases) {
     const { code, stderr } = await main(['-p', '0', ...words])

@@ -190,8 +190,14 @@ const UNFIT = {
 } as const satisfies Record<string, readonly Name[]>
 
 function checkCombination({ command, flags, rest }: CommandLine): void {
-  const unfit = UNFIT[command === 'exec' ? 'exec' : 'others'].find(name => flags[name])
-  if (unfit) throw new UsageError(`--${unfit} cannot be combined with ${command}`)
+  const isExec = command === 'exec'
+  const unfit = UNFIT[isExec ? 'exec' : 'others'].find(name => flags[name])
+  if (unfit) {
+    const fix = isExec
+      ? 'cannot be combined with exec'
+      : 'works with exec only: exec [options] -- <command>'
+    throw new UsageError(`--${unfit} ${fix}`)
+  }
   if (flags.empty && flags.seed !== undefined) {
     throw new UsageError('--empty cannot be combined with --seed; use only one')
   }
