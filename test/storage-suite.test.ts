@@ -29,7 +29,7 @@ test('storage suite - a failure names its rule, the snapshot and the difference'
   const messages = await failures({ create: () => lenient })
   assert.ok(
     messages.includes(
-      'restore.rejected - a snapshot that cannot be changes nothing: ' +
+      'restore.rejected - an invalid snapshot changes nothing: ' +
         'Expected restoring a snapshot with the same id twice to be rejected, got resolved',
     ),
     messages.join('\n'),
@@ -48,7 +48,7 @@ test('storage suite - a storage may declare names that it rejects, and must then
     }
   }
   const [undeclared] = await failures({ create: strict })
-  assert.equal(undeclared, 'name.exact - every string comes back as it was: No NUL in text')
+  assert.equal(undeclared, 'name.exact - every string is returned unchanged: No NUL in text')
   assert.deepEqual(await failures({ create: strict, cannotKeep: ['NUL characters'] }), [])
   const [overdeclared] = await failures({ create: memoryStorage, cannotKeep: ['NUL characters'] })
   assert.equal(
