@@ -1,4 +1,4 @@
-// Imports every subpath that the installed package names, and says what it got.
+// Imports every subpath that the installed package exports, and prints what it found.
 import { readFileSync } from 'node:fs'
 
 const manifest = JSON.parse(readFileSync('node_modules/animal-adoption-store/package.json', 'utf8'))

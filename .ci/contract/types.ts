@@ -10,7 +10,7 @@ import type { components, operations } from './dist/openapi.js'
 
 type Schemas = components['schemas']
 
-/** Compiles only where the types made from the document mean what ours mean. */
+/** Compiles only if the types generated from the document are equivalent to ours. */
 export type Checked = [
   Same<Schemas['PetStatus'], PetStatus>,
   Same<Schemas['NewPet'], OnTheWire<NewPet>>,

@@ -27,7 +27,7 @@ type Stops = (() => Promise<void>)[]
 /**
  * Starts the servers that the flags describe, and announces them on stdout.
  *
- * @param stopOnSignal receives the way to stop it before anybody can read that it is ready
+ * @param stopOnSignal receives the function that stops it, before the announcement
  * @throws UsageError, and whatever a socket or a storage throws
  */
 export async function serve(

@@ -56,7 +56,7 @@ export function createFiles(parts: FileParts): Files {
       }, 'journal'),
     compact(when) {
       if (compaction || broken || journalLength() < compactionLength(when)) return
-      // After a failed compaction the second journal is still needed, and the first goes on.
+      // After a failed compaction the second journal is still needed, and the first stays active.
       if (compacted.length === 0) [active, compacted] = [compacted, active]
       compaction = compactInBackground().finally(() => {
         compaction = undefined
@@ -139,7 +139,7 @@ export function createFiles(parts: FileParts): Files {
   /** Makes the document hold everything, whatever happened to the files. */
   async function rewrite(): Promise<void> {
     await compaction
-    // A lost lock is taken again only where it went with its folder: otherwise another process has it.
+    // A lost lock is retaken only if the document is gone too: otherwise another process has it.
     if (!disk.existsSync(path)) await lock.retake()
     await document.write()
     for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)

@@ -31,7 +31,7 @@ export interface OpenApiOptions {
    */
   readonly rateLimit?: boolean | undefined
   /**
-   * Public keys, shown where a key is asked for.
+   * Public keys, shown in the description of the security scheme.
    * @default none
    */
   readonly demoKeys?: readonly string[] | undefined

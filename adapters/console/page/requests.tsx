@@ -20,7 +20,7 @@ export function Requests({ live, world }: Shared) {
   const [paused, setPaused] = useState(false)
   const [open, setOpen] = useState<number>()
   const [shown, setShown] = useState(SHOWN)
-  // While somebody reads, the rows stand still and the new ones are counted.
+  // While someone reads, the rows stay in place and new ones are only counted.
   const held = useRef(live.rows)
   const isHeld = paused || open !== undefined
   if (!isHeld) held.current = live.rows

@@ -33,7 +33,7 @@ const NOTHING: Live = {
   receivedAt: 0,
 }
 
-/** Follows a world. The browser reconnects by itself and goes on where it was. */
+/** Follows a world. The browser reconnects by itself and resumes where it was. */
 export function useLive(world: string): Live {
   const live = useRef(NOTHING)
   const [, redraw] = useReducer((count: number) => count + 1, 0)
@@ -68,7 +68,7 @@ function applied(live: Live, update: Update): Partial<Live> {
   }
 }
 
-/** Seconds that come again replace what was known of them. */
+/** Seconds that are sent again replace the earlier ones. */
 function merged(known: readonly Second[], news: readonly Second[]): readonly Second[] {
   const [first] = news
   if (!first) return known

@@ -143,7 +143,7 @@ function optionsOf(element: HTMLElement): uPlot.Options {
   }
 }
 
-/** The end and every full minute before it: places that stand still while time goes on. */
+/** The end and every full minute before it: positions that stay fixed as time passes. */
 function minutesBetween(from: number, to: number): number[] {
   return Array.from({ length: Math.floor((to - from) / 60) + 1 }, (_, minutes) => to - 60 * minutes)
 }
