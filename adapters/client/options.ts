@@ -57,8 +57,8 @@ export interface ClientOptions {
    */
   readonly waitForBan?: boolean | undefined
   /**
-   * Whether `createPet` is retried after a 503 `storage_unavailable`, which promises that nothing
-   * was stored.
+   * Whether `createPet` is retried after a 503 `storage_unavailable`. A server over PostgreSQL may
+   * have stored the animal nevertheless, and then stores it twice.
    * @default false
    */
   readonly retryCreates?: boolean | undefined
