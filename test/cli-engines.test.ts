@@ -149,6 +149,11 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     [['exec', '--limits', 'redis://h', '--', 'true'], 2, /--limits .* exec/],
     [['copy', 'a.json'], 2, /copy takes two storages: copy <from> <to>/],
     [['copy', 'a.json', 'memory:'], 2, /copy <to> cannot be memory:/],
+    [
+      ['copy', 'mysql:', 'b.json'],
+      2,
+      /copy <from> takes a file that ends with \.json, or postgres/,
+    ],
     [['copy', '/nowhere.json', 'b.json'], 2, /\/nowhere\.json does not exist/],
   ]
   for (const [words, expected, line] of cases) {

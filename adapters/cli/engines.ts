@@ -24,15 +24,13 @@ export interface OpenLimits {
 
 type Stops = (() => Promise<void>)[]
 
-/** The storages of `--store` and `copy`, for messages. */
-export const STORES = 'memory:, a file that ends with .json, or postgres://…'
-
 /** @throws UsageError for an unknown kind of storage, PostgresError and JsonFileError on opening */
 export async function openStorage(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
   if (name === 'memory:') return { ...openHere(memoryStorage()), name }
   if (!name.endsWith('.json') || name.includes('://')) {
-    throw new UsageError(`${flag} takes ${STORES}; got '${withoutPassword(name)}'`)
+    const stores = `${flag === '--store' ? 'memory:, ' : ''}a file that ends with .json, or postgres://…`
+    throw new UsageError(`${flag} takes ${stores}; got '${withoutPassword(name)}'`)
   }
   const { jsonFileStorage } = await import('../json-file/index.js')
   const onError = ({ message }: Error) =>
