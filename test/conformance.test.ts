@@ -9,6 +9,7 @@ import {
   type ConformanceWait,
   conformance,
   OptionError,
+  type TestFunction,
   VerifyError,
   verify,
 } from '../adapters/conformance/index.js'
@@ -425,25 +426,42 @@ test('conformance - registers one test for each check with any test runner', asy
     return request.method === 'HEAD' ? new Response(null, { status: 500 }) : response
   }
   const tests = new Map<string, (context?: unknown) => Promise<void>>()
-  const given = { ...server, fetch, apiKey: MAIN_KEY, skip: ['list'] }
-  conformance((name, run, timeoutMs) => {
+  const register: TestFunction = (name, run, timeoutMs) => {
     // Jest waits for a callback that declares a parameter.
     assert.equal(run.length, 0)
     assert.ok((timeoutMs ?? 0) > 900_000)
     tests.set(name, run)
-  }, given)
-  assert.ok(
-    [...tests.keys()].includes(
-      'get.absent - an `id` that was never assigned is 404 (MUST, spec §4.3)',
-    ),
-  )
+  }
+  const leftOut: string[] = []
+  const given = { ...server, fetch, apiKey: MAIN_KEY, only: ['get', 'http.chunked', 'robust'] }
+  conformance(Object.assign(register, { skip: (name: string) => leftOut.push(name) }), given)
+  const title = 'get.absent - an `id` that was never assigned is 404 (MUST, spec §4.3)'
+  assert.ok(tests.has(title))
+  assert.match(leftOut.join(), /^http\.chunked - .+: needs a socket$/)
   const skipped: unknown[] = []
   for (const [name, run] of tests) {
     const context = { skip: (reason: unknown) => skipped.push(reason) }
     if (!name.startsWith('robust.head')) await run(context)
     else await assert.rejects(run(context), /sent: {5}HEAD \/pets, with the key\ncame: {5}500/)
   }
-  assert.deepEqual([...new Set(skipped)], ['needs a socket', 'needs --limits and --spare-key'])
+  assert.deepEqual(skipped, [])
+  conformance(register, { ...given, only: ['http'] })
+  assert.equal(tests.size, CHECKS.filter(({ id }) => /^(get|robust)\./.test(id)).length)
+})
+
+test('conformance - a check that has nothing to look at skips its test', async () => {
+  const server = await openFaulty({})
+  const reasons: unknown[] = []
+  const context = { skip: (reason: unknown) => reasons.push(reason) }
+  const runs: (() => Promise<void>)[] = []
+  conformance((_, run) => runs.push(() => run(context)), {
+    ...server,
+    apiKey: MAIN_KEY,
+    readOnly: true,
+    only: ['get.answer'],
+  })
+  for (const run of runs) await run()
+  assert.deepEqual(reasons, ['the store has no animals'])
 })
 
 /** Against a server with an animal and a description. */

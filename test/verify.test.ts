@@ -29,7 +29,7 @@ test('verify - our own command line breaks nothing, description and console incl
   assert.match(stdout, /^Verifying http:\S+\. Checks: \d+, requests: at most \d+\n/)
   const limits = CHECKS.filter(({ needs }) => needs?.includes('limits')).length
   const passed = CHECKS.length - limits
-  assert.match(stdout, new RegExp(`\\n${limits} skipped: needs --limits and --spare-key\\n`))
+  assert.match(stdout, new RegExp(`\\n${limits} skipped: needs a spare key to exhaust\\n`))
   assert.match(
     stdout,
     new RegExp(`\\n${passed} passed, 0 MUST broken, 0 SHOULD not met, ${limits} `),
@@ -102,7 +102,10 @@ test('verify - --json and --junit hold the same report', async t => {
     xml,
     /name="create\.empty: [^"]*"><failure message="MUST \(spec §4\.2\): expected 400">sent: /,
   )
-  assert.match(xml, /name="openapi\.version: [^"]*"><skipped message="needs --openapi"\/>/)
+  assert.match(
+    xml,
+    /name="openapi\.version: [^"]*"><skipped message="needs the address of a description"\/>/,
+  )
   assert.match(xml, /name="robust\.head: [^"]*"><skipped message="SHOULD not met \(RFC /)
   assert.doesNotMatch(stdout + xml, /s3cret/)
 })

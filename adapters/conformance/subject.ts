@@ -141,7 +141,7 @@ export function createSession(options: ReadOptions): Session {
   }
 
   async function sample(status: Sample['status']): Promise<Sample> {
-    if (options.readOnly) throw new CheckSkipped('needs an animal, and --read-only creates none')
+    if (options.readOnly) throw new CheckSkipped('needs an animal, and the run is read-only')
     const name = session.name(status)
     const body = toJson({ name, categoryId: session.categoryId, status })
     const created = await once({ method: 'POST', path: '/pets', body })

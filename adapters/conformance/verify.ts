@@ -26,6 +26,8 @@ export interface ConformanceReport {
 export interface Run {
   readonly checks: readonly Check[]
   readonly session: Session
+  /** Why the options leave a check out; undefined if they do not. */
+  missing(check: Check): string | undefined
   /** Asks the server whether it can be verified. @throws VerifyError */
   start(): Promise<void>
   /** @throws VerifyError */
@@ -75,13 +77,15 @@ export function prepare(given: ConformanceOptions): Run {
   return {
     session,
     checks: selectChecks(options),
+    missing: check => missingNeed(check, options),
     start: () => probe(session, options),
     async judge(check) {
       const { id, title, requirement } = check
       const about = { id, ...requirement, title }
       const skipped = (reason: string): CheckResult => ({ ...about, outcome: 'skipped', reason })
-      const missing = lost ?? missingNeed(check, options, session)
+      const missing = lost ?? missingNeed(check, options)
       if (missing !== undefined) return skipped(missing)
+      if (isRemoved(check, session)) return skipped('getPet was removed on 5 December 2030')
       try {
         await check.run(session)
         return { ...about, outcome: 'passed' }
@@ -182,14 +186,18 @@ async function isLost(session: Session): Promise<string | undefined> {
   return reply ? undefined : 'the server no longer answers'
 }
 
-function missingNeed({ needs = [] }: Check, options: ReadOptions, session: Session) {
-  const missing: Readonly<Record<Need, string | false>> = {
-    create: options.readOnly && 'creates animals; not with --read-only',
-    getPet: session.now() >= SUNSET && 'GET /pets/{petId} has been removed since 5 December 2030',
-    limits: !options.limits && 'needs --limits and --spare-key',
+/** Why the options leave a check out. */
+function missingNeed({ needs = [] }: Check, options: ReadOptions): string | undefined {
+  const missing: Partial<Record<Need, string | false>> = {
+    create: options.readOnly && 'creates animals, and the run is read-only',
+    limits: !options.limits && 'needs a spare key to exhaust',
     socket: options.fetch !== undefined && 'needs a socket',
-    description: options.openApiUrl === undefined && 'needs --openapi',
+    description: options.openApiUrl === undefined && 'needs the address of a description',
   }
-  const need = needs.find(name => missing[name] !== false)
-  return need && (missing[need] as string)
+  for (const need of needs) if (missing[need]) return missing[need]
+  return undefined
+}
+
+function isRemoved({ needs }: Check, session: Session): boolean {
+  return needs?.includes('getPet') === true && session.now() >= SUNSET
 }
