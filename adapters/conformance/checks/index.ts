@@ -11,7 +11,10 @@ import { listPetsChecks } from './list-pets.js'
 import { rateLimitHeaderChecks } from './rate-limit-headers.js'
 import { robustnessChecks } from './robustness.js'
 
-/** All checks, in the order of a run: lists are looked at when there is something in them. */
+/**
+ * All checks, in the order of a run: lists when there is something in them, and last what may break
+ * a server for good.
+ */
 export const CHECKS: readonly Check[] = [
   ...authenticationChecks,
   ...createPetChecks,
@@ -22,7 +25,7 @@ export const CHECKS: readonly Check[] = [
   ...rateLimitHeaderChecks,
   ...deprecationChecks,
   ...descriptionChecks,
-  ...robustnessChecks,
   ...httpGrammarChecks,
   ...limitChecks,
+  ...robustnessChecks,
 ]
