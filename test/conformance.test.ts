@@ -332,6 +332,13 @@ test('conformance - a server that cannot be verified is one clear line', async t
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => noHttp.once('listening', resolve))
   t.after(() => noHttp.close())
+  const closing = createSocketServer(socket => {
+    socket.on('error', () => {})
+    socket.on('data', () => socket.end())
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => closing.once('listening', resolve))
+  t.after(() => closing.close())
+  const closingUrl = `http://127.0.0.1:${(closing.address() as AddressInfo).port}/v1`
   const noHttpUrl = `http://127.0.0.1:${(noHttp.address() as AddressInfo).port}/v1`
   const redirecting = await serve((_, response) =>
     response.writeHead(301, { location: 'https://a.example/v1' }).end(),
@@ -345,6 +352,7 @@ test('conformance - a server that cannot be verified is one clear line', async t
       /^Cannot reach http:\/\/127\.0\.0\.1:1\/v1 \(.+\); is the server running\?$/,
     ],
     [noHttpUrl, /does not answer with HTTP \(HPE_\w+\)$/],
+    [closingUrl, /closes the connection \((UND_ERR_SOCKET|ECONNRESET)\); is it http or https\?$/],
     [redirecting, /redirects to https:\/\/a\.example\/v1; verify that address$/],
     [refusing, /rejects the API key with 401; check --key$/],
     [empty, /has no \/pets \(404\); the base URL ends with the version segment, such as \/v1$/],
@@ -358,6 +366,20 @@ test('conformance - a server that cannot be verified is one clear line', async t
       return true
     })
   }
+})
+
+test('conformance - a certificate that is not trusted is one clear line', async () => {
+  const server = await openFaulty({})
+  const fetch = async () => {
+    throw new TypeError('fetch failed', {
+      cause: Object.assign(new Error('self-signed'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
+    })
+  }
+  await assert.rejects(verify({ ...server, fetch, apiKey: MAIN_KEY }), {
+    name: 'VerifyError',
+    message:
+      'Node does not trust the certificate of http://faulty.test/v1 (DEPTH_ZERO_SELF_SIGNED_CERT); see NODE_EXTRA_CA_CERTS',
+  })
 })
 
 test('conformance - a wrong or exhausted spare key is found before the run', async () => {
@@ -374,6 +396,17 @@ test('conformance - a wrong or exhausted spare key is found before the run', asy
   await assert.rejects(run(exhausted, 'other'), {
     message: 'The spare key is exhausted or banned already; wait, or give another one',
   })
+})
+
+test('conformance - what a server sends reaches no terminal as an escape sequence', async () => {
+  const server = await openFaulty({})
+  const fetch = async (request: Request) =>
+    request.url.endsWith('?limit=1')
+      ? server.fetch(request)
+      : new Response('\x1b[2J\u009b2J\r\nend', { status: 202 })
+  const { results } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only: ['auth.exact'] })
+  const came = '202 | content-type: text/plain;charset=UTF-8 |  [2J 2J end'
+  assert.equal(results[0]?.failure?.came, came)
 })
 
 test('conformance - when a server is lost, the remaining checks are skipped', async () => {

@@ -89,8 +89,8 @@ async function verifyServer(flags: Flags, operands: readonly string[]): Promise<
   }
   const shown = showProgress(progress, flags)
   const report = await verify({ ...options, ...shown.callbacks }).finally(shown.end)
-  if (flags.junit !== undefined) await writeReport(flags.junit, reportJUnit(report))
   print(flags.json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
+  if (flags.junit !== undefined) await writeReport(flags.junit, reportJUnit(report))
   return report.ok ? 0 : 1
 }
 

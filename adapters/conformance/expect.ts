@@ -110,8 +110,8 @@ export function describe({ status, headers, body }: Reply): string {
 const SHOWN =
   /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
 
-/** In one line. */
+/** In one line, without the escape sequences that a terminal obeys. */
 export function shorten(text: string, length: number): string {
-  const line = text.slice(0, length).replace(/[\x00-\x1f\x7f]+/g, ' ')
+  const line = text.slice(0, length).replace(/[\x00-\x1f\x7f-\x9f]+/g, ' ')
   return text.length > length ? `${line}… (${text.length} characters)` : line
 }

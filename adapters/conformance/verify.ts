@@ -3,7 +3,7 @@ import { OptionError } from '../../src/options.js'
 import { SUNSET } from '../../src/specification.js'
 import type { Check, Credential, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
-import { CheckFailure, CheckSkipped, isObject, jsonOf } from './expect.js'
+import { CheckFailure, CheckSkipped, isObject, jsonOf, shorten } from './expect.js'
 import { NoReply } from './no-reply.js'
 import {
   type CheckResult,
@@ -136,7 +136,7 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
   })
   const { status, headers } = reply
   if (status >= 300 && status < 400) {
-    const target = headers.get('location') ?? 'another address'
+    const target = shorten(headers.get('location') ?? 'another address', 200)
     throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
   }
   if (status === 401 || status === 403) {
@@ -165,6 +165,12 @@ async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
 function unreachable({ baseUrl, timeoutMs }: ReadOptions, reason: string): string {
   if (/^(HPE_|EPROTO|ERR_SSL)/.test(reason))
     return `${baseUrl} does not answer with HTTP (${reason})`
+  if (/CERT|SIGNATURE/.test(reason)) {
+    return `Node does not trust the certificate of ${baseUrl} (${reason}); see NODE_EXTRA_CA_CERTS`
+  }
+  if (/^(UND_ERR_SOCKET|ECONNRESET)$/.test(reason)) {
+    return `${baseUrl} closes the connection (${reason}); is it http or https?`
+  }
   if (reason === 'timeout') return `${baseUrl} does not answer within ${timeoutMs} ms`
   return `Cannot reach ${baseUrl} (${reason}); is the server running?`
 }
