@@ -206,12 +206,20 @@ test('conformance - 429 that others cause are waited for, then the run ends', as
   })
 })
 
-test('conformance - a budget that lasts until tomorrow ends the run', async () => {
-  await using own = await openOwn({
-    apiKeys: {
-      [MAIN_KEY]: { id: 'main', plan: 'enterprise', limits: { perMinute: 50, perDay: 5 } },
-    },
+test('conformance - a budget that cannot suffice until tomorrow ends the run before it begins', async () => {
+  await using own = await openOwn(withLimits({ perMinute: 500, perDay: 40 }))
+  await assert.rejects(verify({ ...own.options, limits: false, only: ['auth', 'create'] }), {
+    name: 'VerifyError',
+    message:
+      /^The key has 39 requests until 2030-01-02T00:00:00Z, and this may take \d+; choose fewer checks$/,
   })
+  assert.equal((await own.store.listPets()).length, 0)
+  const { ok } = await verify({ ...own.options, limits: false, only: ['get'] })
+  assert.equal(ok, true)
+})
+
+test('conformance - a budget that lasts until tomorrow ends the run', async () => {
+  await using own = await openOwn(withLimits({ perMinute: 50, perDay: 60 }))
   await assert.rejects(verify({ ...own.options, limits: false }), {
     name: 'VerifyError',
     message: 'The key is exhausted until 2030-01-02T00:00:00Z; continue then',
@@ -354,7 +362,7 @@ test('conformance - a server that cannot be verified is one clear line', async t
     [noHttpUrl, /does not answer with HTTP \(HPE_\w+\)$/],
     [closingUrl, /closes the connection \((UND_ERR_SOCKET|ECONNRESET)\); is it http or https\?$/],
     [redirecting, /redirects to https:\/\/a\.example\/v1; verify that address$/],
-    [refusing, /rejects the API key with 401; check --key$/],
+    [refusing, /rejects the API key with 401; is it valid there\?$/],
     [empty, /has no \/pets \(404\); the base URL ends with the version segment, such as \/v1$/],
     [silent, /does not answer within 100 ms$/],
   ] as const) {
@@ -387,7 +395,7 @@ test('conformance - a wrong or exhausted spare key is found before the run', asy
   const run = (fetch: typeof server.fetch, spareKey: string) =>
     verify({ ...server, fetch, apiKey: MAIN_KEY, spareKey, limits: true })
   await assert.rejects(run(server.fetch, 'other'), {
-    message: 'The server rejects the spare key with 401; check --spare-key',
+    message: 'The server rejects the spare key with 401; is it valid there?',
   })
   const exhausted = async (request: Request) =>
     request.headers.get('authorization')?.endsWith('other')
@@ -496,6 +504,10 @@ test('conformance - a check that has nothing to look at skips its test', async (
   for (const run of runs) await run()
   assert.deepEqual(reasons, ['the store has no animals'])
 })
+
+function withLimits(limits: { perMinute: number; perDay: number }): Partial<StoreOptions> {
+  return { apiKeys: { [MAIN_KEY]: { id: 'main', plan: 'enterprise', limits } } }
+}
 
 /** Against a server with an animal and a description. */
 async function verifyOnly(part: string): Promise<ConformanceReport> {

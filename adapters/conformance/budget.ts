@@ -8,6 +8,8 @@ import { VerifyError } from './verify-error.js'
 export interface Budget {
   /** The announced limit; undefined before the first reply, or without headers. */
   readonly limit: number | undefined
+  /** @throws VerifyError if no wait could make room for as many requests */
+  plan(requests: number): void
   /** Resolves when the next request is within the limit. @throws VerifyError if that takes too long */
   ready(): Promise<void>
   note(reply: Reply): void
@@ -37,6 +39,11 @@ export function createBudget({ name, time, maxWaitMs, onWait }: BudgetOptions): 
     get limit() {
       return limit
     },
+    plan(requests) {
+      if (remaining >= requests || resetAt - time.now() <= maxWaitMs) return
+      const room = `The ${name} has ${remaining} requests until ${instantOf(resetAt)}`
+      throw new VerifyError(`${room}, and this may take ${requests}; choose fewer checks`)
+    },
     async ready() {
       // Headers that are still 0 after two resets cannot be true; a check names them.
       if (remaining > 0 || time.now() >= resetAt || vainWaits >= 2) return
@@ -65,10 +72,13 @@ export function createBudget({ name, time, maxWaitMs, onWait }: BudgetOptions): 
   async function pause(until: number, reason: string): Promise<void> {
     const ms = until - time.now()
     if (ms > maxWaitMs) {
-      const instant = new Date(until).toISOString().replace(/\.\d+Z$/, 'Z')
-      throw new VerifyError(`The ${name} is exhausted until ${instant}; continue then`)
+      throw new VerifyError(`The ${name} is exhausted until ${instantOf(until)}; continue then`)
     }
     onWait({ ms, reason: `${reason} (${name})` })
     await time.until(until)
   }
+}
+
+function instantOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -11,7 +11,7 @@ import {
   type ReadOptions,
   readConformanceOptions,
 } from './options.js'
-import { createSession, type Session } from './subject.js'
+import { createSession, type Session } from './session.js'
 import { VerifyError } from './verify-error.js'
 
 export interface ConformanceReport {
@@ -72,13 +72,17 @@ function isBroken({ level, outcome }: CheckResult): boolean {
 export function prepare(given: ConformanceOptions): Run {
   const options = readConformanceOptions(given)
   const session = createSession(options)
+  const checks = selectChecks(options)
   let lost: string | undefined
 
   return {
     session,
-    checks: selectChecks(options),
+    checks,
     missing: check => missingNeed(check, options),
-    start: () => probe(session, options),
+    async start() {
+      await probe(session, options)
+      session.budget.plan(sumOfRequests(checks))
+    },
     async judge(check) {
       const { id, title, requirement } = check
       const about = { id, ...requirement, title }
@@ -140,7 +144,7 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
     throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
   }
   if (status === 401 || status === 403) {
-    throw new VerifyError(`${baseUrl} rejects the API key with ${status}; check --key`)
+    throw new VerifyError(`${baseUrl} rejects the API key with ${status}; is it valid there?`)
   }
   if (status === 404) {
     throw new VerifyError(
@@ -155,7 +159,7 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
 async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
   const { status } = await send({ path: '/pets?limit=1', as: spare, impatient: true })
   if (status === 401 || status === 403) {
-    throw new VerifyError(`The server rejects the spare key with ${status}; check --spare-key`)
+    throw new VerifyError(`The server rejects the spare key with ${status}; is it valid there?`)
   }
   if (status === 429) {
     throw new VerifyError('The spare key is exhausted or banned already; wait, or give another one')
@@ -163,8 +167,9 @@ async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
 }
 
 function unreachable({ baseUrl, timeoutMs }: ReadOptions, reason: string): string {
-  if (/^(HPE_|EPROTO|ERR_SSL)/.test(reason))
+  if (/^(HPE_|EPROTO|ERR_SSL)/.test(reason)) {
     return `${baseUrl} does not answer with HTTP (${reason})`
+  }
   if (/CERT|SIGNATURE/.test(reason)) {
     return `Node does not trust the certificate of ${baseUrl} (${reason}); see NODE_EXTRA_CA_CERTS`
   }

@@ -1,0 +1,111 @@
+import type { Int64 } from '../../src/int64.js'
+import { toJson } from '../../src/json.js'
+import { readLimits } from '../client/headers.js'
+import { createTime } from '../client/time.js'
+import { type Budget, createBudget } from './budget.js'
+import type { Call, Credential, RawCall, RawExchange, Reply, Sample, Subject } from './check.js'
+import { createCredentials } from './credentials.js'
+import { CheckSkipped, isObject, jsonOf } from './expect.js'
+import type { ReadOptions } from './options.js'
+import { createTransport } from './transport.js'
+
+/** The server under test and what is known about it. */
+export interface Session extends Subject {
+  categoryId: Int64
+  /** How many requests were sent. */
+  readonly requests: number
+  /** Of the API key. */
+  readonly budget: Budget
+  /** Replaces keys by their labels. */
+  redact(text: string): string
+}
+
+export function createSession(options: ReadOptions): Session {
+  const { readOnly, openApiUrl = '', maxWaitMs, onWait } = options
+  const time = createTime(options.clock, options.sleep)
+  const transport = createTransport(options)
+  const { credentials, redact } = createCredentials(options)
+  const budgets = new Map<Credential['budget'], Budget>()
+  const known = new Map<string, Promise<Reply>>()
+  const run = time.now().toString(36)
+  let ahead = 0
+  let description: Promise<Reply> | undefined
+
+  const session: Session = {
+    credentials,
+    basePath: transport.basePath,
+    readOnly,
+    categoryId: 1,
+    get requests() {
+      return transport.requests
+    },
+    budget: budgetOf(credentials.valid),
+    redact,
+    send,
+    once,
+    exchange,
+    sample,
+    name: label => `[verify ${run}] ${label}`,
+    now: () => time.now() + ahead,
+    description: () => (description ??= transport.download(openApiUrl)),
+    async wait(ms, reason) {
+      onWait({ ms, reason })
+      await time.until(time.now() + ms)
+    },
+  }
+  return session
+
+  async function send(call: Call): Promise<Reply> {
+    const credential = call.as ?? credentials.valid
+    const budget = budgetOf(credential)
+    for (;;) {
+      if (!call.impatient) await budget.ready()
+      const reply = await transport.send(call, credential)
+      budget.note(reply)
+      const { sentAt } = readLimits(reply.headers)
+      if (sentAt !== undefined) ahead = sentAt - time.now()
+      if (reply.status !== 429 || call.impatient) return reply
+      await budget.rejected(reply)
+    }
+  }
+
+  function once(call: Call): Promise<Reply> {
+    const { method, path, headers, body, as } = call
+    const name = JSON.stringify([method, path, headers, body, as?.label])
+    const reply = known.get(name) ?? send(call)
+    known.set(name, reply)
+    return reply
+  }
+
+  async function exchange(call: RawCall): Promise<RawExchange> {
+    const { budget } = session
+    for (;;) {
+      await budget.ready()
+      const came = await transport.exchange(call, credentials.valid)
+      // A refusal may be counted for the address instead.
+      for (const reply of came.replies) if (reply.status < 400) budget.note(reply)
+      const rejection = came.replies.find(({ status }) => status === 429)
+      if (!rejection) return came
+      await budget.rejected(rejection)
+    }
+  }
+
+  async function sample(status: Sample['status']): Promise<Sample> {
+    if (readOnly) throw new CheckSkipped('needs an animal, and the run is read-only')
+    const name = session.name(status)
+    const body = toJson({ name, categoryId: session.categoryId, status })
+    const created = await once({ method: 'POST', path: '/pets', body })
+    const pet = await jsonOf(created).catch(() => undefined)
+    if (!isObject(pet) || created.status >= 300) {
+      throw new CheckSkipped('no animal could be created')
+    }
+    return { created, id: pet['id'] as Int64, name, status }
+  }
+
+  function budgetOf({ budget: owner }: Credential): Budget {
+    const name = owner === 'no key' ? 'address without a key' : owner
+    const budget = budgets.get(owner) ?? createBudget({ name, time, maxWaitMs, onWait })
+    budgets.set(owner, budget)
+    return budget
+  }
+}
