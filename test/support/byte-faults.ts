@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
 /** A server whose HTTP is wrong, as a proxy that rewrites bytes in front of a right one. */
@@ -92,7 +92,10 @@ export async function openProxy(
   { request = text => text, response = text => text }: Partial<ByteFault>,
   port: number,
 ): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const clients = new Set<Socket>()
   const server: Server = createServer(client => {
+    clients.add(client)
+    client.once('close', () => clients.delete(client))
     const upstream = connect({ port, host: '127.0.0.1' })
     let latest = ''
     client.on('data', chunk => {
@@ -115,6 +118,10 @@ export async function openProxy(
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => new Promise(resolve => server.close(() => resolve())),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        for (const client of clients) client.destroy()
+      }),
   }
 }
