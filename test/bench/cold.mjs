@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { readArguments } from './harness/arguments.mjs'
 import { firstLine, residentMiB, startNode, stayOnOtherCores, stop } from './harness/children.mjs'
-import { exchange } from './harness/load.mjs'
+import { exchange } from './harness/exchange.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { figure, inRounds, ratios } from './harness/rounds.mjs'
 import { SUBJECTS, serverArguments } from './harness/servers.mjs'

@@ -6,7 +6,7 @@
 import { startPostgres, startRedis } from '../../dist/test/support/engines.js'
 import { readArguments } from './harness/arguments.mjs'
 import { cpuSeconds, startServer, stayOnOtherCores, stop } from './harness/children.mjs'
-import { load } from './harness/load.mjs'
+import { GENERATOR, load } from './harness/load.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { figure, inRounds, ratios } from './harness/rounds.mjs'
 import { WORKLOADS } from './harness/workload.mjs'
@@ -40,7 +40,7 @@ const { rounds, seconds, warmup, connections, processes, only } = readArguments(
 })
 
 stayOnOtherCores()
-printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'])
+printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'], GENERATOR)
 for (const count of processes) {
   for (const name of ['create', 'list']) {
     const results = await inRounds(rounds, only, subject => measure(subject, name, count))
@@ -71,21 +71,13 @@ async function measure(subject, workloadName, count) {
     postgres: (postgres?.cpu() ?? 0) * 1e3,
     redis: (redis?.cpu() ?? 0) * 1e3,
   })
-  let before = times()
-  const runs = await Promise.all(
-    servers.map(({ origin }) =>
-      load({
-        origin,
-        workload: WORKLOADS[workloadName],
-        connections: connections / count,
-        warmUp: warmup,
-        seconds,
-        onMeasure: () => {
-          before = times()
-        },
-      }),
-    ),
-  )
+  const loadAll = seconds => {
+    const given = { workload: WORKLOADS[workloadName], connections: connections / count, seconds }
+    return Promise.all(servers.map(({ origin }) => load({ origin, ...given })))
+  }
+  await loadAll(warmup)
+  const before = times()
+  const runs = await loadAll(seconds)
   const after = times()
   for (const { child } of servers) await stop(child)
   await postgres?.stop()

@@ -1,77 +1,103 @@
 /**
- * The HTTP servers at 64 connections: the server has one core, the load generator another. Every
- * run is a fresh process, and all subjects take turns in every round.
+ * The HTTP servers at 64 connections: the server has one core, the load generator another. A run
+ * starts every server anew and keeps it for many short rounds, in which all take turns. What counts
+ * is the CPU time of the server per request, compared within a round.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { cpuSeconds, stayOnOtherCores, stop } from './harness/children.mjs'
-import { load } from './harness/load.mjs'
+import { GENERATOR, load } from './harness/load.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
-import { figure, inRounds, ratios } from './harness/rounds.mjs'
+import { figure, inRounds, median, ratios } from './harness/rounds.mjs'
 import { SUBJECTS, startSubject } from './harness/servers.mjs'
 import { WORKLOADS } from './harness/workload.mjs'
 
-const { rounds, seconds, warmup, connections, only, workloads } = readArguments({
-  rounds: 5,
-  seconds: 2,
-  warmup: 2,
+const { runs, rounds, seconds, warmup, connections, only, workloads } = readArguments({
+  runs: 1,
+  rounds: 9,
+  seconds: 1,
+  warmup: 3,
   connections: 64,
-  only: Object.keys(SUBJECTS),
+  only: Object.keys(SUBJECTS).filter(name => name !== 'ours-console'),
   workloads: Object.keys(WORKLOADS),
 })
 
-const COLUMNS = [
-  'server',
-  'requests/s',
-  'of the limit',
-  'CPU s per 100,000',
-  'of the limit by CPU',
-  'p50 ms',
-  'p99 ms',
-  'failed',
-]
-
-stayOnOtherCores()
-printSurroundings(only.flatMap(name => SUBJECTS[name]))
-for (const name of workloads) {
-  const results = await inRounds(rounds, only, subject => measure(subject, WORKLOADS[name]))
-  const base = results.get('limit')
-  const rows = only.map(subject => {
-    const runs = results.get(subject)
-    const column = field => runs.map(run => run[field])
-    const ofLimit = (field, better) =>
-      base
-        ? figure(
-            ratios(
-              ...better(
-                column(field),
-                base.map(run => run[field]),
-              ),
-            ),
-          )
-        : 'n/a'
-    return [
-      subject,
-      figure(column('rate')),
-      ofLimit('rate', (own, limit) => [own, limit]),
-      figure(column('cpu')),
-      ofLimit('cpu', (own, limit) => [limit, own]),
-      figure(column('p50')),
-      figure(column('p99')),
-      column('failed').reduce((sum, failed) => sum + failed, 0),
-    ]
-  })
-  printTable(`${name}, ${connections} connections`, COLUMNS, rows)
+const COLUMNS = {
+  limit: 'of the limit by CPU',
+  lean: 'of the lean limit by CPU',
+  cpu: 'CPU µs',
+  rate: 'requests/s',
+  rateOfLimit: 'of the limit by requests',
+  p50: 'p50 ms',
+  p99: 'p99 ms',
+  failed: 'failed',
 }
 
-async function measure(subject, workload) {
-  const server = await startSubject(subject)
-  let before = 0
-  const onMeasure = () => {
-    before = cpuSeconds(server.child)
+stayOnOtherCores()
+printSurroundings(
+  only.flatMap(name => SUBJECTS[name]),
+  GENERATOR,
+)
+/** Of each workload a table per run: subject, column, and the value of each round. */
+const tables = new Map(workloads.map(name => [name, []]))
+for (let run = 1; run <= runs; run++) {
+  for (const name of workloads) {
+    const table = await measure(WORKLOADS[name])
+    tables.get(name).push(table)
+    print(`${name}, ${connections} connections, run ${run}: medians of ${rounds} rounds`, table)
   }
-  const { origin } = server
-  const run = await load({ origin, workload, connections, warmUp: warmup, seconds, onMeasure })
-  const cpu = ((cpuSeconds(server.child) - before) / run.count) * 100_000
-  await stop(server.child)
-  return { ...run, cpu }
+}
+if (runs > 1) {
+  for (const [name, all] of tables) {
+    print(`${name}, ${connections} connections: medians of ${runs} runs`, acrossRuns(all))
+  }
+}
+
+async function measure(workload) {
+  const servers = new Map()
+  for (const name of only) servers.set(name, await startSubject(name))
+  const call = (name, seconds) =>
+    load({ origin: servers.get(name).origin, workload, connections, seconds })
+  await inRounds(1, only, name => call(name, warmup))
+  const results = await inRounds(rounds, only, async name => {
+    const { child } = servers.get(name)
+    const before = cpuSeconds(child)
+    const round = await call(name, seconds)
+    return { ...round, cpu: ((cpuSeconds(child) - before) / round.count) * 1e6 }
+  })
+  for (const { child } of servers.values()) await stop(child)
+  return new Map(only.map(name => [name, columnsOf(results, name)]))
+}
+
+function columnsOf(results, name) {
+  const column = (field, subject = name) => results.get(subject)?.map(round => round[field]) ?? []
+  const own = Object.fromEntries(
+    ['cpu', 'rate', 'p50', 'p99', 'failed'].map(field => [field, column(field)]),
+  )
+  return {
+    ...own,
+    limit: ratios(column('cpu', 'limit'), own.cpu),
+    lean: ratios(column('cpu', 'lean'), own.cpu),
+    rateOfLimit: ratios(own.rate, column('rate', 'limit')),
+  }
+}
+
+/** The median of each run, which is one value from then on. */
+function acrossRuns(runs) {
+  const fields = Object.keys(COLUMNS)
+  return new Map(
+    only.map(name => [
+      name,
+      Object.fromEntries(
+        fields.map(field => [field, runs.map(run => median(run.get(name)[field]))]),
+      ),
+    ]),
+  )
+}
+
+function print(title, table) {
+  const rows = [...table].map(([name, columns]) => [
+    name,
+    ...Object.keys(COLUMNS).map(field => figure(columns[field])),
+  ])
+  printTable(title, ['server', ...Object.values(COLUMNS)], rows)
 }

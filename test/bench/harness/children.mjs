@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url))
 const running = new Set()
-/** The children's temporary files; killed children cannot clean up. */
-const folder = mkdtempSync(join(tmpdir(), 'animal-bench-'))
+/** For temporary files, also of the children: killed, they cannot clean up. */
+export const folder = mkdtempSync(join(tmpdir(), 'animal-bench-'))
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
   rmSync(folder, { recursive: true, force: true })
@@ -81,11 +81,11 @@ export async function stop(child) {
   await exited
 }
 
-/** CPU seconds of a process, user and system. */
+/** CPU seconds of all threads of a process, in steps of nanoseconds: those of `stat` are 10 ms. */
 export function cpuSeconds({ pid }) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
-  const ticksPerSecond = 100
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+  const tasks = `/proc/${pid}/task`
+  const times = readdirSync(tasks).map(id => readFileSync(`${tasks}/${id}/schedstat`, 'utf8'))
+  return times.reduce((sum, time) => sum + Number(time.split(' ')[0]) / 1e9, 0)
 }
 
 export function residentMiB({ pid }) {

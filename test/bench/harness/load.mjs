@@ -1,102 +1,74 @@
-import { connect } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
+import { execFile, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { folder } from './children.mjs'
+import { loadFromNode } from './load-from-node.mjs'
+
+const { stdout: answer } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
+const [, version] = /^wrk \D*([\d.]+)/.exec(answer) ?? []
+
+/** What generates the load, for the line above the tables. */
+export const GENERATOR = version
+  ? `wrk ${version}`
+  : 'the load generator in JavaScript, as wrk is not installed'
 
 /**
- * Keeps `connections` connections busy, with one request at a time on each, for `warmUp` and then
- * `seconds` seconds. Calls `onMeasure` after the warm-up.
+ * Keeps `connections` connections busy for some seconds, with one request at a time on each.
  *
- * @returns requests per second, p50 and p99 in ms, and the number of unexpected responses
+ * @returns requests per second, p50 and p99 in ms, and the number of failed requests
  */
-export async function load({ origin, workload, connections, warmUp, seconds, onMeasure }) {
-  const { port, host } = new URL(origin)
-  const requests = workload.requests.map(request => encode(request, host))
-  const expected = `HTTP/1.1 ${workload.status} `
-  const latencies = []
-  let failed = 0
-  let measuring = false
-  let running = true
-  let next = 0
+export const load = version ? loadFromWrk : loadFromNode
 
-  const sockets = Array.from({ length: connections }, () => client(Number(port)))
-  await delay(warmUp * 1000)
-  onMeasure?.()
-  measuring = true
-  const start = performance.now()
-  await delay(seconds * 1000)
-  running = false
-  const elapsed = (performance.now() - start) / 1000
-  for (const socket of sockets) socket.destroy()
-
-  const sorted = Float64Array.from(latencies).sort()
-  const at = share => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
-  return {
-    count: sorted.length,
-    rate: sorted.length / elapsed,
-    p50: at(0.5),
-    p99: at(0.99),
-    failed,
-  }
-
-  function client(port) {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    let sent = 0
-    let received
-    socket.on('connect', send)
-    socket.on('data', chunk => {
-      received = received ? Buffer.concat([received, chunk]) : chunk
-      if (!isComplete(received)) return
-      if (measuring && running) latencies.push(performance.now() - sent)
-      if (received.latin1Slice(0, expected.length) !== expected) failed++
-      received = undefined
-      if (running) send()
-    })
-    socket.on('error', () => failed++)
-    socket.on('close', () => running && failed++)
-    return socket
-
-    function send() {
-      sent = performance.now()
-      socket.write(requests[next])
-      next = (next + 1) % requests.length
-    }
-  }
+/** wrk sends a workload of one request without calling into Lua. */
+async function loadFromWrk({ origin, workload, connections, seconds }) {
+  const { stdout } = await promisify(execFile)('wrk', [
+    '--threads=1',
+    `--connections=${connections}`,
+    `--duration=${seconds}s`,
+    `--script=${scriptOf(workload)}`,
+    origin,
+  ])
+  return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{')))
 }
 
-/** One exchange on a new connection, as text. */
-export async function exchange(origin, request) {
-  const { port, host } = new URL(origin)
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(port), host: '127.0.0.1' })
-    let received = Buffer.alloc(0)
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error(`${origin} closed the connection`)))
-    socket.on('data', chunk => {
-      received = Buffer.concat([received, chunk])
-      if (!isComplete(received)) return
-      socket.destroy()
-      const [head, ...body] = received.toString().split('\r\n\r\n')
-      const [statusLine, ...fields] = head.split('\r\n')
-      resolve({
-        status: Number(statusLine.split(' ')[1]),
-        headers: fields.map(field => field.split(/: (.*)/s, 2)),
-        body: body.join('\r\n\r\n'),
-      })
-    })
-    socket.write(encode(request, host))
-  })
+let scripts = 0
+
+function scriptOf({ requests }) {
+  const path = join(folder, `${++scripts}.lua`)
+  const [first] = requests
+  // wrk counts the length of a body itself.
+  const { 'Content-Length': _, ...headers } = first.headers
+  const fields = Object.entries(headers).map(([name, value]) => `['${name}'] = '${value}'`)
+  const lua = [
+    `wrk.headers = { ${fields.join(', ')} }`,
+    requests.length === 1 ? one(first) : several(requests),
+    DONE,
+  ]
+  writeFileSync(path, lua.join('\n'))
+  return path
 }
 
-function encode({ method, path, headers, body }, host) {
-  const fields = Object.entries({ Host: host, ...headers })
-  const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`)
+function one({ method, path, body }) {
+  return `wrk.method, wrk.path, wrk.body = '${method}', '${path}', ${body ? `'${body}'` : 'nil'}`
 }
 
-/** By Content-Length, otherwise by the last chunk. */
-function isComplete(received) {
-  const end = received.indexOf('\r\n\r\n')
-  if (end < 0) return false
-  const length = /\r\ncontent-length: (\d+)/i.exec(received.latin1Slice(0, end))?.[1]
-  if (length === undefined) return received.latin1Slice(-5) === '0\r\n\r\n'
-  return received.length >= end + 4 + Number(length)
+function several(requests) {
+  return `local paths = { ${requests.map(({ path }) => `'${path}'`).join(', ')} }
+local requests, at = {}, 0
+function init()
+  for n, path in ipairs(paths) do requests[n] = wrk.format('${requests[0].method}', path) end
+end
+function request()
+  at = at % #requests + 1
+  return requests[at]
+end`
 }
+
+const DONE = `function done(summary, latency)
+  local errors = summary.errors
+  local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
+  io.write(string.format('\\n{"count":%d,"rate":%f,"p50":%f,"p99":%f,"failed":%d}\\n',
+    summary.requests, summary.requests / summary.duration * 1e6,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000, failed))
+end`

@@ -8,11 +8,12 @@ export function printTable(title, columns, rows) {
   console.log(`\n### ${title}\n\n${[line(columns), rule, ...rows.map(line)].join('\n')}`)
 }
 
-/** Prints machine and versions. */
-export function printSurroundings(peers = []) {
+/** Prints machine, load generator and versions. */
+export function printSurroundings(peers = [], generator) {
   const versions = peers.map(name => `${name} ${versionOf(name)}`)
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`
   const parts = [new Date().toISOString().slice(0, 10), machine, `Node ${process.version.slice(1)}`]
+  if (generator) parts.push(generator)
   console.log(`\nMeasured ${[...parts, ...versions].join(', ')}.`)
 }
 

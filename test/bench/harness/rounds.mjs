@@ -4,9 +4,11 @@
  */
 export async function inRounds(rounds, subjects, measure) {
   const results = new Map(subjects.map(subject => [subject, []]))
-  for (let round = 1; round <= rounds; round++) {
-    for (const subject of subjects) {
-      process.stderr.write(`\r\x1b[Kround ${round} of ${rounds}: ${subject}`)
+  for (let round = 0; round < rounds; round++) {
+    // Nobody always comes after the same neighbour.
+    const first = round % subjects.length
+    for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
+      process.stderr.write(`\r\x1b[Kround ${round + 1} of ${rounds}: ${subject}`)
       results.get(subject).push(await measure(subject))
     }
   }
@@ -32,7 +34,7 @@ export function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-function digits(value) {
+export function digits(value) {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
   return String(Number(value.toPrecision(3)))
 }

@@ -1,10 +1,12 @@
 import { startServer, stop } from './children.mjs'
-import { exchange } from './load.mjs'
+import { exchange } from './exchange.mjs'
 import { WORKLOADS } from './workload.mjs'
 
 /** The servers under test, with their packages. */
 export const SUBJECTS = {
   limit: [],
+  'limit-again': [],
+  lean: [],
   ours: [],
   'ours-console': [],
   handwritten: [],
@@ -14,6 +16,9 @@ export const SUBJECTS = {
   'json-server': ['json-server'],
   'json-server-1': ['json-server-1'],
 }
+
+/** Servers that only replay our responses; the second process of one shows the noise. */
+const REPLAYS = { limit: 'limit', 'limit-again': 'limit', lean: 'lean' }
 
 let answers
 
@@ -31,9 +36,9 @@ export async function startSubject(name) {
 
 /** The arguments for Node. */
 export async function serverArguments(name) {
-  if (name !== 'limit') return ['servers/start.mjs', name]
+  if (!REPLAYS[name]) return ['servers/start.mjs', name]
   answers ??= JSON.stringify(await ourAnswers())
-  return ['servers/start.mjs', name, answers]
+  return ['servers/start.mjs', REPLAYS[name], answers]
 }
 
 const isRight = {
@@ -42,7 +47,7 @@ const isRight = {
   create: pet => pet.name === 'Bella' && Number(pet.id) !== 1,
 }
 
-/** The responses of our server, for the server that only replays them. */
+/** The responses of our server, for those that only replay them. */
 async function ourAnswers() {
   const { child, origin } = await startServer(await serverArguments('ours'))
   const taken = {}
