@@ -8,7 +8,7 @@ import { CHROMIUM } from '../dist/test/support/chromium.js'
 
 const path = name => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const flags = ['--port', '0', '--json', '--log', 'silent', '--clock', '2030-01-01T12:00:05Z']
-const server = spawn(process.execPath, [path('dist/adapters/cli/main.js'), ...flags], {
+const server = spawn(process.execPath, [path('dist/adapters/cli/main.cjs'), ...flags], {
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 const [line] = await once(server.stdout, 'data')

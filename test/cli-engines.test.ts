@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgresStorage } from '../adapters/postgres/index.js'
 import {
@@ -19,8 +18,8 @@ import {
   withoutPostgres,
   withoutRedis,
 } from './support/engines.js'
+import { MAIN } from './support/paths.js'
 
-const MAIN = fileURLToPath(new URL('../adapters/cli/main.js', import.meta.url))
 const FREE = { authorization: 'Bearer demo-free' }
 const ADA = {
   method: 'POST',

@@ -10,9 +10,8 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { MAIN } from './support/paths.js'
 
-const MAIN = fileURLToPath(new URL('../adapters/cli/main.js', import.meta.url))
 const FREE = { authorization: 'Bearer demo-free' }
 const ADA = {
   method: 'POST',
@@ -336,6 +335,33 @@ test('cli - an old Node gets one line that names the version to install', async 
   assert.equal(code, 1)
   assert.match(stderr, /^animal-adoption-store needs Node 20 or newer, this is 18\.20\.0; .*\n$/)
 })
+
+for (const [words, unneeded] of [
+  [['--version'], ['http', 'fs/promises', 'internal/deps/undici/undici', 'crypto']],
+  [['--help'], ['http', 'fs/promises', 'internal/deps/undici/undici', 'crypto']],
+  [
+    ['exec', '--', 'true'],
+    ['internal/deps/undici/undici', 'crypto', 'tls', 'zlib'],
+  ],
+] as const) {
+  const skip = MAIN.endsWith('.cjs') ? false : 'it runs from source'
+  test(`cli - ${words.join(' ')} loads nothing that it does not need`, { skip }, async () => {
+    const script = `
+      process.argv.splice(1, 0, ...${JSON.stringify([MAIN, ...words])})
+      process.on('exit', () => process.send(process.moduleLoadList))
+      require(${JSON.stringify(MAIN)})`
+    const child = spawn(process.execPath, ['-e', script], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    const [[loaded], [code]] = await Promise.all([once(child, 'message'), once(child, 'exit')])
+    assert.equal(code, 0)
+    assert.deepEqual(
+      unneeded.filter(name => loaded.includes(`NativeModule ${name}`)),
+      [],
+    )
+    assert.ok(loaded.includes('NativeModule fs'))
+  })
+}
 
 test('cli - --help and --version print and exit with 0', async () => {
   const help = await ended('--help')

@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { MAIN } from './support/paths.js'
 
-const MAIN = fileURLToPath(new URL('../adapters/cli/main.js', import.meta.url))
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
   const get = async path => (await fetch(url + path, { headers: { authorization: 'Bearer ' + key } })).status;`
 const POST = `const post = (path, method = 'POST', body) =>

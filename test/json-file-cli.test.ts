@@ -4,11 +4,10 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { temporaryFolders } from './support/json-files.js'
+import { MAIN } from './support/paths.js'
 
 const folder = temporaryFolders()
-const main = fileURLToPath(new URL('../adapters/cli/main.js', import.meta.url))
 
 test('json file - a signal at the ready line ends the server with code 0 and one file', async t => {
   for (let round = 0; round < 8; round++) {
@@ -46,7 +45,7 @@ test('json file - the command line reports an edit while it runs in one line', a
 
 function start(t: TestContext, path: string) {
   const args = ['serve', '--store', path, '--port', '0', '--json', '--log', 'silent']
-  const server = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const server = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => server.kill('SIGKILL'))
   return server
 }

@@ -23,15 +23,13 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
   const { handler, double } = await openControlled(flags, apiKeys, initial)
   const server = await listen(handler, { port: 0 })
   try {
-    const controlUrl = `${server.origin}/_control`
-    await assertOurs(controlUrl)
     const child = spawn(command, rest, {
       stdio: 'inherit',
       env: {
         ...process.env,
         ADOPTION_STORE_BASE_URL: server.url,
         ADOPTION_STORE_API_KEY: Object.keys(apiKeys)[0],
-        ADOPTION_STORE_CONTROL_URL: controlUrl,
+        ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
       },
     })
     const code = await exitCode(child, command)
@@ -53,13 +51,6 @@ function checkAllowed({ allow }: Flags): void {
   throw new UsageError(
     `--allow takes a rule of the verdict, got '${unknown}'; expected one of ${known}`,
   )
-}
-
-/** Another process may have taken over the port in the meantime. */
-async function assertOurs(controlUrl: string): Promise<void> {
-  const answer = await fetch(`${controlUrl}/health`, { headers: { connection: 'close' } })
-  const { pid } = (await answer.json()) as { pid?: unknown }
-  if (pid !== process.pid) throw new Error(`${controlUrl} is answered by another process`)
 }
 
 /** Forwards every signal, and waits for the end. */

@@ -7,7 +7,5 @@ if (major < 20) {
   )
   process.exit(1)
 }
-const { run } = await import('./run.js')
-await run(process.argv.slice(2))
-
-export {}
+// Without `await`, which CommonJS does not have here.
+import('./run.js').then(({ run }) => run(process.argv.slice(2)))

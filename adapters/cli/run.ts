@@ -1,6 +1,5 @@
 import { OptionError } from '../../src/options.js'
 import { type Flags, helpText, parseCommandLine, UsageError } from './flags.js'
-import { serve } from './serve.js'
 import { readVariables } from './variables.js'
 
 /**
@@ -22,7 +21,7 @@ export async function run(words: readonly string[]): Promise<void> {
     else if (command === 'openapi') await printOpenApi(flags)
     else if (command === 'exec') await runExec(flags, rest)
     else if (command === 'copy') await runCopy(rest)
-    else await serve(flags, stopOnSignal)
+    else await runServe(flags)
   } catch (error) {
     fail(error, sources)
   }
@@ -44,6 +43,11 @@ async function printOpenApi(flags: Flags): Promise<void> {
 async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
   const { exec } = await import('./exec.js')
   process.exitCode = await exec(flags, words)
+}
+
+async function runServe(flags: Flags): Promise<void> {
+  const { serve } = await import('./serve.js')
+  await serve(flags, stopOnSignal)
 }
 
 async function runCopy(words: readonly string[]): Promise<void> {

@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs'
-
-let known: string | undefined
+import { createRequire } from 'node:module'
 
 /** The version of this package. */
 export function version(): string {
-  const manifest = new URL(import.meta.resolve('animal-adoption-store/package.json'))
-  known ??= (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version
-  return known
+  const manifest = createRequire(import.meta.url)('animal-adoption-store/package.json')
+  return (manifest as { version: string }).version
 }

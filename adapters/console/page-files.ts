@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Page } from '../pages.js'
 
-/** The built page beside this file, or in `dist` when this file runs from source. */
-const FOLDERS = ['page/', '../../dist/adapters/console/page/'].map(
+/** The built page beside this file, beside the bundled command line, or in `dist` from source. */
+const FOLDERS = ['page/', '../console/page/', '../../dist/adapters/console/page/'].map(
   path => new URL(path, import.meta.url),
 )
 
@@ -36,7 +36,7 @@ const TYPES = {
 const files = new Map<string, Promise<string>>()
 
 export async function pageFile(name: keyof typeof TYPES): Promise<Page> {
-  const folder = FOLDERS.find(url => existsSync(new URL('index.html', url)))
+  const folder = FOLDERS.find(url => existsSync(new URL('page.js', url)))
   if (!folder) throw new Error('The console is not built; run: npm run build')
   const text = files.get(name) ?? readFile(new URL(name, folder), 'utf8')
   files.set(name, text)

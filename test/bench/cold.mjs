@@ -1,4 +1,7 @@
-/** Time from the spawn of a server with 1,000 animals to its first 200, and its memory then. */
+/**
+ * Time from the spawn of a server with 1,000 animals to its first 200, and its memory then; and of
+ * commands from their spawn to their end.
+ */
 import { once } from 'node:events'
 import { readArguments } from './harness/arguments.mjs'
 import { firstLine, residentMiB, startNode, stayOnOtherCores, stop } from './harness/children.mjs'
@@ -8,33 +11,53 @@ import { figure, inRounds, ratios } from './harness/rounds.mjs'
 import { SUBJECTS, serverArguments } from './harness/servers.mjs'
 import { get } from './harness/workload.mjs'
 
+const MAIN = '../../dist/adapters/cli/main.cjs'
+const COMMANDS = {
+  'node -e 0': ['-e', '0'],
+  '--version': [MAIN, '--version'],
+  '--help': [MAIN, '--help'],
+  'exec -- true': [MAIN, 'exec', '--', 'true'],
+}
+const SERVE = 'serve'
 const { rounds, only } = readArguments({
-  rounds: 11,
-  only: ['node -e 0', 'command line', ...Object.keys(SUBJECTS)],
+  rounds: 21,
+  only: [...Object.keys(COMMANDS), SERVE, ...Object.keys(SUBJECTS)],
 })
-const CLI = ['../../dist/adapters/cli/main.js', 'serve', '--port', '0', '--json', '-q']
 
 stayOnOtherCores()
 printSurroundings(only.flatMap(name => SUBJECTS[name] ?? []))
-const results = await inRounds(rounds, only, measure)
-const base = results.get('limit')?.map(run => run.ms)
+const results = await inRounds(rounds, only, name =>
+  COMMANDS[name] ? untilEnd(COMMANDS[name]) : untilAnswer(name),
+)
 printTable(
-  'spawn to the first 200',
-  ['server', 'ms', 'of the limit', 'MiB resident'],
+  'spawn to the first 200, or to the end of a command',
+  ['process', 'ms', 'of node -e 0', 'of the limit', 'MiB resident'],
   only.map(name => {
-    const column = field => results.get(name).map(run => run[field])
-    const ofLimit = base ? figure(ratios(column('ms'), base)) : 'n/a'
-    return [name, figure(column('ms')), ofLimit, figure(column('resident'))]
+    const column = (field, of = name) => results.get(of)?.map(run => run[field]) ?? []
+    const compared = base => figure(ratios(column('ms'), column('ms', base)))
+    return [
+      name,
+      figure(column('ms')),
+      compared('node -e 0'),
+      compared('limit'),
+      figure(column('resident')),
+    ]
   }),
 )
 
-async function measure(name) {
-  const args = name === 'command line' ? CLI : await serverArguments(name)
+async function untilEnd(args) {
   const start = performance.now()
-  if (name === 'node -e 0') {
-    await once(startNode(['-e', '0']), 'exit')
-    return { ms: performance.now() - start }
-  }
+  const child = startNode(args)
+  child.stdout.resume()
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`${args.join(' ')} exits with ${code}`)
+  return { ms: performance.now() - start }
+}
+
+async function untilAnswer(name) {
+  const args =
+    name === SERVE ? [MAIN, 'serve', '--port', '0', '--json', '-q'] : await serverArguments(name)
+  const start = performance.now()
   const child = startNode(args)
   const { origin, apiKeys } = await firstLine(child)
   const { status } = await exchange(origin, get('/v1/pets', apiKeys?.enterprise))

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The repository, wherever this file runs from: source, or the build in dist/. */
@@ -10,5 +11,6 @@ export const CODE_URL = new URL('../../', import.meta.url)
 /** For tests about what ships. */
 export const BUILD_URL = new URL('dist/', ROOT_URL)
 
-/** The command line, as a file for Node to run. */
-export const MAIN = fileURLToPath(new URL('adapters/cli/main.js', CODE_URL))
+/** The command line, as a file for Node to run: bundled in the build. */
+const BUNDLE = fileURLToPath(new URL('adapters/cli/main.cjs', CODE_URL))
+export const MAIN = existsSync(BUNDLE) ? BUNDLE : BUNDLE.replace('.cjs', '.js')
