@@ -15,7 +15,7 @@ import {
   withoutBoth,
 } from './support/engines.js'
 import { codeBlocks, readPages } from './support/pages.js'
-import { BUILD_URL, ROOT } from './support/paths.js'
+import { BUILD_URL, mainIn, ROOT } from './support/paths.js'
 
 /**
  * Runs every code block of every page. The info string after the fence says how:
@@ -28,7 +28,7 @@ import { BUILD_URL, ROOT } from './support/paths.js'
  * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run
  */
-const MAIN = fileURLToPath(new URL('adapters/cli/main.cjs', BUILD_URL))
+const MAIN = mainIn(BUILD_URL)
 
 // Below the package, so that a block imports it by its own name, as a user does.
 const modules = fileURLToPath(new URL('readme', BUILD_URL))

@@ -1,13 +1,27 @@
-// Bundles the command line into one CommonJS file, dist/adapters/cli/main.cjs: Node then reads one
-// file, and starts without its loader of ES modules.
+// Bundles the command line into dist/adapters/cli: main.cjs, which answers --help and --version, and
+// commands.cjs with everything else. As CommonJS, because Node starts it without its loader of ES
+// modules; as two files, because V8 reads every character of a file that it loads.
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const path = name => fileURLToPath(new URL(name, import.meta.url))
+const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'))
+
+const besideMain = {
+  name: 'commands.cjs is beside main.cjs',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/commands\.js$/ }, ({ importer }) =>
+      importer === path('run.ts') ? { path: './commands.cjs', external: true } : undefined,
+    )
+  },
+}
 
 await build({
-  entryPoints: [path('main.ts')],
-  outfile: path('../../dist/adapters/cli/main.cjs'),
+  entryPoints: [path('main.ts'), path('commands.ts')],
+  outdir: path('../../dist/adapters/cli'),
+  outExtension: { '.js': '.cjs' },
+  plugins: [besideMain],
   bundle: true,
   minify: true,
   platform: 'node',
@@ -22,5 +36,8 @@ await build({
     js: `/* Includes mitt, copyright Jason Miller, and lowdb, copyright typicode; both MIT licensed. */
 const URL_OF_THIS_FILE = require('node:url').pathToFileURL(__filename).href`,
   },
-  define: { 'import.meta.url': 'URL_OF_THIS_FILE' },
+  define: {
+    'import.meta.url': 'URL_OF_THIS_FILE',
+    BUNDLED_VERSION: JSON.stringify(version),
+  },
 })

@@ -1,5 +1,4 @@
-import { OptionError } from '../../src/options.js'
-import { type Flags, helpText, parseCommandLine, UsageError } from './flags.js'
+import { type Flags, helpText, parseCommandLine } from './flags.js'
 import { readVariables } from './variables.js'
 
 /**
@@ -18,10 +17,7 @@ export async function run(words: readonly string[]): Promise<void> {
     const { command, flags, rest } = parseCommandLine(words, variables.flags)
     if (flags.help || command === 'help') process.stdout.write(helpText())
     else if (flags.version || command === 'version') await printVersion()
-    else if (command === 'openapi') await printOpenApi(flags)
-    else if (command === 'exec') await runExec(flags, rest)
-    else if (command === 'copy') await runCopy(rest)
-    else await runServe(flags)
+    else await runCommand(command, flags, rest)
   } catch (error) {
     fail(error, sources)
   }
@@ -32,33 +28,22 @@ async function printVersion(): Promise<void> {
   process.stdout.write(`${version()}\n`)
 }
 
-async function printOpenApi(flags: Flags): Promise<void> {
-  const { openApiJson } = await import('../openapi/openapi.js')
-  const { DEMO_KEYS } = await import('../demo-keys.js')
-  const { pagination, keys, 'no-rate-limit': unlimited } = flags
-  const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
-  process.stdout.write(`${await openApiJson({ pagination, rateLimit: !unlimited, demoKeys })}\n`)
-}
-
-async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
-  const { exec } = await import('./exec.js')
-  process.exitCode = await exec(flags, words)
-}
-
-async function runServe(flags: Flags): Promise<void> {
-  const { serve } = await import('./serve.js')
-  await serve(flags, stopOnSignal)
-}
-
-async function runCopy(words: readonly string[]): Promise<void> {
-  const { copy } = await import('./copy.js')
-  await copy(words)
+async function runCommand(
+  command: 'copy' | 'exec' | 'openapi' | 'serve',
+  flags: Flags,
+  rest: readonly string[],
+): Promise<void> {
+  const commands = await import('./commands.js')
+  if (command === 'openapi') await commands.printOpenApi(flags)
+  else if (command === 'exec') await commands.runExec(flags, rest)
+  else if (command === 'copy') await commands.runCopy(rest)
+  else await commands.runServe(flags, stopOnSignal)
 }
 
 /** Options of its own, and none from the environment. */
 async function runVerify(words: readonly string[]): Promise<void> {
-  const { verifyCommand } = await import('./verify.js')
-  process.exitCode = await verifyCommand(words)
+  const commands = await import('./commands.js')
+  await commands.runVerify(words)
 }
 
 function stopOnSignal(stop: () => Promise<void>): void {
@@ -74,12 +59,14 @@ function stopOnSignal(stop: () => Promise<void>): void {
 
 /** @param sources options that came from the environment, with the variable to correct */
 function fail(error: unknown, sources: ReadonlyMap<string, string> = new Map()): void {
-  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
+  const [line = ''] = message.split('\n')
   const hints = [...sources]
-    .filter(([name]) => new RegExp(`--${name}[ :]`).test(line))
-    .map(([name, variable]) => ` (--${name} is set by ${variable})`)
+    .filter(([option]) => new RegExp(`--${option}[ :]`).test(line))
+    .map(([option, variable]) => ` (--${option} is set by ${variable})`)
   process.stderr.write(`animal-adoption-store: ${line}${hints.join('')}\n`)
-  process.exitCode = error instanceof UsageError || error instanceof OptionError ? 2 : 1
+  // By name, as each file of the bundle has classes of its own.
+  process.exitCode = name === 'UsageError' || name === 'OptionError' ? 2 : 1
 }
 
 /** A reader that closes early, such as `head`, is not a failure. */

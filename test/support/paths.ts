@@ -11,6 +11,11 @@ export const CODE_URL = new URL('../../', import.meta.url)
 /** For tests about what ships. */
 export const BUILD_URL = new URL('dist/', ROOT_URL)
 
-/** The command line, as a file for Node to run: bundled in the build. */
-const BUNDLE = fileURLToPath(new URL('adapters/cli/main.cjs', CODE_URL))
-export const MAIN = existsSync(BUNDLE) ? BUNDLE : BUNDLE.replace('.cjs', '.js')
+/** The command line, as a file for Node to run. */
+export const MAIN = mainIn(CODE_URL)
+
+/** The bundle that ships; coverage and mutants run the modules that it is made of. */
+export function mainIn(folder: URL): string {
+  const bundle = fileURLToPath(new URL('adapters/cli/main.cjs', folder))
+  return existsSync(bundle) ? bundle : bundle.replace('.cjs', '.js')
+}

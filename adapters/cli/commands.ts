@@ -1,0 +1,33 @@
+import type { Flags } from './flags.js'
+
+/** The commands that take more than the command line itself, each loaded when it runs. */
+export async function runServe(
+  flags: Flags,
+  stopOnSignal: (stop: () => Promise<void>) => void,
+): Promise<void> {
+  const { serve } = await import('./serve.js')
+  await serve(flags, stopOnSignal)
+}
+
+export async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
+  const { exec } = await import('./exec.js')
+  process.exitCode = await exec(flags, words)
+}
+
+export async function runCopy(words: readonly string[]): Promise<void> {
+  const { copy } = await import('./copy.js')
+  await copy(words)
+}
+
+export async function runVerify(words: readonly string[]): Promise<void> {
+  const { verifyCommand } = await import('./verify.js')
+  process.exitCode = await verifyCommand(words)
+}
+
+export async function printOpenApi(flags: Flags): Promise<void> {
+  const { openApiJson } = await import('../openapi/openapi.js')
+  const { DEMO_KEYS } = await import('../demo-keys.js')
+  const { pagination, keys, 'no-rate-limit': unlimited } = flags
+  const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
+  process.stdout.write(`${await openApiJson({ pagination, rateLimit: !unlimited, demoKeys })}\n`)
+}
