@@ -5,7 +5,13 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
-import { type ApiHandler, type ApiResponse, createStore, type StoreOptions } from '../src/index.js'
+import {
+  type ApiHandler,
+  type ApiRequest,
+  type ApiResponse,
+  createStore,
+  type StoreOptions,
+} from '../src/index.js'
 import { heldHandler } from './support/held-handler.js'
 import { T0 } from './support/rate-limit-vectors.js'
 import { lastError, openSocket, statusesIn } from './support/raw-socket.js'
@@ -25,6 +31,44 @@ test('pipelining - responses are sent in the order of the requests', async () =>
   const text = await client.until(/There is no pet/)
   assert.deepEqual(statusesIn(text), [404, 200, 404])
   assert.ok(text.indexOf('no such resource') < text.indexOf('[]'))
+  client.socket.destroy()
+})
+
+test('pipelining - a list sees what was created before it in the same piece', async () => {
+  const store = open()
+  // Loads the parser of bodies.
+  await store.createPet({ name: 'Ada', categoryId: 1 })
+  await using server = await listen(store, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(POST(`Content-Length: ${REX.length}`, REX) + GET)
+  const text = await client.until(/\[.*\]/)
+  assert.deepEqual(statusesIn(text), [201, 200])
+  assert.match(text, /\[.*\{"id":2,"name":"Rex"/)
+  client.socket.destroy()
+})
+
+test('body - one that comes in the same piece as its headers is not waited for', async () => {
+  const store = open()
+  const bodies: ApiRequest['body'][] = []
+  const handler: ApiHandler = {
+    ...store,
+    handle(request) {
+      bodies.push(request.body)
+      return store.handle(request)
+    },
+  }
+  await using server = await listen(handler, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(POST(`Content-Length: ${REX.length}`, REX))
+  await client.until(/"id":1/)
+  client.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
+  await client.until('100 Continue')
+  client.write(REX)
+  await client.until(/"id":2/)
+  assert.deepEqual(
+    bodies.map(body => (typeof body === 'function' ? 'waits' : String(body))),
+    [REX, 'waits'],
+  )
   client.socket.destroy()
 })
 

@@ -42,10 +42,11 @@ interface Circumstances {
 /** The one translation between Node's messages and the protocol. */
 export function createServe(handler: ApiHandler, proxyHops: number) {
   return (message: IncomingMessage, response: ServerResponse, given: Circumstances): void => {
+    const { connection } = given
     // Wait for the rest of the same chunk: usually the body, and on closing also further requests.
-    const isLate = hasBody(message) || given.connection?.isClosing()
-    if (isLate) queueMicrotask(() => answer(message, response, given))
-    else answer(message, response, given)
+    if (connection && (hasBody(message) || connection.isClosing())) {
+      connection.defer(() => answer(message, response, given))
+    } else answer(message, response, given)
   }
 
   function answer(message: IncomingMessage, response: ServerResponse, given: Circumstances): void {

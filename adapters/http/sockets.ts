@@ -20,6 +20,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
   let closing = false
   let ending = false
   let handedOver = false
+  let deferred: (() => void) | undefined
   // Node calls this after an answer that says `Connection: close`, and would destroy the socket.
   socket.destroySoon = endGently
   if (identity) for (const end of ['end', 'close']) socket.once(end, () => identity.end())
@@ -29,11 +30,22 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     identity,
     /** @returns false when the connection is ending, so that the request is to be ignored */
     begin(response: ServerResponse): boolean {
-      if (ending || (last?.headersSent && !last.shouldKeepAlive)) return false
-      looks = 0
+      const before = last
+      // The request before is no longer the last, and has arrived in full.
       last = response
+      serveDeferred()
+      if (ending || (before?.headersSent && !before.shouldKeepAlive)) {
+        last = before
+        return false
+      }
+      looks = 0
       response.on('close', forget)
       return true
+    },
+    /** Serves the request that has just begun once the rest of its chunk is parsed. */
+    defer(serve: () => void): void {
+      deferred = serve
+      setImmediate(serveDeferred)
     },
     isClosing: () => closing,
     /** Whether the server is closing and no request came after the one that this answers. */
@@ -58,19 +70,25 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     refuse(refusal: ApiError | undefined, answer: () => Promise<ApiResponse>): void {
       // Data that keeps arriving fails again.
       if (ending) return
+      serveDeferred()
       ending = true
       if (!refusal || !socket.writable) return void socket.destroy()
       const unread = last?.req.complete === false ? last : undefined
       if (unread) {
         unread.shouldKeepAlive = false
-        // Requests in the same chunk are served in an earlier microtask.
-        queueMicrotask(() => unread.req.emit('error', refusal))
+        unread.req.emit('error', refusal)
       }
       whenIdle(async () => {
         if (!unread) writeWithoutResponse(socket, await answer())
         endGently()
       })
     },
+  }
+
+  function serveDeferred(): void {
+    const serve = deferred
+    deferred = undefined
+    serve?.()
   }
 
   function whenIdle(act: () => void): void {
