@@ -118,7 +118,20 @@ function send(
   response.sendDate = false
   response.writeHead(status, headers as OutgoingHttpHeaders)
   if (pieces) sendPieces(pieces()[Symbol.iterator](), response)
-  else response.end(answer.body, isOneBytePerCharacter(answer) ? 'latin1' : 'utf8')
+  else sendText(answer.body, isOneBytePerCharacter(answer) ? 'latin1' : 'utf8', response)
+}
+
+/**
+ * `end` with a text hands the socket two pieces, the second one empty, for a `writev`; `write` within
+ * a cork hands it one.
+ */
+function sendText(text: string, encoding: 'latin1' | 'utf8', response: ServerResponse): void {
+  const { socket } = response
+  if (!socket || text === '') return void response.end(text, encoding)
+  socket.cork()
+  response.write(text, encoding)
+  socket.uncork()
+  response.end()
 }
 
 /** Node copies such text without inspecting each character. */
