@@ -2,16 +2,20 @@
  * The HTTP servers at 64 connections: the server has one core, the load generator another. A run
  * starts every server anew and keeps it for many short rounds, in which all take turns. What counts
  * is the CPU time of the server per request, compared within a round.
+ *
+ * `--write` puts the figures into the pages and draws their chart.
  */
 import { readArguments } from './harness/arguments.mjs'
+import { chart } from './harness/chart.mjs'
 import { cpuSeconds, stayOnOtherCores, stop } from './harness/children.mjs'
 import { GENERATOR, load } from './harness/load.mjs'
-import { printSurroundings, printTable } from './harness/report.mjs'
-import { figure, inRounds, median, ratios } from './harness/rounds.mjs'
+import { GUIDE, publish, publishChart, README } from './harness/publish.mjs'
+import { printTable, surroundings, table } from './harness/report.mjs'
+import { acrossRuns, cell, digits, figure, inRounds, median, ratios } from './harness/rounds.mjs'
 import { SUBJECTS, startSubject } from './harness/servers.mjs'
 import { WORKLOADS } from './harness/workload.mjs'
 
-const { runs, rounds, seconds, warmup, connections, only, workloads } = readArguments({
+const { runs, rounds, seconds, warmup, connections, only, workloads, write } = readArguments({
   runs: 1,
   rounds: 9,
   seconds: 1,
@@ -19,11 +23,12 @@ const { runs, rounds, seconds, warmup, connections, only, workloads } = readArgu
   connections: 64,
   only: Object.keys(SUBJECTS).filter(name => name !== 'ours-console'),
   workloads: Object.keys(WORKLOADS),
+  write: false,
 })
 
 const COLUMNS = {
-  limit: 'of the limit by CPU',
-  lean: 'of the lean limit by CPU',
+  limit: 'of the limit',
+  lean: 'of the lean limit',
   cpu: 'CPU µs',
   rate: 'requests/s',
   rateOfLimit: 'of the limit by requests',
@@ -31,26 +36,47 @@ const COLUMNS = {
   p99: 'p99 ms',
   failed: 'failed',
 }
+/** Under the names that readers know. */
+const PEERS = {
+  ours: 'animal-adoption-store',
+  handwritten: 'handwritten node:http',
+  fastify: 'Fastify',
+  hono: 'Hono',
+  express: 'Express',
+  'json-server': 'json-server 0.17',
+  'json-server-1': 'json-server 1.0 beta',
+}
+
+/** What ours is to reach, of the limit and of the lean limit. */
+const GOALS = {
+  list: { limit: 0.95, lean: 0.9 },
+  get: { limit: 0.94, lean: 0.86 },
+  create: { limit: 0.85, lean: 0.65 },
+}
 
 stayOnOtherCores()
-printSurroundings(
+const measured = surroundings(
   only.flatMap(name => SUBJECTS[name]),
   GENERATOR,
 )
-/** Of each workload a table per run: subject, column, and the value of each round. */
-const tables = new Map(workloads.map(name => [name, []]))
+console.log(`\n${measured}`)
+/** Of each workload and run: subject, column, and the value of each round. */
+const all = new Map(workloads.map(name => [name, []]))
 for (let run = 1; run <= runs; run++) {
   for (const name of workloads) {
-    const table = await measure(WORKLOADS[name])
-    tables.get(name).push(table)
-    print(`${name}, ${connections} connections, run ${run}: medians of ${rounds} rounds`, table)
+    const results = await measure(WORKLOADS[name])
+    all.get(name).push(results)
+    const title = `${name}, ${connections} connections, run ${run}: medians of ${rounds} rounds`
+    printTable(title, headings(), rowsOf(results))
   }
 }
-if (runs > 1) {
-  for (const [name, all] of tables) {
-    print(`${name}, ${connections} connections: medians of ${runs} runs`, acrossRuns(all))
-  }
+const results = new Map([...all].map(([name, runs]) => [name, acrossRuns(runs)]))
+for (const [name, result] of runs > 1 ? results : []) {
+  const title = `${name}, ${connections} connections: medians of ${runs} runs`
+  printTable(title, headings(), rowsOf(result))
 }
+console.log(`\n${noise()} ${ahead()} ${goals()}`)
+if (write) writePages()
 
 async function measure(workload) {
   const servers = new Map()
@@ -81,23 +107,73 @@ function columnsOf(results, name) {
   }
 }
 
-/** The median of each run, which is one value from then on. */
-function acrossRuns(runs) {
-  const fields = Object.keys(COLUMNS)
-  return new Map(
-    only.map(name => [
-      name,
-      Object.fromEntries(
-        fields.map(field => [field, runs.map(run => median(run.get(name)[field]))]),
-      ),
-    ]),
-  )
+function headings() {
+  return ['server', ...Object.values(COLUMNS)]
 }
 
-function print(title, table) {
-  const rows = [...table].map(([name, columns]) => [
+function rowsOf(result) {
+  return [...result].map(([name, columns]) => [
     name,
     ...Object.keys(COLUMNS).map(field => figure(columns[field])),
   ])
-  printTable(title, ['server', ...Object.values(COLUMNS)], rows)
+}
+
+function writePages() {
+  const peers = Object.keys(PEERS).filter(name => only.includes(name))
+  const tables = [...results].map(
+    ([name, result]) => `### ${name}\n\n${table(headings(), rowsOf(result))}`,
+  )
+  publish(GUIDE, 'http', [measured, `${noise()} ${ahead()} ${goals()}`, ...tables].join('\n\n'))
+  const rows = peers.slice(0, 4).map(peer => [PEERS[peer], ...workloads.map(of(peer, figure))])
+  const short = table(['requests for the same CPU time, of a bare node:http', ...workloads], rows)
+  publish(README, 'http', `${short}\n\n${noise()} ${ahead()}`)
+  publishChart(
+    'http',
+    chart({
+      title: 'Requests for the same CPU time, as a share of a bare node:http server (dashed)',
+      panels: workloads,
+      rows: peers.map(peer => ({
+        name: PEERS[peer],
+        isOurs: peer === 'ours',
+        cells: workloads.map(of(peer, cell)),
+      })),
+      most: 1,
+      mark: 1,
+      format: value => value.toFixed(2),
+    }),
+  )
+}
+
+function of(peer, show) {
+  return name => show(results.get(name).get(peer).limit)
+}
+
+/** How far two processes of the same program differ. */
+function noise() {
+  const values = [...results.values()].flatMap(result => result.get('limit-again')?.limit ?? [])
+  return `A second process of the limit itself got ${figure(values)} of it: smaller differences are noise.`
+}
+
+function ahead() {
+  const found = [...results].flatMap(([name, result]) => {
+    const share = peer => median(result.get(peer)?.limit ?? [])
+    return Object.keys(PEERS)
+      .filter(peer => share(peer) > share('ours'))
+      .map(
+        peer =>
+          `${PEERS[peer]} in ${name} (${digits(share(peer))} to our ${digits(share('ours'))})`,
+      )
+  })
+  if (found.length === 0) return 'No peer is ahead of ours in any of these tables.'
+  return `**Where a peer is ahead:** ${found.join(', ')}.`
+}
+
+function goals() {
+  const list = [...results].flatMap(([name, result]) =>
+    Object.entries(GOALS[name]).map(([limit, goal]) => {
+      const share = median(result.get('ours')?.[limit] ?? [])
+      return `${name} ${digits(share)} of ${limit} (${share < goal ? 'missed: ' : ''}goal ${goal})`
+    }),
+  )
+  return `Ours reaches ${list.join(', ')}.`
 }

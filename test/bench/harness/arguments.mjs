@@ -1,11 +1,12 @@
 /**
  * Reads `--name value` from the command line over the defaults, whose types decide how. Lists are
- * separated by commas.
+ * separated by commas; a name whose default is a boolean takes no value.
  */
 export function readArguments(defaults) {
   const values = { ...defaults }
-  for (let at = 2; at < process.argv.length; at += 2) {
-    const [flag, text = ''] = process.argv.slice(at, at + 2)
+  const words = process.argv.slice(2)
+  while (words.length > 0) {
+    const flag = words.shift()
     const name = flag.replace(/^--/, '')
     if (!(name in defaults)) {
       console.error(
@@ -13,7 +14,7 @@ export function readArguments(defaults) {
       )
       process.exit(2)
     }
-    values[name] = parse(text, defaults[name])
+    values[name] = defaults[name] === false ? true : parse(words.shift() ?? '', defaults[name])
   }
   return values
 }

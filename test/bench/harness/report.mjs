@@ -3,18 +3,26 @@ import { cpus } from 'node:os'
 
 /** Prints a Markdown table: the first column is text, the others are figures. */
 export function printTable(title, columns, rows) {
+  console.log(`\n### ${title}\n\n${table(columns, rows)}`)
+}
+
+export function table(columns, rows) {
   const line = cells => `| ${cells.join(' | ')} |`
   const rule = line(columns.map((_, index) => (index === 0 ? '---' : '---:')))
-  console.log(`\n### ${title}\n\n${[line(columns), rule, ...rows.map(line)].join('\n')}`)
+  return [line(columns), rule, ...rows.map(line)].join('\n')
 }
 
 /** Prints machine, load generator and versions. */
-export function printSurroundings(peers = [], generator) {
+export function printSurroundings(peers = [], generator = undefined) {
+  console.log(`\n${surroundings(peers, generator)}`)
+}
+
+export function surroundings(peers = [], generator = undefined) {
   const versions = peers.map(name => `${name} ${versionOf(name)}`)
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`
   const parts = [new Date().toISOString().slice(0, 10), machine, `Node ${process.version.slice(1)}`]
   if (generator) parts.push(generator)
-  console.log(`\nMeasured ${[...parts, ...versions].join(', ')}.`)
+  return `Measured ${[...parts, ...versions].join(', ')}.`
 }
 
 function versionOf(name) {

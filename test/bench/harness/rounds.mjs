@@ -16,6 +16,22 @@ export async function inRounds(rounds, subjects, measure) {
   return results
 }
 
+/** The same results over several runs: the median of each run, as one round. */
+export function acrossRuns(runs) {
+  const [first] = runs
+  return new Map(
+    [...first].map(([subject, columns]) => [
+      subject,
+      Object.fromEntries(
+        Object.keys(columns).map(field => [
+          field,
+          runs.map(run => median(run.get(subject)[field])),
+        ]),
+      ),
+    ]),
+  )
+}
+
 /** `median (min–max)` with three significant digits; 'n/a' without results. */
 export function figure(values) {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b)
@@ -28,9 +44,16 @@ export function ratios(values, bases) {
   return values.map((value, round) => value / bases[round])
 }
 
+/** For a bar of a chart. */
+export function cell(values) {
+  const known = values.filter(Number.isFinite)
+  return { value: median(known), low: Math.min(...known), high: Math.max(...known) }
+}
+
 export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b)
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b)
   const middle = sorted.length >> 1
+  if (sorted.length === 0) return Number.NaN
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
