@@ -1,6 +1,6 @@
-// Bundles the command line into dist/adapters/cli: main.cjs, which answers --help and --version, and
-// commands.cjs with everything else. As CommonJS, because Node starts it without its loader of ES
-// modules; as two files, because V8 reads every character of a file that it loads.
+// Bundles the command line into dist/adapters/cli: main.cjs, which answers --help and --version,
+// verify.cjs, and commands.cjs with everything else. As CommonJS, because Node starts it without its
+// loader of ES modules; as three files, because V8 reads every character of a file that it loads.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -9,16 +9,18 @@ const path = name => fileURLToPath(new URL(name, import.meta.url))
 const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'))
 
 const besideMain = {
-  name: 'commands.cjs is beside main.cjs',
+  name: 'files beside main.cjs',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/commands\.js$/ }, ({ importer }) =>
-      importer === path('run.ts') ? { path: './commands.cjs', external: true } : undefined,
+    onResolve({ filter: /^\.\/(commands|verify)\.js$/ }, ({ importer, path: name }) =>
+      importer === path('run.ts')
+        ? { path: name.replace('.js', '.cjs'), external: true }
+        : undefined,
     )
   },
 }
 
 await build({
-  entryPoints: [path('main.ts'), path('commands.ts')],
+  entryPoints: ['main.ts', 'commands.ts', 'verify.ts'].map(path),
   outdir: path('../../dist/adapters/cli'),
   outExtension: { '.js': '.cjs' },
   plugins: [besideMain],

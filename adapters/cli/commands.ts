@@ -19,11 +19,6 @@ export async function runCopy(words: readonly string[]): Promise<void> {
   await copy(words)
 }
 
-export async function runVerify(words: readonly string[]): Promise<void> {
-  const { verifyCommand } = await import('./verify.js')
-  process.exitCode = await verifyCommand(words)
-}
-
 export async function printOpenApi(flags: Flags): Promise<void> {
   const { openApiJson } = await import('../openapi/openapi.js')
   const { DEMO_KEYS } = await import('../demo-keys.js')

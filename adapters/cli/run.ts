@@ -1,4 +1,4 @@
-import { type Flags, helpText, parseCommandLine } from './flags.js'
+import { type Command, type Flags, helpText, parseCommandLine } from './flags.js'
 import { readVariables } from './variables.js'
 
 /**
@@ -28,11 +28,7 @@ async function printVersion(): Promise<void> {
   process.stdout.write(`${version()}\n`)
 }
 
-async function runCommand(
-  command: 'copy' | 'exec' | 'openapi' | 'serve',
-  flags: Flags,
-  rest: readonly string[],
-): Promise<void> {
+async function runCommand(command: Command, flags: Flags, rest: readonly string[]): Promise<void> {
   const commands = await import('./commands.js')
   if (command === 'openapi') await commands.printOpenApi(flags)
   else if (command === 'exec') await commands.runExec(flags, rest)
@@ -42,8 +38,8 @@ async function runCommand(
 
 /** Options of its own, and none from the environment. */
 async function runVerify(words: readonly string[]): Promise<void> {
-  const commands = await import('./commands.js')
-  await commands.runVerify(words)
+  const { verifyCommand } = await import('./verify.js')
+  process.exitCode = await verifyCommand(words)
 }
 
 function stopOnSignal(stop: () => Promise<void>): void {

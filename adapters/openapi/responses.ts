@@ -105,7 +105,10 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
     rateLimited(decide(BANNED, PLANS.free, INSTANT).decision),
   ],
   ['An unexpected error occurred; the request is not at fault.', toApiError(undefined)],
-  ['The storage is temporarily unavailable; nothing was acknowledged.', storageUnavailable(undefined)],
+  [
+    'The storage is temporarily unavailable; nothing was acknowledged.',
+    storageUnavailable(undefined),
+  ],
 ]
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
