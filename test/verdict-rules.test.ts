@@ -141,6 +141,21 @@ test('verdict retry-after.early - a wait is over 100 ms before its end, and the 
   assert.equal(seen, `${once} ${iso(10_000)}; ${once} ${iso(19_900)}`)
 })
 
+test('verdict retry-after.early - senders that have waited may meet the next wait', () => {
+  const inFlight = { status: 503, headers: { 'retry-after': '60' }, sequential: false }
+  const rejected = (count: number) =>
+    repeat(count, connection => ({ ...inFlight, at: 0, answeredAt: T0 + 500, connection }))
+  const next = [
+    { ...inFlight, at: 61_000, connection: 1 },
+    ...repeat(3, connection => ({ ...inFlight, at: 61_500 + connection * 200, connection })),
+  ]
+  assert.deepEqual(
+    [findings([...rejected(4), ...next]), notes([...rejected(4), ...next])],
+    [[], []],
+  )
+  assert.deepEqual(notes([...rejected(2), ...next]), ['retry-after.early'])
+})
+
 test('verdict retry-after.early - what a pool sends right after its rejections may have been queued', () => {
   const rejection = { status: 503, headers: { 'retry-after': '60' }, sequential: false }
   const sent = (at: number) => [
