@@ -168,6 +168,22 @@ test('table - neither keys nor repeated requests use up the room for addresses',
   assert.equal(consume(table, 'addr:b', T0).remaining, 59)
 })
 
+test('table - restored addresses use up the room, restored keys do not', () => {
+  const table = memoryRateLimits()
+  for (const [name, remaining] of [
+    ['addr:', [59, 58]],
+    ['key ', [59, 59]],
+  ] as const) {
+    table.reset()
+    for (let n = 0; n < 10_000; n++) table.consume(`${name}${n}`, PLANS.anonymous, T0)
+    const copy = memoryRateLimits()
+    copy.restore(table.dump() as never)
+    copy.consume('first', FREE, T0)
+    const left = ['addr:a', 'addr:b'].map(address => consume(copy, address, T0).remaining)
+    assert.deepEqual(left, remaining)
+  }
+})
+
 test('table - a clock that returns from two days ahead drops entries at the next midnight', () => {
   const table = memoryRateLimits()
   const noon = T0 + DAY / 2

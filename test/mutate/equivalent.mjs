@@ -1,6 +1,194 @@
 /**
- * Changes that no test can notice, since they change no behaviour. They are not made.
+ * Changes that no test can notice, since they change no behaviour: they are not made. `from` is the
+ * line as `npm run mutate` prints it, `to` is what becomes of it.
  *
- * @type {{ file: string, from: string, to: string, why: string }[]}
+ * @type {{ file: string, why: string, from: string, to: readonly string[] }[]}
  */
-export const EQUIVALENT = []
+export const EQUIVALENT = [
+  {
+    file: 'src/int64.js',
+    why: 'The exponent is never the first character of a number.',
+    from: 'const mantissa = exponentAt < 0 ? text : text.slice(0, exponentAt);',
+    to: [
+      'const mantissa = ((exponentAt) <= (0)) ? text : text.slice(0, exponentAt);',
+      'const mantissa = exponentAt < (0 + 1) ? text : text.slice(0, exponentAt);',
+    ],
+  },
+  {
+    file: 'src/int64.js',
+    why: 'The exponent is never the first character of a number.',
+    from: 'const exponent = exponentAt < 0 ? 0 : Number(text.slice(exponentAt + 1));',
+    to: [
+      'const exponent = ((exponentAt) <= (0)) ? 0 : Number(text.slice(exponentAt + 1));',
+      'const exponent = exponentAt < (0 + 1) ? 0 : Number(text.slice(exponentAt + 1));',
+    ],
+  },
+  {
+    file: 'src/int64.js',
+    why: 'An integer of twenty digits is far from zero.',
+    from: 'return near < 0 ? -Infinity : Infinity;',
+    to: [
+      'return ((near) <= (0)) ? -Infinity : Infinity;',
+      'return near < (0 + 1) ? -Infinity : Infinity;',
+    ],
+  },
+  {
+    file: 'src/json.js',
+    why: 'Only decides whether a text is scanned that cannot nest deeper and be complete.',
+    from: 'if (text.length < 2 * MAX_DEPTH)',
+    to: ['if (((text.length) <= (2 * MAX_DEPTH)))', 'if (text.length < ((2) / (MAX_DEPTH)))'],
+  },
+  {
+    file: 'src/json.js',
+    why: 'There is no character at the length of a text.',
+    from: 'for (let at = 0; at < text.length; at++) {',
+    to: ['for (let at = 0; ((at) <= (text.length)); at++) {'],
+  },
+  {
+    file: 'src/json.js',
+    why: 'A string ends at 1 at the earliest, and one that does is empty.',
+    from: 'while (end > 0 && isEscaped(text, end))',
+    to: [
+      'while (((end) >= (0)) && isEscaped(text, end))',
+      'while (end > (0 + 1) && isEscaped(text, end))',
+    ],
+  },
+  {
+    file: 'src/json.js',
+    why: 'A string ends at 1 at the earliest.',
+    from: 'return end < 0 ? text.length : end;',
+    to: ['return ((end) <= (0)) ? text.length : end;', 'return end < (0 + 1) ? text.length : end;'],
+  },
+  {
+    file: 'src/memory-rate-limits.js',
+    why: 'The first request starts a day, which counts the addresses.',
+    from: 'let addresses = 0;',
+    to: ['let addresses = (0 + 1);'],
+  },
+  {
+    file: 'src/memory-rate-limits.js',
+    why: 'After a step back of a whole day, a stale entry is dropped a day earlier.',
+    from: 'if (day > today || day < today - 1)',
+    to: ['if (day > today || ((day) <= (today - 1)))'],
+  },
+  {
+    file: 'src/nearest.js',
+    why: 'Only for the compiler: every name has a distance.',
+    from: 'return names.toSorted((a, b) => (distances.get(a) ?? 0) - (distances.get(b) ?? 0));',
+    to: [
+      'return names.toSorted((a, b) => (distances.get(a) ?? (0 + 1)) - (distances.get(b) ?? 0));',
+      'return names.toSorted((a, b) => (distances.get(a) ?? 0) - (distances.get(b) ?? (0 + 1)));',
+    ],
+  },
+  {
+    file: 'src/nearest.js',
+    why: 'Only for the compiler: rows are as long as the name.',
+    from: 'next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));',
+    to: [
+      'next.push(Math.min(replaced, (row[column + 1] ?? (0 + 1)) + 1, (next[column] ?? 0) + 1));',
+      'next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? (0 + 1)) + 1));',
+    ],
+  },
+  {
+    file: 'src/nearest.js',
+    why: 'Only for the compiler: rows are as long as the name.',
+    from: 'const replaced = (row[column] ?? 0) + (letter === to[column] ? 0 : 1);',
+    to: ['const replaced = (row[column] ?? (0 + 1)) + (letter === to[column] ? 0 : 1);'],
+  },
+  {
+    file: 'src/nearest.js',
+    why: 'Only for the compiler: rows are as long as the name.',
+    from: 'return row[to.length] ?? 0;',
+    to: ['return row[to.length] ?? (0 + 1);'],
+  },
+  {
+    file: 'src/protocol.js',
+    why: 'Asks whether there is one more animal, and looks at the first only.',
+    from: 'const [more] = after === undefined ? [] : await operations.listPets({ limit: 1, status, after });',
+    to: [
+      'const [more] = after === undefined ? [] : await operations.listPets({ limit: (1 + 1), status, after });',
+    ],
+  },
+  {
+    file: 'src/query.js',
+    why: 'What is kept can be read again.',
+    from: 'if (kept.size === KEPT_QUERIES)',
+    to: ['if (((kept.size) !== (KEPT_QUERIES)))', 'if (!(kept.size === KEPT_QUERIES))'],
+  },
+  {
+    file: 'src/query.js',
+    why: 'What is kept can be read again.',
+    from: 'kept.set(query, filter);',
+    to: [';'],
+  },
+  {
+    file: 'src/query.js',
+    why: 'How many queries are kept changes no answer.',
+    from: 'const KEPT_QUERIES = 256;',
+    to: ['const KEPT_QUERIES = (256 + 1);'],
+  },
+  {
+    file: 'src/query.js',
+    why: 'A pair that begins with `=` has no known name.',
+    from: 'const name = decode(equals < 0 ? pair : pair.slice(0, equals));',
+    to: [
+      'const name = decode(((equals) <= (0)) ? pair : pair.slice(0, equals));',
+      'const name = decode(equals < (0 + 1) ? pair : pair.slice(0, equals));',
+    ],
+  },
+  {
+    file: 'src/query.js',
+    why: 'A known name has letters before the `=`.',
+    from: "values[name] = decode(equals < 0 ? '' : pair.slice(equals + 1)) ?? '%';",
+    to: [
+      "values[name] = decode(((equals) <= (0)) ? '' : pair.slice(equals + 1)) ?? '%';",
+      "values[name] = decode(equals < (0 + 1) ? '' : pair.slice(equals + 1)) ?? '%';",
+    ],
+  },
+  ...['minuteCount', 'rejections', 'dayCount'].map(name => ({
+    file: 'src/rate-limit.js',
+    why: 'A partition that was never seen is in no window, so these counts are not looked at.',
+    from: `${name}: 0,`,
+    to: [`${name}: (0 + 1),`],
+  })),
+  {
+    file: 'src/rate-limit.js',
+    why: 'A step back of 0 ms leads to the same instant.',
+    from: 'const at = steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeen : current;',
+    to: [
+      'const at = ((steppedBack) >= (0)) && steppedBack <= CLOCK_SKEW ? usage.lastSeen : current;',
+    ],
+  },
+  {
+    file: 'src/rate-limit.js',
+    why: 'Where no window is exhausted, the ban ends later.',
+    from: 'const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : 0;',
+    to: ['const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : (0 + 1);'],
+  },
+  {
+    file: 'src/representation.js',
+    why: 'A page that is not kept is written again.',
+    from: 'keptPages.set(page, written);',
+    to: [';'],
+  },
+  {
+    file: 'verdict/attempts.js',
+    why: 'A finding names no more than a hundred requests in any case.',
+    from: 'if (run.exchanges.length < MOST_SHOWN)',
+    to: ['if (((run.exchanges.length) <= (MOST_SHOWN)))'],
+  },
+  {
+    file: 'verdict/early.js',
+    why: 'No two requests have the same number.',
+    from: 'return exchange.n < n && at >= (exchange.answeredAt ?? at) && at < until - TOLERANCE;',
+    to: [
+      'return ((exchange.n) <= (n)) && at >= (exchange.answeredAt ?? at) && at < until - TOLERANCE;',
+    ],
+  },
+  {
+    file: 'verdict/report.js',
+    why: 'Only the order of the numbers of periods matters.',
+    from: 'let started = 0;',
+    to: ['let started = (0 + 1);'],
+  },
+]
