@@ -268,6 +268,21 @@ test('run - returns and throws like its work, and advances time only when needed
   assert.equal(double.clock.now(), T0)
 })
 
+test('run - passes no time for a sleep or timer that was cancelled', async () => {
+  const double = createTestDouble()
+  const { clock } = double
+  const abort = new AbortController()
+  const sleep = clock.sleep(1_000, { signal: abort.signal })
+  const timer = clock.timers.setInterval(() => {}, 1_000)
+  abort.abort(new Error('enough'))
+  await assert.rejects(sleep, /enough/)
+  clock.timers.clearInterval(timer)
+  await double.run(async () => {
+    for (let turn = 0; turn < 100; turn++) await settled()
+  })
+  assert.equal(clock.now(), T0)
+})
+
 test('run - concurrent runs share the clock', async () => {
   const double = createTestDouble()
   const sleepAndCall = async (ms: number) => {
