@@ -317,6 +317,41 @@ test('worlds - a delayed request does not keep the server from closing', async (
   assert.equal((await late).status, 200)
 })
 
+test('worlds - a delayed request ends with its world', async t => {
+  const { send } = await served(t)
+  const [, world] = await send('POST', 'worlds')
+  await command('POST', `${world.controlUrl}/faults`, { kind: 'delay', ms: 60_000 })
+  const late = fetch(`${world.baseUrl}/pets`, {
+    headers: { authorization: `Bearer ${world.apiKeys.free}` },
+  })
+  const arrived = async () => (await command('GET', `${world.controlUrl}/requests`))[1].requests
+  while ((await arrived()).length === 0);
+  assert.equal((await send('DELETE', `worlds/${world.id}`))[0], 204)
+  assert.equal((await late).status, 200)
+})
+
+test('control - reads bodies of up to 16 MiB, or up to the limit of the API if that is larger', () => {
+  for (const [maxBodyBytes, expected] of [
+    [1_000, 16 * 1_048_576],
+    [17 * 1_048_576, 17 * 1_048_576],
+  ] as const) {
+    assert.equal(createTestDouble({ control: true, maxBodyBytes }).handler.maxBodyBytes, expected)
+  }
+})
+
+test('control - switches auto on and off, and changes the scale of the clock', async t => {
+  const { send } = await served(t)
+  const change = async (body: object) => (await send('POST', 'clock', body))[1]
+  assert.equal((await change({ auto: true })).auto, true)
+  assert.equal((await change({ advance: 1 })).auto, true)
+  assert.equal((await change({ auto: false })).auto, undefined)
+  const { frozen, scale } = await change({ scale: 2 })
+  assert.deepEqual([frozen, scale], [false, 2])
+  assert.equal((await change({ frozen: true })).frozen, true)
+  const [status, { message }] = await send('POST', 'clock', { scale: 2, frozen: true })
+  assert.deepEqual([status, /cannot be combined/.test(message)], [400, true])
+})
+
 test('control - curl alone can reproduce escalating bans', async t => {
   const { origin, url } = await served(t)
   const curl = async (...words: string[]) =>
