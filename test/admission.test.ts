@@ -221,7 +221,7 @@ test('standardHeaders - draft-10 describes both windows, and what is left of the
   assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86040', '86040'])
 })
 
-test('limits.apply - a request that a door could not read counts, unless it is outside the API', async () => {
+test('limits.apply - a request that could not be read counts, unless it is outside the API', async () => {
   const store = open()
   const refusal = new ApiError('payload_too_large', 'The body is too large.')
   for (const [path, remaining] of [
@@ -237,7 +237,7 @@ test('limits.apply - a request that a door could not read counts, unless it is o
   }
 })
 
-test('standardHeaders - a window that has ended by the clock of the store has 0 seconds left', async () => {
+test('standardHeaders - t is 0 when the window has already ended', async () => {
   const decision = { ...DECISION, reset: T0 / 1000 - 5 }
   const rateLimits = { ...memoryRateLimits(), consume: () => decision }
   const { headers } = await list(open({ rateLimits, standardHeaders: 'draft-10' }))

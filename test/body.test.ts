@@ -14,7 +14,7 @@ const REQUEST: ApiRequest = {
   headers: { authorization: 'Bearer demo' },
 }
 
-test('body - one that is read on demand is refused by its size, whatever the headers say', async () => {
+test('body - a streamed body is rejected by its actual size, whatever the headers say', async () => {
   for (const [size, status] of [
     [100, 201],
     [101, 413],
@@ -25,7 +25,7 @@ test('body - one that is read on demand is refused by its size, whatever the hea
   }
 })
 
-test('body - one that the headers rule out is never read', async () => {
+test('body - a body that its headers rule out is never read', async () => {
   let reads = 0
   const body = () => {
     reads++
@@ -36,19 +36,19 @@ test('body - one that the headers rule out is never read', async () => {
   assert.equal(reads, 0)
 })
 
-test('body - a text may begin with a byte order mark', async () => {
+test('body - a string may start with a byte order mark', async () => {
   assert.equal(await statusOf(`\ufeff${PET}`), 201)
   assert.equal(await statusOf(`\ufeff\ufeff${PET}`), 400)
 })
 
-test('body - a missing one is missing, not too large, where none may be sent', async () => {
+test('body - with maxBodyBytes 0, an empty body is 400 and any other is 413', async () => {
   for (const body of [undefined, '', () => Buffer.of(), async () => Buffer.of()]) {
     assert.equal(await statusOf(body, {}, 0), 400)
   }
   assert.equal(await statusOf('1', {}, 0), 413)
 })
 
-test('utf8Length - is the length of the encoded text, lone surrogates included', () => {
+test('utf8Length - returns the length of the encoded text, lone surrogates included', () => {
   const edges = [
     0, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff,
   ]
@@ -62,7 +62,7 @@ test('utf8Length - is the length of the encoded text, lone surrogates included',
   assert.equal(utf8Length(''), 0)
 })
 
-test('withBodyRead - reads a body once, and keeps the failure for the response', async () => {
+test('withBodyRead - reads the body, and turns a failure into a refusal', async () => {
   assert.deepEqual(await withBodyRead(REQUEST), { ...REQUEST, body: undefined })
   assert.deepEqual(await withBodyRead({ ...REQUEST, body: PET }), { ...REQUEST, body: PET })
   const bytes = Buffer.from(PET)

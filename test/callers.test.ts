@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCallers, createConnections } from '../adapters/test-double/callers.js'
 
-test('callers - connections are numbered in the order in which they are used', () => {
+test('callers - connections are numbered in order of first use', () => {
   const callers = createCallers()
   const connect = createConnections()
   const [one, other] = [connect(), connect()]
@@ -17,7 +17,7 @@ test('callers - connections are numbered in the order in which they are used', (
   assert.equal(createCallers(7).arrive('a', one).connection, 8)
 })
 
-test('callers - a request is sequential when every earlier one was answered', () => {
+test('callers - a request is sequential if all earlier ones were answered', () => {
   const callers = createCallers()
   const connection = createConnections()()
   const arrive = (caller = 'a') => callers.arrive(caller, connection).sequential
@@ -33,7 +33,7 @@ test('callers - a request is sequential when every earlier one was answered', ()
   leave('unknown')
 })
 
-test('callers - on another connection it is sequential only if the last one ended before', () => {
+test('callers - a request on a new connection is sequential only if the previous connection had ended', () => {
   const connect = createConnections()
   const isSequential = (prepare: (last: ReturnType<typeof connect>) => typeof last) => {
     const callers = createCallers()
@@ -67,7 +67,7 @@ test('callers - on another connection it is sequential only if the last one ende
   assert.equal(callers.arrive('a', last).sequential, true, 'the door tells no connections')
 })
 
-test('callers - after a restore nothing is known of a caller until its first answer', () => {
+test('callers - after a restore, a caller is unknown until its first response', () => {
   const connection = createConnections()()
   const callers = createCallers(0)
   assert.equal(callers.arrive('a', connection).sequential, false)
@@ -75,7 +75,7 @@ test('callers - after a restore nothing is known of a caller until its first ans
   assert.equal(callers.arrive('a', connection).sequential, true)
 })
 
-test('callers - a thousand are remembered; the one that was quiet for longest is forgotten', () => {
+test('callers - the thousand most recent callers are remembered', () => {
   const connection = createConnections()()
   const filled = (count: number) => {
     const callers = createCallers()
@@ -96,7 +96,7 @@ test('callers - a thousand are remembered; the one that was quiet for longest is
   assert.deepEqual([others('caller 1'), others('busy')], [true, true])
 })
 
-test('callers - one with a request under way is not forgotten', () => {
+test('callers - a caller with a request in flight is not forgotten', () => {
   const connection = createConnections()()
   const callers = createCallers()
   callers.arrive('slow', connection)

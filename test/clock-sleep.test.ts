@@ -62,7 +62,7 @@ test('timers - fire at their own time, repeat, refresh and are cleared', () => {
   ])
 })
 
-test('timers - without a time they fire after 1 ms, as on the platforms', () => {
+test('timers - a missing, invalid or negative time means 1 ms, as in Node and browsers', () => {
   const { clock } = createTestDouble()
   const fired: string[] = []
   const { setTimeout } = clock.timers
@@ -77,7 +77,7 @@ test('timers - without a time they fire after 1 ms, as on the platforms', () => 
   assert.deepEqual(fired, ['none', 'NaN', 'negative', '1'])
 })
 
-test('timers - a timer has the methods of one of Node', () => {
+test('timers - a timer has the methods of a Node timer', () => {
   const { clock } = createTestDouble()
   let fired = 0
   const timer = clock.timers.setTimeout(() => fired++, 10)
@@ -95,7 +95,7 @@ test('timers - a timer has the methods of one of Node', () => {
   assert.equal(fired, 1)
 })
 
-test('timers - one that is cleared by another at the same time does not fire', () => {
+test('timers - a timer cleared by another one at the same instant does not fire', () => {
   const { clock } = createTestDouble()
   const fired: string[] = []
   const { setTimeout, clearTimeout } = clock.timers
@@ -268,7 +268,7 @@ test('run - returns and throws like its work, and advances time only when needed
   assert.equal(double.clock.now(), T0)
 })
 
-test('run - passes no time for a sleep or timer that was cancelled', async () => {
+test('run - does not advance time for cancelled sleeps and timers', async () => {
   const double = createTestDouble()
   const { clock } = double
   const abort = new AbortController()

@@ -79,7 +79,7 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
   assert.deepEqual(double.faults.list(), [])
 })
 
-test('faults - the bounds of what can be armed', () => {
+test('faults - accepts values at their bounds and rejects values beyond', () => {
   const double = createTestDouble()
   const century = 36_525 * 86_400
   const status = { kind: 'status', status: 503 }
@@ -116,7 +116,7 @@ test('faults - the bounds of what can be armed', () => {
   }
 })
 
-test('faults - a request outside the API is answered without one', async () => {
+test('faults - do not apply to requests without an operation', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'status', status: 503, times: 'always' })
   assert.equal((await double.fetch('nowhere', { headers: FREE })).status, 404)
@@ -208,7 +208,7 @@ test('faults - a status can have any body and headers, in process and on a socke
   assert.deepEqual([head.status, await head.text()], [502, ''])
 })
 
-test('faults - an injected 429 must not be cached, and no other status says so', async () => {
+test('faults - an injected 429 is no-store, other statuses are not', async () => {
   const double = createTestDouble()
   for (const [status, cacheControl] of [
     [429, 'no-store'],
@@ -223,7 +223,7 @@ test('faults - an injected 429 must not be cached, and no other status says so',
   }
 })
 
-test('faults - headers replace the usual ones, in any case', async () => {
+test('faults - headers replace the usual ones, case-insensitively', async () => {
   const double = createTestDouble()
   double.faults.arm({
     kind: 'status',
@@ -242,7 +242,7 @@ test('faults - headers replace the usual ones, in any case', async () => {
   assert.deepEqual(named('x-ratelimit-remaining'), [['x-RateLimit-remaining', '7']])
 })
 
-test('faults - a body and headers are for the injected status only', async () => {
+test('faults - body and headers apply only to the injected status', async () => {
   const limits = { perMinute: 1, perDay: 1 }
   const double = createTestDouble({ plans: { free: limits } })
   await double.fetch('pets', { headers: FREE })
@@ -275,7 +275,7 @@ test('faults - truncate sends the first half of the bytes, malformed that of the
   }
 })
 
-test('faults - a response without a body has no half', async () => {
+test('faults - malformed leaves an empty body unchanged', async () => {
   const double = createTestDouble()
   const head = () => double.fetch('pets', { method: 'HEAD', headers: FREE })
   const length = (await head()).headers.get('content-length')

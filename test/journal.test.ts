@@ -50,7 +50,7 @@ test('journal - redacts credentials wherever the client sends them', async () =>
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
 })
 
-test('journal - a token of eight characters is a secret, a shorter one a word', async () => {
+test('journal - redacts tokens of eight characters or more wherever they occur', async () => {
   for (const [token, shown] of [
     ['pet-key', 'my pet-key'],
     ['pets-key', 'my REDACTED'],
@@ -70,7 +70,7 @@ test('journal - a token of eight characters is a secret, a shorter one a word', 
   assert.deepEqual([authorization, proxy], ['REDACTED', 'REDACTED'])
 })
 
-test('journal - names that the operation does not know are listed, as the client meant them', async () => {
+test('journal - lists unknown query parameters and body fields', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   const unknownIn = async (path: string, body?: string) => {
     const init = body === undefined ? {} : { method: 'POST', body }
@@ -97,7 +97,7 @@ test('journal - names that the operation does not know are listed, as the client
   assert.equal(exchange?.url, '/v1/pets?after=1&x=REDACTED')
 })
 
-test('journal - the digest of a request is of its method, path, query and body', async () => {
+test('journal - the request digest covers method, path, query and body', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   const digestOf = async (path: string, init: RequestInit = {}) => {
     await double.fetch(path, { ...init, headers: { ...HEADERS, ...init.headers } })
@@ -113,7 +113,7 @@ test('journal - the digest of a request is of its method, path, query and body',
   assert.equal(digests.size, 8)
 })
 
-test('journal - holds the code of an Error body, and null for any other body', async () => {
+test('journal - records the code of an Error body, and null for any other body', async () => {
   const double = createTestDouble()
   const codeOf = async (body: string | object | undefined, status = 503) => {
     double.faults.arm({ kind: 'status', status, ...(body !== undefined && { body }) })
@@ -127,7 +127,7 @@ test('journal - holds the code of an Error body, and null for any other body', a
   assert.equal(double.requests().at(-1)?.code, null)
 })
 
-test('journal - once cleared it counts from zero, and numbers go on', async () => {
+test('journal - clearing resets the drop count but not the numbering', async () => {
   const double = createTestDouble({ journal: 2 })
   const send = () => double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
   for (let at = 0; at < 3; at++) await send()
@@ -142,7 +142,7 @@ test('journal - once cleared it counts from zero, and numbers go on', async () =
   )
 })
 
-test('journal - is bounded by the characters of both sides, by name and value', async () => {
+test('journal - header names, header values, URLs and bodies count towards its size', async () => {
   const sizes = [
     { path: 'pets', headers: { 'x-a': 'x'.repeat(4_000) } },
     { path: 'pets', headers: { ['x'.repeat(4_000)]: 'a' } },
@@ -159,7 +159,7 @@ test('journal - is bounded by the characters of both sides, by name and value', 
   }
 })
 
-test('journal - a response counts once it is sent, and may drop what came before', async () => {
+test('journal - a response counts once sent, and may drop earlier exchanges', async () => {
   const double = createTestDouble({ journalBytes: 10_000 })
   await double.seed(Array.from({ length: 4 }, () => ({ name: 'x'.repeat(1_000), categoryId: 1 })))
   for (let at = 0; at < 3; at++) {

@@ -86,7 +86,7 @@ test('parseJson - agrees with JSON.parse except where that rounds', async () => 
   )
 })
 
-test('parseJson - counts levels, not the brackets within strings', async () => {
+test('parseJson - counts nesting levels, not brackets in strings or siblings', async () => {
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   const brackets = '['.repeat(3_000)
   for (const before of ['""', '"a"', '"\\""', '"\\\\"']) {
@@ -131,7 +131,7 @@ test('toJson - round-trips every int64', async () => {
   )
 })
 
-test('readInt64 - reads what String writes of an int64, and nothing else', () => {
+test('readInt64 - accepts only the String form of an int64', () => {
   for (const value of [
     0,
     -1,

@@ -31,7 +31,7 @@ test('limiter - decides limit-1, limit and limit+1 requests', () => {
   }
 })
 
-test('limiter - each plan admits its requests per minute and per day, and not one more', () => {
+test('limiter - each plan admits exactly its requests per minute and per day', () => {
   for (const [plan, perMinute, perDay] of [
     ['free', 60, 1_000],
     ['pro', 300, 10_000],
@@ -54,12 +54,12 @@ test('limiter - each plan admits its requests per minute and per day, and not on
   }
 })
 
-test('limiter - a request without a key is never banned', () => {
+test('limiter - an address is never banned', () => {
   const table = memoryRateLimits()
   assert.equal(consume(table, 'addr:192.0.2.1', T0, 100_000).code, 'rate_limit_exceeded')
 })
 
-test('limiter - a plan lowered below what was used rejects until that window ends', () => {
+test('limiter - a plan lowered below current usage rejects until the window ends', () => {
   const table = memoryRateLimits()
   const ask = (perMinute: number, perDay: number, now: number) => {
     const { code, limit, remaining, reset } = table.consume(
@@ -87,7 +87,7 @@ test('limiter - a fraction of a millisecond never moves a boundary', () => {
   for (const [, usage] of table.dump() as [string, Usage][]) assert.ok(isWhole(usage))
 })
 
-test('limiter - a clock that steps back by 1 ms or a minute is held, further it is followed', () => {
+test('limiter - a step back of up to a minute is held, a longer one is followed', () => {
   for (const [back, remaining] of [
     [0, 58],
     [1, 58],
@@ -100,7 +100,7 @@ test('limiter - a clock that steps back by 1 ms or a minute is held, further it 
   }
 })
 
-test('limiter - the longest ban holds from its first moment to its last', () => {
+test('limiter - every ban holds from its first to its last millisecond', () => {
   const table = memoryRateLimits()
   let now = T0 + 1
   let ban = consume(table, 'key', now, 91)
@@ -125,7 +125,7 @@ test('limiter - rejections before a ban do not count towards the next one', () =
   assert.deepEqual(codes(T0 + 5 * MINUTE, 3), [limited, limited, banned])
 })
 
-test('limiter - the usage of a key that was never limited has no ban', () => {
+test('limiter - usage without rejections contains no ban', () => {
   const table = memoryRateLimits()
   consume(table, 'key', T0)
   assert.deepEqual(table.inspect('key'), {
@@ -160,7 +160,7 @@ test('table - addresses from the 10,001st on share one budget', () => {
   assert.equal(consume(table, 'key', T0).remaining, 59, 'a key is never among the addresses')
 })
 
-test('table - neither keys nor repeated requests use up the room for addresses', () => {
+test('table - keys and repeated requests do not count as new addresses', () => {
   const table = memoryRateLimits()
   for (let n = 0; n < 10_000; n++) table.consume(`key ${n}`, FREE, T0)
   for (let n = 0; n < 10_000; n++) table.consume('addr:busy', PLANS.anonymous, T0)
@@ -168,7 +168,7 @@ test('table - neither keys nor repeated requests use up the room for addresses',
   assert.equal(consume(table, 'addr:b', T0).remaining, 59)
 })
 
-test('table - restored addresses use up the room, restored keys do not', () => {
+test('table - restored addresses count towards the limit of addresses, restored keys do not', () => {
   const table = memoryRateLimits()
   for (const [name, remaining] of [
     ['addr:', [59, 58]],

@@ -111,7 +111,7 @@ test('createPet - a number beyond 2 ** 53 as categoryId is rejected, asking for 
   }
 })
 
-test('petSchema - an id is a positive safe integer, and no field is missing', () => {
+test('petSchema - requires a positive safe integer id, a name and a categoryId', () => {
   const pet = { id: 1, name: '', categoryId: 0 }
   const isValid = (value: unknown) => petSchema.safeParse(value).success
   for (const id of [1, Number.MAX_SAFE_INTEGER]) assert.ok(isValid({ ...pet, id }), String(id))

@@ -58,7 +58,7 @@ test('options - an unknown option lists the known ones, closest first', () => {
   })
 })
 
-test('options - the distance of two names is how many letters differ', () => {
+test('options - names are compared by edit distance', () => {
   for (const [from, to, letters] of [
     ['', '', 0],
     ['', 'cors', 4],
@@ -162,12 +162,12 @@ test('options - deprecatedAt cannot be after sunset', () => {
   })
 })
 
-test('options - the last instants of a Date, and bodies of no bytes, are allowed', () => {
+test('options - accepts values at their bounds', () => {
   open({ sunset: 8.64e15, deprecatedAt: -8.64e15 })
   open({ maxBodyBytes: 0, rateLimitTimeoutMs: 1 })
 })
 
-test('options - a long value is shown in part', () => {
+test('options - error messages show the first 80 characters of a value', () => {
   const message = new RegExp(`got '${'x'.repeat(80)}'$`)
   assert.throws(() => open({ basePath: 'x'.repeat(81) }), { message })
 })

@@ -16,7 +16,7 @@ test('digest - is the SHA-256 of the JSON text with its fields in alphabetical o
   assert.notEqual(await digestOf({ a: { c: list.toReversed(), f: 'é' }, b: true }), expected)
 })
 
-test('digest - is equal for equal states, in whatever order their keys were given', async () => {
+test('digest - is equal for equal states, regardless of field order', async () => {
   const one: ApiKey = { id: 'one', plan: 'free' }
   const digest = (apiKeys: Record<string, ApiKey>) => createTestDouble({ apiKeys }).digest()
   const { id, plan } = one
@@ -24,7 +24,7 @@ test('digest - is equal for equal states, in whatever order their keys were give
   assert.notEqual(await digest({ a: one }), await digest({ a: { ...one, id: 'two' } }))
 })
 
-test('snapshot - numbers are refused outside their range, and accepted at its ends', async () => {
+test('snapshot - rejects numbers outside their range and accepts its bounds', async () => {
   const double = createTestDouble()
   await double.seed([{ name: 'Ada', categoryId: 1 }])
   await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })

@@ -163,7 +163,7 @@ test('handle - a page of more than 262,144 characters of names comes in pieces',
   }
 })
 
-test('handle - a page that its storage may change is written anew', async () => {
+test('handle - a page that is not frozen is serialized every time', async () => {
   const page = [{ id: 1, name: 'Rex', categoryId: 1 }]
   const store = open({ storage: { ...memoryStorage(), list: () => page } })
   const list = async () => {
@@ -175,7 +175,7 @@ test('handle - a page that its storage may change is written anew', async () => 
   assert.equal((await list()).length, 2)
 })
 
-test('handle - many different queries each get their own answer', async () => {
+test('handle - hundreds of different queries get correct responses', async () => {
   const store = open({ rateLimit: false })
   for (let n = 0; n < 3; n++) await store.createPet({ name: 'Rex', categoryId: 1 })
   for (let n = 0; n < 600; n++) {
@@ -185,7 +185,7 @@ test('handle - many different queries each get their own answer', async () => {
   }
 })
 
-test('getPet - asks the storage only for ids that it can have given', async () => {
+test('getPet - looks up only positive safe integers', async () => {
   const asked: number[] = []
   const find = (id: number) => void asked.push(id)
   const store = open({ storage: { ...memoryStorage(), find } as unknown as PetStorage })

@@ -12,7 +12,7 @@ const EXHAUSTED = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(T0
 /** A request and its response; `at` in ms after T0. */
 type Row = Partial<Exchange> & { readonly at: number }
 
-test('verdict retry-after.early - a wait ends 100 ms before the instant that the response names', () => {
+test('verdict retry-after.early - a wait ends 100 ms before the time in the response', () => {
   const date = new Date(T0 + 10_000).toUTCString()
   for (const [headers, end] of [
     [{ 'retry-after': '10' }, 10_000],
@@ -28,7 +28,7 @@ test('verdict retry-after.early - a wait ends 100 ms before the instant that the
   }
 })
 
-test('verdict retry-after.early - only a rejection that arrived asks for a wait', () => {
+test('verdict retry-after.early - only rejections that reached the client start a wait', () => {
   const wait = { 'retry-after': '10' }
   for (const rejection of [
     { status: 200, headers: wait },
@@ -47,7 +47,7 @@ test('verdict retry-after.early - only a rejection that arrived asks for a wait'
   }
 })
 
-test('verdict retry-after.early - a request sent before the rejection was answered is not early', () => {
+test('verdict retry-after.early - a request sent before the rejection arrived is not early', () => {
   const slow = { status: 429, headers: { 'retry-after': '10' }, answeredAt: T0 + 500 }
   const sent = (at: number) =>
     findings([
@@ -57,7 +57,16 @@ test('verdict retry-after.early - a request sent before the rejection was answer
   assert.deepEqual([sent(499), sent(500)], [[], ['retry-after.early']])
 })
 
-test('verdict retry-after.early - a success in between ends the wait of that request', () => {
+test('verdict retry-after.early - an error that uses up the window starts no wait', () => {
+  const rows = [
+    { at: 0, status: 404, headers: EXHAUSTED },
+    { at: 1, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } },
+  ]
+  assert.deepEqual([findings(rows), notes(rows)], [[], []])
+  assert.deepEqual(findings([...rows, { at: 2 }]), ['retry-after.early'])
+})
+
+test('verdict retry-after.early - a success ends the wait for the same request', () => {
   const rejection = { status: 429, headers: { 'retry-after': '10' } }
   const others = (status: number) => [
     { at: 0, ...rejection },
@@ -68,7 +77,7 @@ test('verdict retry-after.early - a success in between ends the wait of that req
   assert.match(only(others(500)).seen, /sent again 2 times before/)
 })
 
-test('verdict retry-after.early - a longer wait prolongs a shorter one', () => {
+test('verdict retry-after.early - the longest of several waits applies', () => {
   const rejected = (at: number, seconds: number, requestDigest: string) => {
     return { at, status: 503, headers: { 'retry-after': String(seconds) }, requestDigest }
   }
@@ -81,7 +90,7 @@ test('verdict retry-after.early - a longer wait prolongs a shorter one', () => {
   assert.equal(seen, `a rejected request was sent again once before ${iso(60_001)}`)
 })
 
-test('verdict retry-after.early - a thousand rejected requests are remembered, the latest ones', () => {
+test('verdict retry-after.early - the thousand most recent rejected requests are remembered', () => {
   const rejected = (at: number, requestDigest: string, seconds: number) => {
     return { at, requestDigest, status: 503, headers: { 'retry-after': String(seconds) } }
   }
@@ -96,7 +105,7 @@ test('verdict retry-after.early - a thousand rejected requests are remembered, t
   assert.deepEqual(requests, [1_003])
 })
 
-test('verdict retry-after.early - up to a hundred early requests are named', () => {
+test('verdict retry-after.early - lists up to a hundred early requests', () => {
   const rejection = { at: 0, status: 503, headers: { 'retry-after': '60' } }
   for (const [count, text] of [
     [1, 'once'],
@@ -111,7 +120,7 @@ test('verdict retry-after.early - up to a hundred early requests are named', () 
   }
 })
 
-test('verdict retry-after.early - three senders that never came back are certain, two are not', () => {
+test('verdict retry-after.early - three senders that never return are a finding, two are a note', () => {
   const rejection = { at: 0, status: 503, headers: { 'retry-after': '60' }, sequential: false }
   const early = (count: number) =>
     repeat(count, at => ({ ...rejection, at: at * 1_000, connection: at % 2 }))
@@ -129,7 +138,7 @@ test('verdict retry-after.early - three senders that never came back are certain
   assert.deepEqual(findings([rejection, ...early(3), ...back(4), ...later]), [])
 })
 
-test('verdict retry-after.early - a wait is over 100 ms before its end, and the next one is another', () => {
+test('verdict retry-after.early - consecutive waits are reported separately', () => {
   const rejection = (at: number) => ({ at, status: 503, headers: { 'retry-after': '10' } })
   const { seen } = only([
     rejection(0),
@@ -141,7 +150,7 @@ test('verdict retry-after.early - a wait is over 100 ms before its end, and the 
   assert.equal(seen, `${once} ${iso(10_000)}; ${once} ${iso(19_900)}`)
 })
 
-test('verdict retry-after.early - senders that have waited may meet the next wait', () => {
+test('verdict retry-after.early - senders that have waited may run into the next wait', () => {
   const inFlight = { status: 503, headers: { 'retry-after': '60' }, sequential: false }
   const rejected = (count: number) =>
     repeat(count, connection => ({ ...inFlight, at: 0, answeredAt: T0 + 500, connection }))
@@ -156,7 +165,7 @@ test('verdict retry-after.early - senders that have waited may meet the next wai
   assert.deepEqual(notes([...rejected(2), ...next]), ['retry-after.early'])
 })
 
-test('verdict retry-after.early - what a pool sends right after its rejections may have been queued', () => {
+test('verdict retry-after.early - requests of a pool within 100 ms of a rejection may have been queued', () => {
   const rejection = { status: 503, headers: { 'retry-after': '60' }, sequential: false }
   const sent = (at: number) => [
     ...repeat(3, connection => ({ ...rejection, at: 0, answeredAt: T0 + 500, connection })),
@@ -166,7 +175,7 @@ test('verdict retry-after.early - what a pool sends right after its rejections m
   assert.deepEqual(findings(sent(601)), ['retry-after.early'])
 })
 
-test('verdict remaining.ignored - one other request after a rejection is likely, two are certain', () => {
+test('verdict remaining.ignored - one other request after a rejection is a note, two are a finding', () => {
   const rejection = { at: 0, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } }
   const others = (count: number) => [
     rejection,
@@ -180,7 +189,7 @@ test('verdict remaining.ignored - one other request after a rejection is likely,
   assert.match(only(others(100)).seen, /^at least 100 other requests followed/)
 })
 
-test('verdict remaining.ignored - other requests may go on where something is left', () => {
+test('verdict remaining.ignored - other requests may continue while the quota is not exhausted', () => {
   const rejection = { at: 0, status: 503, headers: { 'retry-after': '60' } }
   const headers = { ...rejection.headers, ...EXHAUSTED }
   for (const given of [rejection, { ...rejection, headers }]) {
@@ -189,7 +198,7 @@ test('verdict remaining.ignored - other requests may go on where something is le
   }
 })
 
-test('verdict ban.risked - names the rejections of the minute in which the ban began', () => {
+test('verdict ban.risked - counts the rejections in the minute of the ban', () => {
   const rejected = { status: 429, code: 'rate_limit_exceeded' } as const
   const banned = {
     status: 429,
@@ -212,7 +221,7 @@ test('verdict ban.risked - names the rejections of the minute in which the ban b
   assert.deepEqual(findings(earlier), [], 'a ban that began before the journal')
 })
 
-test('verdict ban.risked - a second ban is a violation of its own', () => {
+test('verdict ban.risked - each ban is reported', () => {
   const ban = (start: number) => [
     { at: start, status: 429, code: 'rate_limit_exceeded' as const },
     {
@@ -229,7 +238,7 @@ test('verdict ban.risked - a second ban is a violation of its own', () => {
   )
 })
 
-test('verdict reset.as-delta - is a pause as long as Reset is after 1970, give or take', () => {
+test('verdict reset.as-delta - a pause as long as Reset is after 1970 is a finding, with a tolerance', () => {
   const reset = T0 / 1000 + 60
   for (const [unit, pause, tolerance] of [
     ['seconds', reset * 1000, MINUTE],
@@ -284,7 +293,7 @@ for (const [pauses, verdict] of [
   })
 }
 
-test('verdict backoff.constant - names the attempts and the first pauses', () => {
+test('verdict backoff.constant - reports the attempts and the first pauses', () => {
   const four = only(failures([1000, 1000, 1000, 1000]))
   assert.equal(four.seen, '4 attempts at one request failed, 1000, 1000, 1000, 1000 ms apart')
   assert.deepEqual(four.requests, [1, 2, 3, 4])
@@ -297,7 +306,7 @@ test('verdict backoff.constant - names the attempts and the first pauses', () =>
   assert.equal(many.requests.length, 20)
 })
 
-test('verdict backoff.constant - the statuses and losses that are worth another attempt', () => {
+test('verdict backoff.constant - applies to retryable failures without Retry-After', () => {
   for (const [failure, expected] of [
     [{ status: 429 }, ['backoff.constant']],
     [{ status: 500 }, ['backoff.constant']],
@@ -316,7 +325,7 @@ test('verdict backoff.constant - the statuses and losses that are worth another 
   }
 })
 
-test('verdict backoff.constant - a poll at the same pace is no retry', () => {
+test('verdict backoff.constant - a poll at the same pace is not a retry', () => {
   const pauses = [1000, 1000, 1000, 1000]
   for (const [pause, expected] of [
     [799, ['backoff.constant']],
@@ -332,7 +341,7 @@ test('verdict backoff.constant - a poll at the same pace is no retry', () => {
   assert.deepEqual(findings([POLL, ...failures([5000, 4000, 3000, 2000])]), ['backoff.constant'])
 })
 
-test('verdict backoff.constant - what still fails may be a poll, until the next attempt is overdue', () => {
+test('verdict backoff.constant - ongoing failures may be a poll until the next attempt is overdue', () => {
   const rows = repeat(5, at => ({ at: at * 1_000, status: 503 }))
   for (const [wait, found, noted] of [
     [1_350, [], ['backoff.constant']],
@@ -343,7 +352,7 @@ test('verdict backoff.constant - what still fails may be a poll, until the next 
   }
 })
 
-test('verdict backoff.constant - a pause begins when the response arrived', () => {
+test('verdict backoff.constant - a pause starts when the response arrives', () => {
   const slow = (at: number) => ({ at, answeredAt: T0 + at + 400, status: 503 })
   const rows = repeat(5, at => slow(at * 1_400))
   assert.deepEqual(notes(rows, T0 + 7_400 + 1_350), ['backoff.constant'])
@@ -351,7 +360,7 @@ test('verdict backoff.constant - a pause begins when the response arrived', () =
   assert.match(only(rows).seen, /failed, 1000, 1000, 1000, 1000 ms apart$/)
 })
 
-test('verdict backoff.constant - attempts of more than two connections may be at the same time', () => {
+test('verdict backoff.constant - attempts on three or more connections may be concurrent', () => {
   const pooled = (pause: number) =>
     failures(Array(6).fill(pause)).map((row, at) => {
       return { ...row, sequential: false, connection: at % 3 }
@@ -363,14 +372,14 @@ test('verdict backoff.constant - attempts of more than two connections may be at
   assert.deepEqual(findings(two), ['backoff.constant'])
 })
 
-test('verdict backoff.constant - attempts that overlap are not retries', () => {
+test('verdict backoff.constant - overlapping attempts are not retries', () => {
   const rows = failures([1000, 1000, 1000, 1000]).map(row => {
     return { ...row, answeredAt: T0 + row.at + 1_500 }
   })
   assert.deepEqual(findings(rows), [])
 })
 
-test('verdict refusal.repeated - five times the same request, but not four', () => {
+test('verdict refusal.repeated - five identical requests are a finding, four are not', () => {
   const refused = (count: number, row: Partial<Row> = {}) =>
     repeat(count, at => ({ status: 400, ...row, at: at * 1_000 }))
   assert.deepEqual(findings(refused(4)), [])
@@ -391,7 +400,7 @@ test('verdict refusal.repeated - five times the same request, but not four', () 
   assert.deepEqual(findings(lost), [])
 })
 
-test('verdict refusal.repeated - after an hour, or a success, it is a new occasion', () => {
+test('verdict refusal.repeated - an hour or a success in between starts a new count', () => {
   const every = (pause: number) => repeat(5, at => ({ status: 400, at: at * pause }))
   assert.deepEqual(findings(every(HOUR)), ['refusal.repeated'])
   assert.deepEqual(findings(every(HOUR + 1)), [])
@@ -406,7 +415,7 @@ test('verdict refusal.repeated - after an hour, or a success, it is a new occasi
   assert.match(only(twice).seen, /sent 5 times and rejected with 400 \(2 times\)$/)
 })
 
-test('verdict refusal.repeated - a thousand other requests are remembered, not more', () => {
+test('verdict refusal.repeated - the thousand most recent requests are remembered', () => {
   const among = (others: number) => [
     ...repeat(4, at => ({ at, status: 400 })),
     ...repeat(others, at => ({ at, status: 400, requestDigest: `other ${at}` })),
@@ -425,7 +434,7 @@ test('verdict name.unknown - shows five names and eighty characters of each', ()
   assert.equal(seenOf(['x'.repeat(81)]), `\`${'x'.repeat(80)}\` was sent`)
 })
 
-test('verdict key.refused - tells a missing key from an invalid one', () => {
+test('verdict key.refused - distinguishes a missing key from an invalid one', () => {
   const realm = 'Bearer realm="animal-adoption-store"'
   const stranger = { at: 0, key: null, operation: null, status: 401 }
   for (const [challenge, seen] of [
@@ -443,7 +452,7 @@ test('verdict key.refused - tells a missing key from an invalid one', () => {
   assert.deepEqual(findings([{ ...stranger, key: 'free', operation: 'listPets' }]), [])
 })
 
-test('verdict - a finding keeps three texts, and counts the others', () => {
+test('verdict - a finding lists three observations and counts the rest', () => {
   const called = (names: string[]) => only(names.map((name, at) => ({ at, unknown: [name] }))).seen
   const sent = (name: string) => `\`${name}\` was sent`
   assert.equal(called(['a', 'b', 'a']), `${sent('a')} (2 times); ${sent('b')}`)
@@ -453,7 +462,7 @@ test('verdict - a finding keeps three texts, and counts the others', () => {
   assert.equal(called(['a', 'b', 'c', 'd', 'e', 'c']), `${three} (2 times); and 2 more`)
 })
 
-test('verdict - findings are in the order in which they began, in that of the responses', () => {
+test('verdict - findings are sorted by when they started', () => {
   const rows = [
     { at: 0, answeredAt: T0 + 500, unknown: ['late'] },
     { at: 1, operation: 'getPet' as const },
@@ -469,7 +478,7 @@ test('verdict - findings are in the order in which they began, in that of the re
   )
 })
 
-test('verdict - a journal is read in the order of its responses', () => {
+test('verdict - exchanges are judged in the order of their responses', () => {
   const rows = [
     { at: 0, answeredAt: T0 + 500, unknown: ['c'] },
     { at: 1, answeredAt: T0 + 500, unknown: ['d'] },
@@ -484,20 +493,20 @@ test('verdict - a journal is read in the order of its responses', () => {
   assert.deepEqual(reportOn({ exchanges, dropped: 3 }, T0).findings[0]?.requests, [4, 3, 1, 2])
 })
 
-test('verdict - of nothing is ok', () => {
+test('verdict - an empty journal is ok', () => {
   const nothing = { ok: true, requests: 0, dropped: 0, findings: [], notes: [] }
   assert.deepEqual(createVerdict().report(), nothing)
   assert.deepEqual(reportOn({ exchanges: [], dropped: 3 }, T0), { ...nothing, dropped: 3 })
 })
 
-test('verdict - a request that was never answered is covered, but not judged', () => {
+test('verdict - a request without a response is counted but not judged', () => {
   const { requests, findings } = report([{ at: 0, answeredAt: null, operation: 'getPet' }])
   assert.deepEqual([requests, findings], [1, []])
   const hung = report([{ at: 0, answeredAt: null, operation: 'getPet', fault: 'hang' }])
   assert.equal(hung.findings.length, 1)
 })
 
-test('verdict - the text counts requests, findings and notes, and names the place', () => {
+test('verdict - the text report counts requests, findings and notes', () => {
   const base: Report = { ok: true, requests: 2, dropped: 0, findings: [], notes: [] }
   const finding: Finding = {
     rule: 'key.refused',

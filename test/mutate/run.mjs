@@ -49,7 +49,11 @@ const TESTS = [
   [/(clock|time|timers|run)\./, ['virtual-clock', 'clock-sleep', 'fake-timers', 'test-double']],
   [/(exchange|journal)\./, ['journal', 'test-double', 'verdict']],
   [/(faults|inject-fault|fetch)\./, ['faults', 'clock-sleep', 'test-double']],
-  [/test-double\//, ['snapshot', 'double-reset', 'test-double', 'clock-sleep', 'control']],
+  [
+    /(double|state)\./,
+    ['double-reset', 'clock-sleep', 'journal', 'verdict', 'test-double', 'control'],
+  ],
+  [/test-double\//, ['snapshot', 'double-reset', 'test-double', 'control']],
 ]
 
 const GROUPS = [
