@@ -242,6 +242,14 @@ test('faults - headers replace the usual ones, case-insensitively', async () => 
   assert.deepEqual(named('x-ratelimit-remaining'), [['x-RateLimit-remaining', '7']])
 })
 
+test('faults - a single header is added to the Error body', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, headers: { Via: '1.1 x' } })
+  const answer = await double.fetch('pets', { headers: FREE })
+  assert.equal(answer.headers.get('via'), '1.1 x')
+  assert.equal(((await answer.json()) as { code: string }).code, 'storage_unavailable')
+})
+
 test('faults - body and headers apply only to the injected status', async () => {
   const limits = { perMinute: 1, perDay: 1 }
   const double = createTestDouble({ plans: { free: limits } })

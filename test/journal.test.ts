@@ -159,6 +159,13 @@ test('journal - header names, header values, URLs and bodies count towards its s
   }
 })
 
+test('journal - an exchange larger than the limit is dropped once its response is sent', async () => {
+  const double = createTestDouble({ journalBytes: 3_000 })
+  await double.seed([{ name: 'x'.repeat(3_000), categoryId: 1 }])
+  await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  assert.deepEqual([double.requests(), double.dropped], [[], 1])
+})
+
 test('journal - a response counts once sent, and may drop earlier exchanges', async () => {
   const double = createTestDouble({ journalBytes: 10_000 })
   await double.seed(Array.from({ length: 4 }, () => ({ name: 'x'.repeat(1_000), categoryId: 1 })))

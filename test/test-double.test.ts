@@ -310,6 +310,8 @@ test('test double - names an invalid option', () => {
     [{ clock: '2030-01-01T00:00:00' }, /Expected an instant/],
     [{ journal: 0 }, /`journal` to be an integer of at least 1, got 0/],
     [{ baseUrl: '/v1' }, /`baseUrl` to be an absolute http or https URL/],
+    [{ baseUrl: 'ftp://localhost/v1' }, /`baseUrl` to be an absolute http or https URL/],
+    [{ baseUrl: 'http://' }, /`baseUrl` to be an absolute http or https URL/],
     [{ faults: [{ kind: 'delay' }] }, /`ms`/],
     [{ sunse: null }, /`sunse`/],
   ]
