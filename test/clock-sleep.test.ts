@@ -110,6 +110,17 @@ test('timers - a timer cleared by another one at the same instant does not fire'
   assert.deepEqual(fired, ['first', 'third'])
 })
 
+test('timers - fire at their own time before 1970 too', () => {
+  const { clock } = createTestDouble({ clock: '1960-01-01T00:00:00Z' })
+  const start = clock.now()
+  let fired = Number.NaN
+  clock.timers.setTimeout(() => {
+    fired = clock.now() - start
+  }, 1_000)
+  clock.advance(2_000)
+  assert.deepEqual([fired, clock.now() - start], [1_000, 2_000])
+})
+
 test('timers - a timer that starts another within the same advance fires both', () => {
   const { clock } = createTestDouble()
   const fired: number[] = []
@@ -148,6 +159,8 @@ test('clock - runs faster with a scale', async t => {
   const sleep = clock.sleep(60_000)
   t.mock.timers.tick(59)
   assert.equal(clock.now(), T0 + 59_000)
+  assert.equal(await double.digest(), digest)
+  clock.resume({ scale: 1_000 })
   assert.equal(await double.digest(), digest)
   t.mock.timers.tick(1)
   await sleep
