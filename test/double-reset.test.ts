@@ -34,6 +34,29 @@ test('reset - an upload that began earlier ends in the state it began in', async
   assert.deepEqual(double.requests(), [])
 })
 
+test('reset - a delayed upload that began before it is not delayed any more', async () => {
+  for (const end of ['reset', 'close'] as const) {
+    const double = createTestDouble()
+    double.faults.arm({ kind: 'delay', ms: 60_000 })
+    let finish = () => {}
+    const body = new ReadableStream({
+      start(controller) {
+        finish = () => {
+          controller.enqueue(new TextEncoder().encode('{"name":"Ada","categoryId":1}'))
+          controller.close()
+        }
+      },
+    })
+    const headers = { ...FREE, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+    const upload = double.fetch('pets', init)
+    await settled()
+    await double[end]()
+    finish()
+    assert.equal((await upload).status, 201, end)
+  }
+})
+
 test('reset - an upload over a socket that began earlier ends in the state it began in', async () => {
   await using double = createTestDouble()
   const { port } = await double.listen()
