@@ -48,7 +48,7 @@ test('verify - a broken MUST is exit code 1, and all of it is shown but the key'
   assert.equal(code, 1)
   assert.match(
     stdout,
-    /\nMUST broken: create\.name-missing\n {2}`name` is required; otherwise 400 \(spec §4\.2\)\n {2}sent {6}POST \/pets with \{"categoryId":1,"status":"available"\}, with the key\n {2}came {6}500 .*\n {2}expected {2}400\n/,
+    /\nMUST broken: create\.name-missing\n {2}a body without `name` is 400 \(spec §4\.2\)\n {2}sent {6}POST \/pets with \{"categoryId":1,"status":"available"\}, with the key\n {2}came {6}500 .*\n {2}expected {2}400\n/,
   )
   assert.match(
     stdout,

@@ -2,28 +2,28 @@ import { type Call, type Check, must, should } from '../check.js'
 import { expectStatus, expectThat } from '../expect.js'
 import { ABSENT, each, INVALID, LIST, post } from './calls.js'
 
-const OPERATIONS: Readonly<Record<string, Pick<Check, 'needs'> & { call: Call }>> = {
-  list: { call: LIST },
-  create: { call: INVALID, needs: ['create'] },
-  get: { call: ABSENT, needs: ['getPet'] },
+const OPERATIONS: Readonly<Record<string, Pick<Check, 'needs'> & { call: Call; title: string }>> = {
+  list: { title: 'listPets', call: LIST },
+  create: { title: 'createPet', call: INVALID, needs: ['create'] },
+  get: { title: 'getPet', call: ABSENT, needs: ['getPet'] },
 }
 
 /** Authentication (spec §5). Few wrong keys in all: a server may count them. */
 export const authenticationChecks: readonly Check[] = [
-  ...each(OPERATIONS, (name, { call, needs = [] }) => ({
+  ...each(OPERATIONS, (name, { title, call, needs = [] }) => ({
     id: `auth.missing.${name}`,
     requirement: must('spec §5'),
-    title: `${name} without a key is 401, whatever else is wrong with the request`,
+    title: `${title} without a key is 401`,
     requests: 1,
     needs,
     async run({ once, credentials }) {
       expectStatus(await once({ ...call, as: credentials.none }), 401)
     },
   })),
-  ...each(OPERATIONS, (name, { call, needs = [] }) => ({
+  ...each(OPERATIONS, (name, { title, call, needs = [] }) => ({
     id: `auth.unknown.${name}`,
     requirement: must('spec §5'),
-    title: `${name} with an unknown key is 401`,
+    title: `${title} with an unknown key is 401`,
     requests: 1,
     needs,
     async run({ once, credentials }) {
@@ -86,10 +86,10 @@ export const authenticationChecks: readonly Check[] = [
       expectStatus(await send({ ...LIST, as: lower }), 200)
     },
   },
-  ...each(OPERATIONS, (name, { call, needs = [] }) => ({
+  ...each(OPERATIONS, (name, { title, call, needs = [] }) => ({
     id: `auth.challenge.${name}`,
     requirement: must('RFC 9110 §15.5.2'),
-    title: `401 of ${name} carries WWW-Authenticate`,
+    title: `401 of ${title} carries WWW-Authenticate`,
     requests: 1,
     needs,
     async run({ once, credentials }) {

@@ -2,6 +2,7 @@ import { isInt64 } from '../../../src/int64.js'
 import { toJson } from '../../../src/json.js'
 import { type Check, must, type Subject, should } from '../check.js'
 import {
+  CheckSkipped,
   expectRefusalOr,
   expectStatus,
   expectThat,
@@ -135,10 +136,12 @@ export const createPetChecks: readonly Check[] = [
   {
     id: 'create.any-category',
     requirement: should('spec §2'),
-    title: '`categoryId` may be any int64',
-    requests: 2,
+    title: 'where any small `categoryId` is accepted, so is any int64',
+    requests: 3,
     needs: ['create'],
     async run(subject) {
+      const small = await subject.send(postCategory(subject, '987654321', 'small category'))
+      if (small.status === 400) throw new CheckSkipped('the server accepts only some categories')
       for (const digits of ['9007199254740993', '9223372036854775807']) {
         expectStatus(await subject.once(postCategory(subject, digits, 'int64')), 201)
       }
@@ -288,66 +291,66 @@ const json = (...values: readonly unknown[]) => values.map(value => toJson(value
 
 const REFUSALS: Refusals = {
   'name-missing': {
-    title: '`name` is required',
+    title: 'a body without `name`',
     bodies: ({ name: _, ...others }) => json(others),
   },
   'category-missing': {
-    title: '`categoryId` is required',
+    title: 'a body without `categoryId`',
     bodies: ({ categoryId: _, ...others }) => json(others),
   },
-  empty: { title: 'an empty object is refused', bodies: () => json({}) },
+  empty: { title: 'an empty object', bodies: () => json({}) },
   'name-type': {
-    title: '`name` must be a string',
+    title: 'a `name` that is not a string',
     bodies: valid => json(...[1, true, ['Rex'], {}].map(name => ({ ...valid, name }))),
   },
   'name-null': {
-    title: '`name` must not be null',
+    title: 'null for `name`',
     bodies: valid => json({ ...valid, name: null }),
   },
   'category-string': {
-    title: '`categoryId` must not be a string of digits',
+    title: 'a `categoryId` in quotes',
     bodies: valid => json({ ...valid, categoryId: '1' }),
   },
   'category-type': {
-    title: '`categoryId` must be an integer',
+    title: 'a `categoryId` that is not a number',
     bodies: valid => json(...[true, [1], {}].map(categoryId => ({ ...valid, categoryId }))),
   },
   'category-null': {
-    title: '`categoryId` must not be null',
+    title: 'null for `categoryId`',
     bodies: valid => json({ ...valid, categoryId: null }),
   },
   'category-fraction': {
-    title: '`categoryId` must not be a fraction',
+    title: 'a fractional `categoryId`',
     bodies: valid => json({ ...valid, categoryId: 1.5 }),
   },
   'category-too-large': {
-    title: '`categoryId` must fit into an int64',
+    title: 'a `categoryId` beyond int64',
     bodies: valid =>
       json(...[2n ** 63n, -(2n ** 63n) - 1n].map(categoryId => ({ ...valid, categoryId }))),
   },
   'status-unknown': {
-    title: '`status` must be one of the three values',
+    title: 'a `status` outside the three values',
     bodies: valid => json({ ...valid, status: 'lost' }),
   },
   'status-case': {
-    title: '`status` is case-sensitive',
+    title: 'a `status` in another case',
     bodies: valid => json({ ...valid, status: 'Available' }),
   },
   'status-empty': {
-    title: '`status` must not be empty',
+    title: 'an empty `status`',
     bodies: valid => json({ ...valid, status: '' }),
   },
   'status-type': {
-    title: '`status` must be a string',
+    title: 'a `status` that is not a string',
     bodies: valid => json({ ...valid, status: 1 }, { ...valid, status: ['sold'] }),
   },
   'not-an-object': {
-    title: 'the body must be an object',
+    title: 'a body that is not an object',
     bodies: () => json([], 'Rex', 1, null),
   },
-  'no-body': { title: 'a body is required', bodies: () => [''] },
+  'no-body': { title: 'a request without a body', bodies: () => [''] },
   malformed: {
-    title: 'the body must be JSON',
+    title: 'a body that is not JSON',
     bodies: valid => ['{', `${toJson(valid)} x`, toJson(valid).replace('}', ',}')],
   },
 }
@@ -356,7 +359,7 @@ const REFUSALS: Refusals = {
 export const refusalChecks: readonly Check[] = each(REFUSALS, (id, { title, bodies }) => ({
   id: `create.${id}`,
   requirement: must('spec §4.2'),
-  title: `${title}; otherwise 400`,
+  title: `${title} is 400`,
   requests: bodies(EXAMPLE).length,
   needs: ['create'],
   async run(subject) {
