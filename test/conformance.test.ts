@@ -13,6 +13,7 @@ import {
   VerifyError,
   verify,
 } from '../adapters/conformance/index.js'
+import { readReplies } from '../adapters/conformance/raw-exchange.js'
 import { withConsole } from '../adapters/console/index.js'
 import { withDocs } from '../adapters/docs.js'
 import { toFetchHandler } from '../adapters/fetch.js'
@@ -374,6 +375,27 @@ test('conformance - a server that cannot be verified is one clear line', async t
       return true
     })
   }
+})
+
+test('conformance - responses are read from bytes in every form', () => {
+  const head = (fields: string) => `HTTP/1.1 200 OK\r\n${fields}\r\n`
+  const read = (text: string, methods: readonly string[], closed = false) => {
+    const { replies, rest } = readReplies(text, methods, closed, '')
+    return [...replies.map(({ status, body }) => `${status} ${body}`), rest]
+  }
+  const chunked = `${head('Transfer-Encoding: chunked\r\n')}3;a=b\r\n\xc3\xa9a\r\nA\r\n0123456\r\n9\r\n0\r\n\r\n`
+  assert.deepEqual(read(`${chunked}more`, ['GET']), ['200 éa0123456\r\n9', 'more'])
+  assert.deepEqual(read(chunked.slice(0, -1), ['GET']), [chunked.slice(0, -1)])
+  const sized = `${head('content-length:2\r\n')}ab`
+  assert.deepEqual(read(`${sized}${sized}x`, ['GET', 'GET']), ['200 ab', '200 ab', 'x'])
+  assert.deepEqual(read(sized.slice(0, -1), ['GET']), [sized.slice(0, -1)])
+  assert.deepEqual(read(sized, ['HEAD', 'GET']), ['200 ', 'ab'])
+  const open = `${head('')}until the end`
+  assert.deepEqual(read(open, ['GET']), [open])
+  assert.deepEqual(read(open, ['GET'], true), ['200 until the end', ''])
+  assert.deepEqual(read(`HTTP/1.1 100 Continue\r\n\r\n${sized}`, ['POST']), ['200 ab', ''])
+  assert.deepEqual(read('HTTP/1.1 204 \r\n\r\n', ['GET']), ['204 ', ''])
+  assert.deepEqual(read('SSH-2.0\r\n', ['GET'], true), ['SSH-2.0\r\n'])
 })
 
 test('conformance - a certificate that is not trusted is one clear line', async () => {
