@@ -117,26 +117,25 @@ function send(
   if (connection?.isLast(response)) response.shouldKeepAlive = false
   response.sendDate = false
   response.writeHead(status, headers as OutgoingHttpHeaders)
+  const encoding = isOneBytePerCharacter(answer) ? 'latin1' : 'utf8'
   if (pieces) sendPieces(pieces()[Symbol.iterator](), response)
-  else sendText(answer.body, isOneBytePerCharacter(answer) ? 'latin1' : 'utf8', response)
+  else if (connection) endInOnePiece(response, answer.body, encoding)
+  else response.end(answer.body, encoding)
 }
 
-/**
- * `end` with a text hands the socket two pieces, the second one empty, for a `writev`; `write` within
- * a cork hands it one.
- */
-function sendText(text: string, encoding: 'latin1' | 'utf8', response: ServerResponse): void {
+/** Node copies such text without inspecting each character. */
+function isOneBytePerCharacter({ headers, body }: ApiResponse): boolean {
+  return headers['Content-Length'] === String(body.length)
+}
+
+/** `end` with a text would pass the socket a second, empty piece, and both take a `writev`. */
+function endInOnePiece(response: ServerResponse, text: string, encoding: BufferEncoding): void {
   const { socket } = response
   if (!socket || text === '') return void response.end(text, encoding)
   socket.cork()
   response.write(text, encoding)
   socket.uncork()
   response.end()
-}
-
-/** Node copies such text without inspecting each character. */
-function isOneBytePerCharacter({ headers, body }: ApiResponse): boolean {
-  return headers['Content-Length'] === String(body.length)
 }
 
 /** Waits for a slow client, so that its response does not pile up in memory. */
