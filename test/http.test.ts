@@ -97,6 +97,30 @@ test('abort - a client that disconnects in the middle of its body creates nothin
   assert.deepEqual(await store.listPets(), [])
 })
 
+test('abort - a client that disconnects with the start of its body gets an answer too', async () => {
+  const store = open()
+  const answers: Promise<ApiResponse>[] = []
+  const handler: ApiHandler = {
+    ...store,
+    handle(request) {
+      const answer = Promise.resolve(store.handle(request))
+      answers.push(answer)
+      return answer
+    },
+  }
+  const server = await listen(handler, { port: 0 })
+  for (let count = 0; count < 20; count++) {
+    const client = await openSocket(server.port)
+    client.write(POST('Content-Length: 50', '{"na'))
+    await new Promise(resolve => client.socket.write('', resolve))
+    client.socket.resetAndDestroy()
+    await client.ended()
+  }
+  await server.close()
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  assert.deepEqual(new Set(statuses), new Set([400]))
+})
+
 test('body.size - an upload that is too large is answered, and the connection stays open', async () => {
   await using server = await listen(open(), { port: 0 })
   const size = 8_000_000

@@ -170,10 +170,13 @@ function ahead() {
 
 function goals() {
   const list = [...results].flatMap(([name, result]) =>
-    Object.entries(GOALS[name]).map(([limit, goal]) => {
-      const share = median(result.get('ours')?.[limit] ?? [])
-      return `${name} ${digits(share)} of ${limit} (${share < goal ? 'missed: ' : ''}goal ${goal})`
-    }),
+    Object.entries(GOALS[name])
+      .map(([limit, goal]) => ({ limit, goal, share: median(result.get('ours')?.[limit] ?? []) }))
+      .filter(({ share }) => Number.isFinite(share))
+      .map(({ limit, goal, share }) => {
+        const verdict = share < goal ? `misses ${goal}` : `goal ${goal}`
+        return `${name} ${digits(share)} of ${limit} (${verdict})`
+      }),
   )
   return `Ours reaches ${list.join(', ')}.`
 }
