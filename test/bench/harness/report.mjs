@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 
 /** Prints a Markdown table: the first column is text, the others are figures. */
 export function printTable(title, columns, rows) {
@@ -12,7 +12,7 @@ export function table(columns, rows) {
   return [line(columns), rule, ...rows.map(line)].join('\n')
 }
 
-/** Prints machine, load generator and versions. */
+/** Prints the machine and how busy it is, the load generator and versions. */
 export function printSurroundings(peers = [], generator = undefined) {
   console.log(`\n${surroundings(peers, generator)}`)
 }
@@ -21,6 +21,7 @@ export function surroundings(peers = [], generator = undefined) {
   const versions = peers.map(name => `${name} ${versionOf(name)}`)
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`
   const parts = [new Date().toISOString().slice(0, 10), machine, `Node ${process.version.slice(1)}`]
+  parts.push(`load ${loadavg()[0].toFixed(1)} at the start`)
   if (generator) parts.push(generator)
   return `Measured ${[...parts, ...versions].join(', ')}.`
 }
