@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createClock } from '../adapters/test-double/clock.js'
 import { createTestDouble, type TestDouble } from '../adapters/test-double/index.js'
 import { OptionError } from '../src/options.js'
 
@@ -148,6 +149,37 @@ test('sleep - on a running clock it takes real time, and timers keep a process a
   t.mock.timers.tick(500)
   await settled()
   assert.equal(ended, 2)
+})
+
+test('clock - keeps one timer of the process while it runs and something waits, otherwise none', () => {
+  const pending = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  const before = pending()
+  const double = createTestDouble({ clock: 'running' })
+  const expectTimers = (count: number) => assert.equal(pending() - before, count)
+  void double.clock.sleep(120_000)
+  expectTimers(1)
+  void double.clock.sleep(60_000)
+  expectTimers(1)
+  double.clock.freeze()
+  expectTimers(0)
+  double.clock.resume()
+  expectTimers(1)
+  double.reset()
+  expectTimers(0)
+})
+
+test('clock - endDelays ends only delays, and drop forgets everything that waits', async () => {
+  const clock = createClock({ frozen: true, now: T0 })
+  void clock.sleep(1_000)
+  const delay = clock.delay(2_000)
+  assert.deepEqual([clock.next(), clock.delays()], [T0 + 1_000, 1])
+  clock.endDelays()
+  await delay
+  assert.deepEqual([clock.next(), clock.delays()], [T0 + 1_000, 0])
+  const dropped = clock.delay(500)
+  clock.drop()
+  await dropped
+  assert.deepEqual([clock.next(), clock.delays()], [undefined, 0])
 })
 
 test('clock - runs faster with a scale', async t => {

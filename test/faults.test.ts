@@ -283,6 +283,16 @@ test('faults - truncate sends the first half of the bytes, malformed that of the
   }
 })
 
+test('faults - a hanging call in process ends when its double closes', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'hang' })
+  const call = double.fetch('pets', { headers: FREE })
+  await arrived(double)
+  await settled()
+  await double.close()
+  await assert.rejects(call, { name: 'TypeError', message: 'fetch failed' })
+})
+
 test('faults - malformed leaves an empty body unchanged', async () => {
   const double = createTestDouble()
   const head = () => double.fetch('pets', { method: 'HEAD', headers: FREE })
