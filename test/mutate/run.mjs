@@ -51,7 +51,7 @@ const TESTS = [
   [/(faults|inject-fault|fetch)\./, ['faults', 'clock-sleep', 'test-double']],
   [
     /(double|state)\./,
-    ['double-reset', 'clock-sleep', 'journal', 'verdict', 'test-double', 'control'],
+    ['double-reset', 'faults', 'clock-sleep', 'journal', 'verdict', 'test-double', 'control'],
   ],
   [/test-double\//, ['snapshot', 'double-reset', 'test-double', 'control']],
 ]
