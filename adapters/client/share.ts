@@ -1,30 +1,41 @@
 import type { RateLimit } from '../../src/errors.js'
 import { MINUTE, SECOND } from '../../src/rate-limit.js'
+import {
+  lastNumber,
+  MARGIN,
+  NO_WINDOW,
+  SPREAD,
+  spentAt,
+  timeOf,
+  turnAt,
+  type Window,
+} from './window.js'
 
 /*
- * The clients of a key cannot talk to each other: all that each sees is how fast `remaining` falls.
- * From that it estimates how many units the key loses for each request of its own, the *company* (1:
- * alone), and stops while the units left still suffice for everyone. The numbers were chosen in
- * simulations of 2 to 50 clients on Free and Pro (test/bench/README.md).
+ * The clients of a key cannot talk to each other, but the server numbers their requests: the first
+ * of a window reads 59 units remaining of 60, the next 58. So they take turns. Each sends one
+ * request at the start of a window, the roll call, and its number there is its rank. The second
+ * requests follow in the order of the ranks. By then everyone has used one unit, so the distance
+ * between the two numbers of a client is the number of clients, the *company* (1: alone). From there
+ * on, the next turn of a client is its last number plus the company: every unit has one owner.
+ * Simulations chose the constants (test/bench/README.md).
  */
 
 /** How long a slow response may hold up the next request. */
 const PATIENCE = SECOND
-/** In company the units of a window are spent over this time, so that everyone can see them fall. */
-const SPREAD = 10 * SECOND
-/** In company the first request of a window is delayed by up to this, so that not all come at once. */
-const JITTER = 3 * SECOND
-/** Who finds a whole budget used checks the first guess of the company after this; half of it, half. */
-const LONGEST_GUESS = 6 * SECOND
-/** In company, units that nobody took are looked for this long after the spread. */
-const LEFTOVERS = 10 * SECOND
-/** How many requests an estimate is worth compared with the next observation. */
-const WEIGHT = 2
-/** The same for the first request of a window, which sees only who was faster. */
-const FIRST_WEIGHT = 6
-/** A caller that stays below this share of the limit per minute is left its units. */
-const STEADY = 1
-/** How often to look whether such a caller is still there. */
+/** The roll call takes this time; the other requests of the window follow. */
+const ROLL_CALL = 6 * SECOND
+/** A request this long after its turn says nothing about the others: the client was idle. */
+const IDLE = 5 * SECOND
+/** A newcomer does not know the company; with a rank beyond this share of the limit, it sits out. */
+const BLIND = 1 / 2
+/** A client with one turn per window takes the company for this much smaller in the next. */
+const HOPE = 0.95
+/** A rejected second request proves a least company; the likely one is this much larger. */
+const CAUTION = 1.3
+/** A caller with at most this share of the limit per minute is left its units. */
+const STEADY = 1.05
+/** How often to check whether such a caller is still there. */
 const STEADY_CHECK = 6 * SECOND
 
 export interface ShareOptions {
@@ -54,25 +65,30 @@ export interface Share {
 
 export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   let inFlight = 0
-  let slots = 1
-  let company = 1
-  let isGuess = true
+  let slots = 0
   let isCounted = true
-  let lastSent = Number.NEGATIVE_INFINITY
   let window: Window = { ...NO_WINDOW }
-  /** When the previous window ended, if this client waits for the next one in company. */
-  let waitingSince: number | undefined
-  let opensAt = 0
+  /** Clients on the key, as far as this one can tell; 1: alone. */
+  let company = 1
+  /** Whether it has ever used a unit. */
+  let isMember = false
+  /** The number of the last request, counted through all windows. */
+  let number = 0
+  let dueAt = 0
+  let wasIdle = false
+  let lastSent = Number.NEGATIVE_INFINITY
 
   return {
     next(now) {
-      if (inFlight >= slots) return afterResponse(now)
+      if (isExhausted(now)) return window.endsAt
+      if (inFlight >= Math.max(1, slots)) return afterResponse(now)
       if (!isCounted) return now
-      return now < window.endsAt ? withinWindow(now) : betweenWindows(now)
+      dueAt = now < window.endsAt ? withinWindow(now) : betweenWindows(now)
+      return Math.max(now, dueAt)
     },
     waitsFor(now) {
-      if (now < window.endsAt && window.remaining - inFlight <= 0) return 'limit'
-      const isOpen = inFlight < slots && (now < window.endsAt || inFlight === 0)
+      if (isExhausted(now)) return 'limit'
+      const isOpen = inFlight < Math.max(1, slots) && (now < window.endsAt || inFlight === 0)
       return isOpen ? 'company' : 'response'
     },
     get endsAt() {
@@ -82,6 +98,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       inFlight++
       window.sent++
       lastSent = now
+      wasIdle = now - dueAt > IDLE
     },
     admitted(rateLimit, endsAt, now) {
       inFlight--
@@ -95,21 +112,18 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     },
     rejected(rateLimit, endsAt) {
       inFlight--
-      slots = 1
+      slots = 0
       if (!rateLimit) return false
-      const known = rateLimit.reset === window.reset
-      const own = known ? window.sent - inFlight - 1 : 0
-      window = {
-        ...(known ? window : NO_WINDOW),
-        reset: rateLimit.reset,
-        limit: rateLimit.limit,
-        endsAt: known ? Math.min(window.endsAt, endsAt) : endsAt,
-        remaining: 0,
-        isNew: true,
-      }
-      const byOthers = own < rateLimit.limit
-      if (byOthers) company = Math.max(company, 1.5)
-      return byOthers
+      const { limit, reset } = rateLimit
+      const isKnown = reset === window.reset
+      const own = isKnown ? window.sent - inFlight - 1 : 0
+      if (!isKnown) window = { ...NO_WINDOW, reset, limit, endsAt }
+      window.remaining = 0
+      window.endsAt = Math.min(window.endsAt, endsAt)
+      if (own >= limit) return false
+      // A ban or the limit of a day says nothing about the company.
+      if (endsAt - lastSent <= MINUTE + SECOND) learnFromRejection()
+      return true
     },
     uncounted() {
       inFlight--
@@ -122,6 +136,10 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     },
   }
 
+  function isExhausted(now: number): boolean {
+    return isCounted && now < window.endsAt && window.remaining - inFlight <= 0
+  }
+
   /** A request without a response for long does not hold up all others. */
   function afterResponse(now: number): number {
     if (inFlight >= maxConcurrent) return Number.POSITIVE_INFINITY
@@ -131,172 +149,141 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   function betweenWindows(now: number): number {
     // One request finds out what the new window holds.
     if (inFlight > 0) return afterResponse(now)
-    if (window.isNew) {
-      window.isNew = false
-      slots = 1
-      waitingSince = company > 1 ? window.endsAt : undefined
-      opensAt = company > 1 ? window.endsAt + delay() : 0
-    }
-    return Math.max(now, opensAt)
-  }
-
-  function delay(): number {
-    // With more clients than units, this one sits out a window now and then.
-    const sitsOut = company > window.limit && random() > window.limit / company
-    return random() * JITTER + (sitsOut ? MINUTE : 0)
+    slots = 0
+    const { limit, endsAt } = window
+    if (company === 1) return now
+    // With more clients than units, the turn may be in a later window.
+    const turn = Math.max(0, number + step() - lastNumber(window))
+    const skipped = Math.max(0, Math.ceil(turn / limit) - 1)
+    const place = (turn - skipped * limit) / Math.min(limit, step())
+    return endsAt + skipped * MINUTE + place * ROLL_CALL
   }
 
   function withinWindow(now: number): number {
-    const { remaining, endsAt } = window
+    const { remaining, isLong, isClaimed } = window
     // A day's budget is spent as it comes: nobody waits for the next one.
-    const isShort = endsAt - now <= MINUTE + SECOND
-    const each = isShort && !window.isClaimed ? company : 1
-    const spare = remaining - (inFlight + roomFor(each)) * each
-    if (spare < 0) return each === 1 ? endsAt : leftovers(now)
-    const neighbour = steadyRate()
-    const reserved = Math.min(window.limit / 2, neighbour * (endsAt - now))
-    if (spare < reserved) {
-      return Math.max(now, Math.min(endsAt - spare / neighbour, lastSent + STEADY_CHECK))
-    }
-    if (each === 1) return now
-    const time = Math.max(2 * SECOND, window.enteredAt + SPREAD - now)
-    const pause = (time * each) / remaining
-    if (!isGuess) return Math.max(now, lastSent + pause)
-    const check = (LONGEST_GUESS * window.others) / window.limit
-    return Math.max(now, lastSent + Math.min(pause, check))
+    if (isLong || company === 1) return now
+    const units = isClaimed ? 1 : step() * (inFlight + 1)
+    return Math.max(turn(units), steadyCaller(now, remaining - units))
   }
 
-  /**
-   * How many shares must be left for one more request. The smaller a share is, the more a wrong
-   * estimate costs.
-   */
-  function roomFor(each: number): number {
-    return each === 1 ? 1 : 0.8 + 1.25 * (each / window.limit) ** 2
+  /** @param units that everyone uses until then, this client included */
+  function turn(units: number): number {
+    const { remaining, isClaimed, isFirst, isRollCall, limit, rank, turns } = window
+    if (isClaimed) return inFlight > 0 ? Number.POSITIVE_INFINITY : 0
+    const isSecond = turns === 1 && isRollCall
+    const isOver = isSecond && isFirst ? rank > BLIND * limit : units > remaining
+    if (isOver) return leftovers()
+    return timeOf(window, number + (isSecond ? rank * (inFlight + 1) : units))
   }
 
-  /**
-   * Everyone has stopped, perhaps too early. Whoever saw the fewest units left is the most likely
-   * to have seen the last one taken: it looks first, and is the most likely to look at all.
-   */
-  function leftovers(now: number): number {
-    const { remaining, limit, endsAt } = window
-    if (remaining - inFlight <= 0 || company > 0.6 * limit) return endsAt
+  function step(): number {
+    return Math.round(company)
+  }
+
+  /** When to look for units whose owners have nothing left to send. */
+  function leftovers(): number {
+    const { remaining, endsAt, limit } = window
     if (inFlight > 0) return Number.POSITIVE_INFINITY
-    if (window.stoppedAt !== remaining) {
-      window.stoppedAt = remaining
-      const chance = (0.5 * limit) / (1 + Math.log(company)) ** 2 / remaining
-      const from = Math.max(now, window.enteredAt + SPREAD + SECOND)
-      window.looksAt =
-        random() < chance ? from + LEFTOVERS * Math.min(1, remaining / company) : endsAt
-    }
-    return Math.max(now, Math.min(window.looksAt, endsAt))
+    if (!isLate()) return endsAt
+    // Whoever saw the fewest units left knows best.
+    return Math.min(endsAt, spentAt(window) + (1 + remaining) * (SPREAD / limit))
   }
 
-  /** Units per ms that others use, if they use them slowly and steadily; else 0. */
-  function steadyRate(): number {
-    const { endsAt, seenAt, others, limit } = window
-    if (others === 0 || endsAt - seenAt > MINUTE + SECOND) return 0
-    const elapsed = Math.max(0, seenAt - (endsAt - MINUTE))
-    const rate = others / (elapsed + SECOND)
-    return rate <= (STEADY * limit) / MINUTE ? rate : 0
+  /** Whether the units are used too slowly. With few clients, a wrong guess costs little. */
+  function isLate(): boolean {
+    return window.lag >= Math.min(1.5, (company - 8) / 8)
   }
 
+  /** When there are units to spare beside those of another caller, if one is slow and steady. */
+  function steadyCaller(now: number, spare: number): number {
+    const { rate, limit, endsAt } = window
+    if (!(rate > 0 && rate <= (STEADY * limit) / MINUTE)) return now
+    const reserved = Math.min(limit / 2, rate * (endsAt - now))
+    return spare >= reserved ? now : Math.min(endsAt - spare / rate, lastSent + STEADY_CHECK)
+  }
+
+  /** The first response of a window. */
   function enter({ limit, remaining, reset }: RateLimit, endsAt: number, now: number): void {
-    const sent = inFlight + 1
-    const others = Math.max(0, limit - remaining - sent)
-    const isFirst = window.limit === 0
+    const previous = window
+    const isContinued = previous.limit === limit
+    const sameClock = previous.endsAt + (reset - previous.reset) * SECOND
+    // Unless the clock was set meanwhile, the earlier estimate is the better one.
+    const end = isContinued && endsAt - sameClock < MARGIN ? Math.min(endsAt, sameClock) : endsAt
+    const startedAt = isContinued ? end - MINUTE : now
+    const rank = limit - remaining
+    const others = Math.max(0, rank - inFlight - 1)
     window = {
       ...NO_WINDOW,
       reset,
       limit,
       remaining,
-      endsAt,
-      sent,
+      endsAt: end,
+      isLong: end - now > MINUTE + SECOND,
+      isFirst: !isMember,
+      isRollCall: !isMember || now <= startedAt + ROLL_CALL + SECOND,
+      rank,
+      turns: 1,
+      sent: inFlight + 1,
       others,
       countedOthers: others,
-      enteredAt: now,
-      seenAt: now,
     }
-    if (isFirst) {
-      company = 1 + 2 * others
-      return
-    }
-    const sinceReset = waitingSince === undefined ? JITTER : now - waitingSince
-    const seen = Math.min(1, Math.max(0.02, sinceReset / JITTER))
-    learn(1 + others, seen, FIRST_WEIGHT)
-    waitingSince = undefined
+    if (window.isLong) return
+    learnFromRank(previous)
+    isMember = true
+    number = lastNumber(window) - remaining
+    const rollCallEnd = isContinued ? startedAt + ROLL_CALL : now
+    window.from = { at: Math.max(now, rollCallEnd), number }
   }
 
   function observe({ limit, remaining }: RateLimit, now: number): void {
     window.answered++
     if (remaining >= window.remaining) return
-    const foundLeftovers = window.stoppedAt === window.remaining
     window.remaining = remaining
-    window.seenAt = now
     // Own requests on their way count as answered: others are never overestimated.
     window.others = Math.max(window.others, limit - remaining - window.sent)
-    const perRequest = 1 + (window.others - window.countedOthers) / window.answered
+    const distance = 1 + (window.others - window.countedOthers) / window.answered
     window.countedOthers = window.others
     window.answered = 0
-    if (foundLeftovers) window.isClaimed = true
-    else learn(perRequest, 1, WEIGHT)
-    isGuess = false
+    window.turns++
+    number = lastNumber(window) - remaining
+    if (window.isLong) return
+    const { second, others } = window
+    if (!second) window.second = { at: now, others }
+    else if (now <= spentAt(window)) window.rate = (others - second.others) / (now - second.at)
+    if (!window.isClaimed && !wasIdle) learnFromDistance(distance)
+    if (company === 1) return
+    window.lag = turnAt(window, Math.min(lastSent, spentAt(window))) - number
+    if (isLate() && now > spentAt(window)) window.isClaimed = true
   }
 
-  /**
-   * Blends an observation into the estimate, as a Poisson rate with a gamma prior.
-   *
-   * @param units that one request of everyone used
-   * @param seen how much of a round that was, up to 1
-   */
-  function learn(units: number, seen: number, weight: number): void {
-    // A burst of one caller is not a crowd.
-    const believable = Math.min(units, 2 * company + 4)
-    const estimate = (believable + weight) / (seen + weight / company)
-    company = Math.max(1, Math.min(estimate, Math.max(believable, company)))
-    if (company < 1.05) company = 1
+  /** @param distance between the numbers of this client's last two requests */
+  function learnFromDistance(distance: number): void {
+    if (company === 1 && distance === 1) return
+    const estimate = window.turns > 2 ? (company + distance) / 2 : distance
+    company = Math.max(2, estimate)
   }
-}
 
-interface Window {
-  /** As reported, in Unix seconds. */
-  reset: number
-  /** By the local clock. */
-  endsAt: number
-  limit: number
-  /** The least that a response reported. */
-  remaining: number
-  /** Own requests, also those on their way. */
-  sent: number
-  /** Units that others used, at least. */
-  others: number
-  /** How many of these the company was learnt from, and own responses since. */
-  countedOthers: number
-  answered: number
-  enteredAt: number
-  seenAt: number
-  /** `remaining` when this client stopped for the others, and when it looks again. */
-  stoppedAt: number
-  looksAt: number
-  /** Units were left over: nobody else takes them. */
-  isClaimed: boolean
-  /** The wait for the next window is not decided yet. */
-  isNew: boolean
-}
+  function learnFromRank({ others, turns, wasRejected }: Window): void {
+    const { rank } = window
+    if (window.others === 0 && (company === 1 || (others === 0 && turns > 1))) {
+      company = 1
+      return
+    }
+    if (window.isFirst) company = rank
+    else if (turns === 1 && !wasRejected) company *= HOPE
+    company = Math.max(2, company, window.isRollCall ? rank : 0)
+  }
 
-const NO_WINDOW: Readonly<Window> = {
-  reset: 0,
-  endsAt: 0,
-  limit: 0,
-  remaining: Number.POSITIVE_INFINITY,
-  sent: 0,
-  others: 0,
-  countedOthers: 0,
-  answered: 0,
-  enteredAt: 0,
-  seenAt: 0,
-  stoppedAt: -1,
-  looksAt: 0,
-  isClaimed: false,
-  isNew: true,
+  function learnFromRejection(): void {
+    const { limit, rank, turns } = window
+    window.wasRejected = true
+    if (!isMember) {
+      company = limit
+      number = lastNumber(window) - step() + Math.ceil(random() * limit)
+    } else if (turns === 0) company = Math.max(company, limit + 1)
+    // All first requests, and the second ones of lower ranks, have used up the limit.
+    else if (turns === 1) company = Math.max(company, CAUTION * (limit - rank + 1))
+    company = Math.max(2, company)
+  }
 }

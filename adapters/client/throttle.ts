@@ -134,7 +134,8 @@ export function createThrottle(options: ThrottleOptions): Throttle {
       const byOthers = share.rejected(limits.rateLimit, retryAt)
       const banned = rejection.code === 'api_key_banned' ? rejection : undefined
       sharedKey?.rejected({ ban: banned, retryAt })
-      stop('rejected', { ban: banned, retryAt }, opensAt)
+      // The share itself spreads the requests of clients that take turns.
+      stop('rejected', { ban: banned, retryAt }, byOthers && !banned ? retryAt : opensAt)
       end()
       return byOthers
     },

@@ -16,6 +16,11 @@ export interface Company {
    * @default 20_000
    */
   readonly startMs?: number
+  /**
+   * All clients but the first join at random, within this time.
+   * @default 0: at once
+   */
+  readonly joinMs?: number
   /** Between two requests of another caller, who waits for nothing. */
   readonly neighbourMs?: number
   /** @default createClient */
@@ -46,7 +51,7 @@ const MINUTE = 60_000
 
 /** Runs them on a virtual clock, with a network of 20 to 60 ms each way. */
 export async function runCompany(company: Company): Promise<Outcome> {
-  const { plan, clients, jobs, seed, startMs = 20_000, neighbourMs } = company
+  const { plan, clients, jobs, seed, startMs = 20_000, joinMs = 0, neighbourMs } = company
   const { createCaller = createOurs, options } = company
   const time = createVirtualTime(T0 + startMs)
   const random = createRandom(seed)
@@ -79,12 +84,14 @@ export async function runCompany(company: Company): Promise<Outcome> {
   if (neighbourMs !== undefined) void disturb(neighbourMs)
   const callers = Array.from({ length: clients }, () => createCaller({ fetch, time, random }))
   let last = time.clock()
-  const calls = callers.flatMap(call =>
-    Array.from({ length: jobs }, async () => {
+  const calls = callers.flatMap((call, n) => {
+    const joined = n > 0 && joinMs > 0 ? time.sleep(random() * joinMs, {}) : undefined
+    return Array.from({ length: jobs }, async () => {
+      if (joined) await joined
       await call()
       last = time.clock()
-    }),
-  )
+    })
+  })
   const results = await time.run(Promise.allSettled(calls))
   isOver = true
   const done = results.filter(({ status }) => status === 'fulfilled').length
