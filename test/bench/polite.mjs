@@ -8,12 +8,14 @@ import { AdaptiveRetryStrategy } from '@smithy/util-retry'
 import axios from 'axios'
 import axiosRetry from 'axios-retry'
 import Bottleneck from 'bottleneck'
+import got from 'got'
 import ky from 'ky'
 import pLimit from 'p-limit'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
 import { runCompany } from '../../dist/test/support/company.js'
 import { readArguments } from './harness/arguments.mjs'
+import { createBridge } from './harness/bridge.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { median } from './harness/rounds.mjs'
 
@@ -21,18 +23,26 @@ const URL = 'http://store.test/v1'
 const HEADERS = { authorization: 'Bearer key' }
 const RETRIES = 10
 const AT_ONCE = 10
-const { seeds, cells } = readArguments({
+const {
+  seeds,
+  cells,
+  clients: names,
+} = readArguments({
   seeds: 3,
+  clients: [''],
   cells: [
     'free-1x300',
     'free-2x150',
     'free-10x30',
     'free-20x15',
+    'free-30x10',
     'free-50x6',
     'pro-10x300',
     'pro-50x60',
   ],
 })
+
+const bridge = await createBridge()
 
 /** Each is given the surroundings of one client, and returns what does one job. */
 const CLIENTS = {
@@ -68,6 +78,11 @@ const CLIENTS = {
     const client = ky.create({ fetch, headers: HEADERS, timeout: false, retry: RETRIES })
     return limited(() => client.get(`${URL}/pets`).json())
   },
+  got: ({ fetch, time }) => {
+    const retry = { limit: RETRIES, statusCodes: [429] }
+    const client = got.extend({ ...bridge.to(fetch, time), headers: HEADERS, retry })
+    return limited(() => client.get(bridge.url).json())
+  },
   'axios-retry': ({ fetch }) => {
     const client = axios.create({ adapter: 'fetch', env: { fetch }, headers: HEADERS })
     axiosRetry(client, {
@@ -83,13 +98,21 @@ const CLIENTS = {
   },
 }
 
-printSurroundings(['@octokit/plugin-throttling', 'bottleneck', 'p-queue', 'ky', 'axios-retry'])
+printSurroundings([
+  '@octokit/plugin-throttling',
+  'bottleneck',
+  'p-queue',
+  'ky',
+  'got',
+  'axios-retry',
+])
 for (const cell of cells) {
   const [, plan, clients, jobs] = cell.match(/^(free|pro)-(\d+)x(\d+)$/) ?? []
   const company = { plan, clients: Number(clients), jobs: Number(jobs) }
   const rows = []
   let optimum = 0
   for (const [name, create] of Object.entries(CLIENTS)) {
+    if (names[0] && !names.includes(name)) continue
     const outcomes = []
     for (let seed = 1; seed <= seeds; seed++) outcomes.push(await run(company, create, seed))
     optimum = outcomes[0].optimum
@@ -131,7 +154,9 @@ async function run(company, create, seed) {
 function startTimer(time, callback, ms, values, repeats = false) {
   const stop = new AbortController()
   const { signal } = stop
-  const start = () => time.sleep(Math.max(0, Number(ms) || 0), { signal }).then(end)
+  // At least 1 ms, as Node does: otherwise some callers wait for no time to pass, forever.
+  const start = () =>
+    time.sleep(Math.max(1, Math.floor(Number(ms)) || 0), { signal }).then(end, () => {})
   const end = () => {
     if (signal.aborted) return
     callback(...values)
