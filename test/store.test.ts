@@ -144,6 +144,19 @@ test('handle - answers synchronously when the storage does', async () => {
   }
 })
 
+test('handle - marks responses outside the base path, and no others', async () => {
+  const store = open()
+  for (const [path, outside] of [
+    ['/', true],
+    ['/v1x', true],
+    ['/v1', false],
+    ['/v1/pets', false],
+  ] as const) {
+    const response = await store.handle({ method: 'GET', path, query: '', headers: {} })
+    assert.equal(response.outside, outside, path)
+  }
+})
+
 test('handle - a page of more than 262,144 characters of names comes in pieces', async () => {
   const request = { method: 'GET', path: '/v1/pets', query: '', headers: AUTHORIZED }
   for (const [name, isLong] of [

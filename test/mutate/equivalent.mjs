@@ -258,4 +258,16 @@ export const EQUIVALENT = [
     from: "signal?.addEventListener('abort', abort, { once: true });",
     to: ["signal?.addEventListener('abort', abort, { once: false });"],
   },
+  {
+    file: 'test-double/clock.js',
+    why: 'Only a clock that a wait has resumed has no instant, and waits end long after 1970 then.',
+    from: 'frozenAt = Math.max(frozenAt ?? 0, until);',
+    to: ['frozenAt = Math.max(frozenAt ?? (0 + 1), until);'],
+  },
+  {
+    file: 'src/nearest.js',
+    why: 'A column behind the last letter is not read.',
+    from: 'for (let column = 0; column < to.length; column++) {',
+    to: ['for (let column = 0; ((column) <= (to.length)); column++) {'],
+  },
 ]

@@ -123,11 +123,13 @@ async function work() {
   }
 }
 
-/** A change can make a test wait for ever. */
+/** How long to wait, as a change can make a test wait for ever. Tries again on a busy machine. */
 async function timeLimit(copy, tests) {
-  const start = performance.now()
-  if (!(await pass(copy, tests))) throw new Error(`${tests.join(', ')} fail without any change`)
-  return 5_000 + 2 * (performance.now() - start)
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const start = performance.now()
+    if (await pass(copy, tests)) return 5_000 + 2 * (performance.now() - start)
+  }
+  throw new Error(`${tests.join(', ')} fail without any change`)
 }
 
 /** All in one process, which ends at the first failure. */
