@@ -5,6 +5,7 @@ import { type Client, type ClientOptions, createClient } from '../adapters/clien
 import { toFetchHandler } from '../adapters/fetch.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, type Policy } from '../src/index.js'
+import { perMinute } from './support/client-server.js'
 import { startRedis, withoutRedis } from './support/engines.js'
 import { createVirtualTime, everythingElse } from './support/virtual-time.js'
 
@@ -187,15 +188,6 @@ function failureOf(client: Client): Promise<string> {
     () => 'sent',
     (error: Error) => `${error.name} ${error.message}`,
   )
-}
-
-function perMinute(seen: readonly string[]): number[] {
-  const counts: number[] = []
-  for (const line of seen) {
-    const minute = Math.floor(Number(line.split('+')[1]) / 60_000)
-    counts[minute] = (counts[minute] ?? 0) + 1
-  }
-  return counts
 }
 
 function rejected(seen: readonly string[]): number {

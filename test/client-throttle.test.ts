@@ -6,6 +6,7 @@ import {
   createClientServer,
   type Fault,
   hang,
+  perMinute,
   reset,
   T0,
 } from './support/client-server.js'
@@ -257,15 +258,6 @@ test('throttle - gives up after maxRetries, with the last error', async () => {
 /** What each of some calls at once brings, or what it throws. */
 function outcomes<T>(count: number, call: () => Promise<T>): Promise<unknown[]> {
   return Promise.all(Array.from({ length: count }, () => call().catch((error: unknown) => error)))
-}
-
-function perMinute(seen: readonly string[]): number[] {
-  const counts: number[] = []
-  for (const line of seen) {
-    const minute = Math.floor(Number(line.split('+')[1]) / 60_000)
-    counts[minute] = (counts[minute] ?? 0) + 1
-  }
-  return counts
 }
 
 function rejection(code: string): string {

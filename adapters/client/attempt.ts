@@ -10,7 +10,7 @@ export interface ClientRequest {
   readonly body?: string
 }
 
-/** A response, read to its end. */
+/** A complete response. */
 export interface Answer {
   readonly status: number
   readonly text: string
@@ -146,7 +146,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'connection closed',
 }
 
-/** There was no connection to send anything on. */
+/** Without a connection, nothing was sent. */
 const NEVER_SENT: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -156,7 +156,7 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** `fetch` wraps what went wrong in a TypeError that says little. */
+/** `fetch` wraps the cause in a TypeError with little detail. */
 function codeOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown }

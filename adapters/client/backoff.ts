@@ -8,13 +8,13 @@ export interface Failure {
   readonly requested: number | undefined
   /** Earlier retries of the same request. */
   readonly retries: number
-  /** Whether the previous response was a 429 too: then the requested wait was too short. */
+  /** Whether the previous response was a 429 too, so that its requested wait was too short. */
   readonly again: boolean
 }
 
 /**
- * How long to wait before the next attempt, in ms. Never less than requested, with jitter upwards,
- * because all clients of a key are asked to wait until the same instant. Without a request,
+ * How long to wait before the next attempt, in ms. Never less than requested, plus jitter, because
+ * all clients of a key are asked to wait until the same instant. If the response requests no wait,
  * exponential backoff with full jitter, at least a second.
  */
 export function waitBefore({ requested, retries, again }: Failure, random: () => number): number {

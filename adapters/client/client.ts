@@ -16,7 +16,7 @@ import { createThrottle } from './throttle.js'
 import { createTime } from './time.js'
 
 export interface CallOptions {
-  /** Ends the call wherever it is: in the queue, in a wait or in flight. */
+  /** Cancels the call, whether it is queued, waiting or in flight. */
   readonly signal?: AbortSignal | undefined
   /**
    * Time limit per attempt of this call, in ms.
@@ -26,7 +26,7 @@ export interface CallOptions {
 }
 
 /**
- * The operations of the store, on a server. Beside the ApiErrors of the store they throw
+ * The operations of the store, carried out by a server. Besides the store's ApiErrors, they throw
  * RateLimitError, ApiKeyBannedError, ConnectionError, ContractError, QueueFullError and ClosedError.
  */
 export interface Client extends Pets {
@@ -51,9 +51,9 @@ export interface Client extends Pets {
 }
 
 /**
- * A client that stays within the limits of its key, also when others use the same key: it stops
- * before they are exhausted, leaves others their share, waits as long as it is asked to, and sends
- * nothing into a ban. Create one client per key and share it.
+ * A client that stays within the limits of its key, even when others use the same key: it stops
+ * before they are exhausted, leaves others their share, waits as long as the server asks, and sends
+ * nothing while the key is banned. Create one client per key and share it.
  *
  * @throws OptionError
  */
@@ -123,7 +123,7 @@ export function createClient(given: ClientOptions): Client {
     { signal, timeoutMs }: CallOptions = {},
   ): Promise<T> {
     if (timeoutMs !== undefined) check('timeoutMs', timeoutMs, isCount)
-    // Before anything else: a call that waits costs little memory.
+    // First of all, so that a waiting call takes little memory.
     await throttle.enter(signal, false)
     const limits = timeoutMs === undefined ? sending : { ...sending, timeoutMs }
     const { text } = await send(request, signal, limits)
@@ -136,7 +136,7 @@ export function createClient(given: ClientOptions): Client {
   }
 }
 
-/** A hook that fails changes no call. */
+/** An error in a hook does not affect the call. */
 function guarded<T>(hook: (event: T) => void): (event: T) => void {
   return event => {
     try {
@@ -157,7 +157,7 @@ interface Query extends Omit<ListPetsQuery, 'after'> {
   readonly after?: Int64 | undefined
 }
 
-/** Only what is given, so that the server's defaults apply. */
+/** Only the given parameters, so that the server's defaults apply. */
 function queryString({ limit, status, after }: Query): string {
   const given = Object.entries({ limit, status, after }).filter(([, value]) => value !== undefined)
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(toText))}`

@@ -6,11 +6,11 @@ import { PET_STATUSES, type PetStatus } from '../../src/specification.js'
 import { ContractError } from './errors.js'
 
 /*
- * The schemas of the specification (§2), checked without zod: it is most of a browser's bundle. A
- * test compares the rules and messages with those of the store.
+ * The schemas of the specification (§2), checked without zod, which would make up most of a browser
+ * bundle. A test compares the rules and messages with those of the store.
  */
 
-/** What a field must be, and what completes the sentence "`name` must …". */
+/** `rule` continues a sentence that begins with the name of the field. */
 interface Field {
   readonly rule: string
   readonly accepts: (value: unknown) => boolean
@@ -39,7 +39,7 @@ const PET: Readonly<Record<string, Field>> = {
 }
 
 /**
- * The pet as it will be sent. Checked before, because an unsafe integer would be sent as another one.
+ * The pet to send. Validated first, because an unsafe integer would become a different number.
  *
  * @throws ApiError `invalid_request`
  */
@@ -50,7 +50,7 @@ export function checkNewPet(input: NewPet): NewPet {
 }
 
 /**
- * Fields of a newer server are dropped.
+ * Drops unknown fields, which a newer server may send.
  *
  * @throws ContractError
  */

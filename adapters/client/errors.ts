@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../src/errors.js'
 
-/** A 429 that retries did not overcome, or that demands a wait longer than `maxWaitMs`. */
+/** A 429 after the last retry, or one that demands a wait longer than `maxWaitMs`. */
 export class RateLimitError extends ApiError {
   override readonly name: string = 'RateLimitError'
   /** When the next request may be sent, in ms since the epoch by the client's clock. */
@@ -17,7 +17,7 @@ export class ApiKeyBannedError extends RateLimitError {
   override readonly name = 'ApiKeyBannedError'
 }
 
-/** There was no response, or only a part of one. `cause` is the platform's error, if there is one. */
+/** No response, or an incomplete one. `cause` is the platform's error, if there is one. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   /** Whether the server may have added the animal nevertheless; always false for reads. */
@@ -29,17 +29,17 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A response that the specification does not allow; the message names the field. */
+/** A response that violates the specification; the message names the field. */
 export class ContractError extends Error {
   override readonly name = 'ContractError'
 }
 
-/** Nothing was sent: too many calls are waiting already. */
+/** Nothing was sent, because too many calls are waiting already. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError'
 }
 
-/** Nothing was sent: the client is closed. */
+/** Nothing was sent, because the client is closed. */
 export class ClosedError extends Error {
   override readonly name = 'ClosedError'
 }

@@ -1,10 +1,10 @@
 import type { RateLimit } from '../../src/errors.js'
 import { DAY, MINUTE, SECOND } from '../../src/rate-limit.js'
 
-/** What a wait may take when nothing trustworthy says how long: a window and a bit. */
+/** How long to wait if no trustworthy duration is known: a window and a second. */
 export const SAFE_WAIT = MINUTE + SECOND
 
-/** What a response says about the limit and about time. */
+/** The headers of a response that concern the limit and time. */
 export interface Limits {
   readonly rateLimit: RateLimit | undefined
   /** `Retry-After` as sent. */
@@ -37,9 +37,9 @@ function readCount(text: string | null): number | undefined {
 }
 
 /**
- * How long until the limit resets, in ms, never more than a day and a bit. `Date` of the same
- * response makes it independent of the local clock. Where `Date` is hidden, the local clock is
- * believed only if it agrees with a window of a minute: it may be wrong by any amount.
+ * How long until the limit resets, in ms, at most a day and a minute. The `Date` of the same response
+ * makes it independent of the local clock. Where `Date` is hidden, the local clock is trusted only
+ * if it agrees with a window of a minute, because it may be wrong by any amount.
  *
  * @param now local time, in ms since the epoch
  */
@@ -56,8 +56,8 @@ function untilInstant(instant: number, sentAt: number | undefined, now: number):
 
 /**
  * How long a response asks to wait, in ms: `Retry-After` in seconds or as an HTTP-date, else until
- * the limit resets. An unreadable `Retry-After` demands a wait of unknown length, a safe one.
- * Undefined when nothing is asked.
+ * the limit resets. An unreadable `Retry-After` leads to a safe wait. Undefined if the response
+ * requests no wait.
  */
 export function requestedWait(limits: Limits, now: number): number | undefined {
   const { retryAfter, sentAt, rateLimit } = limits
@@ -71,7 +71,7 @@ export function requestedWait(limits: Limits, now: number): number | undefined {
   return retryAfter && date === undefined ? SAFE_WAIT : undefined
 }
 
-/** A proxy may repeat a header, and `Headers` joins the copies with commas: the longest wait counts. */
+/** A proxy may repeat the header, and `Headers` joins the copies with commas. The longest counts. */
 function readSeconds(text: string | null): number | undefined {
   if (text === null || !/^\d{1,10}(\.\d{1,10})?(, *\d{1,10}(\.\d{1,10})?)*$/.test(text))
     return undefined

@@ -21,18 +21,18 @@ export interface ClientOptions {
   readonly baseUrl: string
   readonly apiKey: string
   /**
-   * Requests in flight. As many may be rejected at once; up to ten ban no key of the
-   * specification's plans.
+   * Concurrent requests. That many can be rejected at once; up to ten do not ban a key of any plan
+   * of the specification.
    * @default 10
    */
   readonly maxConcurrent?: number | undefined
   /**
-   * Calls that wait for a slot; further ones get a QueueFullError.
+   * Calls that may wait for a slot; one more gets a QueueFullError.
    * @default 10_000
    */
   readonly maxQueued?: number | undefined
   /**
-   * Attempts after the first. A 429 that others on the key caused does not count.
+   * Retries after the first attempt. A 429 that others on the key caused does not count.
    * @default 3
    */
   readonly maxRetries?: number | undefined
@@ -123,7 +123,7 @@ const DEFAULTS = {
   onRequest: () => {},
   onWait: () => {},
   onRetry: () => {},
-  // These are looked up late: a test may replace them.
+  // Looked up at each call, because a test may replace them.
   fetch: ((input, init) => globalThis.fetch(input, init)) satisfies typeof globalThis.fetch,
   clock: () => Date.now(),
   random: () => Math.random(),

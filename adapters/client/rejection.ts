@@ -3,7 +3,7 @@ import { readJson } from '../../src/json.js'
 import { errorBody } from './contract.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 
-/** What an error response says, as a number, a text and a code of the specification. */
+/** An error response: its status, message and code. */
 export interface Rejection {
   readonly code: ErrorCode
   readonly message: string
@@ -44,7 +44,7 @@ function codeOf(status: number): ErrorCode {
   return status >= 400 && status < 500 ? 'invalid_request' : 'internal_error'
 }
 
-/** With the beginning of what a proxy wrote for people. */
+/** Quotes the beginning of a proxy's page. */
 function foreignMessage(status: number, text: string): string {
   const words = text
     .slice(0, 10_000)

@@ -4,9 +4,9 @@ import { waitBefore } from './backoff.js'
 import { ConnectionError } from './errors.js'
 import { requestedWait } from './headers.js'
 import { readRejection, toError } from './rejection.js'
-import type { Throttle, Wait } from './throttle.js'
+import type { Throttle, ThrottleOptions } from './throttle.js'
 
-/** A request on its way. */
+/** A request about to be sent. */
 export interface Sending {
   readonly method: 'GET' | 'POST'
   readonly url: string
@@ -17,27 +17,26 @@ export interface Sending {
 /** A request that failed and is sent again. */
 export interface Retrying extends Sending {
   readonly error: Error
-  /** How long it waits at least, in ms. */
+  /** The least it waits, in ms. */
   readonly waitMs: number
 }
 
-export interface RetryOptions extends AttemptOptions {
+export interface RetryOptions
+  extends AttemptOptions,
+    Pick<ThrottleOptions, 'random' | 'maxWaitMs' | 'waitForBan' | 'onWait'> {
   readonly throttle: Throttle
-  readonly random: () => number
   readonly maxRetries: number
-  readonly maxWaitMs: number
-  readonly waitForBan: boolean
   readonly retryCreates: boolean
   readonly onRequest: (sending: Sending) => void
   readonly onRetry: (retrying: Retrying) => void
-  readonly onWait: (wait: Wait) => void
   /** Aborts when the client closes. */
   readonly closing: AbortSignal
 }
 
 /**
- * Sends a request, whose turn it is, until it has its answer: again after a 429, which has no effect, and reads also
- * after a failure of the server or of the connection. A request that waits holds no slot.
+ * Sends a request, whose turn it is, until it succeeds or fails for good. Every request is retried
+ * after a 429, which has no effect; reads also after failures of the server or of the connection. A
+ * waiting request holds no slot.
  *
  * @throws ApiError, ConnectionError, ContractError, ClosedError, or the reason of the signal
  */
@@ -61,7 +60,7 @@ export async function send(
     const failure = await understand(outcome, attempts - 1)
     const { error, isBan, isRejected, isByOthers, retryAt, opensAt } = failure
     const isHarmless = isRejected || mayRepeat(outcome, error)
-    // While the key still serves this client, others may take units from it any number of times.
+    // While other calls of this client succeed, rejections that others caused are no failures.
     const isForeign = isByOthers && throttle.admitted > admittedBefore
     if (isRejected) admittedBefore = throttle.admitted
     if (!isForeign && !isBan) failures++
@@ -77,12 +76,12 @@ export async function send(
     await time.until(opensAt, signal, closing)
   }
 
-  /** Ends the turn unless the answer has to be read first. */
+  /** Ends the turn, unless the answer is a 429, which has to be read first. */
   async function sendOnce(): Promise<Answer | ConnectionError> {
     try {
       const answer = await attempt(request, signal, options)
       const { status, limits } = answer
-      // What stands before the server does not count.
+      // A proxy in front of the server does not count requests.
       const isCounted = limits.rateLimit !== undefined || (status < 500 && status !== 408)
       if (status !== 429) throttle.leave(isCounted ? limits : undefined)
       return answer
@@ -101,7 +100,7 @@ export async function send(
     }
     const { status, text, limits } = outcome
     const isRejected = status === 429
-    // The reset of the limit says nothing about the end of a failure.
+    // A failure does not end when the limit resets.
     const asked = isRejected ? limits : { ...limits, rateLimit: undefined }
     const requested = requestedWait(asked, now)
     const wait = waitBefore({ requested, retries, again: isRejected && wasRejected }, random)

@@ -7,17 +7,17 @@ import type { Time } from './time.js'
 
 /*
  * Processes that share a key share its units through Redis or Valkey: bottleneck hands out the units
- * of a reservoir, which every response corrects. Its own refresh is not used, as it knows nothing of
- * the server's windows.
+ * of a reservoir, which every response corrects. Its own refresh is not used, because it does not
+ * know the server's windows.
  */
 
-/** How long calls wait for the first connection before the process goes on without Redis. */
+/** How long calls wait for the first connection before the process continues without Redis. */
 const CONNECT_PATIENCE = 2 * SECOND
-/** How often a process whose calls wait looks whether it should open the next window. */
+/** How often a process with waiting calls checks whether to open the next window. */
 const CHECK = SECOND
-/** A process that does not come back with the first response of a window is replaced after this. */
+/** Another process opens the window if the first has no response after this time. */
 const PROBE_PATIENCE = 10 * SECOND
-/** Redis forgets a key that nobody used for a day. */
+/** Redis forgets a key that has not been used for a day. */
 const FORGET = DAY
 
 /** An ioredis client, whose address and options are used for connections of our own. */
@@ -32,7 +32,7 @@ export interface SharedOptions {
   readonly time: Time
 }
 
-/** That nothing may be sent for now, as another process found out. */
+/** Another process has learnt that nothing may be sent for now. */
 export interface Closed {
   /** The code and message of a ban. */
   readonly ban: Rejection | undefined
@@ -48,7 +48,7 @@ export interface SharedKeyListener {
 }
 
 export interface SharedKey {
-  /** While `away`, the process has to go on alone. */
+  /** While `away`, the process continues alone. */
   readonly state: 'connecting' | 'ready' | 'away'
   /** Why sharing is impossible. */
   readonly failure: Error | undefined
@@ -104,7 +104,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
       const { client, limiter, key } = link
       await limiter.schedule(async () => {
         if (await job()) return
-        // Nobody waits here any more: it is for another process.
+        // No call waits here any more, so another process may have it.
         await limiter.incrementReservoir(1)
         await client.del(`${key}:probe`)
       })
@@ -129,7 +129,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     )
     try {
       link = await open(options, become)
-      // Closed meanwhile: there will be no `ready` to wait for.
+      // If closed meanwhile, `ready` would never come.
       if (isClosed) link.disconnect()
       else await link.limiter.ready()
       become('ready')
@@ -146,7 +146,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     listener?.changed()
   }
 
-  /** What responses say is applied one after the other; without Redis it is lost. */
+  /** Applies responses one after the other; without Redis they are ignored. */
   function inOrder(apply: (link: Link) => Promise<unknown>): void {
     const current = link
     if (!current || state !== 'ready') return
@@ -165,7 +165,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     ])
     const [reservoir, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
     const change = Math.max(0, remaining - running) - (reservoir ?? 0)
-    // Within a window responses arrive out of order, and only lower ones count.
+    // Within a window, responses arrive out of order, and only lower values count.
     if (change < 0 || known !== String(reset)) await limiter.incrementReservoir(change)
     if (remaining === 0) await announce({ client, key }, { ban: undefined, retryAt: endsAt })
   }
@@ -194,7 +194,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
         await time.until(time.now() + CHECK)
       }
     } catch {
-      // Redis went away: `changed` starts the process on its own.
+      // Redis is gone: `changed` lets the process continue alone.
     } finally {
       isWatching = false
     }
@@ -206,7 +206,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     const now = time.now()
     if (text !== seen.text) {
       const { at, ms, ban } = JSON.parse(text) as { at: number; ms: number; ban?: Rejection }
-      // The clocks may differ: from when it is first seen, never longer than it was.
+      // The clocks may differ: the time runs from when it is first seen, and never longer than set.
       seen = { text, ban, retryAt: Math.min(now, at) + ms }
     }
     return seen.retryAt > now ? seen : undefined
@@ -236,12 +236,12 @@ async function open(
   limiter.on('error', ignore)
   client.on('ready', () => limiter.ready().then(() => become('ready'), ignore))
   client.on('close', () => become('away'))
-  // Not the limiter's own: it unsubscribes from a connection that is closed by then.
+  // Not the limiter's own `disconnect`, which unsubscribes on a connection that is closed by then.
   return { client, limiter, key, disconnect: () => void connection.disconnect(false) }
 }
 
 function connectTo(Client: typeof Redis, shared: string | RedisConnection): Redis {
-  // What Redis does not answer now is not asked later: the process goes on alone.
+  // Commands that Redis cannot answer now are not repeated: the process continues alone.
   const options = { enableOfflineQueue: false, maxRetriesPerRequest: 0 }
   if (typeof shared === 'string') return new Client(shared.replace(/^valkey/, 'redis'), options)
   return shared.duplicate(options) as Redis
@@ -254,7 +254,7 @@ type Callback = (error: Error | null, replies: unknown) => void
 
 /**
  * bottleneck registers a limiter again when Redis answers `UNKNOWN_CLIENT`, after a pause of the
- * process, or `SETTINGS_KEY_NOT_FOUND`. Since Redis 7 these begin with `ERR `, which it does not know.
+ * process, or `SETTINGS_KEY_NOT_FOUND`. It does not know the prefix `ERR ` that Redis 7 adds.
  */
 function withoutErrorPrefix(connection: ScriptRunner): void {
   const original = connection.__scriptArgs__
@@ -265,7 +265,7 @@ function withoutErrorPrefix(connection: ScriptRunner): void {
     })
 }
 
-/** Redis shows its keys to everyone who may read it: an API key is not among them. */
+/** Everyone with access to Redis can list its keys, so the API key must not be one. */
 async function hash(text: string): Promise<string> {
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(bytes).subarray(0, 16), byte =>

@@ -70,7 +70,7 @@ interface Waiting {
 
 interface Pause {
   readonly reason: WaitReason
-  /** When the server allows a retry, and when it is sent. */
+  /** When the server allows a retry, and when this client sends it. */
   readonly retryAt: number
   readonly opensAt: number
 }
@@ -89,7 +89,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   let pause: Pause = { reason: 'rejected', retryAt: 0, opensAt: 0 }
   let ban: Ban | undefined
   let alarm: { readonly at: number; readonly stop: () => void } | undefined
-  /** Units of the shared key, asked for or in use, and what gives one back. */
+  /** Units of the shared key, requested or in use, and functions that return one each. */
   let units = 0
   const ends: (() => void)[] = []
   let closed: { readonly done: Promise<void>; readonly finish: () => void } | undefined
@@ -134,7 +134,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
       const byOthers = share.rejected(limits.rateLimit, retryAt)
       const banned = rejection.code === 'api_key_banned' ? rejection : undefined
       sharedKey?.rejected({ ban: banned, retryAt })
-      // The share itself spreads the requests of clients that take turns.
+      // Clients that take turns need no jitter.
       stop('rejected', { ban: banned, retryAt }, byOthers && !banned ? retryAt : opensAt)
       end()
       return byOthers
@@ -219,7 +219,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
     }
   }
 
-  /** Until the request has ended; not at all if none is waiting any more. */
+  /** Resolves when the request has ended, or at once if none is waiting any more. */
   function useUnit(): Promise<boolean> {
     const now = time.now()
     if (queue.size === 0 || failureAt(now) || pause.opensAt > now) return Promise.resolve(false)
@@ -234,12 +234,12 @@ export function createThrottle(options: ThrottleOptions): Throttle {
     startNext()
   }
 
-  /** Redis failed, and may need a moment to notice. */
+  /** Redis failed, and the connection may need a moment to notice. */
   function giveBackLater(): void {
     time.at(time.now() + 1_000, giveBack, giveBack)
   }
 
-  /** Why no call may wait; a new error for each. */
+  /** Why waiting calls fail; each gets its own error. */
   function failureAt(now: number): (() => Error) | undefined {
     if (closed) return () => new ClosedError('The client is closed.')
     const broken = sharedKey?.failure
@@ -250,7 +250,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
     return retryAt - now > maxWaitMs ? () => tooLong(retryAt, now) : undefined
   }
 
-  /** One timer for all that wait; none for a response. */
+  /** One timer for all waiting calls; a response needs none. */
   function wake(at: number, now: number): void {
     if (alarm?.at === at) return
     stopAlarm()

@@ -4,8 +4,8 @@ import { onAbort } from './abort.js'
 
 /**
  * Waits `ms` milliseconds, a whole number, then resolves to anything. When `signal` aborts, it
- * resolves or rejects at once; one that ignores the signal works too, but its timers run to their
- * end. So both of these work:
+ * resolves or rejects immediately. A function that ignores the signal works too, but its timers run
+ * to their end. So both of these work:
  *
  *     import { setTimeout } from 'node:timers/promises'
  *     createClient({ …, sleep: setTimeout })
@@ -13,7 +13,7 @@ import { onAbort } from './abort.js'
  */
 export type Sleep = (ms: number, options: { readonly signal?: AbortSignal }) => Promise<unknown>
 
-/** Time that never goes back: an instant that was waited for has come, whatever the clock shows. */
+/** Time that never goes back: an instant, once waited for, is past, whatever the clock shows. */
 export interface Time {
   /** In ms since the epoch. */
   now(): number

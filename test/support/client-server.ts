@@ -81,3 +81,13 @@ export const reset: Fault = async serve => {
 
 /** There is never an answer, and whoever asked has to stop waiting by itself. */
 export const hang: Fault = () => new Promise(() => {})
+
+/** How many requests were seen in each minute. */
+export function perMinute(seen: readonly string[]): number[] {
+  const counts: number[] = []
+  for (const line of seen) {
+    const minute = Math.floor(Number(line.split('+')[1]) / 60_000)
+    counts[minute] = (counts[minute] ?? 0) + 1
+  }
+  return counts
+}
