@@ -166,7 +166,10 @@ for (const [what, now] of [
 
 test('limits.apply - a clock that returns NaN is a 500', async () => {
   const store = open({ clock: () => Number.NaN })
+  let degraded = 0
+  store.events.on('ratelimit.degraded', () => degraded++)
   const { status, headers, body } = await list(store)
+  assert.equal(degraded, 0, 'the clock failed, not the rate limit store')
   assert.equal(status, 500)
   assert.equal((JSON.parse(body) as { code: string }).code, 'internal_error')
   assert.equal(headers['date'], undefined)
