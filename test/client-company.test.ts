@@ -31,13 +31,13 @@ for (const [company, atMost, seeds] of COMPANIES) {
   })
 }
 
-test('company - a client that joins later gets its share from the second window on', async () => {
-  const company = { plan: 'free', clients: 5, jobs: 60, joinMs: 30_000 } as const
+test('company - clients that join later get their share within a few windows', async () => {
+  const company = { plan: 'free', clients: 30, jobs: 10, joinMs: 150_000 } as const
   for (const seed of [1, 2, 3]) {
     const outcome = await runCompany({ ...company, seed })
     assert.equal(outcome.done, 300)
     assertNoBan(outcome)
-    assert.ok(outcome.seconds <= outcome.optimum + 80, text(outcome))
+    assert.ok(outcome.seconds <= outcome.optimum + 120, text(outcome))
   }
 })
 

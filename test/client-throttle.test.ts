@@ -168,6 +168,17 @@ test('throttle - ten reads in a backoff hold no slot: a create is sent at once',
   assert.equal(time.clock(), start + 100_000 + 5_500)
 })
 
+test('throttle - after a pause, calls wait for nobody who has used units meanwhile', async () => {
+  const { client, time, store } = createClientServer()
+  const pets = client()
+  await time.run(pets.listPets())
+  const other = store.forKey('key')
+  for (let n = 0; n < 40; n++) await other.listPets()
+  await time.run(time.sleep(40_000, {}))
+  await time.run(Promise.all(Array.from({ length: 10 }, () => pets.listPets())))
+  assert.equal(time.clock() - T0, 40_000)
+})
+
 test('throttle - a response that takes long holds up the first requests for a second at most', async () => {
   const { client, faults, time, seen } = createClientServer()
   faults.push(hang)

@@ -25,8 +25,6 @@ import {
 const PATIENCE = SECOND
 /** The roll call takes this time; the other requests of the window follow. */
 const ROLL_CALL = 6 * SECOND
-/** A request this long after its turn says nothing about the others: the client was idle. */
-const IDLE = 5 * SECOND
 /** A newcomer does not know the company; with a rank beyond this share of the limit, it sits out. */
 const BLIND = 1 / 2
 /** A client with one turn per window takes the company for this much smaller in the next. */
@@ -74,8 +72,6 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   let isMember = false
   /** The number of the last request, counted through all windows. */
   let number = 0
-  let dueAt = 0
-  let wasIdle = false
   let lastSent = Number.NEGATIVE_INFINITY
 
   return {
@@ -83,8 +79,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       if (isExhausted(now)) return window.endsAt
       if (inFlight >= Math.max(1, slots)) return afterResponse(now)
       if (!isCounted) return now
-      dueAt = now < window.endsAt ? withinWindow(now) : betweenWindows(now)
-      return Math.max(now, dueAt)
+      return Math.max(now, now < window.endsAt ? withinWindow(now) : betweenWindows(now))
     },
     waitsFor(now) {
       if (isExhausted(now)) return 'limit'
@@ -98,7 +93,6 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       inFlight++
       window.sent++
       lastSent = now
-      wasIdle = now - dueAt > IDLE
     },
     admitted(rateLimit, endsAt, now) {
       inFlight--
@@ -160,17 +154,16 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   }
 
   function withinWindow(now: number): number {
-    const { remaining, isLong, isClaimed } = window
+    const { remaining, isLong } = window
     // A day's budget is spent as it comes: nobody waits for the next one.
     if (isLong || company === 1) return now
-    const units = isClaimed ? 1 : step() * (inFlight + 1)
+    const units = step() * (inFlight + 1)
     return Math.max(turn(units), steadyCaller(now, remaining - units))
   }
 
   /** @param units that everyone uses until then, this client included */
   function turn(units: number): number {
-    const { remaining, isClaimed, isFirst, isRollCall, limit, rank, turns } = window
-    if (isClaimed) return inFlight > 0 ? Number.POSITIVE_INFINITY : 0
+    const { remaining, isFirst, isRollCall, limit, rank, turns } = window
     const isSecond = turns === 1 && isRollCall
     const isOver = isSecond && isFirst ? rank > BLIND * limit : units > remaining
     if (isOver) return leftovers()
@@ -251,10 +244,9 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     const { second, others } = window
     if (!second) window.second = { at: now, others }
     else if (now <= spentAt(window)) window.rate = (others - second.others) / (now - second.at)
-    if (!window.isClaimed && !wasIdle) learnFromDistance(distance)
+    learnFromDistance(distance)
     if (company === 1) return
     window.lag = turnAt(window, Math.min(lastSent, spentAt(window))) - number
-    if (isLate() && now > spentAt(window)) window.isClaimed = true
   }
 
   /** @param distance between the numbers of this client's last two requests */

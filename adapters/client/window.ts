@@ -36,8 +36,6 @@ export interface Window {
   from: { readonly at: number; readonly number: number }
   /** By how many units everyone together was late at this client's last number. */
   lag: number
-  /** Whether units are left over that their owners do not use. */
-  isClaimed: boolean
 }
 
 export const NO_WINDOW: Window = {
@@ -59,7 +57,6 @@ export const NO_WINDOW: Window = {
   from: { at: 0, number: 0 },
   second: undefined,
   lag: 0,
-  isClaimed: false,
 }
 
 /** The number of the window's last unit, counted through all windows. */
