@@ -41,6 +41,12 @@ test('company - clients that join later get their share within a few windows', a
   }
 })
 
+test('company - more clients than units are banned once, before they know of each other', async () => {
+  const options = { waitForBan: true }
+  const outcome = await runCompany({ plan: 'free', clients: 75, jobs: 4, seed: 1, options })
+  assert.deepEqual([outcome.done, outcome.bans], [300, 1], text(outcome))
+})
+
 test('company - a caller that waits for nothing keeps its share: nothing is sent into a ban', async () => {
   const company = { plan: 'free', clients: 1, jobs: 100, neighbourMs: 1_000 } as const
   for (const seed of [1, 2, 3]) {

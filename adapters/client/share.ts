@@ -111,12 +111,14 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       const { limit, reset } = rateLimit
       const isKnown = reset === window.reset
       const own = isKnown ? window.sent - inFlight - 1 : 0
+      const isSameLimit = limit === window.limit && !window.isLong
       if (!isKnown) window = { ...NO_WINDOW, reset, limit, endsAt }
       window.remaining = 0
       window.endsAt = Math.min(window.endsAt, endsAt)
       if (own >= limit) return false
-      // A ban or the limit of a day says nothing about the company.
       if (endsAt - lastSent <= MINUTE + SECOND) learnFromRejection()
+      // After a ban, nobody sends a second request unless the first ones leave units for it.
+      else if (isSameLimit) company = Math.max(company, limit)
       return true
     },
     uncounted() {
