@@ -352,9 +352,7 @@ test('listen - close lets the process exit despite open sockets, hanging and del
     console.log(await hung, (await late).status)`
   const [outcome, took] = (await node(script, '')).split('\n')
   assert.equal(outcome, 'UND_ERR_SOCKET 415')
-  // Idle sockets are kept for 5 s and the delay is longer: neither was waited for. How long it
-  // really
-  // takes is measured in test/bench/double.mjs.
+  // Idle sockets are kept for 5 s and the delay is longer: neither was waited for.
   assert.ok(Number(took) < 2_000, `${took} ms`)
 })
 
