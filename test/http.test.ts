@@ -244,6 +244,23 @@ function open(options: Partial<StoreOptions> = {}) {
   })
 }
 
+test('http.pieces - a response in pieces never has its whole body made', async () => {
+  const handler = {
+    basePath: '/v1',
+    maxBodyBytes: 0,
+    handle: () => ({
+      status: 200,
+      headers: { 'Content-Length': '2' },
+      pieces: () => ['[', ']'],
+      get body(): string {
+        throw new Error('The whole body was made')
+      },
+    }),
+  }
+  await using server = await listen(handler, { port: 0 })
+  assert.equal(await (await fetch(server.url)).text(), '[]')
+})
+
 test('http.deliver - a response with `deliver` is delivered by it, and close does not wait for it', async () => {
   const handler = open()
   const silent: ApiHandler = {

@@ -117,9 +117,9 @@ function send(
   if (connection?.isLast(response)) response.shouldKeepAlive = false
   response.sendDate = false
   response.writeHead(status, headers as OutgoingHttpHeaders)
+  if (pieces) return sendPieces(pieces()[Symbol.iterator](), response)
   const encoding = isOneBytePerCharacter(answer) ? 'latin1' : 'utf8'
-  if (pieces) sendPieces(pieces()[Symbol.iterator](), response)
-  else if (connection) endInOnePiece(response, answer.body, encoding)
+  if (connection) endInOnePiece(response, answer.body, encoding)
   else response.end(answer.body, encoding)
 }
 
