@@ -16,5 +16,7 @@ export function reasonOf(thrown: unknown): string {
   const { code, message, name, cause } = thrown as Error & { code?: unknown }
   if (cause !== undefined && cause !== null) return reasonOf(cause)
   if (name === 'TimeoutError') return 'timeout'
+  // Newer versions of Node give it no code.
+  if (name === 'HTTPParserError') return String(code ?? 'HPE_INVALID')
   return typeof code === 'string' && code !== '' ? code : message
 }

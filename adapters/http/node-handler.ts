@@ -117,7 +117,7 @@ function send(
   if (connection?.isLast(response)) response.shouldKeepAlive = false
   response.sendDate = false
   response.writeHead(status, headers as OutgoingHttpHeaders)
-  if (pieces) return sendPieces(pieces()[Symbol.iterator](), response)
+  if (pieces) return void sendPieces(pieces()[Symbol.iterator](), response)
   const encoding = isOneBytePerCharacter(answer) ? 'latin1' : 'utf8'
   if (connection) endInOnePiece(response, answer.body, encoding)
   else response.end(answer.body, encoding)

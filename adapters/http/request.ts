@@ -18,7 +18,7 @@ export function bodyOf(
   expecting: ServerResponse | undefined,
 ): ApiRequest['body'] {
   if (!hasBody(message)) return undefined
-  if (message.complete && !message.readableEnded) return message.read() ?? new Uint8Array()
+  if (message.complete && !message.readableEnded) return readNow(message, maxBodyBytes)
   let fail = (error: ApiError) => {
     failure = error
   }
@@ -41,6 +41,15 @@ export function bodyOf(
       message.on('end', () => resolve(body.bytes()))
       expecting?.writeContinue()
     })
+}
+
+/** Newer versions of Node return one chunk per call, older ones all of them. */
+function readNow(message: IncomingMessage, maxBodyBytes: number): Uint8Array {
+  const body = collectBody(maxBodyBytes + 1)
+  for (let chunk = message.read(); chunk !== null; chunk = message.read()) {
+    if (body.add(chunk)) break
+  }
+  return body.bytes()
 }
 
 const ALREADY_READ = 'The body was already read; mount this handler before any body parser.'
