@@ -20,7 +20,8 @@ var store struct {
 func TestMain(m *testing.M) {
 	words := strings.Fields(os.Getenv("ADOPTION_STORE"))
 	if len(words) == 0 {
-		words = []string{"npx", "animal-adoption-store"}
+		// Not npx, which does not pass the signal on that ends the server.
+		words = []string{"node_modules/.bin/animal-adoption-store"}
 	}
 	words = append(words, "--control", "--empty", "--port", "0", "--json", "--quiet")
 	server := exec.Command(words[0], words[1:]...)

@@ -15,7 +15,8 @@ def send(method, url, body=None, **headers):
 
 @pytest.fixture(scope="session")
 def control():
-    command = os.environ.get("ADOPTION_STORE", "npx animal-adoption-store").split()
+    # Not npx, which does not pass the signal on that ends the server.
+    command = os.environ.get("ADOPTION_STORE", "node_modules/.bin/animal-adoption-store").split()
     options = ["--control", "--port", "0", "--json", "--quiet"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE) as server:
         yield json.loads(server.stdout.readline())["control"]
