@@ -74,15 +74,7 @@ test('body - one that comes in the same piece as its headers is not waited for',
 
 test('abort - a client that disconnects in the middle of its body creates nothing', async () => {
   const store = open()
-  const answers: Promise<ApiResponse>[] = []
-  const handler: ApiHandler = {
-    ...store,
-    handle(request) {
-      const answer = Promise.resolve(store.handle(request))
-      answers.push(answer)
-      return answer
-    },
-  }
+  const { handler, answers } = withAnswersKept(store)
   const server = await listen(handler, { port: 0 })
   for (const headers of ['Content-Length: 50', 'Transfer-Encoding: chunked']) {
     const client = await openSocket(server.port)
@@ -99,15 +91,7 @@ test('abort - a client that disconnects in the middle of its body creates nothin
 
 test('abort - a client that disconnects with the start of its body gets an answer too', async () => {
   const store = open()
-  const answers: Promise<ApiResponse>[] = []
-  const handler: ApiHandler = {
-    ...store,
-    handle(request) {
-      const answer = Promise.resolve(store.handle(request))
-      answers.push(answer)
-      return answer
-    },
-  }
+  const { handler, answers } = withAnswersKept(store)
   const server = await listen(handler, { port: 0 })
   for (let count = 0; count < 20; count++) {
     const client = await openSocket(server.port)
@@ -120,6 +104,20 @@ test('abort - a client that disconnects with the start of its body gets an answe
   const statuses = (await Promise.all(answers)).map(({ status }) => status)
   assert.deepEqual(new Set(statuses), new Set([400]))
 })
+
+/** The answers of a handler, also those that no client receives. */
+function withAnswersKept(inner: ApiHandler) {
+  const answers: Promise<ApiResponse>[] = []
+  const handler: ApiHandler = {
+    ...inner,
+    handle(request) {
+      const answer = Promise.resolve(inner.handle(request))
+      answers.push(answer)
+      return answer
+    },
+  }
+  return { handler, answers }
+}
 
 test('body.size - an upload that is too large is answered, and the connection stays open', async () => {
   await using server = await listen(open(), { port: 0 })
