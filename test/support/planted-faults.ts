@@ -9,7 +9,7 @@ export interface PlantedFault {
   readonly name: string
   /** The check that names it. */
   readonly caughtBy: string
-  /** The other checks that it breaks, which cannot be told apart from it. */
+  /** Other checks that this fault always breaks as well. */
   readonly also?: readonly string[]
   /** Animals of each status in its store. */
   readonly animals?: number
