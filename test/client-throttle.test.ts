@@ -137,6 +137,19 @@ test('throttle - finds out with one request that others have exhausted the key',
   assert.equal(rejected(seen), 1)
 })
 
+test('throttle - after a 429 that others caused, onRetry reports the wait that follows', async () => {
+  const { client, time, store } = createClientServer()
+  const other = store.forKey('key')
+  for (let n = 0; n < 60; n++) await other.listPets()
+  const waits: number[] = []
+  const pets = client({
+    onRetry: ({ waitMs }) => waits.push(waitMs),
+    onWait: ({ reason, ms }) => reason === 'rejected' && waits.push(ms),
+  })
+  await time.run(pets.listPets())
+  assert.deepEqual(waits, [60_000, 60_000])
+})
+
 test('throttle - a 429 that others caused does not count as a retry while calls still succeed', async () => {
   const { client, faults, time, seen } = createClientServer()
   const exhausted = { ...window(60, 0), 'retry-after': '1' }

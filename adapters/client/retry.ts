@@ -108,9 +108,9 @@ export async function send(
     const rejection = await readRejection(status, text)
     const error = toError(rejection, limits.rateLimit, now, retryAt)
     if (!isRejected) return { ...NOT_REJECTED, error, retryAt, opensAt: now + wait }
-    const isByOthers = throttle.reject(limits, rejection, retryAt, now + wait)
+    const { isByOthers, opensAt } = throttle.reject(limits, rejection, retryAt, now + wait)
     const isBan = rejection.code === 'api_key_banned'
-    return { error, isRejected, isByOthers, isBan, retryAt, opensAt: now + wait }
+    return { error, isRejected, isByOthers, isBan, retryAt, opensAt }
   }
 
   function mayRepeat(outcome: Answer | ConnectionError, error: Error): boolean {

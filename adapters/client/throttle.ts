@@ -47,13 +47,18 @@ export interface Throttle {
   /** @param limits of the response, if there was one */
   leave(limits: Limits | undefined): void
   /**
-   * After a 429: nothing is sent before `opensAt`. After a ban, waiting and new calls fail until
-   * `retryAt`, unless `waitForBan` is on.
+   * After a 429: nothing is sent before `opensAt`, or `retryAt` when others used up the limit. After
+   * a ban, waiting and new calls fail until `retryAt`, unless `waitForBan` is on.
    *
    * @param retryAt when the response allows a retry
-   * @returns whether others used up the limit
+   * @returns whether others used up the limit, and when requests are sent again
    */
-  reject(limits: Limits, rejection: Rejection, retryAt: number, opensAt: number): boolean
+  reject(
+    limits: Limits,
+    rejection: Rejection,
+    retryAt: number,
+    opensAt: number,
+  ): { readonly isByOthers: boolean; readonly opensAt: number }
   /** Waiting and new calls fail. Resolves once the last request has ended. */
   close(): Promise<void>
   /** As last reported. */
@@ -129,15 +134,16 @@ export function createThrottle(options: ThrottleOptions): Throttle {
       else share.lost()
       end()
     },
-    reject(limits, rejection, retryAt, opensAt) {
+    reject(limits, rejection, retryAt, withJitter) {
       rateLimit = limits.rateLimit ?? rateLimit
-      const byOthers = share.rejected(limits.rateLimit, retryAt)
+      const isByOthers = share.rejected(limits.rateLimit, retryAt)
       const banned = rejection.code === 'api_key_banned' ? rejection : undefined
       sharedKey?.rejected({ ban: banned, retryAt })
       // Clients that take turns need no jitter.
-      stop('rejected', { ban: banned, retryAt }, byOthers && !banned ? retryAt : opensAt)
+      const opensAt = isByOthers && !banned ? retryAt : withJitter
+      stop('rejected', { ban: banned, retryAt }, opensAt)
       end()
-      return byOthers
+      return { isByOthers, opensAt }
     },
     close() {
       if (!closed) {
