@@ -39,7 +39,6 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
         return false
       }
       looks = 0
-      response.on('close', forget)
       return true
     },
     /** Serves the request that has just begun once the rest of its chunk is parsed. */
@@ -61,7 +60,10 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
     },
     /** Node's timer restarts with every byte, so line breaks would keep a connection open forever. */
     look(): void {
-      if (!isPending(last) && ++looks > LOOKS) socket.destroy()
+      if (isPending(last)) return
+      // An idle connection keeps neither request nor response.
+      if (last?.req.complete) last = undefined
+      if (++looks > LOOKS) socket.destroy()
     },
     /**
      * Ends the connection because of bytes that could not be read. If they belong to a body, that
@@ -93,12 +95,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
 
   function whenIdle(act: () => void): void {
     if (handedOver || !isPending(last)) act()
-    else last.once('close', () => whenIdle(act))
-  }
-
-  /** One function for all responses; it drops each of them once its request is complete. */
-  function forget(this: ServerResponse): void {
-    if (this === last && this.req.complete) last = undefined
+    else last?.once('close', () => whenIdle(act))
   }
 
   /** RFC 9112 §9.6: destroyed while the client sends, a socket can lose the answer with a reset. */
@@ -113,7 +110,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
   }
 }
 
-function isPending(response: ServerResponse | undefined): response is ServerResponse {
+function isPending(response: ServerResponse | undefined): boolean {
   return response !== undefined && !response.closed
 }
 
