@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type ApiKey, createApiKeys } from '../../src/api-keys.js'
 import { parseJson } from '../../src/json.js'
 import type { PetSnapshot } from '../../src/ports.js'
+import { describeSyntaxError } from '../json-syntax.js'
 import { UsageError } from './flags.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
@@ -65,22 +66,4 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   EISDIR: 'is a folder; name a file in it',
   EACCES: 'is not readable; change its permissions',
-}
-
-/** Empty when the position is unknown: Node 20 does not always say it, so lossless-json does. */
-async function describeSyntaxError(text: string): Promise<string> {
-  const { parse } = await import('lossless-json')
-  try {
-    parse(text)
-    return ''
-  } catch (error) {
-    const { message } = error as Error
-    const [, problem = '', position] = /^(.*) at position (\d+)$/s.exec(message) ?? []
-    if (position === undefined) return ''
-    const before = text.slice(0, Number(position)).split('\n')
-    const column = (before.at(-1)?.length ?? 0) + 1
-    // A file of keys is secret, so what stands there is not shown.
-    const rule = problem.replace(/ but .*|^(Invalid [a-z ]+[a-z]).*/s, '$1')
-    return ` at line ${before.length}, column ${column}: ${rule}`
-  }
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { parseJson } from '../../src/json.js'
 import { type Pet, petSchema } from '../../src/model.js'
 import type { PetSnapshot } from '../../src/ports.js'
+import { describeSyntaxError } from '../json-syntax.js'
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
@@ -10,11 +11,20 @@ import type { PetSnapshot } from '../../src/ports.js'
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
 export async function parseDocument(text: string): Promise<PetSnapshot> {
-  const parsed = documentSchema.safeParse(await parseJson(text), { reportInput: true })
+  const parsed = documentSchema.safeParse(await parse(text), { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
   const { pets, nextId } = parsed.data
   checkIds(text, pets, nextId)
   return { pets, nextId: nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1) }
+}
+
+async function parse(text: string): Promise<unknown> {
+  try {
+    return await parseJson(text)
+  } catch (cause) {
+    const where = await describeSyntaxError(text)
+    throw where === '' ? cause : new Error(`not valid JSON${where}`, { cause })
+  }
 }
 
 /** @throws Error naming the pet and its line */

@@ -80,12 +80,8 @@ async function* batchesOf(journal: OpenJournal): AsyncGenerator<Batch> {
     const { start, header, lines } = await readBatch(journal, position)
     const pets = lines && parseLines(lines)
     if (!header || !lines || !isIntact(header, lines)) {
-      if (start.startsWith('{"id":')) {
-        throw damaged(
-          path,
-          `line ${line} has no batch, as in version 1.0.0; open it with that version once`,
-        )
-      }
+      // A write that was cut off begins with a header.
+      if (start.startsWith('{"id":')) throw damaged(path, `the pet in line ${line} has no batch`)
       // An unfinished write leaves no complete lines: something else changed a digit.
       if (pets) throw damaged(path, `the checksum of line ${line} does not match its batch`)
       if (await isUnfinished(journal, position, header)) return
