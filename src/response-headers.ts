@@ -55,10 +55,17 @@ export function responseHeaders(options: HeaderOptions) {
     all({ now, bytes, admission, operation, own, mount = '' }: HeaderContext): Headers {
       const { decision, policy } = admission
       const date = dateOf(now)
-      const headers: Record<string, string> =
-        date !== undefined && bytes !== undefined && decision
-          ? counted(date, bytes, decision)
-          : uncounted(date, bytes)
+      const headers: Record<string, string> = {}
+      if (date !== undefined) headers['Date'] = date
+      if (bytes !== undefined) {
+        headers['Content-Type'] = 'application/json'
+        headers['Content-Length'] = String(bytes)
+      }
+      if (decision) {
+        headers['X-RateLimit-Limit'] = String(decision.limit)
+        headers['X-RateLimit-Remaining'] = String(decision.remaining)
+        headers['X-RateLimit-Reset'] = String(decision.reset)
+      }
       if (decision && policy && standardHeaders) {
         Object.assign(headers, draftHeaders(decision, policy, now))
       }
@@ -74,28 +81,6 @@ export function responseHeaders(options: HeaderOptions) {
       }
       return own ? Object.assign(headers, own) : headers
     },
-  }
-}
-
-/** One literal, as nearly every response needs exactly these. */
-function counted(date: string, bytes: number, { limit, remaining, reset }: Decision) {
-  return {
-    Date: date,
-    'Content-Type': 'application/json',
-    'Content-Length': String(bytes),
-    'X-RateLimit-Limit': String(limit),
-    'X-RateLimit-Remaining': String(remaining),
-    'X-RateLimit-Reset': String(reset),
-  }
-}
-
-function uncounted(date: string | undefined, bytes: number | undefined) {
-  return {
-    ...(date !== undefined && { Date: date }),
-    ...(bytes !== undefined && {
-      'Content-Type': 'application/json',
-      'Content-Length': String(bytes),
-    }),
   }
 }
 
