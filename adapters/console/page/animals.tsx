@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, read, send } from './server.js'
 
@@ -18,7 +18,7 @@ interface Page {
 
 const STATUSES = ['available', 'pending', 'sold'] as const
 
-export function Animals({ live, world }: Shared) {
+export function Animals({ live, world }: PanelProps) {
   const [status, setStatus] = useState('')
   const [page, setPage] = useState<Page>({ animals: [], more: false })
   const paths = pathsOf(world)

@@ -4,6 +4,7 @@ import { Animals } from './animals.js'
 import { Budgets } from './budgets.js'
 import { Clock } from './clock.js'
 import { Faults } from './faults.js'
+import { useFragment, type View } from './fragment.js'
 import { Header } from './header.js'
 import { Requests } from './requests.js'
 import { pathsOf, read } from './server.js'
@@ -13,8 +14,6 @@ import { useLive } from './stream.js'
 import { useNow } from './time.js'
 import { Traffic } from './traffic.js'
 import { Verdict } from './verdict.js'
-
-export type View = 'activity' | 'animals' | 'test' | 'start'
 
 /** The whole page. The view and the world are in the fragment, so that links and reloads keep them. */
 export function App() {
@@ -79,42 +78,4 @@ export function App() {
       </main>
     </>
   )
-}
-
-/** What every panel needs. */
-export interface Shared {
-  readonly live: ReturnType<typeof useLive>
-  readonly now: number | undefined
-  readonly world: string
-  readonly info: Info
-}
-
-interface Fragment {
-  readonly view: View
-  readonly world: string
-}
-
-export function hrefOf({ view, world }: Fragment): string {
-  return world === '' ? `#${view}` : `#${view}/${encodeURIComponent(world)}`
-}
-
-function useFragment(): readonly [Fragment, (next: Fragment) => void] {
-  const [fragment, setFragment] = useState(readFragment)
-  useEffect(() => {
-    const follow = () => setFragment(readFragment())
-    addEventListener('hashchange', follow)
-    return () => removeEventListener('hashchange', follow)
-  }, [])
-  return [
-    fragment,
-    next => {
-      location.hash = hrefOf(next)
-    },
-  ]
-}
-
-function readFragment(): Fragment {
-  const [view = '', world = ''] = location.hash.slice(1).split('/')
-  const known = (['animals', 'test', 'start'] as const).find(name => name === view)
-  return { view: known ?? 'activity', world: decodeURIComponent(world) }
 }

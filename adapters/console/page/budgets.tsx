@@ -1,5 +1,5 @@
 import type { KeyState } from '../messages.js'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'
 import { pathsOf, send } from './server.js'
 import { countOf, durationOf } from './time.js'
@@ -7,7 +7,7 @@ import { countOf, durationOf } from './time.js'
 const MINUTE = 60_000
 const DAY = 86_400_000
 
-export function Budgets({ live, now, world, info }: Shared) {
+export function Budgets({ live, now, world, info }: PanelProps) {
   const keys = live.state?.keys ?? []
   return (
     <Panel title="Budgets" class="budgets">

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, send } from './server.js'
 import { dateOf, timeOf } from './time.js'
@@ -8,7 +8,7 @@ const MINUTE = 60_000
 const REMOVAL = '2030-12-05T00:00:00Z'
 
 /** Moves the time of the double. */
-export function Clock({ live, now, world }: Shared) {
+export function Clock({ live, now, world }: PanelProps) {
   const [failure, setFailure] = useState<Failure>()
   const command = async (body: object) => {
     const answer = await send('POST', pathsOf(world).control('clock'), JSON.stringify(body))

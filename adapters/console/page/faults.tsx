@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Choice, Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, read, send } from './server.js'
 
@@ -29,7 +29,7 @@ const OPERATIONS = [
 ] as const
 
 /** Makes the next requests fail on purpose. */
-export function Faults({ live, world, revision }: Shared & { readonly revision: number }) {
+export function Faults({ live, world, revision }: PanelProps & { readonly revision: number }) {
   const [armed, setArmed] = useState<readonly ArmedFault[]>([])
   const [failure, setFailure] = useState<Failure>()
   const path = pathsOf(world).control('faults')

@@ -1,9 +1,10 @@
-import { hrefOf, type Shared, type View } from './app.js'
+import { hrefOf, type View } from './fragment.js'
+import type { PanelProps } from './panel.js'
 import { CopyButton } from './parts.js'
 import { pathsOf } from './server.js'
 import { dateOf, timeOf } from './time.js'
 
-interface Props extends Shared {
+interface Props extends PanelProps {
   readonly view: View
   readonly views: readonly View[]
   readonly onWorld: (world: string) => void

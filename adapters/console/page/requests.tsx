@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Choice, Panel } from './parts.js'
 import { RequestDetail } from './request-detail.js'
 import type { Row } from './stream.js'
@@ -15,7 +15,7 @@ const EVERYTHING: Filter = { key: '', operation: '', status: '' }
 /** Rows at first, and with each "more"; what follows below should not be far on a small screen. */
 const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
-export function Requests({ live, world }: Shared) {
+export function Requests({ live, world }: PanelProps) {
   const [filter, setFilter] = useState(EVERYTHING)
   const [paused, setPaused] = useState(false)
   const [open, setOpen] = useState<number>()
@@ -83,7 +83,7 @@ export function Requests({ live, world }: Shared) {
 }
 
 function Summary(props: {
-  readonly live: Shared['live']
+  readonly live: PanelProps['live']
   readonly waiting: number
   readonly release: () => void
 }) {

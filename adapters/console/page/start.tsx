@@ -1,9 +1,9 @@
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { CopyButton, Panel, Snippet } from './parts.js'
 import { pathsOf } from './server.js'
 import { countOf } from './time.js'
 
-export function Start({ live, world, info }: Shared) {
+export function Start({ live, world, info }: PanelProps) {
   const baseUrl = location.origin + pathsOf(world).api(info.basePath)
   const keys = live.state?.keys ?? []
   const key = keys.find(({ key }) => key !== null)?.key ?? '<API_KEY>'

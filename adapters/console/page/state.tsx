@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, send } from './server.js'
 
-interface Props extends Shared {
+interface Props extends PanelProps {
   readonly onChange: () => void
   readonly onWorlds: () => void
   readonly onWorld: (world: string) => void

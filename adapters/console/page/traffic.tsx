@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { Second } from '../messages.js'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'
 import { shortCountOf } from './time.js'
 
@@ -19,7 +19,7 @@ const HEIGHT = 148
 const LONGEST = 300
 const WIDTH_OF_SECOND = 4
 
-export function Traffic({ live }: Shared) {
+export function Traffic({ live }: PanelProps) {
   const { traffic, skew } = live
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Shared } from './app.js'
+import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'
 import { Sides } from './request-detail.js'
 import { pathsOf, read } from './server.js'
@@ -42,7 +42,7 @@ interface Journaled {
 const INTERVAL = 1_000
 
 /** What the client did wrong, so far. */
-export function Verdict({ live, world, revision }: Shared & { readonly revision: number }) {
+export function Verdict({ live, world, revision }: PanelProps & { readonly revision: number }) {
   const [report, setReport] = useState<Report>()
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const path = pathsOf(world).control('report')
