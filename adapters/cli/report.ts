@@ -1,6 +1,5 @@
 import type { Clock } from '../../src/ports.js'
-
-const MINUTE = 60_000
+import { MINUTE } from '../../src/rate-limit.js'
 
 /** Writes each distinct line at most once a minute, since every request may cause it. */
 export function createReport(clock: Clock, write: (line: string) => void): (line: string) => void {

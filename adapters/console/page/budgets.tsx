@@ -1,11 +1,9 @@
+import { DAY, MINUTE } from '../../../src/rate-limit.js'
 import type { KeyState } from '../messages.js'
 import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'
 import { pathsOf, send } from './server.js'
 import { countOf, durationOf } from './time.js'
-
-const MINUTE = 60_000
-const DAY = 86_400_000
 
 export function Budgets({ live, now, world, info }: PanelProps) {
   const keys = live.state?.keys ?? []
