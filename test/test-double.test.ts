@@ -274,6 +274,70 @@ test('fetch - accepts what the global one accepts, and reaches only its base URL
   })
 })
 
+test('fetch - sends and refuses the same with and without a Request', async () => {
+  const double = createTestDouble()
+  const json = { ...FREE, 'Content-Type': 'application/json' }
+  const { signal } = new AbortController()
+  class Inherited {
+    get method() {
+      return 'POST'
+    }
+  }
+  Object.defineProperty(Inherited.prototype, 'method', { enumerable: true })
+  const inits: unknown[] = [
+    undefined,
+    {},
+    {
+      headers: [
+        ['A', '1'],
+        ['a', ' 2 '],
+      ],
+      signal,
+    },
+    { headers: new Headers(json), method: undefined, signal: null },
+    { headers: { 'a b': '1' } },
+    { headers: { a: '\u20ac' } },
+    { headers: null },
+    { signal: {} },
+    { method: 'get' },
+    { method: 'HEAD' },
+    { method: 'POST' },
+    { method: 'POST', headers: json, body: toJson(ADA) },
+    { method: 'POST', headers: json, body: '\ufeff{"name":"\ud800"}' },
+    { method: 'POST', headers: FREE, body: '' },
+    { method: 'POST', headers: FREE, body: 'text' },
+    { method: 'POST', headers: FREE, body: null },
+    { method: 'POST', headers: FREE, body: new URLSearchParams({ name: 'Ada' }) },
+    { method: 'POST', body: 7 },
+    { body: '{}' },
+    { method: 'PUT', body: '{}' },
+    { mode: 'navigate' },
+    new Request('http://a.test', { method: 'POST', headers: FREE }),
+    new Inherited(),
+  ]
+  const entryOf = async (...given: Parameters<typeof fetch>) => {
+    double.reset()
+    const answer = await double.fetch(...given).catch(({ name }: Error) => name)
+    const [entry] = double.requests()
+    return { entry, answer: typeof answer === 'string' ? answer : await answer.text() }
+  }
+  for (const [at, given] of inits.entries()) {
+    const init = given as RequestInit
+    for (const path of [
+      'pets',
+      '/v1/pets?limit=1&x#y',
+      'http://me:secret@adoption-store.test/v1/',
+    ]) {
+      const built = (async () => new Request(new URL(path, `${double.baseUrl}/`), init))()
+      const viaRequest = await built.then(entryOf, ({ name }: Error) => ({
+        entry: undefined,
+        answer: name,
+      }))
+      assert.deepEqual(await entryOf(path, init), viaRequest, `${at} ${path}`)
+    }
+  }
+})
+
 test('fetch - can be aborted before and during a request', async () => {
   const double = createTestDouble()
   const reason = new Error('enough')

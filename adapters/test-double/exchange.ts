@@ -44,18 +44,24 @@ export interface Exchange {
   readonly sequential: boolean
 }
 
+/** An exchange whose response is still to come. */
+export type Draft = { -readonly [name in keyof Exchange]: Exchange[name] }
+
 /** What is known of an exchange before it is answered. */
-export function requestOf(
+export function draftOf(
   request: ReadRequest,
   { operation, key }: Call,
+  { n, at, connection, sequential }: Pick<Exchange, 'n' | 'at' | 'connection' | 'sequential'>,
   pagination: boolean,
-): Omit<Exchange, 'n' | 'at' | 'connection' | 'sequential'> {
+): Draft {
   const { method, path, query, headers, body } = request
-  const known = operation === 'listPets' ? parameters(pagination) : []
+  const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
   const isEmpty = body === undefined || body.length === 0
   const text = isEmpty ? '' : textOf(body)
   const redact = redactor(bearerToken(headers['authorization']))
   return {
+    n,
+    at,
     answeredAt: null,
     key: key ?? null,
     operation: operation ?? null,
@@ -70,20 +76,21 @@ export function requestOf(
     requestBody: isEmpty ? null : redact(text),
     body: null,
     requestDigest: hashOf(`${method} ${path}?${query} ${text}`),
-    unknown: operation ? unknownNames(operation, request, known) : [],
+    unknown: operation ? unknownNames(operation, request, known) : NO_NAMES,
     fault: null,
+    connection,
+    sequential,
   }
 }
 
-/** What the response adds to it. */
-export function answerOf(response: ApiResponse) {
+/** Adds the response. */
+export function complete(draft: Draft, response: ApiResponse, now: number): void {
   const { status, headers, body } = response
-  return {
-    status,
-    code: codeOf(response),
-    headers,
-    body: body === '' ? null : body,
-  } satisfies Partial<Exchange>
+  draft.answeredAt = now
+  draft.status = status
+  draft.code = codeOf(response)
+  draft.headers = headers
+  draft.body = body === '' ? null : body
 }
 
 function codeOf({ status, body }: ApiResponse): ErrorCode | null {
@@ -111,7 +118,8 @@ function redactedHeaders(
   redact: (text: string) => string,
 ): Record<string, string> {
   const redacted: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name]
     if (value === undefined) continue
     if (name === 'authorization') redacted[name] = value.replace(/^(\S+ +)?.*$/s, `$1${REDACTED}`)
     else redacted[name] = CREDENTIALS.includes(name) ? REDACTED : redact(value)
@@ -134,7 +142,9 @@ function hashOf(text: string): string {
   return [one, other].map(half => (half >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
+const NO_NAMES: readonly string[] = []
 const PARAMETERS = ['limit', 'status']
+const WITH_PAGES = [...PARAMETERS, 'after']
 const FIELDS = ['name', 'categoryId', 'status']
 
 /** The query parameters and body fields that the store ignores, by name. */
@@ -143,6 +153,7 @@ function unknownNames(
   { query, body }: ReadRequest,
   known: readonly string[],
 ): readonly string[] {
+  if (query === '' && operation !== 'createPet') return NO_NAMES
   const names = query === '' ? [] : query.split('&').map(nameOf)
   const fields = operation === 'createPet' ? fieldsOf(body) : []
   return [
@@ -167,7 +178,7 @@ function withoutValues(query: string, known: readonly string[]): string {
 }
 
 function parameters(pagination: boolean): readonly string[] {
-  return pagination ? [...PARAMETERS, 'after'] : PARAMETERS
+  return pagination ? WITH_PAGES : PARAMETERS
 }
 
 function nameOf(pair: string): string {

@@ -111,6 +111,7 @@ export function createFaults(
       armed = []
     },
     take(call) {
+      if (armed.length === 0) return NOTHING
       const ready = armed.filter(({ fault }) => matches(fault, call)).filter(isReady)
       return {
         delay: use(ready.find(one => one.fault.kind === 'delay')) as DelayFault | undefined,
@@ -141,6 +142,8 @@ export function createFaults(
     return one.fault
   }
 }
+
+const NOTHING = { delay: undefined, fault: undefined }
 
 interface Armed {
   readonly fault: Fault

@@ -1,6 +1,7 @@
 import type { ApiResponse } from '../../src/api.js'
 import type { ReadRequest } from '../../src/body.js'
 import { toResponse } from '../fetch.js'
+import { splitTarget } from '../request-target.js'
 import type { ConnectionSpan } from './callers.js'
 import { firstHalf, type LosableAnswer } from './inject-fault.js'
 
@@ -23,12 +24,14 @@ export function createFetch(
   return {
     async fetch(input, init) {
       const connection = connect()
-      const request = requestOf(input, init, baseUrl)
+      const request = isSimple(input, init)
+        ? simpleRequest(input, init, baseUrl)
+        : requestOf(input, init, baseUrl)
+      const { method, headers } = request
       const [url = ''] = request.url.split('#', 1)
       if (!url.startsWith(`${origin}/`)) {
         throw new TypeError(`This fetch reaches ${baseUrl} only, got ${url}`)
       }
-      const { method } = request
       // Not the request's own: making that listen costs more than the call.
       const { signal = (input as Partial<Request>).signal } = init ?? {}
       signal?.throwIfAborted()
@@ -36,16 +39,20 @@ export function createFetch(
       // Not every browser has `request.body`.
       const isRead = method === 'GET' || method === 'HEAD'
       const body = isRead ? undefined : new Uint8Array(await request.arrayBuffer())
-      const exchange = handle({
-        method,
-        ...targetOf(url.slice(origin.length)),
-        headers: Object.fromEntries(request.headers),
-        body,
-        connection,
-      })
-      const answer = await abortable(signal, arrived(exchange)).finally(connection.end)
-      const response = answer.lostBy === 'truncate' ? truncated(answer) : toResponse(answer)
-      return Object.defineProperty(response, 'url', { value: url })
+      try {
+        const exchange = handle({
+          method,
+          ...splitTarget(url.slice(origin.length)),
+          headers: Object.fromEntries(headers),
+          body,
+          connection,
+        })
+        const answer = await abortable(signal, arrived(exchange))
+        const response = answer.lostBy === 'truncate' ? truncated(answer) : toResponse(answer)
+        return Object.defineProperty(response, 'url', { value: url })
+      } finally {
+        connection.end()
+      }
     },
     close() {
       for (const end of hanging) end(fetchFailed(otherSideClosed()))
@@ -61,11 +68,6 @@ export function createFetch(
   }
 }
 
-function targetOf(target: string): Pick<ReadRequest, 'path' | 'query'> {
-  const [path = '', ...query] = target.split('?')
-  return { path, query: query.join('?') }
-}
-
 function abortable<T>(signal: AbortSignal | null | undefined, promise: Promise<T>): Promise<T> {
   if (!signal) return promise
   return new Promise<T>((resolve, reject) => {
@@ -73,6 +75,36 @@ function abortable<T>(signal: AbortSignal | null | undefined, promise: Promise<T
     signal.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
+}
+
+/** As much of a `Request` as is sent. */
+type Outgoing = Pick<Request, 'method' | 'url' | 'headers' | 'arrayBuffer'>
+
+/** Whether it means the same without a `Request`, which costs more than the store's answer. */
+function isSimple(input: unknown, init: RequestInit | undefined): input is string | URL {
+  if (typeof input !== 'string' && !(input instanceof URL)) return false
+  // Inherited names too: a `Request` may stand here.
+  for (const name in init) if (!SIMPLE.includes(name)) return false
+  const { method = 'GET', body, signal } = init ?? {}
+  const isText = body === undefined || (typeof body === 'string' && method === 'POST')
+  const isSignal = signal == null || signal instanceof AbortSignal
+  return isText && isSignal && (method === 'GET' || method === 'POST')
+}
+
+const SIMPLE = ['method', 'headers', 'body', 'signal']
+
+function simpleRequest(
+  input: string | URL,
+  { method = 'GET', headers: given, body }: RequestInit = {},
+  baseUrl: string,
+): Outgoing {
+  const { href } = new URL(input, `${baseUrl}/`)
+  const headers = new Headers(given)
+  if (body !== undefined && !headers.has('content-type')) {
+    headers.set('content-type', 'text/plain;charset=UTF-8')
+  }
+  const arrayBuffer = async () => new TextEncoder().encode(body as string).buffer
+  return { method, url: href, headers, arrayBuffer }
 }
 
 /** Paths are relative to the base URL; a `Request` may be another implementation's. */

@@ -13,7 +13,7 @@ import {
 import type { Clock } from '../../src/ports.js'
 import { OPERATIONS, type Operation } from '../../src/specification.js'
 import { createCallers } from './callers.js'
-import { answerOf, type Exchange, requestOf } from './exchange.js'
+import { complete, type Draft, draftOf, type Exchange } from './exchange.js'
 import type { Call, FaultKind } from './faults.js'
 import { type Instant, instantOf } from './time.js'
 import type { Recording } from './verdict/report.js'
@@ -64,12 +64,8 @@ export interface JournalState {
 }
 
 export interface Journal {
-  /** Records the request, has it answered, records the response. */
-  record(
-    request: ReadRequest,
-    call: Call,
-    answer: (note: (fault: FaultKind) => void) => Promise<ApiResponse>,
-  ): Promise<ApiResponse>
+  /** Records a request as it arrives. */
+  begin(request: ReadRequest, call: Call): OpenEntry
   /** In the order of arrival. @throws OptionError */
   list(filter?: ExchangeFilter): readonly JournalEntry[]
   /** How many exchanges were dropped because there were too many. */
@@ -78,7 +74,13 @@ export interface Journal {
   dump(): JournalState
 }
 
-type Draft = { -readonly [name in keyof Exchange]: Exchange[name] }
+/** The entry of a request that is being answered. */
+export interface OpenEntry {
+  /** Names the fault that was injected. */
+  note(fault: FaultKind): void
+  /** Records the response. */
+  end(response: ApiResponse): void
+}
 
 /** The last exchanges with a store; the verdict hears all of them. */
 export function createJournal(
@@ -95,25 +97,25 @@ export function createJournal(
   dropOldest()
 
   return {
-    async record(request, call, answer) {
+    begin(request, call) {
+      const { connection } = request
       const caller = call.key === undefined ? `${request.client}` : `key ${call.key}`
-      const draft: Draft = {
-        n: ++n,
-        at: clock(),
-        ...requestOf(request, call, pagination),
-        ...callers.arrive(caller, request.connection),
-      }
+      const known = callers.arrive(caller, connection)
+      const draft = draftOf(request, call, { n: ++n, at: clock(), ...known }, pagination)
       recording.arrive()
       drafts.push(draft)
-      size += sizeOf(draft)
+      size += requestSize(draft)
       dropOldest()
-      const response = await answer(fault => {
-        draft.fault = fault
-      })
-      callers.leave(caller, request.connection)
-      if (draft.fault !== 'hang') finish(draft, response)
-      recording.see(draft)
-      return response
+      return {
+        note(fault) {
+          draft.fault = fault
+        },
+        end(response) {
+          callers.leave(caller, connection)
+          if (draft.fault !== 'hang') finish(draft, response)
+          recording.see(draft)
+        },
+      }
     },
     list(filter) {
       const matches = matcher(filter)
@@ -134,11 +136,10 @@ export function createJournal(
   }
 
   function finish(draft: Draft, response: ApiResponse): void {
-    const before = sizeOf(draft)
-    Object.assign(draft, { answeredAt: clock() }, answerOf(response))
+    complete(draft, response, clock())
     // It may have been dropped or cleared meanwhile.
     if (!drafts[0] || draft.n < drafts[0].n) return
-    size += sizeOf(draft) - before
+    size += responseSize(draft)
     dropOldest()
   }
 
@@ -155,10 +156,21 @@ export function createJournal(
 /** What every exchange costs, whatever it says. */
 const OVERHEAD = 500
 
-function sizeOf({ url, requestHeaders, headers, requestBody, body }: Exchange): number {
-  let size = OVERHEAD + url.length + (requestBody?.length ?? 0) + (body?.length ?? 0)
-  for (const [name, value] of Object.entries(requestHeaders)) size += name.length + value.length
-  for (const [name, value] of Object.entries(headers)) size += name.length + value.length
+function sizeOf(exchange: Exchange): number {
+  return requestSize(exchange) + responseSize(exchange)
+}
+
+function requestSize({ url, requestHeaders, requestBody }: Exchange): number {
+  return OVERHEAD + url.length + sizeOfHeaders(requestHeaders) + (requestBody?.length ?? 0)
+}
+
+function responseSize({ headers, body }: Exchange): number {
+  return sizeOfHeaders(headers) + (body?.length ?? 0)
+}
+
+function sizeOfHeaders(headers: Readonly<Record<string, string>>): number {
+  let size = 0
+  for (const name in headers) size += name.length + String(headers[name]).length
   return size
 }
 

@@ -93,16 +93,21 @@ export function createState(
     journal,
     recording,
     inspect: { usage: rateLimits.inspect, animals: storage.list },
-    handle(request) {
+    async handle(request) {
       const { operation, key } = store.identify(request)
       const call = { operation, key: key?.id }
-      return counted(async () => {
-        const answer = await journal.record(request, call, note =>
-          injectFault(store, request, { call, faults, delay, clock, note }),
-        )
+      underWay++
+      onEvent()
+      try {
+        const { note, end } = journal.begin(request, call)
+        const answer = await injectFault(store, request, { call, faults, delay, clock, note })
+        end(answer)
         if (clock.auto) clock.reach(retryTime(answer, clock.now()))
         return answer
-      })
+      } finally {
+        underWay--
+        onEvent()
+      }
     },
     endDelays() {
       clock.endDelays()
@@ -128,17 +133,6 @@ export function createState(
     if (!real) return clock.delay(ms)
     realTime ??= createClock({ frozen: false }, onEvent)
     return realTime.delay(ms, true)
-  }
-
-  async function counted<T>(work: () => Promise<T>): Promise<T> {
-    underWay++
-    onEvent()
-    try {
-      return await work()
-    } finally {
-      underWay--
-      onEvent()
-    }
   }
 
   /** One instant: everything is read before the first await. */

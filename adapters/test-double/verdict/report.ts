@@ -99,7 +99,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above): Ver
           const { watches, connections } = callerOf(period, exchange.key)
           if (connections.size <= MOST_ALTERNATING) connections.add(exchange.connection)
           const isOneByOne = exchange.sequential || connections.size <= MOST_ALTERNATING
-          const seen = { ...withoutBodies(exchange), isOneByOne }
+          const seen = seenOf(exchange, isOneByOne)
           for (const watch of watches) past.add(watch.see(seen), exchange.key, period)
           other?.see(exchange)
         },
@@ -163,19 +163,35 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
+/** A copy without bodies, as the journal may keep much more of an exchange than the rules do. */
+function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
+  return {
+    n: exchange.n,
+    at: exchange.at,
+    answeredAt: exchange.answeredAt,
+    key: exchange.key,
+    operation: exchange.operation,
+    requestDigest: exchange.requestDigest,
+    unknown: exchange.unknown,
+    status: exchange.status,
+    code: exchange.code,
+    headers: headersThatCount(exchange.headers),
+    fault: exchange.fault,
+    connection: exchange.connection,
+    sequential: exchange.sequential,
+    isOneByOne,
+  }
+}
+
 const HEADERS = ['x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate']
 
-/** A copy, as the journal may keep much more of an exchange than the rules do. */
-function withoutBodies(exchange: Exchange): Omit<Seen, 'isOneByOne'> {
-  const { n, at, answeredAt, key, operation, requestDigest, unknown, status, code } = exchange
-  const { fault, connection, sequential } = exchange
-  const headers = Object.entries(exchange.headers)
-    .map(([name, value]) => [name.toLowerCase(), value] as const)
-    .filter(([name]) => HEADERS.includes(name))
-  return {
-    ...{ n, at, answeredAt, key, operation, requestDigest, unknown, status, code },
-    ...{ fault, connection, sequential, headers: Object.fromEntries(headers) },
+function headersThatCount(headers: Exchange['headers']): Exchange['headers'] {
+  const kept: Record<string, string> = {}
+  for (const name in headers) {
+    const lower = name.toLowerCase()
+    if (HEADERS.includes(lower)) kept[lower] = headers[name] as string
   }
+  return kept
 }
 
 function callerOf({ callers }: Period, key: string | null): Caller {
