@@ -35,15 +35,13 @@ export function readOptions<Options extends object, Defaults extends Partial<Opt
   within = '',
 ): WithDefaults<Options, Defaults> {
   const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
-  const options: Record<string, unknown> = { ...defaults, ...Object.fromEntries(set) }
-  for (const name of Object.keys(options)) {
+  for (const [name] of set) {
     if (Object.hasOwn(rules, name)) continue
     const known = nearestFirst(name, Object.keys(rules)).join(', ')
     throw new OptionError(`Unknown option \`${within}${name}\`; expected one of ${known}`)
   }
-  for (const [name, rule] of Object.entries<Rule>(rules)) {
-    check(`${within}${name}`, options[name], rule)
-  }
+  const options: Record<string, unknown> = Object.assign({}, defaults, Object.fromEntries(set))
+  for (const name in rules) check(`${within}${name}`, options[name], rules[name])
   return options as WithDefaults<Options, Defaults>
 }
 

@@ -126,7 +126,7 @@ export type StoreSettings = ReturnType<typeof readStoreOptions>
 
 /** @throws OptionError naming the invalid option and its value */
 export function readStoreOptions(options: StoreOptions) {
-  const defaults = { ...STORE_DEFAULTS, rateLimits: memoryRateLimits() }
+  const defaults = { rateLimits: memoryRateLimits(), ...STORE_DEFAULTS }
   const settings = readOptions<StoreOptions, typeof defaults>(options, defaults, STORE_RULES)
   const { sunset, deprecatedAt } = settings
   if (sunset !== null && deprecatedAt !== null && deprecatedAt > sunset) {
@@ -160,27 +160,24 @@ export function openStore(settings: StoreSettings): Store {
     getPet: async id => operations.getPet(id, clock()),
   }
 
-  return {
-    ...pets,
-    ...createProtocol(operations, gate, settings),
-    apiKeys,
-    events,
-    forKey(apiKey) {
-      let latest: Admission | undefined
-      const admitted = async <T>(operation: () => Promise<T>): Promise<T> => {
-        latest = await gate.admit({ token: apiKey, client: undefined, now: clock() })
-        if (latest.failure) throw latest.failure
-        return operation()
-      }
-      return {
-        createPet: pet => admitted(() => pets.createPet(pet)),
-        listPets: query => admitted(() => pets.listPets(query)),
-        getPet: id => admitted(() => pets.getPet(id)),
-        get rateLimit() {
-          return latest?.decision && rateLimitOf(latest.decision)
-        },
-      }
-    },
+  const protocol = createProtocol(operations, gate, settings)
+  return Object.assign(protocol, pets, { apiKeys, events, forKey })
+
+  function forKey(apiKey: string): MeteredPets {
+    let latest: Admission | undefined
+    const admitted = async <T>(operation: () => Promise<T>): Promise<T> => {
+      latest = await gate.admit({ token: apiKey, client: undefined, now: clock() })
+      if (latest.failure) throw latest.failure
+      return operation()
+    }
+    return {
+      createPet: pet => admitted(() => pets.createPet(pet)),
+      listPets: query => admitted(() => pets.listPets(query)),
+      getPet: id => admitted(() => pets.getPet(id)),
+      get rateLimit() {
+        return latest?.decision && rateLimitOf(latest.decision)
+      },
+    }
   }
 }
 

@@ -65,13 +65,12 @@ export interface ClockState {
   readonly auto?: boolean | undefined
 }
 
-/**
- * A clock as the state of a double has it. Methods instead of accessors: V8 makes a hidden class for
- * every object literal with accessors, which a reset would leave to the garbage collector.
- */
-export interface StateClock extends Omit<VirtualClock, 'frozen' | 'scale'> {
+/** A clock as the state of a double has it. */
+export interface StateClock extends Omit<VirtualClock, 'frozen' | 'scale' | 'timers'> {
   frozen(): boolean
   scale(): number
+  /** Begins a wait, for a sleep or a timer. */
+  wait(ms: number, end: () => void): Pick<Wait, 'cancel' | 'ref'>
   /** Waits for `ms`, or until the delays are ended; `hasRef` keeps the process alive meanwhile. */
   delay(ms: number, hasRef?: boolean): Promise<void>
   endDelays(): void
@@ -88,34 +87,41 @@ export interface StateClock extends Omit<VirtualClock, 'frozen' | 'scale'> {
   identity(): unknown
 }
 
-/** A clock for tests that is always the current one. */
-export function clockOf(current: () => StateClock): VirtualClock {
-  return {
-    now: () => current().now(),
-    set: instant => current().set(instant),
-    advance: duration => current().advance(duration),
-    freeze: () => current().freeze(),
-    resume: options => current().resume(options),
-    get frozen() {
-      return current().frozen()
-    },
-    get scale() {
-      return current().scale()
-    },
-    get auto() {
-      return current().auto
-    },
-    set auto(on) {
-      current().auto = on
-    },
-    sleep: (ms, options) => current().sleep(ms, options),
-    timers: {
-      setTimeout: (callback, ms, ...given) => current().timers.setTimeout(callback, ms, ...given),
-      setInterval: (callback, ms, ...given) => current().timers.setInterval(callback, ms, ...given),
-      clearTimeout: timer => current().timers.clearTimeout(timer),
-      clearInterval: timer => current().timers.clearInterval(timer),
-    },
+/**
+ * A clock for tests that is always the current one. A class, as an object literal with accessors
+ * keeps all they see, up to a whole double, in memory until the next full garbage collection.
+ */
+export class CurrentClock implements VirtualClock {
+  readonly #current: () => StateClock
+
+  constructor(current: () => StateClock) {
+    this.#current = current
   }
+
+  get frozen(): boolean {
+    return this.#current().frozen()
+  }
+
+  get scale(): number {
+    return this.#current().scale()
+  }
+
+  get auto(): boolean {
+    return this.#current().auto
+  }
+
+  set auto(on) {
+    this.#current().auto = on
+  }
+
+  // Not on the prototype, so that tests can pass them around.
+  readonly now = () => this.#current().now()
+  readonly set = (instant: Instant) => this.#current().set(instant)
+  readonly advance = (duration: Duration) => this.#current().advance(duration)
+  readonly freeze = () => this.#current().freeze()
+  readonly resume = (options?: ResumeOptions) => this.#current().resume(options)
+  readonly sleep: VirtualClock['sleep'] = (ms, options) => this.#current().sleep(ms, options)
+  readonly timers: Timers = createTimers((ms, end) => this.#current().wait(ms, end))
 }
 
 /** @param onWait called when a delay, a sleep or a timer begins */
@@ -170,7 +176,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
         })
         signal?.addEventListener('abort', abort, { once: true })
       }),
-    timers: createTimers(wait),
+    wait,
     delay: (ms, hasRef = false) =>
       new Promise(resolve => {
         wait(ms, resolve, true).ref(hasRef)

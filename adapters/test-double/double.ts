@@ -10,7 +10,7 @@ import type { Pets } from '../../src/pets.js'
 import type { Clock } from '../../src/ports.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { createConnections } from './callers.js'
-import { clockOf, type VirtualClock } from './clock.js'
+import { CurrentClock, type VirtualClock } from './clock.js'
 import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
 import type { ExchangeFilter, JournalEntry } from './journal.js'
@@ -145,7 +145,7 @@ export function createDouble(
     },
   }
 
-  const double: JudgedDouble = {
+  const own: Omit<JudgedDouble, keyof Accessors> = {
     verdict,
     baseUrl,
     basePath: state.store.basePath,
@@ -153,10 +153,7 @@ export function createDouble(
     handle,
     connect,
     fetch: inProcess.fetch,
-    get handler() {
-      return handler
-    },
-    clock: clockOf(() => state.clock),
+    clock: new CurrentClock(() => state.clock),
     run: work => runOn(time, work),
     faults: {
       arm: fault => state.faults.arm(fault),
@@ -184,9 +181,6 @@ export function createDouble(
     },
     digest: () => state.digest(),
     requests: filter => state.journal.list(filter),
-    get dropped() {
-      return state.journal.dropped()
-    },
     clearRequests: () => state.journal.clear(),
     endDelays: () => state.endDelays(),
     report(reportOptions) {
@@ -202,6 +196,11 @@ export function createDouble(
     close,
     [Symbol.asyncDispose]: close,
   }
+  const accessors = new Accessors(
+    () => handler,
+    () => state.journal.dropped(),
+  )
+  const double: JudgedDouble = Object.assign(accessors, own)
   const handler = around(double)
   return double
 
@@ -275,6 +274,25 @@ export function createDouble(
     handler.endDelays()
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))
+  }
+}
+
+/** A class, for the reason that `CurrentClock` is one. */
+class Accessors implements Pick<TestDouble, 'handler' | 'dropped'> {
+  readonly #handler: () => ServedHandler
+  readonly #dropped: () => number
+
+  constructor(handler: () => ServedHandler, dropped: () => number) {
+    this.#handler = handler
+    this.#dropped = dropped
+  }
+
+  get handler(): ServedHandler {
+    return this.#handler()
+  }
+
+  get dropped(): number {
+    return this.#dropped()
   }
 }
 

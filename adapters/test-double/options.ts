@@ -95,13 +95,24 @@ const DEFAULTS = {
   allow: [],
 } as const
 
-/** @throws OptionError naming the invalid option and its value */
-export function readDoubleOptions(given: TestDoubleOptions): {
+interface DoubleSettings {
   readonly state: StateOptions
   readonly begin: Beginning
   readonly baseUrl: string
   readonly allow: readonly RuleId[]
-} {
+}
+
+/** @throws OptionError naming the invalid option and its value */
+export function readDoubleOptions(given: TestDoubleOptions): DoubleSettings {
+  if (Object.keys(given).length > 0) return read(given)
+  defaultSettings ??= read(given)
+  return defaultSettings
+}
+
+/** Most doubles have no options, and reading the defaults costs as much as all the rest. */
+let defaultSettings: DoubleSettings | undefined
+
+function read(given: TestDoubleOptions): DoubleSettings {
   const options = readOptions(given, DEFAULTS, OPTION_RULES)
   const {
     clock,
@@ -118,10 +129,10 @@ export function readDoubleOptions(given: TestDoubleOptions): {
   for (const [at, id] of allow.entries())
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   const { apiKeys, ...store } = readStoreOptions({
-    ...rest,
     basePath: pathname.replace(/\/$/, ''),
     // Every state has its own.
     storage: memoryStorage(),
+    ...rest,
   })
   return {
     allow,

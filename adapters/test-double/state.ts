@@ -75,11 +75,12 @@ export function createState(
   rateLimits.restore(usage)
   const clock = createClock(begin.clock, onEvent)
   let realTime: StateClock | undefined
-  const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: clock.now })
+  // V8 makes a new hidden class for each object whose literal adds a name behind a spread.
+  const store = openStore({ apiKeys, ...options.store, storage, rateLimits, clock: clock.now })
   const faults = createFaults(() => apiKeys.list().map(({ id }) => id), begin.faults)
   const recording = record(clock.now)
   const journal = createJournal(
-    { ...options.journal, clock: clock.now, pagination: options.store.pagination },
+    { clock: clock.now, pagination: options.store.pagination, ...options.journal },
     recording,
     begin.journal,
   )

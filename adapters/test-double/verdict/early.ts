@@ -132,8 +132,8 @@ export function watchEarly(): Watch {
   }
 
   function uncertain(): readonly Breach[] {
-    const repeated = [...rejected.values()].flatMap(({ senders }) => senders.missing)
-    const all = [...repeated, ...anyone.missing]
+    const repeated = [...rejected.values()].flatMap(({ senders }) => senders.missing())
+    const all = [...repeated, ...anyone.missing()]
     if (repeated.length >= FEWEST_MISSING) return [missing('retry-after.early', repeated)]
     if (all.length >= FEWEST_MISSING) return [missing('remaining.ignored', all)]
     return [

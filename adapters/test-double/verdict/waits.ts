@@ -46,7 +46,7 @@ export interface Senders {
   /** An early request, by one more sender or by one of those. */
   suspect(exchange: Seen): void
   /** The suspects for which nobody came back. */
-  readonly missing: readonly Seen[]
+  missing(): readonly Seen[]
 }
 
 export function createSenders(): Senders {
@@ -73,8 +73,6 @@ export function createSenders(): Senders {
     suspect(exchange) {
       if (suspects.length < MOST_SHOWN) suspects.push(exchange)
     },
-    get missing() {
-      return suspects.slice(0, due + waiting)
-    },
+    missing: () => suspects.slice(0, due + waiting),
   }
 }
