@@ -131,7 +131,7 @@ test('control - is served over loopback only', async t => {
 })
 
 test('control - rejects other machines, whatever Host they send', async () => {
-  const { withControl } = await import('../adapters/test-double/control/control.js')
+  const { withControl } = await import('../adapters/test-double/test-double.js')
   const { createDouble } = await import('../adapters/test-double/double.js')
   const handler = withControl(createDouble({}), {})
   const from = async (client: string) => {

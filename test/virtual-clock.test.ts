@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { httpDate } from '../adapters/test-double/clock.js'
 import { createTestDouble } from '../adapters/test-double/index.js'
-import { httpDate } from '../adapters/test-double/time.js'
 import { OptionError } from '../src/options.js'
 
 const T0 = Date.UTC(2030, 0, 1)

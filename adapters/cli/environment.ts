@@ -111,7 +111,7 @@ export async function openControlled(
   initial: Initial,
 ): Promise<Required<Environment>> {
   const { createDouble } = await import('../test-double/double.js')
-  const { withControl } = await import('../test-double/control/control.js')
+  const { withControl } = await import('../test-double/test-double.js')
   const ms = readDelay(flags)
   const options: TestDoubleOptions = {
     ...storeOptions(flags),
@@ -225,7 +225,7 @@ function storeOptions(flags: Flags) {
 
 async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
-  const { instantOf } = await import('../test-double/time.js')
+  const { instantOf } = await import('../test-double/clock.js')
   try {
     return instantOf(clock)
   } catch (error) {

@@ -1,10 +1,8 @@
-import { check, type Rule, readOptions } from '../../src/options.js'
+import { check, OptionError, type Rule, readOptions } from '../../src/options.js'
 import { LONGEST_TIMER } from '../longest-timer.js'
-import { type Duration, durationOf, type Instant, instantOf } from './time.js'
-import { createTimers, type Timers } from './timers.js'
 
-/** A clock that a test controls. Frozen it reads no other clock; running it follows real time. */
-export interface VirtualClock {
+/** A clock as the state of a double has it. */
+export interface StateClock {
   /** Ms since the Unix epoch. */
   now(): number
   /**
@@ -27,9 +25,8 @@ export interface VirtualClock {
    * @throws OptionError
    */
   resume(options?: ResumeOptions): void
-  readonly frozen: boolean
-  /** How much faster than real time it runs. */
-  readonly scale: number
+  frozen(): boolean
+  scale(): number
   /**
    * Whether it jumps ahead by itself: to the end of a delay fault, and to the time that a
    * Retry-After names.
@@ -44,31 +41,6 @@ export interface VirtualClock {
    * @throws the signal's reason
    */
   sleep(ms: number, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
-  /** `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears them. */
-  readonly timers: Timers
-}
-
-export interface ResumeOptions {
-  /**
-   * How many ms pass in one ms of real time.
-   *
-   * @default 1
-   */
-  readonly scale?: number | undefined
-}
-
-/** A clock as plain data. Without `now`, a running one shows the real time. */
-export interface ClockState {
-  readonly frozen: boolean
-  readonly now?: number | undefined
-  readonly scale?: number | undefined
-  readonly auto?: boolean | undefined
-}
-
-/** A clock as the state of a double has it. */
-export interface StateClock extends Omit<VirtualClock, 'frozen' | 'scale' | 'timers'> {
-  frozen(): boolean
-  scale(): number
   /** Begins a wait, for a sleep or a timer. */
   wait(ms: number, end: () => void): Pick<Wait, 'cancel' | 'ref'>
   /** Waits for `ms`, or until the delays are ended; `hasRef` keeps the process alive meanwhile. */
@@ -87,41 +59,21 @@ export interface StateClock extends Omit<VirtualClock, 'frozen' | 'scale' | 'tim
   identity(): unknown
 }
 
-/**
- * A clock for tests that is always the current one. A class, as an object literal with accessors
- * keeps all they see, up to a whole double, in memory until the next full garbage collection.
- */
-export class CurrentClock implements VirtualClock {
-  readonly #current: () => StateClock
+export interface ResumeOptions {
+  /**
+   * How many ms pass in one ms of real time.
+   *
+   * @default 1
+   */
+  readonly scale?: number | undefined
+}
 
-  constructor(current: () => StateClock) {
-    this.#current = current
-  }
-
-  get frozen(): boolean {
-    return this.#current().frozen()
-  }
-
-  get scale(): number {
-    return this.#current().scale()
-  }
-
-  get auto(): boolean {
-    return this.#current().auto
-  }
-
-  set auto(on) {
-    this.#current().auto = on
-  }
-
-  // Not on the prototype, so that tests can pass them around.
-  readonly now = () => this.#current().now()
-  readonly set = (instant: Instant) => this.#current().set(instant)
-  readonly advance = (duration: Duration) => this.#current().advance(duration)
-  readonly freeze = () => this.#current().freeze()
-  readonly resume = (options?: ResumeOptions) => this.#current().resume(options)
-  readonly sleep: VirtualClock['sleep'] = (ms, options) => this.#current().sleep(ms, options)
-  readonly timers: Timers = createTimers((ms, end) => this.#current().wait(ms, end))
+/** A clock as plain data. Without `now`, a running one shows the real time. */
+export interface ClockState {
+  readonly frozen: boolean
+  readonly now?: number | undefined
+  readonly scale?: number | undefined
+  readonly auto?: boolean | undefined
 }
 
 /** @param onWait called when a delay, a sleep or a timer begins */
@@ -290,4 +242,63 @@ const isWait: Rule = {
 export const isScale: Rule = {
   expected: 'a number above 0, up to 1,000,000',
   accepts: value => typeof value === 'number' && value > 0 && value <= 1_000_000,
+}
+
+/** Ms since the Unix epoch, an ISO 8601 string with its time zone, or a Date. */
+export type Instant = number | string | Date
+
+/** Ms, or a number with its unit: `500ms`, `61s`, `1m`, `24h`, `1d`. */
+export type Duration = number | string
+
+/** What HTTP-dates and ISO 8601 can write; a running clock has room to go on from its end. */
+const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** A number that a clock can show. */
+export const isClockTime: Rule = {
+  expected: 'milliseconds since the Unix epoch, in the years 0000 to 9999',
+  accepts: value => typeof value === 'number' && value >= EARLIEST && value <= LATEST,
+}
+
+/** @throws OptionError */
+export function instantOf(value: Instant): number {
+  const ms = typeof value === 'string' ? isoInstant(value) : value
+  const instant = typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
+  if (isClockTime.accepts(instant)) return instant
+  throw new OptionError(
+    `Expected an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z', got ${show(value)}`,
+  )
+}
+
+/** @throws OptionError */
+export function durationOf(value: Duration): number {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
+  const ms = typeof value === 'number' ? value : Number(count) * (UNITS.get(unit) ?? Number.NaN)
+  if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
+  throw new OptionError(
+    `Expected a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d', got ${show(value)}`,
+  )
+}
+
+/** RFC 9110 §5.6.7; years have four digits there. */
+export function httpDate(instant: number): string {
+  return new Date(Math.min(Math.max(instant, EARLIEST), LATEST)).toUTCString()
+}
+
+const UNITS = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+
+/** NaN without a time zone, as it would be another instant on another machine. */
+function isoInstant(text: string): number {
+  const whole = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+  return whole.test(text) ? Date.parse(text) : Number.NaN
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? `'${value.slice(0, 80)}'` : String(value)
 }

@@ -10,14 +10,12 @@ import type { Pets } from '../../src/pets.js'
 import type { Clock } from '../../src/ports.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { createConnections } from './callers.js'
-import { CurrentClock, type VirtualClock } from './clock.js'
 import type { Faults } from './faults.js'
 import { createFetch } from './fetch.js'
 import type { ExchangeFilter, JournalEntry } from './journal.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
-import { checkSnapshot, type Snapshot } from './snapshot.js'
-import { type Beginning, createState, type Inspect } from './state.js'
+import { type Beginning, checkSnapshot, createState, type Inspect, type Snapshot } from './state.js'
 import {
   type Above,
   createVerdict,
@@ -26,6 +24,7 @@ import {
   reportOn,
   type Verdict,
 } from './verdict/report.js'
+import { CurrentClock, type VirtualClock } from './virtual-clock.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -196,10 +195,7 @@ export function createDouble(
     close,
     [Symbol.asyncDispose]: close,
   }
-  const accessors = new Accessors(
-    () => handler,
-    () => state.journal.dropped(),
-  )
+  const accessors = new Accessors(() => ({ handler, dropped: state.journal.dropped() }))
   const double: JudgedDouble = Object.assign(accessors, own)
   const handler = around(double)
   return double
@@ -278,21 +274,19 @@ export function createDouble(
 }
 
 /** A class, for the reason that `CurrentClock` is one. */
-class Accessors implements Pick<TestDouble, 'handler' | 'dropped'> {
-  readonly #handler: () => ServedHandler
-  readonly #dropped: () => number
+class Accessors {
+  readonly #read: () => Pick<TestDouble, 'handler' | 'dropped'>
 
-  constructor(handler: () => ServedHandler, dropped: () => number) {
-    this.#handler = handler
-    this.#dropped = dropped
+  constructor(read: () => Pick<TestDouble, 'handler' | 'dropped'>) {
+    this.#read = read
   }
 
   get handler(): ServedHandler {
-    return this.#handler()
+    return this.#read().handler
   }
 
   get dropped(): number {
-    return this.#dropped()
+    return this.#read().dropped
   }
 }
 

@@ -3,9 +3,8 @@ import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { ApiError, ERROR_STATUS, type ErrorCode } from '../../src/errors.js'
 import { toJson } from '../../src/json.js'
 import { utf8Length } from '../../src/utf8.js'
-import type { StateClock } from './clock.js'
+import { httpDate, type StateClock } from './clock.js'
 import type { Call, DelayFault, FaultKind, Faults, StatusFault } from './faults.js'
-import { httpDate } from './time.js'
 
 /** Has the store answer a request, with the faults that apply to it. */
 export async function injectFault(

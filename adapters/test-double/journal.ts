@@ -13,9 +13,9 @@ import {
 import type { Clock } from '../../src/ports.js'
 import { OPERATIONS, type Operation } from '../../src/specification.js'
 import { createCallers } from './callers.js'
+import { type Instant, instantOf } from './clock.js'
 import { complete, type Draft, draftOf, type Exchange } from './exchange.js'
 import type { Call, FaultKind } from './faults.js'
-import { type Instant, instantOf } from './time.js'
 import type { Recording } from './verdict/report.js'
 
 /** Matches exchanges that have all of it. */

@@ -18,9 +18,9 @@ import {
 } from '../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import { memoryStorage } from '../memory.js'
+import { type Instant, instantOf } from './clock.js'
 import type { Fault } from './faults.js'
 import type { Beginning, StateOptions } from './state.js'
-import { type Instant, instantOf } from './time.js'
 import { RULES, type RuleId } from './verdict/rules.js'
 
 /** The options of a store and of a double: the state that a reset restores. */

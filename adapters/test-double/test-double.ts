@@ -1,5 +1,7 @@
-import { withControl } from './control/control.js'
-import { createDouble, type TestDouble } from './double.js'
+import { notFound } from '../../src/errors.js'
+import { command, failure } from './control/commands.js'
+import { createWorlds, type Worlds } from './control/worlds.js'
+import { createDouble, type JudgedDouble, type ServedHandler, type TestDouble } from './double.js'
 import type { TestDoubleOptions } from './options.js'
 
 /**
@@ -11,3 +13,44 @@ export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   if (!options.control) return createDouble(options)
   return createDouble(options, double => withControl(double, options))
 }
+
+/** A snapshot with a full journal is larger than any animal. */
+const MAX_BODY_BYTES = 16 * 1_048_576
+
+export interface ControlHandler extends ServedHandler {
+  readonly worlds: Pick<Worlds, 'open'>
+}
+
+/**
+ * Adds commands beside a double, over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with
+ * a `_control` of its own. The API itself stays as it is.
+ */
+export function withControl(double: JudgedDouble, options: TestDoubleOptions): ControlHandler {
+  const worlds = createWorlds(options, double.verdict)
+  const maxBodyBytes = Math.max(double.maxBodyBytes, MAX_BODY_BYTES)
+
+  return {
+    worlds,
+    basePath: double.basePath,
+    maxBodyBytes,
+    connect: () => double.connect(),
+    endDelays() {
+      double.endDelays()
+      worlds.endDelays()
+    },
+    async handle(request) {
+      const [, worldId, control] = PLACE.exec(request.path) ?? []
+      const place = worldId === undefined ? double : worlds.find(worldId)
+      if (!place) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
+      if (control === undefined) return place.handle(request)
+      return command(control, {
+        request,
+        double: place,
+        maxBodyBytes,
+        worlds: worldId === undefined ? worlds : undefined,
+      })
+    },
+  }
+}
+
+const PLACE = /^(?:\/worlds\/([^/]*))?(?:\/_control(?:$|\/)(.*))?/

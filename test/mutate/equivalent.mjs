@@ -172,7 +172,7 @@ export const EQUIVALENT = [
     to: [';'],
   },
   {
-    file: 'verdict/attempts.js',
+    file: 'verdict/watches.js',
     why: 'A finding names no more than a hundred requests in any case.',
     from: 'if (run.exchanges.length < MOST_SHOWN)',
     to: ['if (((run.exchanges.length) <= (MOST_SHOWN)))'],
@@ -237,7 +237,7 @@ export const EQUIVALENT = [
     ],
   },
   {
-    file: 'test-double/snapshot.js',
+    file: 'test-double/state.js',
     why: 'Only the sign matters, and no two fields have the same name.',
     from: 'const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));',
     to: [

@@ -5,9 +5,9 @@ import type { PetSnapshot } from '../../../src/ports.js'
 import { BASE_PATH } from '../../../src/specification.js'
 import type { StoreOptions } from '../../../src/store.js'
 import { DEMO_KEYS } from '../../demo-keys.js'
+import type { Instant } from '../clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Instant } from '../time.js'
 import type { Verdict } from '../verdict/report.js'
 
 /** Where a world is, and the keys that are valid there only. */

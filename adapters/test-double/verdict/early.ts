@@ -1,5 +1,15 @@
-import { type Breach, MOST_SHOWN, type RuleId, remember, type Seen, type Watch } from './rules.js'
-import { createSenders, isExhausted, isLost, type Senders, TOLERANCE, waitOf } from './waits.js'
+import {
+  type Breach,
+  isExhausted,
+  isLost,
+  MOST_SHOWN,
+  type RuleId,
+  remember,
+  type Seen,
+  TOLERANCE,
+  type Watch,
+  waitOf,
+} from './rules.js'
 
 /** One other request may have been prepared before its sender had read the rejection. */
 const FEWEST_OTHERS = 2
@@ -181,6 +191,49 @@ function count(number: number, noun: string): string {
 
 function atLeast(number: number): string {
   return number < MOST_SHOWN ? String(number) : `at least ${number}`
+}
+
+/**
+ * Rejected clients that share a key. If each of them waits, as many return as were rejected. Where
+ * fewer return, the early requests came from those that are missing.
+ */
+interface Senders {
+  /** One more client has to wait, until an instant in ms. */
+  reject(until: number): void
+  /** Whether a request may come from one of them after its wait. */
+  isBack(at: number): boolean
+  /** An early request, by one more sender or by one of those. */
+  suspect(exchange: Seen): void
+  /** The suspects for which nobody came back. */
+  missing(): readonly Seen[]
+}
+
+function createSenders(): Senders {
+  let until = Number.NEGATIVE_INFINITY
+  let waiting = 0
+  let due = 0
+  let suspects: Seen[] = []
+
+  return {
+    reject(instant) {
+      until = instant
+      waiting++
+    },
+    isBack(at) {
+      if (at >= until - TOLERANCE) {
+        due += waiting
+        waiting = 0
+      }
+      if (due === 0) return false
+      due--
+      suspects = suspects.slice(0, due + waiting)
+      return true
+    },
+    suspect(exchange) {
+      if (suspects.length < MOST_SHOWN) suspects.push(exchange)
+    },
+    missing: () => suspects.slice(0, due + waiting),
+  }
 }
 
 interface Bans {

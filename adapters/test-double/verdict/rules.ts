@@ -77,6 +77,40 @@ export type Seen = Pick<
   readonly isOneByOne: boolean
 }
 
+/** Timers may fire a little early, and a clock may be read a little late. In ms. */
+export const TOLERANCE = 100
+
+/** The end of the wait that a response asks for, in ms; undefined without one. */
+export function waitOf(exchange: Seen): number | undefined {
+  if (isLost(exchange)) return undefined
+  const { answeredAt, status, headers } = exchange
+  const until = retryAfterOf(exchange)
+  if (answeredAt === null || status === null || status < 400) return undefined
+  if (until === undefined || until <= answeredAt) return undefined
+  // Whole seconds end a little after the window does; a client that reads Reset may come right then.
+  return isExhausted(exchange)
+    ? Math.min(until, Number(headers['x-ratelimit-reset']) * 1000)
+    : until
+}
+
+/** Seconds or an HTTP-date, as ms since the epoch; undefined where the header says neither. */
+export function retryAfterOf({ headers, answeredAt }: Seen): number | undefined {
+  const text = headers['retry-after']
+  if (text === undefined || answeredAt === null) return undefined
+  const until = /^\d+$/.test(text) ? answeredAt + Number(text) * 1000 : Date.parse(text)
+  return Number.isNaN(until) ? undefined : until
+}
+
+/** Whether the response says that nothing is left for now. */
+export function isExhausted({ headers }: Seen): boolean {
+  return headers['x-ratelimit-remaining'] === '0'
+}
+
+/** Whether the response never reached the client as it was sent. */
+export function isLost({ fault }: Seen): boolean {
+  return fault === 'reset' || fault === 'hang' || fault === 'truncate' || fault === 'malformed'
+}
+
 /** One violation, or what is probably one. */
 export interface Breach {
   readonly rule: RuleId

@@ -1,0 +1,116 @@
+import type { Duration, Instant, ResumeOptions, StateClock } from './clock.js'
+
+/** A clock that a test controls. Frozen it reads no other clock; running it follows real time. */
+export interface VirtualClock
+  extends Pick<StateClock, 'now' | 'set' | 'advance' | 'freeze' | 'resume' | 'auto' | 'sleep'> {
+  readonly frozen: boolean
+  /** How much faster than real time it runs. */
+  readonly scale: number
+  /** `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears them. */
+  readonly timers: Timers
+}
+
+/** Timers shaped like the global ones, for code that takes them as an option. */
+export interface Timers {
+  setTimeout<Arguments extends unknown[]>(
+    callback: (...given: Arguments) => void,
+    ms?: number,
+    ...given: Arguments
+  ): Timer
+  clearTimeout(timer: Timer | null | undefined): void
+  setInterval<Arguments extends unknown[]>(
+    callback: (...given: Arguments) => void,
+    ms?: number,
+    ...given: Arguments
+  ): Timer
+  clearInterval(timer: Timer | null | undefined): void
+}
+
+/** As much of Node's `Timeout` as has a meaning here. */
+export interface Timer {
+  ref(): Timer
+  unref(): Timer
+  hasRef(): boolean
+  /** Starts again from now. */
+  refresh(): Timer
+  close(): Timer
+}
+
+/**
+ * A clock for tests that is always the current one. A class, as an object literal with accessors
+ * keeps all they see, up to a whole double, in memory until the next full garbage collection.
+ */
+export class CurrentClock implements VirtualClock {
+  readonly #current: () => StateClock
+
+  constructor(current: () => StateClock) {
+    this.#current = current
+  }
+
+  get frozen(): boolean {
+    return this.#current().frozen()
+  }
+
+  get scale(): number {
+    return this.#current().scale()
+  }
+
+  get auto(): boolean {
+    return this.#current().auto
+  }
+
+  set auto(on) {
+    this.#current().auto = on
+  }
+
+  // Not on the prototype, so that tests can pass them around.
+  readonly now = () => this.#current().now()
+  readonly set = (instant: Instant) => this.#current().set(instant)
+  readonly advance = (duration: Duration) => this.#current().advance(duration)
+  readonly freeze = () => this.#current().freeze()
+  readonly resume = (options?: ResumeOptions) => this.#current().resume(options)
+  readonly sleep: VirtualClock['sleep'] = (ms, options) => this.#current().sleep(ms, options)
+  readonly timers: Timers = createTimers((ms, end) => this.#current().wait(ms, end))
+}
+
+function createTimers(wait: StateClock['wait']): Timers {
+  return {
+    setTimeout: (callback, ms, ...given) => start(() => callback(...given), ms, false),
+    setInterval: (callback, ms, ...given) => start(() => callback(...given), ms, true),
+    clearTimeout: timer => void timer?.close(),
+    clearInterval: timer => void timer?.close(),
+  }
+
+  function start(call: () => void, given: number | undefined, repeats: boolean): Timer {
+    // As the platforms do it.
+    const ms = Math.max(1, given || 0)
+    let one = wait(ms, end)
+    let hasRef = true
+    const timer: Timer = {
+      ref: () => setRef(true),
+      unref: () => setRef(false),
+      hasRef: () => hasRef,
+      refresh() {
+        one.cancel()
+        one = wait(ms, end)
+        return setRef(hasRef)
+      },
+      close() {
+        one.cancel()
+        return timer
+      },
+    }
+    return timer
+
+    function setRef(on: boolean): Timer {
+      hasRef = on
+      one.ref(on)
+      return timer
+    }
+
+    function end(): void {
+      if (repeats) timer.refresh()
+      call()
+    }
+  }
+}
