@@ -78,7 +78,7 @@ export interface ClockState {
 
 /** @param onWait called when a delay, a sleep or a timer begins */
 export function createClock(state: ClockState, onWait = () => {}): StateClock {
-  const waits: Wait[] = []
+  let waits: Wait[] = []
   let frozenAt = state.frozen ? (state.now ?? 0) : undefined
   /** Where it ran on from: in its own time, and in real time. */
   let from = { own: state.now ?? Date.now(), real: Date.now() }
@@ -143,7 +143,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     },
     drop() {
       clock.endDelays()
-      waits.length = 0
+      waits = []
       clearTimeout(timer)
     },
     next: () => waits[0]?.until,

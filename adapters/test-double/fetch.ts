@@ -47,7 +47,9 @@ export function createFetch(
           body,
           connection,
         })
-        const answer = await abortable(signal, arrived(exchange))
+        const answer: LosableAnswer = await abortable(signal, exchange)
+        if (answer.lostBy === 'reset') throw fetchFailed(connectionReset())
+        if (answer.lostBy === 'hang') await abortable(signal, untilClosed())
         const response = answer.lostBy === 'truncate' ? truncated(answer) : toResponse(answer)
         return Object.defineProperty(response, 'url', { value: url })
       } finally {
@@ -59,11 +61,7 @@ export function createFetch(
     },
   }
 
-  /** The answer, or at least its head. */
-  async function arrived(exchange: Promise<LosableAnswer>): Promise<LosableAnswer> {
-    const answer = await exchange
-    if (answer.lostBy === 'reset') throw fetchFailed(connectionReset())
-    if (answer.lostBy !== 'hang') return answer
+  function untilClosed(): Promise<never> {
     return new Promise((_, reject) => hanging.add(reject))
   }
 }
@@ -71,6 +69,7 @@ export function createFetch(
 function abortable<T>(signal: AbortSignal | null | undefined, promise: Promise<T>): Promise<T> {
   if (!signal) return promise
   return new Promise<T>((resolve, reject) => {
+    signal.throwIfAborted()
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
+import type { Awaitable } from '../../src/awaitable.js'
 import { ApiError, ERROR_STATUS, type ErrorCode } from '../../src/errors.js'
 import { toJson } from '../../src/json.js'
 import { utf8Length } from '../../src/utf8.js'
@@ -7,12 +8,22 @@ import { httpDate, type StateClock } from './clock.js'
 import type { Call, DelayFault, FaultKind, Faults, StatusFault } from './faults.js'
 
 /** Has the store answer a request, with the faults that apply to it. */
-export async function injectFault(
+export function injectFault(
   store: ApiHandler,
   request: ApiRequest,
-  { call, faults, delay, clock, note }: Circumstances,
+  given: Circumstances,
+): Awaitable<ApiResponse> {
+  const taken = given.faults.take(given.call)
+  if (!taken.delay && !taken.fault) return store.handle(request)
+  return injectTaken(store, request, taken, given)
+}
+
+async function injectTaken(
+  store: ApiHandler,
+  request: ApiRequest,
+  { delay: wait, fault }: ReturnType<Faults['take']>,
+  { delay, clock, note }: Circumstances,
 ): Promise<ApiResponse> {
-  const { delay: wait, fault } = faults.take(call)
   if (wait) {
     note('delay')
     await delay(wait)
