@@ -353,6 +353,21 @@ test('fetch - can be aborted before and during a request', async () => {
   }
 })
 
+test('fetch - can be aborted at every step of a request that hangs', async () => {
+  const double = createTestDouble()
+  const reason = new Error('enough')
+  for (let step = 0; step < 20; step++) {
+    double.faults.arm({ kind: 'hang' })
+    const abort = new AbortController()
+    const waiting = double.fetch('pets', { headers: FREE, signal: abort.signal })
+    const refused = assert.rejects(waiting, reason, String(step))
+    for (let turn = 0; turn < step; turn++) await undefined
+    abort.abort(reason)
+    await refused
+  }
+  await double.close()
+})
+
 test('test double - thousands in one process share nothing', async () => {
   const doubles = Array.from({ length: 2_000 }, (_, at) =>
     createTestDouble({ clock: at, apiKeys: { key: { id: 'one', plan: 'free' } } }),
@@ -367,6 +382,40 @@ test('test double - thousands in one process share nothing', async () => {
     )
     assert.equal(double.clock.now(), at)
   }
+})
+
+// A hidden class of its own keeps all that an object sees until the next full garbage collection.
+test('test double - a young garbage collection clears doubles, resets and stores', async () => {
+  const output = await node(
+    `import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+     import { runInNewContext } from 'node:vm'
+     import { createTestDouble, DEMO_KEYS as apiKeys } from '${DOUBLE}'
+     import { createStore } from '${new URL('../src/index.js', import.meta.url)}'
+     import { memoryStorage } from '${new URL('../adapters/memory.js', import.meta.url)}'
+     setFlagsFromString('--expose-gc')
+     const gc = runInNewContext('gc')
+     const double = createTestDouble()
+     const works = {
+       create: () => createTestDouble({ clock: 0 }),
+       reset: () => double.reset(),
+       store: () => createStore({ storage: memoryStorage(), apiKeys }),
+     }
+     const kept = () => getHeapSpaceStatistics()
+       .filter(({ space_name: name }) => /^(old|map)_space$/.test(name))
+       .reduce((sum, { space_used_size: size }) => sum + size, 0)
+     for (const [name, work] of Object.entries(works)) {
+       for (let time = 0; time < 500; time++) work()
+       gc()
+       const before = kept()
+       for (let time = 0; time < 1000; time++) work()
+       gc({ type: 'minor' })
+       gc({ type: 'minor' })
+       const bytes = (kept() - before) / 1000
+       if (bytes > 500) console.log(name, bytes)
+     }`,
+    '',
+  )
+  assert.equal(output, '')
 })
 
 test('test double - names an invalid option', () => {

@@ -69,10 +69,10 @@ export function createFetch(
 function abortable<T>(signal: AbortSignal | null | undefined, promise: Promise<T>): Promise<T> {
   if (!signal) return promise
   return new Promise<T>((resolve, reject) => {
-    signal.throwIfAborted()
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    if (signal.aborted) abort()
   })
 }
 

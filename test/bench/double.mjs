@@ -4,13 +4,17 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { mock } from 'node:test'
 import FakeTimers from '@sinonjs/fake-timers'
-import { createTestDouble } from '../../dist/adapters/test-double/index.js'
+import { toFetchHandler } from '../../dist/adapters/fetch.js'
+import { memoryStorage } from '../../dist/adapters/memory.js'
+import { createTestDouble, DEMO_KEYS } from '../../dist/adapters/test-double/index.js'
+import { createStore } from '../../dist/src/index.js'
 import { readArguments } from './harness/arguments.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
-import { figure, inRounds, median } from './harness/rounds.mjs'
+import { figure, inRounds, median, ratios } from './harness/rounds.mjs'
 
 const { rounds, size } = readArguments({ rounds: 5, size: 1_000 })
 const FREE = { authorization: 'Bearer demo-free' }
+const ANIMALS = Array.from({ length: 10 }, (_, at) => ({ name: `Animal ${at}`, categoryId: at }))
 
 const TABLE = {
   'createTestDouble()': () => each(size, () => createTestDouble()),
@@ -18,9 +22,23 @@ const TABLE = {
     const double = createTestDouble()
     return each(size, () => double.reset())
   },
+  'createTestDouble(), seed(10 animals) and reset()': () =>
+    eachAwaited(size, async () => {
+      const double = createTestDouble()
+      await double.seed(ANIMALS)
+      double.reset()
+    }),
   'a request through fetch': () => {
     const double = createTestDouble({ rateLimit: false })
     return eachAwaited(size, async () => (await double.fetch('pets', { headers: FREE })).text())
+  },
+  'handle with a Request and a Response around it': () => {
+    const store = createStore({ storage: memoryStorage(), apiKeys: DEMO_KEYS, rateLimit: false })
+    const handler = toFetchHandler(store)
+    const url = 'http://adoption-store.test/v1/pets'
+    return eachAwaited(size, async () =>
+      (await handler(new Request(url, { headers: FREE }))).text(),
+    )
   },
   'a day of Free, the clock advanced by hand': () => eachAwaited(1, advanceThroughADay),
   'a day of Free, a client that sleeps in double.run': () => eachAwaited(1, sleepThroughADay),
@@ -50,6 +68,19 @@ printTable(
     figure(results.get(name).map(({ cpu }) => cpu)),
   ]),
 )
+
+printTable(
+  'CPU time, as a multiple',
+  ['what', 'of what', 'multiple'],
+  [
+    ['a request through fetch', 'handle with a Request and a Response around it'],
+    ['the same with a reset before each', 'a suite of 1,000 empty tests'],
+  ].map(([what, ofWhat]) => [what, ofWhat, figure(ratios(cpuOf(what), cpuOf(ofWhat)))]),
+)
+
+function cpuOf(name) {
+  return results.get(name).map(({ cpu }) => cpu)
+}
 
 /** The median of many runs by the wall; CPU time is too coarse for one, so it is their mean. */
 function each(count, run) {
