@@ -29,23 +29,19 @@ export function mayRound(json: string): boolean {
  * too long for an int64 is infinite.
  */
 export function readNumber(text: string): Int64 {
-  const near = Number(text)
-  const exponentAt = text.search(/[eE]/)
-  const mantissa = exponentAt < 0 ? text : text.slice(0, exponentAt)
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.')
-  const digits = whole + fraction
-  let start = 0
-  while (digits[start] === '0') start++
-  if (start === digits.length) return 0
-  let end = digits.length
-  while (digits[end - 1] === '0') end--
+  const [mantissa = '', exponent = '0'] = text.replace(/^-/, '').split(/[eE]/)
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  // Each run of zeros is tried once, so that long numbers take linear time.
+  const digits = `${whole}${fraction}`.replace(/(?<!0)0+$/, '')
+  const significant = digits.replace(/^0+/, '')
+  if (significant === '') return 0
 
-  const exponent = exponentAt < 0 ? 0 : Number(text.slice(exponentAt + 1))
-  const zeros = exponent - fraction.length + (digits.length - end)
+  const near = Number(text)
+  const zeros = Number(exponent) + whole.length - digits.length
   if (zeros < 0) return Number.isInteger(near) ? Number.NaN : near
-  if (end - start + zeros > 19) return near < 0 ? -Infinity : Infinity
-  const exact = BigInt(digits.slice(start, end) + '0'.repeat(zeros))
-  return shortestForm(text[0] === '-' ? -exact : exact)
+  if (significant.length + zeros > 19) return near < 0 ? -Infinity : Infinity
+  const exact = BigInt(significant + '0'.repeat(zeros))
+  return shortestForm(near < 0 ? -exact : exact)
 }
 
 /** Reads plain decimal digits, as `String` writes an int64; undefined for anything else. */
