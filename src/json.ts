@@ -58,24 +58,15 @@ function nestsTooDeep(text: string): boolean {
   // Too short to hold that many pairs of brackets.
   if (text.length < 2 * MAX_DEPTH) return false
   let depth = 0
+  let quoted = false
   for (let at = 0; at < text.length; at++) {
     const character = text[at]
-    if (character === '"') at = endOfString(text, at)
+    if (character === '"') quoted = !quoted
+    else if (character === '\\') at++
+    else if (quoted) continue
     else if (character === '[' || character === '{') depth++
     else if (character === ']' || character === '}') depth--
     if (depth > MAX_DEPTH) return true
   }
   return false
-}
-
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end < 0 ? text.length : end
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let backslashes = 0
-  while (text[at - 1 - backslashes] === '\\') backslashes++
-  return backslashes % 2 === 1
 }
