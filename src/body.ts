@@ -17,7 +17,7 @@ export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<u
   const isUnread = typeof body === 'function'
   const length = Math.max(isUnread ? 0 : lengthOf(body), Number(headers['content-length'] ?? 0))
   if (length > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
-  if (!isJson(headers['content-type'] ?? '')) {
+  if (!/^\s*(application\/json)?\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     throw unsupportedMediaType('The Content-Type must be application/json.')
   }
   if ((headers['content-encoding'] || 'identity').toLowerCase() !== 'identity') {
@@ -54,12 +54,6 @@ function lengthOf(body: Uint8Array | string): number {
 function notJson(error: unknown): never {
   if (!(error instanceof SyntaxError)) throw error
   throw invalidRequest('The body is not valid JSON.')
-}
-
-function isJson(contentType: string): boolean {
-  if (contentType === 'application/json') return true
-  const [mediaType = ''] = contentType.split(';')
-  return /^\s*(application\/json)?\s*$/i.test(mediaType)
 }
 
 function textOf(body: Uint8Array | string): string {
