@@ -48,12 +48,11 @@ export function createQueryReader(pagination: boolean): (query: string) => PetFi
  */
 function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
   const values: { -readonly [name in keyof ListPetsQuery]: string } = {}
-  for (const pair of query === '' ? [] : query.split('&')) {
-    const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+  // Without the mark, a query that begins with one would lose it.
+  for (const [name, value] of new URLSearchParams(`?${query}`)) {
     if (name !== 'limit' && name !== 'status' && !(name === 'after' && pagination)) continue
     if (values[name] !== undefined) throw invalidRequest(`\`${name}\` must be given once`)
-    values[name] = decode(equals < 0 ? '' : pair.slice(equals + 1)) ?? '%'
+    values[name] = value
   }
   return {
     limit: digits(values.limit),
@@ -89,12 +88,8 @@ function digits(text: string | undefined): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** Undefined for invalid percent-encoding. */
-function decode(text: string): string | undefined {
-  if (!text.includes('%') && !text.includes('+')) return text
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return undefined
-  }
+/** Not part of the language, but of every JavaScript runtime. */
+declare class URLSearchParams {
+  constructor(query: string)
+  [Symbol.iterator](): Iterator<[name: string, value: string]>
 }
