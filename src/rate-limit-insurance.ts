@@ -1,18 +1,8 @@
 import { type Awaitable, attempt, chain, isPromise } from './awaitable.js'
 import { memoryRateLimits } from './memory-rate-limits.js'
+import { isCount, isSize } from './options.js'
 import type { RateLimitStore } from './ports.js'
 import type { Decision } from './rate-limit.js'
-
-/** Runs a task after some ms; the function it returns cancels it. */
-export type Timer = (task: () => void, ms: number) => () => void
-
-export interface InsuranceOptions {
-  readonly rateLimits: RateLimitStore
-  /** How long to wait for a decision, in ms. */
-  readonly timeoutMs: number
-  readonly timer: Timer
-  readonly onFailure: (error: unknown) => void
-}
 
 /** How long a store that hung is bypassed, in ms, so that not every request waits for it. */
 const PAUSE = 1_000
@@ -21,18 +11,20 @@ const PAUSE = 1_000
  * A rate limit store that always decides. Where the given one throws, rejects, hangs or returns
  * something other than a decision, this process counts by itself: a failing store leads neither to
  * 500 nor to unlimited requests.
+ *
+ * @param timeoutMs how long to wait for a decision, in ms
  */
-export function insureRateLimits(options: InsuranceOptions): Pick<RateLimitStore, 'consume'> {
-  const { rateLimits, timeoutMs, timer, onFailure } = options
-  let insurance: RateLimitStore | undefined
+export function insureRateLimits(
+  rateLimits: RateLimitStore,
+  timeoutMs: number,
+  onFailure: (error: unknown) => void,
+): Pick<RateLimitStore, 'consume'> {
+  const insurance = memoryRateLimits()
   let pausedUntil = Number.NEGATIVE_INFINITY
 
   return {
     consume(partition, policy, now) {
-      const decideHere = () => {
-        insurance ??= memoryRateLimits()
-        return insurance.consume(partition, policy, now)
-      }
+      const decideHere = () => insurance.consume(partition, policy, now)
       // Also bounded below, as the clock may be set back.
       if (now < pausedUntil && now >= pausedUntil - PAUSE) return decideHere()
       return attempt(
@@ -50,12 +42,14 @@ export function insureRateLimits(options: InsuranceOptions): Pick<RateLimitStore
   function inTime(outcome: Awaitable<Decision>, now: number): Awaitable<Decision> {
     if (!isPromise(outcome)) return outcome
     return new Promise((resolve, reject) => {
-      const cancel = timer(() => {
+      const timer = setTimeout(() => {
         pausedUntil = now + PAUSE
         reject(new Error(`The rate limit store did not answer within ${timeoutMs} ms`))
       }, timeoutMs)
       // Resolved first, as a thenable may break the rules of promises.
-      Promise.resolve(outcome).then(resolve, reject).finally(cancel)
+      Promise.resolve(outcome)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer))
     })
   }
 }
@@ -66,16 +60,16 @@ function checkDecision(decision: Decision): Decision {
   const rejected = code === 'rate_limit_exceeded' || code === 'api_key_banned'
   const broken =
     (!rejected && code !== undefined && 'code') ||
-    (!isInteger(limit, 1) && 'limit') ||
-    (!isInteger(remaining, 0) && 'remaining') ||
+    (!isCount.accepts(limit) && 'limit') ||
+    (!isSize.accepts(remaining) && 'remaining') ||
     (!Number.isSafeInteger(reset) && 'reset') ||
     (window !== 'minute' && window !== 'day' && 'window') ||
-    (rejected && !isInteger(retryAfter, 1) && 'retryAfter') ||
+    (rejected && !isCount.accepts(retryAfter) && 'retryAfter') ||
     (bannedUntil !== undefined && !Number.isFinite(bannedUntil) && 'bannedUntil')
   if (broken) throw new TypeError(`The rate limit store returned no decision: check \`${broken}\``)
   return decision
 }
 
-function isInteger(value: number | undefined, minimum: number): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= minimum
-}
+/** Not part of the language, but of every JavaScript runtime. */
+declare function setTimeout(task: () => void, ms: number): unknown
+declare function clearTimeout(timer: unknown): void
