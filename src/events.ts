@@ -1,4 +1,5 @@
 import mitt from 'mitt'
+import { attempt } from './awaitable.js'
 import type { RateLimit } from './errors.js'
 import type { Pet } from './model.js'
 
@@ -16,17 +17,14 @@ export type StoreEvents = {
 export interface StoreEmitter {
   on<Name extends keyof StoreEvents>(name: Name, listener: Listener<StoreEvents[Name]>): void
   /** `'*'` listeners receive every event, after the listeners of its name. */
-  on(name: '*', listener: WildcardListener): void
+  on(name: '*', listener: Emit): void
   off<Name extends keyof StoreEvents>(name: Name, listener: Listener<StoreEvents[Name]>): void
-  off(name: '*', listener: WildcardListener): void
+  off(name: '*', listener: Emit): void
 }
 
 type Listener<Event> = (event: Event) => void
-type WildcardListener = <Name extends keyof StoreEvents>(
-  name: Name,
-  event: StoreEvents[Name],
-) => void
 
+/** Both what calls the listeners of an event, and a listener of all events. */
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 /**
@@ -43,8 +41,8 @@ export function createEvents(): { readonly events: StoreEmitter; readonly emit: 
     emit(name, event) {
       if (all.size === 0 || pending.push({ name, event }) > 1) return
       for (const { name, event } of pending) {
-        for (const listener of listenersOf(name)) guard(() => listener(event))
-        for (const listener of listenersOf('*')) guard(() => listener(name, event))
+        for (const listener of listenersOf(name)) attempt(() => listener(event), ignore)
+        for (const listener of listenersOf('*')) attempt(() => listener(name, event), ignore)
       }
       pending.length = 0
     },
@@ -57,9 +55,4 @@ export function createEvents(): { readonly events: StoreEmitter; readonly emit: 
 }
 
 /** The response is already decided: a listener's failure, now or later, is its own. */
-function guard(call: () => unknown): void {
-  try {
-    const result = call()
-    if (result instanceof Promise) result.catch(() => {})
-  } catch {}
-}
+function ignore(): void {}

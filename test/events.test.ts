@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type Store, type StoreEvents } from '../src/index.js'
 import { DOORS, type Reply } from './support/doors.js'
@@ -48,6 +49,7 @@ const FAULTY: Readonly<Record<string, () => unknown>> = {
     throw new Error(KEY)
   },
   rejects: () => Promise.reject(new Error(KEY)),
+  'rejects with a promise of another realm': () => runInNewContext('Promise.reject(new Error())'),
   'never settles': () => new Promise(() => {}),
 }
 
