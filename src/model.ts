@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { ERROR_STATUS } from './errors.js'
 import { INT64_RANGE, type Int64, isInt64, shortestForm } from './int64.js'
 import { PET_STATUSES } from './specification.js'
 
@@ -33,20 +32,6 @@ export const petSchema = z.object({
   status: petStatusSchema.exactOptional(),
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
-
-export const petsSchema = z
-  .array(petSchema, 'must be a JSON array')
-  .describe('In ascending order of id.')
-
-/** The body of every failure (spec §2). The list of codes is closed; readers may stay lenient. */
-export const errorBodySchema = z.object({
-  code: z.string().meta({
-    description: 'Machine-readable error code.',
-    enum: Object.keys(ERROR_STATUS),
-  }),
-  message: z.string().describe('Human-readable description of the error.'),
-  status: z.int().describe('The HTTP status code.'),
-})
 
 /** The whole content of a storage: every pet, and the next id. */
 export const petSnapshotSchema = z.object({
