@@ -1,7 +1,6 @@
 /** Sorts names by how close they are to a mistyped one, closest first. */
 export function nearestFirst(typed: string, names: readonly string[]): readonly string[] {
-  const distances = new Map(names.map(name => [name, distance(typed, name)]))
-  return names.toSorted((a, b) => (distances.get(a) ?? 0) - (distances.get(b) ?? 0))
+  return names.toSorted((a, b) => distance(typed, a) - distance(typed, b))
 }
 
 /** The Levenshtein distance: how many letters to insert, remove or replace. */
