@@ -33,12 +33,6 @@ export const petSchema = z.object({
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
 
-/** The whole content of a storage: every pet, and the next id. */
-export const petSnapshotSchema = z.object({
-  pets: z.array(petSchema),
-  nextId: z.int().min(1),
-})
-
 /** The rules that an input breaks, one per field: "`name` is required; `status` must be one of …". */
 export function describeIssues({ issues }: z.ZodError, input: unknown): string {
   return issues
