@@ -1,14 +1,14 @@
 /** A value or a promise of it. Code that has its result need not wait for a microtask. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Also true for other thenables, which `await` waits for as well. */
+/** Also true for the thenables of a host, which `Promise.resolve` makes promises. */
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
 }
 
 /** `then` that runs synchronously on a value. */
 export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
-  return isPromise(value) ? value.then(next) : next(value)
+  return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 }
 
 /** `try` and `catch` around a call that may throw or reject. */
@@ -18,7 +18,6 @@ export function attempt<T, U>(
 ): Awaitable<T | U> {
   try {
     const value = call()
-    // Resolved first, as a thenable of a host may lack `catch`.
     return isPromise(value) ? Promise.resolve(value).catch(recover) : value
   } catch (error) {
     return recover(error)

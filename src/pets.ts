@@ -48,20 +48,14 @@ export function createPetOperations(
         const parsed = newPetSchema.safeParse(input)
         if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
         const pet = toNewPet(parsed.data, defaultStatus)
-        return chain(
-          attempt(() => storage.insert(pet), unavailable),
-          announced,
-        )
+        return attempt(() => chain(storage.insert(pet), announced), unavailable)
       }),
     listPets: filter => attempt(() => storage.list(filter), unavailable),
     getPet(id, now) {
       if (sunset !== null && now >= sunset) throw gone(sunset)
       const key = typeof id === 'bigint' ? Number(id) : id
       if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
-      return chain(
-        attempt(() => storage.find(key), unavailable),
-        existing,
-      )
+      return attempt(() => chain(storage.find(key), existing), unavailable)
     },
   }
 

@@ -230,7 +230,7 @@ test('store - a storage may return any thenable', async () => {
   const rex = Object.freeze({ id: 1, name: 'Rex', categoryId: 1 })
   const soon = <T>(value: T) => ({
     // biome-ignore lint/suspicious/noThenProperty: some database drivers return thenables
-    then: (done: (value: T) => void) => done(value),
+    then: (done: (value: T) => void) => queueMicrotask(() => done(value)),
   })
   const storage = {
     ...memoryStorage(),
