@@ -37,11 +37,9 @@ export type Pet = Readonly<z.infer<typeof petSchema>>
 export function describeIssues({ issues }: z.ZodError, input: unknown): string {
   return issues
     .map(({ path, message }) => {
-      const field = path.map(String).join('.')
-      if (field === '') return `The body ${message}`
-      return valueAt(input, path) === undefined
-        ? `\`${field}\` is required`
-        : `\`${field}\` ${message}`
+      if (path.length === 0) return `The body ${message}`
+      const rule = valueAt(input, path) === undefined ? 'is required' : message
+      return `\`${path.map(String).join('.')}\` ${rule}`
     })
     .join('; ')
 }
