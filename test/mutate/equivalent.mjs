@@ -15,6 +15,15 @@ export const EQUIVALENT = [
     ],
   },
   {
+    file: 'src/int64.js',
+    why: 'An integer other than zero is at least one away from it.',
+    from: 'return shortestForm(near < 0 ? -exact : exact);',
+    to: [
+      'return shortestForm(((near) <= (0)) ? -exact : exact);',
+      'return shortestForm(near < (0 + 1) ? -exact : exact);',
+    ],
+  },
+  {
     file: 'src/json.js',
     why: 'Only decides whether a text is scanned that cannot nest deeper and be complete.',
     from: 'if (text.length < 2 * MAX_DEPTH)',
