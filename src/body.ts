@@ -1,6 +1,6 @@
 import type { ApiRequest } from './api.js'
 import { type Awaitable, attempt, chain } from './awaitable.js'
-import { invalidRequest, payloadTooLarge, toApiError, unsupportedMediaType } from './errors.js'
+import { invalidRequest, payloadTooLarge, unsupportedMediaType } from './errors.js'
 import { readJson } from './json.js'
 import { decodeUtf8, utf8Length } from './utf8.js'
 
@@ -24,20 +24,6 @@ export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<u
     throw unsupportedMediaType('The Content-Encoding must be identity; send the body uncompressed.')
   }
   return isUnread ? chain(body(), read => parse(read, maxBodyBytes)) : parse(body, maxBodyBytes)
-}
-
-export interface ReadRequest extends ApiRequest {
-  readonly body?: Uint8Array | string | undefined
-}
-
-/** Reads the body now, for handlers that look at it before the protocol does. Never rejects. */
-export function withBodyRead(request: ApiRequest): Awaitable<ReadRequest> {
-  const { body } = request
-  if (typeof body !== 'function') return { ...request, body }
-  return attempt(
-    () => chain(body(), read => ({ ...request, body: read })),
-    error => ({ ...request, body: undefined, refusal: toApiError(error) }),
-  )
 }
 
 function parse(body: Uint8Array | string, maxBodyBytes: number): Awaitable<unknown> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
+import { withBodyRead } from '../adapters/read-request.js'
 import type { ApiRequest } from '../src/api.js'
-import { withBodyRead } from '../src/body.js'
 import { createStore } from '../src/index.js'
 import { utf8Length } from '../src/utf8.js'
 

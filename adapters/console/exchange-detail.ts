@@ -1,4 +1,4 @@
-import type { ReadRequest } from '../../src/body.js'
+import type { ReadRequest } from '../read-request.js'
 import { type IsKey, REDACTED, redactor } from './entry.js'
 import type { Recorded } from './recorder.js'
 

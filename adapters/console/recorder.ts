@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../src/api.js'
-import type { ReadRequest } from '../../src/body.js'
 import type { Clock } from '../../src/ports.js'
+import type { ReadRequest } from '../read-request.js'
 import type { Exchange } from './entry.js'
 
 export interface Recorded extends Exchange {

@@ -1,8 +1,8 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import { bearerToken } from '../../src/api-keys.js'
-import type { ReadRequest } from '../../src/body.js'
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/specification.js'
+import type { ReadRequest } from '../read-request.js'
 import type { Call, FaultKind } from './faults.js'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../src/api.js'
-import type { ReadRequest } from '../../src/body.js'
 import { toResponse } from '../fetch.js'
+import type { ReadRequest } from '../read-request.js'
 import { splitTarget } from '../request-target.js'
 import type { ConnectionSpan } from './callers.js'
 import { firstHalf, type LosableAnswer } from './inject-fault.js'

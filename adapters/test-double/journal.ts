@@ -1,5 +1,4 @@
 import type { ApiResponse } from '../../src/api.js'
-import type { ReadRequest } from '../../src/body.js'
 import {
   isCount,
   isOneOf,
@@ -12,6 +11,7 @@ import {
 } from '../../src/options.js'
 import type { Clock } from '../../src/ports.js'
 import { OPERATIONS, type Operation } from '../../src/specification.js'
+import type { ReadRequest } from '../read-request.js'
 import { createCallers } from './callers.js'
 import { type Instant, instantOf } from './clock.js'
 import { complete, type Draft, draftOf, type Exchange } from './exchange.js'

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from '../../../src/api.js'
 import type { ApiKey } from '../../../src/api-keys.js'
 import type { Awaitable } from '../../../src/awaitable.js'
-import { readBody, withBodyRead } from '../../../src/body.js'
+import { readBody } from '../../../src/body.js'
 import {
   type ApiError,
   invalidRequest,
@@ -22,6 +22,7 @@ import {
 } from '../../../src/options.js'
 import { refuseStrangers } from '../../loopback.js'
 import { toAnswer } from '../../pages.js'
+import { withBodyRead } from '../../read-request.js'
 import { type Duration, durationOf, type Instant, instantOf, isScale } from '../clock.js'
 import type { ReportOptions, TestDouble } from '../double.js'
 import type { Fault } from '../faults.js'
