@@ -6,13 +6,15 @@ export function nearestFirst(typed: string, names: readonly string[]): readonly 
 /** The Levenshtein distance: how many letters to insert, remove or replace. */
 export function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column)
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1]
-    for (let column = 0; column < to.length; column++) {
-      const replaced = (row[column] ?? 0) + (letter === to[column] ? 0 : 1)
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
-    }
-    row = next
+  for (const letter of from) {
+    let diagonal = Number.POSITIVE_INFINITY
+    let left = Number.POSITIVE_INFINITY
+    row = row.map((above, column) => {
+      const replaced = diagonal + (letter === to[column - 1] ? 0 : 1)
+      diagonal = above
+      left = Math.min(replaced, above + 1, left + 1)
+      return left
+    })
   }
-  return row[to.length] ?? 0
+  return row[to.length] as number
 }

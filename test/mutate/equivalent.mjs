@@ -49,24 +49,9 @@ export const EQUIVALENT = [
   },
   {
     file: 'src/nearest.js',
-    why: 'Only for the compiler: rows are as long as the name.',
-    from: 'next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));',
-    to: [
-      'next.push(Math.min(replaced, (row[column + 1] ?? (0 + 1)) + 1, (next[column] ?? 0) + 1));',
-      'next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? (0 + 1)) + 1));',
-    ],
-  },
-  {
-    file: 'src/nearest.js',
-    why: 'Only for the compiler: rows are as long as the name.',
-    from: 'const replaced = (row[column] ?? 0) + (letter === to[column] ? 0 : 1);',
-    to: ['const replaced = (row[column] ?? (0 + 1)) + (letter === to[column] ? 0 : 1);'],
-  },
-  {
-    file: 'src/nearest.js',
-    why: 'Only for the compiler: rows are as long as the name.',
-    from: 'return row[to.length] ?? 0;',
-    to: ['return row[to.length] ?? (0 + 1);'],
+    why: 'A column behind the last letter is not read.',
+    from: 'let row = Array.from({ length: to.length + 1 }, (_, column) => column);',
+    to: ['let row = Array.from({ length: to.length + (1 + 1) }, (_, column) => column);'],
   },
   {
     file: 'src/protocol.js',
@@ -212,11 +197,5 @@ export const EQUIVALENT = [
     why: 'Only a clock that a wait has resumed has no instant, and waits end long after 1970 then.',
     from: 'frozenAt = Math.max(frozenAt ?? 0, until);',
     to: ['frozenAt = Math.max(frozenAt ?? (0 + 1), until);'],
-  },
-  {
-    file: 'src/nearest.js',
-    why: 'A column behind the last letter is not read.',
-    from: 'for (let column = 0; column < to.length; column++) {',
-    to: ['for (let column = 0; ((column) <= (to.length)); column++) {'],
   },
 ]
