@@ -54,6 +54,7 @@ export function check(name: string, value: unknown, { expected, accepts, secret 
 
 export const isBoolean = rule('true or false', value => typeof value === 'boolean')
 export const isFunction = rule('a function', value => typeof value === 'function')
+export const isString = rule('a string', value => typeof value === 'string')
 export const isText = rule('a non-empty string', value => typeof value === 'string' && value !== '')
 export const isCount = rule('an integer of at least 1', value => isInteger(value, 1))
 export const isSize = rule('an integer of at least 0', value => isInteger(value, 0))
@@ -62,11 +63,6 @@ export const isObject = rule(
   value => typeof value === 'object' && value !== null && !Array.isArray(value),
 )
 export const isSecretObject: Rule = { ...isObject, secret: true }
-/** May contain a password, such as the URL of a database. */
-export const isSecretText: Rule = {
-  ...rule('a string', value => typeof value === 'string'),
-  secret: true,
-}
 /** Within the range of a Date. */
 export const isInstant = rule(
   'milliseconds since the Unix epoch',

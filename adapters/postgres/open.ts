@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import {
   hasMethods,
   isCount,
-  isSecretText,
+  isString,
   OptionError,
   optional,
   type Rules,
@@ -175,7 +175,7 @@ const DEFAULTS = {
 } as const
 
 const RULES: Rules<PostgresOptions> = {
-  url: optional(isSecretText),
+  url: optional(isString),
   pool: optional(hasMethods('query', 'connect', 'on', 'off')),
   schema: {
     expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',

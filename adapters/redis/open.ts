@@ -2,9 +2,9 @@ import type { ConnectionOptions } from 'node:tls'
 import {
   isCount,
   isFunction,
-  isObject,
   isOneOf,
-  isSecretText,
+  isSecretObject,
+  isString,
   isText,
   OptionError,
   optional,
@@ -190,12 +190,12 @@ const DEFAULTS = {
 } as const
 
 const RULES: Rules<RedisOptions> = {
-  url: optional(isSecretText),
+  url: optional(isString),
   send: optional(isFunction),
   nodes: optional(isFunction),
   prefix: isText,
   clock: isOneOf(['server', 'store']),
   timeoutMs: isCount,
   connectTimeoutMs: isCount,
-  tls: optional({ ...isObject, secret: true }),
+  tls: optional(isSecretObject),
 }
