@@ -19,15 +19,11 @@ export function decodeUtf8(bytes: Uint8Array): string {
 export function utf8Length(text: string): number {
   let bytes = text.length
   for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit < 0x80) continue
-    bytes += unit < 0x800 ? 1 : 2
-    // A pair is two units and four bytes: two more, as counted above, and both units are done.
-    if (unit >= 0xd800 && unit < 0xdc00 && isLow(text.charCodeAt(at + 1))) at++
+    if (text.charCodeAt(at) < 0x80) continue
+    const point = text.codePointAt(at) as number
+    bytes += point < 0x800 ? 1 : 2
+    // A pair is two units and four bytes: two more, as counted above.
+    if (point > 0xffff) at++
   }
   return bytes
-}
-
-function isLow(unit: number): boolean {
-  return unit >= 0xdc00 && unit < 0xe000
 }
