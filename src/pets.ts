@@ -12,7 +12,10 @@ import type { PetStatus } from './specification.js'
 export interface Pets {
   /** @throws ApiError `invalid_request`, `storage_unavailable` */
   createPet(pet: NewPet): Promise<Pet>
-  /** Sorted by ascending id. @throws ApiError `invalid_request`, `storage_unavailable` */
+  /**
+   * Sorted by ascending id.
+   * @throws ApiError `invalid_request`, `storage_unavailable`
+   */
   listPets(query?: ListPetsQuery): Promise<readonly Pet[]>
   /**
    * @throws ApiError `not_found`, `storage_unavailable`, and `gone` from the removal date on
