@@ -1,5 +1,5 @@
 import type { ApiRequest } from '../src/api.js'
-import { type Awaitable, attempt, chain } from '../src/awaitable.js'
+import { type Awaitable, chain, orElse } from '../src/awaitable.js'
 import { toApiError } from '../src/errors.js'
 
 /** A request without a body that is still to come. */
@@ -11,7 +11,7 @@ export interface ReadRequest extends ApiRequest {
 export function withBodyRead(request: ApiRequest): Awaitable<ReadRequest> {
   const { body } = request
   if (typeof body !== 'function') return { ...request, body }
-  return attempt(
+  return orElse(
     () => chain(body(), read => ({ ...request, body: read })),
     error => ({ ...request, body: undefined, refusal: toApiError(error) }),
   )

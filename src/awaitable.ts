@@ -12,7 +12,7 @@ export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U
 }
 
 /** `try` and `catch` around a call that may throw or reject. */
-export function attempt<T, U>(
+export function orElse<T, U>(
   call: () => Awaitable<T>,
   recover: (error: unknown) => Awaitable<U>,
 ): Awaitable<T | U> {

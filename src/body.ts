@@ -1,5 +1,5 @@
 import type { ApiRequest } from './api.js'
-import { type Awaitable, attempt, chain } from './awaitable.js'
+import { type Awaitable, chain, orElse } from './awaitable.js'
 import { invalidRequest, payloadTooLarge, unsupportedMediaType } from './errors.js'
 import { readJson } from './json.js'
 import { decodeUtf8, utf8Length } from './utf8.js'
@@ -30,7 +30,7 @@ function parse(body: Uint8Array | string, maxBodyBytes: number): Awaitable<unkno
   if (lengthOf(body) > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
   const text = textOf(body)
   if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
-  return attempt(() => readJson(text), notJson)
+  return orElse(() => readJson(text), notJson)
 }
 
 function lengthOf(body: Uint8Array | string): number {

@@ -1,5 +1,5 @@
 import mitt from 'mitt'
-import { attempt } from './awaitable.js'
+import { orElse } from './awaitable.js'
 import type { RateLimit } from './errors.js'
 import type { Pet } from './model.js'
 
@@ -41,8 +41,8 @@ export function createEvents(): { readonly events: StoreEmitter; readonly emit: 
     emit(name, event) {
       if (all.size === 0 || pending.push({ name, event }) > 1) return
       for (const { name, event } of pending) {
-        for (const listener of listenersOf(name)) attempt(() => listener(event), ignore)
-        for (const listener of listenersOf('*')) attempt(() => listener(name, event), ignore)
+        for (const listener of listenersOf(name)) orElse(() => listener(event), ignore)
+        for (const listener of listenersOf('*')) orElse(() => listener(name, event), ignore)
       }
       pending.length = 0
     },

@@ -1,4 +1,4 @@
-import { type Awaitable, attempt, chain } from './awaitable.js'
+import { type Awaitable, chain, orElse } from './awaitable.js'
 import { ApiError, gone, invalidRequest, notFound, storageUnavailable } from './errors.js'
 import type { Int64 } from './int64.js'
 import { lazy } from './lazy.js'
@@ -51,14 +51,14 @@ export function createPetOperations(
         const parsed = newPetSchema.safeParse(input)
         if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
         const pet = toNewPet(parsed.data, defaultStatus)
-        return attempt(() => chain(storage.insert(pet), announced), unavailable)
+        return orElse(() => chain(storage.insert(pet), announced), unavailable)
       }),
-    listPets: filter => attempt(() => storage.list(filter), unavailable),
+    listPets: filter => orElse(() => storage.list(filter), unavailable),
     getPet(id, now) {
       if (sunset !== null && now >= sunset) throw gone(sunset)
       const key = typeof id === 'bigint' ? Number(id) : id
       if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
-      return attempt(() => chain(storage.find(key), existing), unavailable)
+      return orElse(() => chain(storage.find(key), existing), unavailable)
     },
   }
 

@@ -1,10 +1,10 @@
 import { type Admission, type Gate, UNCOUNTED } from './admission.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Identity } from './api.js'
 import { bearerToken } from './api-keys.js'
-import { type Awaitable, attempt, chain } from './awaitable.js'
+import { type Awaitable, chain, orElse } from './awaitable.js'
 import { readBody } from './body.js'
 import { notFound, toApiError } from './errors.js'
-import type { NewPet, Pet } from './model.js'
+import type { Pet } from './model.js'
 import type { PetOperations } from './pets.js'
 import type { Clock, PetFilter } from './ports.js'
 import { createQueryReader } from './query.js'
@@ -54,10 +54,10 @@ export function createProtocol(
     handle(request) {
       const exchange = { request, route: routeOf(request.method, request.path), now: readClock() }
       return chain(
-        attempt(() => admit(exchange), refused),
+        orElse(() => admit(exchange), refused),
         admission =>
           chain(
-            attempt(() => answer(exchange, admission), errorRepresentation),
+            orElse(() => answer(exchange, admission), errorRepresentation),
             representation => respond(exchange, admission, representation),
           ),
       )
@@ -102,8 +102,7 @@ export function createProtocol(
   }
 
   function createPet(body: unknown, mount: string | undefined): Awaitable<Representation> {
-    // The operation validates it.
-    return chain(operations.createPet(body as NewPet), pet =>
+    return chain(operations.createPet(body), pet =>
       petRepresentation(201, pet, headersOf.created(pet.id, mount)),
     )
   }

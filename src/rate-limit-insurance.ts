@@ -1,4 +1,4 @@
-import { type Awaitable, attempt, chain, isPromise } from './awaitable.js'
+import { type Awaitable, chain, isPromise, orElse } from './awaitable.js'
 import { memoryRateLimits } from './memory-rate-limits.js'
 import { isCount, isSize } from './options.js'
 import type { RateLimitStore } from './ports.js'
@@ -27,7 +27,7 @@ export function insureRateLimits(
       const decideHere = () => insurance.consume(partition, policy, now)
       // Also bounded below, as the clock may be set back.
       if (now < pausedUntil && now >= pausedUntil - PAUSE) return decideHere()
-      return attempt(
+      return orElse(
         () => chain(inTime(rateLimits.consume(partition, policy, now), now), checkDecision),
         error => {
           // The clock failed, not the store.

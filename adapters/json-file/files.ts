@@ -49,7 +49,7 @@ export function createFiles(parts: FileParts): Files {
       return document.data
     },
     append: batch =>
-      attempt(async () => {
+      changeFile(async () => {
         if (active.length === 0 && !compaction && !(await content.isUnchanged())) await rewrite()
         await active.append(batch)
         if (!compacted.isInPlace()) throw new JsonFileError(path, 'lost its journal')
@@ -66,7 +66,7 @@ export function createFiles(parts: FileParts): Files {
       // The journals go first: otherwise their pets could be replayed onto the new document.
       await compactAll()
       await syncFolder(disk, path)
-      await attempt(async () => {
+      await changeFile(async () => {
         await content.write(index)
         document.data = index
       }, 'document')
@@ -117,7 +117,10 @@ export function createFiles(parts: FileParts): Files {
    * Changes a file. Remains of a failed change are removed: at once or, while the disk prevents it,
    * before the next change.
    */
-  async function attempt(change: () => Promise<void>, file: 'journal' | 'document'): Promise<void> {
+  async function changeFile(
+    change: () => Promise<void>,
+    file: 'journal' | 'document',
+  ): Promise<void> {
     await recover()
     try {
       await change()
