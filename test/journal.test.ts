@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { createTestDouble, type ExchangeFilter } from '../adapters/test-double/index.js'
+import {
+  createTestDouble,
+  type ExchangeFilter,
+  type JournalEntry,
+  type TestDouble,
+} from '../adapters/test-double/index.js'
 import { toJson } from '../src/json.js'
 
 const T0 = Date.UTC(2030, 0, 1)
@@ -235,6 +240,58 @@ test('journal - the size of a request in flight counts once, even if it is dropp
   assert.deepEqual(
     double.requests().map(({ n }) => n),
     [50, 51],
+  )
+})
+
+test('journal - counts every character of an exchange, and 500 for the rest, exactly', async () => {
+  const measure = createTestDouble({ apiKeys: KEYS })
+  const ask = (double: TestDouble) => double.fetch('pets', { method: 'HEAD', headers: HEADERS })
+  await ask(measure)
+  const [{ url, requestHeaders, headers, requestBody, body }] = measure.requests() as [JournalEntry]
+  assert.deepEqual([requestBody, body], [null, null])
+  const texts = [url, ...Object.entries({ ...requestHeaders, ...headers }).flat()]
+  const size = 500 + texts.join('').length
+  for (const [room, kept] of [
+    [3 * size, 3],
+    [3 * size - 1, 2],
+  ] as const) {
+    const double = createTestDouble({ apiKeys: KEYS, journalBytes: room })
+    await Promise.all([1, 2, 3].map(() => ask(double)))
+    assert.equal(double.requests().length, kept)
+    double.clearRequests()
+    for (let count = 0; count < 5; count++) await ask(double)
+    assert.equal(double.requests().length, kept)
+    await double.restore(await double.snapshot())
+    assert.equal(double.requests().length, kept)
+  }
+})
+
+test('journal - drops the oldest exchange when a request arrives, and may be cleared meanwhile', async () => {
+  const double = createTestDouble({ apiKeys: KEYS, journal: 1 })
+  await double.fetch('pets', { headers: HEADERS })
+  double.faults.arm({ kind: 'delay', ms: 1 })
+  const waiting = double.fetch('pets', { headers: HEADERS })
+  assert.deepEqual(
+    double.requests().map(({ n, status }) => [n, status]),
+    [[2, null]],
+  )
+  double.clearRequests()
+  double.clock.advance(1)
+  assert.equal((await waiting).status, 200)
+  assert.deepEqual(double.requests(), [])
+})
+
+test('journal - a caller is a key: a request in flight says nothing of another key', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 1, key: 'demo-free' })
+  const get = (key: string) => double.fetch('pets', { headers: { authorization: `Bearer ${key}` } })
+  const waiting = get('demo-free')
+  await get('demo-pro')
+  double.clock.advance(1)
+  await waiting
+  assert.deepEqual(
+    double.requests().map(({ sequential }) => sequential),
+    [true, true],
   )
 })
 

