@@ -158,6 +158,7 @@ export function openStore(settings: StoreSettings): Store {
   }
 
   const protocol = createProtocol(operations, gate, settings)
+  // Not a literal, for the reason in `readOptions`.
   return Object.assign(protocol, pets, { apiKeys, events, forKey })
 
   function forKey(apiKey: string): MeteredPets {
