@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, PLANS, type Plan } from '../src/index.js'
 import { memoryRateLimits } from '../src/memory-rate-limits.js'
@@ -9,6 +11,19 @@ import { policyOf } from './support/rate-limit-vectors.js'
 rateLimitSuite('decide', pureConsumer)
 rateLimitSuite('table', tableConsumer)
 for (const name of Object.keys(DOORS)) rateLimitSuite(name, () => doorConsumer(name))
+
+test('decide - names the window that its numbers describe', () => {
+  for (const [policy, window] of [
+    [{ perMinute: 1, perDay: 2 }, 'minute'],
+    [{ perMinute: 2, perDay: 1 }, 'day'],
+    [{ perMinute: 1, perDay: 1 }, 'day'],
+  ] as const) {
+    const first = decide(undefined, policy, 0)
+    const second = decide(first.usage, policy, 0)
+    assert.deepEqual([first.decision.window, second.decision.window], [window, window])
+    assert.deepEqual([first.decision.limit, second.decision.limit], [1, 1])
+  }
+})
 
 function pureConsumer(): Consumer {
   const usages = new Map<string, Usage>()
