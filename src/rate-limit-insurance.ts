@@ -4,6 +4,17 @@ import { isCount, isSize } from './options.js'
 import type { RateLimitStore } from './ports.js'
 import type { Decision } from './rate-limit.js'
 
+/** Runs a task after some ms; the function it returns cancels it. */
+export type Timer = (task: () => void, ms: number) => () => void
+
+export interface InsuranceOptions {
+  readonly rateLimits: RateLimitStore
+  /** How long to wait for a decision, in ms. */
+  readonly timeoutMs: number
+  readonly timer: Timer
+  readonly onFailure: (error: unknown) => void
+}
+
 /** How long a store that hung is bypassed, in ms, so that not every request waits for it. */
 const PAUSE = 1_000
 
@@ -11,14 +22,9 @@ const PAUSE = 1_000
  * A rate limit store that always decides. Where the given one throws, rejects, hangs or returns
  * something other than a decision, this process counts by itself: a failing store leads neither to
  * 500 nor to unlimited requests.
- *
- * @param timeoutMs how long to wait for a decision, in ms
  */
-export function insureRateLimits(
-  rateLimits: RateLimitStore,
-  timeoutMs: number,
-  onFailure: (error: unknown) => void,
-): Pick<RateLimitStore, 'consume'> {
+export function insureRateLimits(options: InsuranceOptions): Pick<RateLimitStore, 'consume'> {
+  const { rateLimits, timeoutMs, timer, onFailure } = options
   const insurance = memoryRateLimits()
   let pausedUntil = Number.NEGATIVE_INFINITY
 
@@ -42,14 +48,12 @@ export function insureRateLimits(
   function inTime(outcome: Awaitable<Decision>, now: number): Awaitable<Decision> {
     if (!isPromise(outcome)) return outcome
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const cancel = timer(() => {
         pausedUntil = now + PAUSE
         reject(new Error(`The rate limit store did not answer within ${timeoutMs} ms`))
       }, timeoutMs)
       // Resolved first, as a thenable may break the rules of promises.
-      Promise.resolve(outcome)
-        .then(resolve, reject)
-        .finally(() => clearTimeout(timer))
+      Promise.resolve(outcome).then(resolve, reject).finally(cancel)
     })
   }
 }
@@ -69,7 +73,3 @@ function checkDecision(decision: Decision): Decision {
   if (broken) throw new TypeError(`The rate limit store returned no decision: check \`${broken}\``)
   return decision
 }
-
-/** Not part of the language, but of every JavaScript runtime. */
-declare function setTimeout(task: () => void, ms: number): unknown
-declare function clearTimeout(timer: unknown): void

@@ -24,7 +24,7 @@ import { checkPolicy, PLANS, type PlanTable } from './plans.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { createProtocol, type Protocol } from './protocol.js'
 import { checkListPetsQuery } from './query.js'
-import { insureRateLimits } from './rate-limit-insurance.js'
+import { insureRateLimits, type Timer } from './rate-limit-insurance.js'
 import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './specification.js'
 
 export interface StoreOptions {
@@ -140,9 +140,12 @@ export function readStoreOptions(options: StoreOptions) {
 export function openStore(settings: StoreSettings): Store {
   const { clock, pagination, plans, apiKeys } = settings
   const { events, emit } = createEvents()
-  const insured = insureRateLimits(settings.rateLimits, settings.rateLimitTimeoutMs, error =>
-    emit('ratelimit.degraded', { error }),
-  )
+  const insured = insureRateLimits({
+    rateLimits: settings.rateLimits,
+    timeoutMs: settings.rateLimitTimeoutMs,
+    timer: startTimer,
+    onFailure: error => emit('ratelimit.degraded', { error }),
+  })
   const gate = createGate({
     apiKeys,
     rateLimits: settings.rateLimit ? insured : undefined,
@@ -220,4 +223,13 @@ function readPlans(given: Partial<PlanTable>): PlanTable {
   const plans = readOptions<PlanTable, PlanTable>(given as PlanTable, PLANS, rules, 'plans.')
   for (const [name, policy] of Object.entries(plans)) checkPolicy(`plans.${name}`, policy)
   return plans
+}
+
+/** Not part of the language, but of every JavaScript runtime. */
+declare function setTimeout(task: () => void, ms: number): unknown
+declare function clearTimeout(timer: unknown): void
+
+const startTimer: Timer = (task, ms) => {
+  const timer = setTimeout(task, ms)
+  return () => clearTimeout(timer)
 }

@@ -28,9 +28,9 @@ test('purity - the core uses one clock and one timer, and nothing else of its en
     }
   }
   assert.deepEqual(found.toSorted(), [
-    'rate-limit-insurance.ts: timers: setTimeout',
-    'rate-limit-insurance.ts: timers: setTimeout',
     'store.ts: the time of day: Date.now',
+    'store.ts: timers: setTimeout',
+    'store.ts: timers: setTimeout',
   ])
 })
 
