@@ -15,7 +15,14 @@ export type { NewPet, Pet } from './model.js'
 export { OptionError } from './options.js'
 export type { Pets } from './pets.js'
 export { PLANS, type Plan, type PlanTable, type Policy } from './plans.js'
-export type * from './ports.js'
+export type {
+  Clock,
+  PetFilter,
+  PetSnapshot,
+  PetStorage,
+  RateLimitSnapshot,
+  RateLimitStore,
+} from './ports.js'
 export type { ListPetsQuery } from './query.js'
 export { type Decision, decide, type Usage } from './rate-limit.js'
 export {
