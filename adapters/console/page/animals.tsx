@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { PET_STATUSES } from '../../../src/specification.js'
 import type { PanelProps } from './panel.js'
 import { Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, read, send } from './server.js'
@@ -15,8 +16,6 @@ interface Page {
   readonly animals: readonly Animal[]
   readonly more: boolean
 }
-
-const STATUSES = ['available', 'pending', 'sold'] as const
 
 export function Animals({ live, world }: PanelProps) {
   const [status, setStatus] = useState('')
@@ -48,7 +47,7 @@ export function Animals({ live, world }: PanelProps) {
           actions={
             <fieldset class="segments">
               <legend class="hidden">Status</legend>
-              {['', ...STATUSES].map(value => (
+              {['', ...PET_STATUSES].map(value => (
                 <button
                   key={value}
                   type="button"
@@ -126,7 +125,7 @@ function AddAnimal({ world, onAdded }: { readonly world: string; readonly onAdde
           <span>Status</span>
           <select name="status">
             <option value="">default</option>
-            {STATUSES.map(status => (
+            {PET_STATUSES.map(status => (
               <option key={status}>{status}</option>
             ))}
           </select>

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
+import { DAY, MINUTE } from '../../../src/rate-limit.js'
+import { SUNSET } from '../../../src/specification.js'
 import type { PanelProps } from './panel.js'
 import { Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, send } from './server.js'
 import { dateOf, timeOf } from './time.js'
-
-const MINUTE = 60_000
-const REMOVAL = '2030-12-05T00:00:00Z'
 
 /** Moves the time of the double. */
 export function Clock({ live, now, world }: PanelProps) {
@@ -19,8 +18,8 @@ export function Clock({ live, now, world }: PanelProps) {
     ['+1 s', () => ({ advance: 1_000 })],
     ['+1 min', () => ({ advance: MINUTE })],
     ['Next reset', () => ({ set: Math.floor((now ?? 0) / MINUTE + 1) * MINUTE })],
-    ['+1 day', () => ({ advance: 1_440 * MINUTE })],
-    ['5 Dec 2030', () => ({ set: REMOVAL })],
+    ['+1 day', () => ({ advance: DAY })],
+    ['5 Dec 2030', () => ({ set: SUNSET })],
   ]
   return (
     <Panel

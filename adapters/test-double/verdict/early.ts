@@ -1,3 +1,4 @@
+import { MINUTE } from '../../../src/rate-limit.js'
 import {
   type Breach,
   isExhausted,
@@ -252,7 +253,7 @@ function createBans(): Bans {
   return {
     see(exchange) {
       const { at, answeredAt, code, fault } = exchange
-      const decidedIn = Math.floor((answeredAt ?? at) / 60_000)
+      const decidedIn = Math.floor((answeredAt ?? at) / MINUTE)
       if (decidedIn !== minute) {
         minute = decidedIn
         rejections = 0
