@@ -1,7 +1,7 @@
 /** A value or a promise of it. Code that has its result need not wait for a microtask. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Also true for the thenables of a host, which `Promise.resolve` makes promises. */
+/** Also true for a host's own thenables, which `Promise.resolve` turns into promises. */
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
 }

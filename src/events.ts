@@ -24,7 +24,7 @@ export interface StoreEmitter {
 
 type Listener<Event> = (event: Event) => void
 
-/** Both what calls the listeners of an event, and a listener of all events. */
+/** Emits an event. A `'*'` listener has the same shape. */
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 /**

@@ -40,7 +40,7 @@ export function readOptions<Options extends object, Defaults extends Partial<Opt
     const known = nearestFirst(name, Object.keys(rules)).join(', ')
     throw new OptionError(`Unknown option \`${within}${name}\`; expected one of ${known}`)
   }
-  // A literal that adds names behind a spread gives each object a hidden class of its own in V8.
+  // In V8, a literal that adds names after a spread gives each object its own hidden class.
   const options: Record<string, unknown> = Object.assign({}, defaults, Object.fromEntries(set))
   for (const name in rules) check(`${within}${name}`, options[name], rules[name])
   return options as WithDefaults<Options, Defaults>

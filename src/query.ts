@@ -48,7 +48,7 @@ export function createQueryReader(pagination: boolean): (query: string) => PetFi
  */
 function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
   const values: { -readonly [name in keyof ListPetsQuery]: string } = {}
-  // Without the mark, a query that begins with one would lose it.
+  // URLSearchParams drops one leading `?`, and the query itself may begin with one.
   for (const [name, value] of new URLSearchParams(`?${query}`)) {
     if (name !== 'limit' && name !== 'status' && !(name === 'after' && pagination)) continue
     if (values[name] !== undefined) throw invalidRequest(`\`${name}\` must be given once`)

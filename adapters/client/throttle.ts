@@ -47,17 +47,18 @@ export interface Throttle {
   /** @param limits of the response, if there was one */
   leave(limits: Limits | undefined): void
   /**
-   * After a 429: nothing is sent before `opensAt`, or `retryAt` when others used up the limit. After
-   * a ban, waiting and new calls fail until `retryAt`, unless `waitForBan` is on.
+   * After a 429: nothing is sent before `withJitter`, or `retryAt` when others used up the limit.
+   * After a ban, waiting and new calls fail until `retryAt`, unless `waitForBan` is on.
    *
    * @param retryAt when the response allows a retry
+   * @param withJitter when a client that backs off alone retries
    * @returns whether others used up the limit, and when requests are sent again
    */
   reject(
     limits: Limits,
     rejection: Rejection,
     retryAt: number,
-    opensAt: number,
+    withJitter: number,
   ): { readonly isByOthers: boolean; readonly opensAt: number }
   /** Waiting and new calls fail. Resolves once the last request has ended. */
   close(): Promise<void>

@@ -105,7 +105,7 @@ export function createState(
   rateLimits.restore(usage)
   const clock = createClock(begin.clock, onEvent)
   let realTime: StateClock | undefined
-  // New names stand before a spread, for the reason in `readOptions`.
+  // New names come before the spread, for the reason in `readOptions`.
   const store = openStore({ apiKeys, ...options.store, storage, rateLimits, clock: clock.now })
   const faults = createFaults(() => apiKeys.list().map(({ id }) => id), begin.faults)
   const recording = record(clock.now)

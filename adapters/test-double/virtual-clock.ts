@@ -37,8 +37,9 @@ export interface Timer {
 }
 
 /**
- * A clock for tests that is always the current one. A class, as an object literal with accessors
- * keeps all they see, up to a whole double, in memory until the next full garbage collection.
+ * The clock that tests see: it always forwards to the current one. A class, because accessors of an
+ * object literal keep what they refer to, up to a whole double, in memory until the next full
+ * garbage collection.
  */
 export class CurrentClock implements VirtualClock {
   readonly #current: () => StateClock

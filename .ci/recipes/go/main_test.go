@@ -20,7 +20,7 @@ var store struct {
 func TestMain(m *testing.M) {
 	words := strings.Fields(os.Getenv("ADOPTION_STORE"))
 	if len(words) == 0 {
-		// Not npx, which does not pass the signal on that ends the server.
+		// Not npx: it would not forward the signal that stops the server.
 		words = []string{"node_modules/.bin/animal-adoption-store"}
 	}
 	words = append(words, "--control", "--empty", "--port", "0", "--json", "--quiet")

@@ -15,7 +15,7 @@ def send(method, url, body=None, **headers):
 
 @pytest.fixture(scope="session")
 def control():
-    # Not npx, which does not pass the signal on that ends the server.
+    # Not npx: it would not forward the signal that stops the server.
     command = os.environ.get("ADOPTION_STORE", "node_modules/.bin/animal-adoption-store").split()
     options = ["--control", "--port", "0", "--json", "--quiet"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE) as server:

@@ -8,7 +8,7 @@ interface Fragment {
   readonly world: string
 }
 
-/** View and world as the address of the page holds them, and a function that goes elsewhere. */
+/** The view and world in the page's URL, and a function that navigates. */
 export function useFragment(): readonly [Fragment, (next: Fragment) => void] {
   const [fragment, setFragment] = useState(readFragment)
   useEffect(() => {
