@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -283,6 +283,30 @@ test('redis - a server that accepts but never responds times out at the start', 
   const error = await failure({ url: `redis://127.0.0.1:${port}`, connectTimeoutMs: 100 })
   assert.match(error.message, /no answer in time; check the address and the firewall/)
   mute.close()
+})
+
+test('redis - `connectTimeoutMs` may exceed the 5 s of the client library', async t => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as { port: number }
+  const connected = once(silent, 'connection')
+  const idle = t.mock.method(Socket.prototype, 'setTimeout')
+  const opening = failure({ url: `redis://127.0.0.1:${port}`, connectTimeoutMs: 60_000 })
+  const [socket] = await connected
+  socket.destroy()
+  silent.close()
+  await opening
+  const limits = idle.mock.calls.map(call => call.arguments[0])
+  assert.deepEqual(limits, [0])
+})
+
+test('redis - a machine that stalls while it connects does not use up the time limit', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const send = async () => {
+    t.mock.timers.tick(60_000)
+    return '0 0 59 1795305060 0 0'
+  }
+  await (await redisRateLimits({ send })).close()
 })
 
 async function consumer() {

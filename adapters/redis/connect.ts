@@ -67,7 +67,12 @@ function readUrl(
   reconnectStrategy: (retries: number, cause: Error) => number | Error,
 ) {
   const { protocol, hostname, port, username, password, pathname } = new URL(url)
-  const place = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) }
+  const place = {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || 6379),
+    // The caller sets the time limit, which may be longer than the client's own 5 s.
+    connectTimeout: 0,
+  }
   const secure = protocol === 'rediss:' || protocol === 'valkeys:'
   return {
     socket: secure

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ConnectionOptions } from 'node:tls'
 import {
   isCount,
@@ -138,16 +139,24 @@ export function placeOf(url: string): string {
 }
 
 async function inTime<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Timeout after ${ms} ms`)), ms)
-  })
+  const settled = new AbortController()
   try {
-    return await Promise.race([promise, late])
+    return await Promise.race([promise, expire(ms, settled.signal)])
   } finally {
-    clearTimeout(timer)
+    settled.abort()
   }
 }
+
+/** Waits in steps, so a machine that stalls uses up one step rather than the whole limit. */
+async function expire(ms: number, signal: AbortSignal): Promise<never> {
+  for (let left = ms; left > 0; left -= STEP) {
+    await pause(Math.min(left, STEP), undefined, { signal })
+  }
+  throw new Error(`Timeout after ${ms} ms`)
+}
+
+/** In ms. */
+const STEP = 250
 
 /** Detects replicas, full servers and missing permissions before the first request does. */
 async function tryScript(send: RedisSend, prefix: string): Promise<void> {
