@@ -77,7 +77,7 @@ test('exec - the verdict covers resets, cleared requests and worlds', async () =
 test('exec - no request at all is a warning, and with --strict a failure', async () => {
   const idle = node(`${GET} await fetch(control + '/clock')`)
   const { code, stderr } = await exec([], idle)
-  assert.match(stderr, /^Warning: no requests arrived, [^\n]+\n$/)
+  assert.match(stderr, /^Verdict: no requests arrived, [^\n]+\n$/)
   assert.equal(code, 0)
   assert.equal((await exec(['--strict'], idle)).code, 1)
 })

@@ -266,7 +266,7 @@ test('verdict - the report is text for people, and the same for the same journal
   const double = createTestDouble({ allow: ['deprecated.called'] })
   assert.equal(
     reportText(double.report()),
-    'Warning: no requests arrived, so the verdict checked nothing. Does the client use the base URL of this store?\n',
+    'Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?\n',
   )
   const api = createApi(double)
   const send = api.connection()

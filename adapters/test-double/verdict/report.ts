@@ -141,7 +141,7 @@ export function reportOn(
 /** The report for people. */
 export function reportText({ requests, dropped, findings, notes }: Report): string {
   if (requests === 0) {
-    return 'Warning: no requests arrived, so the verdict checked nothing. Does the client use the base URL of this store?\n'
+    return 'Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?\n'
   }
   const covered = `${count(requests, 'request')}${dropped > 0 ? ` (${dropped} earlier ones were dropped)` : ''}`
   const found = findings.length === 0 ? 'no violations' : count(findings.length, 'finding')
