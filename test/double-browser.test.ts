@@ -65,7 +65,7 @@ async function runInBrowser(t: TestContext, browser: string, code: string): Prom
   const profile = await mkdtemp(join(tmpdir(), 'adoption-chromium-'))
   const server = createServer((request, response) => {
     if (request.url === '/page.js') response.setHeader('Content-Type', 'text/javascript').end(code)
-    else if (request.method === 'POST') text(request).then(told => server.emit('result', told))
+    else if (request.method === 'POST') text(request).then(result => server.emit('result', result))
     else response.setHeader('Content-Type', 'text/html').end(PAGE)
   })
   server.listen(0, '127.0.0.1')
@@ -82,8 +82,8 @@ async function runInBrowser(t: TestContext, browser: string, code: string): Prom
     server.close()
     await rm(profile, { recursive: true, force: true, maxRetries: 5 })
   })
-  const [told] = (await once(server, 'result')) as [string]
-  return JSON.parse(told) as Result
+  const [result] = (await once(server, 'result')) as [string]
+  return JSON.parse(result) as Result
 }
 
 const PAGE = '<!doctype html><meta charset="utf-8"><script type="module" src="/page.js"></script>'

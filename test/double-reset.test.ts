@@ -121,9 +121,9 @@ test('restore - a run over sockets has the same digest as an uninterrupted run',
 test('restore - continues connection numbers and blames no new client for earlier responses', async () => {
   const double = createTestDouble()
   for (let at = 0; at < 61; at++) await (await double.fetch('pets', { headers: FREE })).text()
-  const told = await double.snapshot()
+  const snapshot = await double.snapshot()
   const other = createTestDouble()
-  await other.restore(told)
+  await other.restore(snapshot)
   await other.fetch('pets', { headers: FREE })
   const [last] = other.requests().slice(-1)
   assert.deepEqual([last?.connection, last?.sequential], [62, false])

@@ -406,11 +406,11 @@ async function outcome(fault: Fault, socket: boolean): Promise<readonly unknown[
     const [{ status, answeredAt } = {}] = double.requests()
     assert.deepEqual([status, answeredAt], [null, null])
   }
-  const told = await call.then(
+  const outcome = await call.then(
     async answer => [answer.status, await answer.text().catch(describe)],
     error => [describe(error)],
   )
-  return [...told, (await double.pets.listPets()).length]
+  return [...outcome, (await double.pets.listPets()).length]
 }
 
 const OUTCOMES = {

@@ -196,7 +196,7 @@ test('journal - lists exchanges in order, with virtual times and without keys', 
     headers: { authorization: 'Bearer wr0ng' },
     body: '{"name":1}',
   })
-  const told = double
+  const journal = double
     .requests()
     .map(({ n, at, answeredAt, key, operation, query, status, code, fault }) => [
       n,
@@ -209,7 +209,7 @@ test('journal - lists exchanges in order, with virtual times and without keys', 
       code,
       fault,
     ])
-  assert.deepEqual(told, [
+  assert.deepEqual(journal, [
     [1, 0, 2_000, 'ci', 'listPets', 'limit=2', 200, null, 'delay'],
     [2, 0, 0, 'ci', 'getPet', '', 404, 'not_found', null],
     [3, 2_000, 2_000, null, 'createPet', '', 401, 'unauthorized', null],
@@ -540,15 +540,15 @@ function init(method: string, key: string, body: string | undefined): RequestIni
   return { method, headers, ...(body === undefined ? {} : { body }) }
 }
 
-/** What a script with every kind of answer is told: status, headers in order, body. */
+/** The responses to a script with every kind of answer: status, headers in order, body. */
 async function transcript(door: Door, faults = true): Promise<readonly string[]> {
   const double = createTestDouble({ pagination: true, cors: true })
   const { send, close } = await door(double)
-  const told: string[] = []
+  const responses: string[] = []
   const tell = async (answer: Promise<Response>) => {
     const { status, headers } = await answer
     const fields = [...headers].filter(([name]) => name !== 'connection' && name !== 'keep-alive')
-    told.push(JSON.stringify([status, fields, await (await answer).text()]))
+    responses.push(JSON.stringify([status, fields, await (await answer).text()]))
   }
   if (faults) {
     const operation = 'getPet'
@@ -567,7 +567,7 @@ async function transcript(door: Door, faults = true): Promise<readonly string[]>
   double.clock.set('2030-12-05T00:00:00Z')
   await tell(send('GET', 'pets/1', 'demo-free'))
   await close()
-  return told
+  return responses
 }
 
 function listing(key: string, query = ''): ApiRequest {

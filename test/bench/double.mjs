@@ -190,9 +190,9 @@ async function suite(count, before, body) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const [told, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
+  const [output, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
   if (code !== 0) throw new Error(`The suite failed with ${code}`)
-  return { wall: performance.now() - start, cpu: Number(told.join('')) }
+  return { wall: performance.now() - start, cpu: Number(output.join('')) }
 }
 
 /** The two commands of one world together, over one connection. */

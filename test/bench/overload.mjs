@@ -30,8 +30,8 @@ async function attack(seconds, connections) {
   const [{ port }] = await once(server, 'message')
   const ask = async () => {
     server.send('how are you')
-    const [told] = await once(server, 'message')
-    return told
+    const [message] = await once(server, 'message')
+    return message
   }
   const rss = async () => (await ask()).rss
   const before = await rss()
