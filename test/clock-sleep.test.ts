@@ -134,7 +134,7 @@ test('timers - a timer that starts another within the same advance fires both', 
   assert.deepEqual([fired, clock.now() - T0], [[400, 800], 1_000])
 })
 
-test('sleep - on a running clock it takes real time, and timers keep a process alive by their ref', async t => {
+test('sleep - on a running clock it takes real time', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
   const { clock } = createTestDouble({ clock: 'running' })
   let ended = 0
@@ -149,6 +149,35 @@ test('sleep - on a running clock it takes real time, and timers keep a process a
   t.mock.timers.tick(500)
   await settled()
   assert.equal(ended, 2)
+})
+
+test('clock - its timer keeps the process alive while one of the waits asks for it', async t => {
+  let now = Date.UTC(2026, 4, 1)
+  let end = () => {}
+  let hasRef = false
+  t.mock.method(Date, 'now', () => now)
+  t.mock.method(globalThis, 'setTimeout', (task: () => void) => {
+    end = task
+    hasRef = true
+    return { ref: () => (hasRef = true), unref: () => (hasRef = false) }
+  })
+  const { clock } = createTestDouble({ clock: 'running' })
+  const late = clock.timers.setTimeout(() => {}, 2_000).unref()
+  assert.equal(hasRef, false)
+  void clock.sleep(1_000)
+  assert.equal(hasRef, true)
+  now += 1_000
+  end()
+  assert.equal(hasRef, false)
+  late.ref()
+  assert.equal(hasRef, true)
+  late.unref()
+  const abort = new AbortController()
+  const sleeping = clock.sleep(500, { signal: abort.signal })
+  assert.equal(hasRef, true)
+  abort.abort()
+  await assert.rejects(sleeping)
+  assert.equal(hasRef, false)
 })
 
 test('clock - keeps one timer of the process while it runs and something waits, otherwise none', () => {

@@ -161,17 +161,20 @@ test('clock - a delay ends in real time while the clock runs, even across a free
 })
 
 test('clock - a reset and close end delays', async () => {
-  const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 1_000 })
-  const before = double.fetch('pets', { headers: FREE })
-  await settled()
-  double.reset()
-  assert.equal((await before).status, 200)
-  double.faults.arm({ kind: 'delay', ms: 1_000 })
-  const last = double.fetch('pets', { headers: FREE })
-  await settled()
-  await double.close()
-  assert.equal((await last).status, 200)
+  for (const real of [false, true]) {
+    const double = createTestDouble()
+    double.faults.arm({ kind: 'delay', ms: 3_600_000, real })
+    const before = double.fetch('pets', { headers: FREE })
+    await settled()
+    double.reset()
+    assert.equal((await before).status, 200)
+    double.faults.arm({ kind: 'delay', ms: 3_600_000, real })
+    const last = double.fetch('pets', { headers: FREE })
+    await settled()
+    await double.close()
+    assert.equal((await last).status, 200)
+  }
+  assert.ok(!process.getActiveResourcesInfo().includes('Timeout'), 'the process can exit')
 })
 
 /** Real time and its timers, advanced by the test. */

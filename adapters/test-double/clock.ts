@@ -172,6 +172,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
       cancel() {
         const at = waits.indexOf(one)
         if (at >= 0) waits.splice(at, 1)
+        refTimer()
       },
       ref(hasRef) {
         one.hasRef = hasRef
