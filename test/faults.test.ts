@@ -164,7 +164,9 @@ test('faults - any status from 400 to 599 has an Error body with a code that fit
     assert.deepEqual([answer.status, error.status], [status, status])
     codes[error.code] = [...(codes[error.code] ?? []), String(status)]
   }
-  const { invalid_request: _, internal_error: __, ...special } = codes
+  const { invalid_request: client = [], internal_error: server = [], ...special } = codes
+  assert.deepEqual([client.length, client.every(status => status < '500')], [93, true])
+  assert.deepEqual([server.length, server.every(status => status >= '500')], [97, true])
   assert.deepEqual(special, {
     unauthorized: ['401'],
     not_found: ['404'],

@@ -130,7 +130,6 @@ const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse)
     response.req.socket.resetAndDestroy()
   },
   truncate(response, { status, headers, body }) {
-    response.sendDate = false
     response.writeHead(status, headers as OutgoingHttpHeaders)
     response.write(firstHalf(body))
     response.req.socket.destroySoon()
