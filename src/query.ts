@@ -79,7 +79,8 @@ export function checkListPetsQuery(query: ListPetsQuery, pagination: boolean): P
   if (after !== undefined && !(Number.isInteger(after) && after >= 0)) {
     throw invalidRequest('`after` must be an integer of at least 0')
   }
-  return { limit, status, after }
+  // No id is larger, and databases refuse what exceeds their integers.
+  return { limit, status, after: after && Math.min(after, Number.MAX_SAFE_INTEGER) }
 }
 
 /** Not `Number(text)` alone: '' would be 0 and '0x7' would be 7. NaN fails every check. */
