@@ -140,7 +140,8 @@ export function createProtocol(
   /** NaN when the host's clock fails: no decision can be made, so the response is a 500. */
   function readClock(): number {
     try {
-      return clock()
+      const now: unknown = clock()
+      return typeof now === 'number' ? now : Number.NaN
     } catch {
       return Number.NaN
     }

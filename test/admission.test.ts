@@ -175,6 +175,12 @@ test('limits.apply - a clock that returns NaN is a 500', async () => {
   assert.equal(headers['date'], undefined)
 })
 
+test('limits.apply - a clock that returns no number is a 500, not a rejection', async () => {
+  for (const now of [1n, '2030', undefined]) {
+    assert.equal((await list(open({ clock: () => now as never }))).status, 500)
+  }
+})
+
 test('limits.apply - a clock that throws is a 500, not a rejection', async () => {
   const store = open({
     clock: () => {
