@@ -1,3 +1,5 @@
+import { ApiError } from '../src/errors.js'
+
 /** Collects a body up to a limit, for every door. */
 export interface BodyCollector {
   /** @returns whether the limit is reached; nothing is added from then on */
@@ -30,4 +32,15 @@ export function collectBody(limit: number): BodyCollector {
     }
     buffer.set(chunk, length)
   }
+}
+
+/** The client is gone, or its stream failed. */
+export function bodyEnded(): ApiError {
+  return new ApiError('invalid_request', 'The body ended early.', { status: 400 })
+}
+
+/** A mistake of the app around the door. */
+export function bodyAlreadyRead(): ApiError {
+  const message = 'The body was already read; mount this handler before any body parser.'
+  return new ApiError('internal_error', message)
 }

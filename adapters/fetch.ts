@@ -1,6 +1,6 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from '../src/api.js'
-import { isFunction, optional, readOptions } from '../src/options.js'
-import { collectBody } from './body-collector.js'
+import { check, isFunction, isHandler, optional, readOptions } from '../src/options.js'
+import { bodyAlreadyRead, bodyEnded, collectBody } from './body-collector.js'
 import { hostRefusal, splitTarget } from './request-target.js'
 
 export interface FetchHandlerOptions {
@@ -20,6 +20,7 @@ export function toFetchHandler(
   handler: ApiHandler,
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
+  check('handler', handler, isHandler)
   const { client } = readOptions(options, {}, { client: optional(isFunction) })
   return async request => {
     const headers = Object.fromEntries(request.headers)
@@ -55,13 +56,21 @@ function toStream(pieces: Iterator<string | Uint8Array>): ReadableStream<Uint8Ar
 }
 
 /** Reads the body when the protocol asks for it, and cancels it beyond the limit. */
-function bodyReader({ body, headers }: Request, maxBodyBytes: number): ApiRequest['body'] {
+function bodyReader(
+  { body, bodyUsed, headers }: Request,
+  maxBodyBytes: number,
+): ApiRequest['body'] {
   if (!body) return undefined
   // Declared too large: none of it is read.
   if (Number(headers.get('content-length')) > maxBodyBytes) return new Uint8Array()
   return async () => {
+    if (bodyUsed || body.locked) throw bodyAlreadyRead()
     const collected = collectBody(maxBodyBytes + 1)
-    for await (const chunk of body) if (collected.add(chunk)) break
+    try {
+      for await (const chunk of body) if (collected.add(chunk)) break
+    } catch {
+      throw bodyEnded()
+    }
     return collected.bytes()
   }
 }

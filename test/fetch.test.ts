@@ -47,6 +47,23 @@ test('toFetchHandler - an endless body is read up to the limit, then cancelled',
   assert.ok(body.pulled() < 20, `${body.pulled()} chunks of 64 KiB were read`)
 })
 
+test('toFetchHandler - a body that fails is 400, one that was already read is 500', async () => {
+  const handler = toFetchHandler(open())
+  const message = async (request: Request) => {
+    const { status, message } = (await (await handler(request)).json()) as Record<string, unknown>
+    return [status, message]
+  }
+  const failing = new ReadableStream<Uint8Array>({
+    pull: controller => controller.error(new Error('gone')),
+  })
+  assert.deepEqual(await message(post(failing, KEY)), [400, 'The body ended early.'])
+  const headers = { ...KEY, 'content-type': 'application/json' }
+  const read = new Request(PETS, { method: 'POST', headers, body: '{}' })
+  await read.text()
+  const known = 'The body was already read; mount this handler before any body parser.'
+  assert.deepEqual(await message(read), [500, known])
+})
+
 test('toFetchHandler - a body in chunks of one byte takes no more memory than its bytes', async () => {
   const chunk = new Uint8Array([32])
   let left = 300_000

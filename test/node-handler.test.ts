@@ -68,6 +68,24 @@ test('toNodeHandler - names the fix when a body parser has already run', async (
   assert.deepEqual([status, body.message], [500, text])
 })
 
+test('toNodeHandler - reads a body that the app decodes', async () => {
+  const handler = toNodeHandler(open())
+  await using app = await serve((message, response) => {
+    message.setEncoding('utf8')
+    handler(message, response)
+  })
+  const [start, end] = ['{"name":"Zoë","categ', 'oryId":1}']
+  async function* parts() {
+    yield start
+    await new Promise(setImmediate)
+    yield end
+  }
+  for (const body of [start + end, ReadableStream.from(parts())]) {
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+    assert.equal((await send(`${app.origin}/v1/pets`, init)).body.name, 'Zoë')
+  }
+})
+
 test('toNodeHandler - errors of a broken handler reach the error handling of the app', async () => {
   const broken = () => {
     throw new Error('at once')

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiRequest } from '../../src/api.js'
 import { ApiError } from '../../src/errors.js'
-import { collectBody } from '../body-collector.js'
+import { bodyAlreadyRead, bodyEnded, collectBody } from '../body-collector.js'
 import { hostRefusal } from '../request-target.js'
 
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -24,19 +24,17 @@ export function bodyOf(
   }
   let failure: ApiError | undefined
   // The body may fail before it is read.
-  message.on('error', error =>
-    fail(error instanceof ApiError ? error : refusal(400, 'The body ended early.')),
-  )
+  message.on('error', error => fail(error instanceof ApiError ? error : bodyEnded()))
   // Declared too large: none of it is read.
   if (Number(message.headers['content-length']) > maxBodyBytes) return new Uint8Array()
   return () =>
     new Promise((resolve, reject) => {
       if (failure) return reject(failure)
-      if (message.readableEnded) return reject(new ApiError('internal_error', ALREADY_READ))
+      if (message.readableEnded) return reject(bodyAlreadyRead())
       fail = reject
       const body = collectBody(maxBodyBytes + 1)
       message.on('data', chunk => {
-        if (body.add(chunk)) resolve(body.bytes())
+        if (body.add(bytesOf(chunk, message))) resolve(body.bytes())
       })
       message.on('end', () => resolve(body.bytes()))
       expecting?.writeContinue()
@@ -47,12 +45,15 @@ export function bodyOf(
 function readNow(message: IncomingMessage, maxBodyBytes: number): Uint8Array {
   const body = collectBody(maxBodyBytes + 1)
   for (let chunk = message.read(); chunk !== null; chunk = message.read()) {
-    if (body.add(chunk)) break
+    if (body.add(bytesOf(chunk, message))) break
   }
   return body.bytes()
 }
 
-const ALREADY_READ = 'The body was already read; mount this handler before any body parser.'
+/** The app may have called `setEncoding`. */
+function bytesOf(chunk: Uint8Array | string, { readableEncoding }: IncomingMessage): Uint8Array {
+  return typeof chunk === 'string' ? Buffer.from(chunk, readableEncoding ?? 'utf8') : chunk
+}
 
 /** Why Node's parser gave up, for the response; undefined when the client is gone. */
 export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undefined {
