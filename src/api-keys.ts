@@ -60,7 +60,7 @@ function createRing(keys: Map<string, KnownKey>, ids: Set<string>, plans: PlanTa
   return {
     find: key => keys.get(key),
     add(key, record) {
-      if (!/^[\x21-\x7e]+$/.test(key)) {
+      if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
         throw new OptionError('Expected an API key to be printable ASCII without spaces')
       }
       const known = readApiKey(record, plans)

@@ -58,10 +58,21 @@ export const isFunction = rule('a function', value => typeof value === 'function
 export const isString = rule('a string', value => typeof value === 'string')
 export const isText = rule('a non-empty string', value => typeof value === 'string' && value !== '')
 export const isCount = rule('an integer of at least 1', value => isInteger(value, 1))
+/** The longest time that `setTimeout` can wait, in ms; it ends a longer one immediately. */
+export const LONGEST_TIMER = 2 ** 31 - 1
+export const isTimeout = rule(
+  `an integer from 1 to ${LONGEST_TIMER}`,
+  value => isInteger(value, 1) && Number(value) <= LONGEST_TIMER,
+)
 export const isSize = rule('an integer of at least 0', value => isInteger(value, 0))
 export const isObject = rule(
   'an object',
-  value => typeof value === 'object' && value !== null && !Array.isArray(value),
+  value =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    // Its entries are no properties: all of them would be missed.
+    !(value instanceof Map),
 )
 export const isSecretObject: Rule = { ...isObject, secret: true }
 /** Within the range of a Date. */
@@ -74,12 +85,15 @@ export function isOneOf(values: readonly unknown[]): Rule {
   return rule(`one of ${values.map(show).join(', ')}`, value => values.includes(value))
 }
 
-/** A port: an object with these methods. */
+/** An object with these methods. */
 export function hasMethods(...methods: readonly string[]): Rule {
   return rule(`an object with the methods ${methods.join(', ')}`, value =>
     methods.every(name => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
   )
 }
+
+/** What a door serves. */
+export const isHandler = hasMethods('handle')
 
 export function orNull({ expected, accepts }: Rule): Rule {
   return rule(`${expected}, or null`, value => value === null || accepts(value))
@@ -102,5 +116,6 @@ function show(value: unknown): string {
   if (typeof value === 'string') return `'${value.slice(0, 80)}'`
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'an array'
+  if (value instanceof Map) return 'a Map'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

@@ -7,13 +7,13 @@ import { memoryRateLimits } from './memory-rate-limits.js'
 import {
   hasMethods,
   isBoolean,
-  isCount,
   isFunction,
   isInstant,
   isObject,
   isOneOf,
   isSecretObject,
   isSize,
+  isTimeout,
   OptionError,
   orNull,
   type Rules,
@@ -203,7 +203,7 @@ export const STORE_RULES: Rules<StoreOptions> = {
   clock: isFunction,
   rateLimit: isBoolean,
   rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),
-  rateLimitTimeoutMs: isCount,
+  rateLimitTimeoutMs: isTimeout,
   plans: isObject,
   basePath: {
     expected: "'' or segments such as '/v1'",

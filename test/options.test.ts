@@ -19,7 +19,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['apiKeys', undefined, 'an object', 'undefined'],
   ['clock', 0, 'a function', '0'],
   ['rateLimit', 'off', 'true or false', "'off'"],
-  ['rateLimits', new Map(), LIMITS, 'an object'],
+  ['rateLimits', new Map(), LIMITS, 'a Map'],
   ['plans', [], 'an object', 'an array'],
   ['basePath', '/v1/', BASE, "'/v1/'"],
   ['basePath', 'v1', BASE, "'v1'"],
@@ -31,7 +31,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['sunset', '2030-12-05', INSTANT, "'2030-12-05'"],
   ['sunset', 8_640_000_000_000_001, INSTANT, '8640000000000001'],
   ['deprecatedAt', -8_640_000_000_000_001, INSTANT, '-8640000000000001'],
-  ['rateLimitTimeoutMs', 0, 'an integer of at least 1', '0'],
+  ['rateLimitTimeoutMs', 0, 'an integer from 1 to 2147483647', '0'],
   ['pagination', 1, 'true or false', '1'],
   ['cors', '*', 'true or false', "'*'"],
   ['standardHeaders', 'draft-7', "one of 'draft-10', null", "'draft-7'"],
@@ -104,6 +104,15 @@ test('options - an invalid plan is named with its field', () => {
     ],
   ] as const) {
     assert.throws(() => open({ plans }), { name: 'OptionError', message })
+  }
+})
+
+test('options - keys are an object, and each of them a string', () => {
+  const record = { id: 'a', plan: 'free' }
+  assert.throws(() => open({ apiKeys: new Map([['k', record]]) }), /`apiKeys` .* got a Map$/)
+  const { apiKeys } = open({})
+  for (const key of [undefined, 12345]) {
+    assert.throws(() => apiKeys.add(key as never, record as never), /an API key to be printable/)
   }
 })
 

@@ -1,5 +1,5 @@
+import { LONGEST_TIMER } from '../../src/options.js'
 import type { Clock } from '../../src/ports.js'
-import { LONGEST_TIMER } from '../longest-timer.js'
 import { onAbort } from './abort.js'
 
 /**

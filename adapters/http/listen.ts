@@ -1,7 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server, type Socket } from 'node:net'
 import type { ApiHandler } from '../../src/api.js'
-import { isCount, isSize, isText, type Rules, readOptions } from '../../src/options.js'
+import {
+  check,
+  isHandler,
+  isSize,
+  isText,
+  isTimeout,
+  LONGEST_TIMER,
+  type Rules,
+  readOptions,
+} from '../../src/options.js'
 import { subscriber } from './client-address.js'
 import { createServe } from './node-handler.js'
 import { parserRefusal } from './request.js'
@@ -62,6 +71,7 @@ export async function listen(
   handler: ApiHandler,
   options: ListenOptions = {},
 ): Promise<HttpServer> {
+  check('handler', handler, isHandler)
   const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = readOptions(
     options,
     DEFAULTS,
@@ -149,7 +159,8 @@ export async function listen(
       })
       // A client that does not read its response would keep the server open. It gets as long as a
       // request may take to arrive, and Node gets a second to notice one that timed out.
-      const deadline = setTimeout(() => server.closeAllConnections(), 2 * requestTimeout + 1_000)
+      const patience = Math.min(2 * requestTimeout + 1_000, LONGEST_TIMER)
+      const deadline = setTimeout(() => server.closeAllConnections(), patience)
       for (const connection of connections.values()) connection.closeWhenIdle()
     })
     return closing
@@ -172,7 +183,7 @@ const RULES: Rules<ListenOptions> = {
   },
   host: { ...isText, expected: 'a host name or an address' },
   proxyHops: isSize,
-  headersTimeout: isCount,
-  requestTimeout: isCount,
-  keepAliveTimeout: isCount,
+  headersTimeout: isTimeout,
+  requestTimeout: isTimeout,
+  keepAliveTimeout: isTimeout,
 }

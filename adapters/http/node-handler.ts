@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { isPromise } from '../../src/awaitable.js'
-import { isSize, readOptions } from '../../src/options.js'
+import { check, isHandler, isSize, readOptions } from '../../src/options.js'
 import { splitTarget } from '../request-target.js'
 import { clientAddress } from './client-address.js'
 import { bodyOf, hasBody, messageRefusal } from './request.js'
@@ -22,6 +22,7 @@ export interface NodeHandlerOptions {
  * @throws OptionError naming the invalid option and its value
  */
 export function toNodeHandler(handler: ApiHandler, options: NodeHandlerOptions = {}) {
+  check('handler', handler, isHandler)
   const { proxyHops } = readOptions(options, { proxyHops: 0 }, { proxyHops: isSize })
   const serve = createServe(handler, proxyHops)
   return (message: IncomingMessage, response: ServerResponse, next?: Next): void =>

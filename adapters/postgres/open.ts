@@ -4,6 +4,7 @@ import {
   hasMethods,
   isCount,
   isString,
+  isTimeout,
   OptionError,
   optional,
   type Rules,
@@ -181,7 +182,7 @@ const RULES: Rules<PostgresOptions> = {
     expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',
     accepts: value => typeof value === 'string' && /^[a-z][a-z0-9_]{0,62}$/.test(value),
   },
-  timeoutMs: isCount,
+  timeoutMs: isTimeout,
   connections: isCount,
   ssl: optional({
     expected: 'true, false or TLS options',

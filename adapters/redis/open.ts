@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ConnectionOptions } from 'node:tls'
 import {
-  isCount,
   isFunction,
   isOneOf,
   isSecretObject,
   isString,
   isText,
+  isTimeout,
   OptionError,
   optional,
   type Rules,
@@ -204,7 +204,7 @@ const RULES: Rules<RedisOptions> = {
   nodes: optional(isFunction),
   prefix: isText,
   clock: isOneOf(['server', 'store']),
-  timeoutMs: isCount,
-  connectTimeoutMs: isCount,
+  timeoutMs: isTimeout,
+  connectTimeoutMs: isTimeout,
   tls: optional(isSecretObject),
 }

@@ -1,5 +1,4 @@
-import { check, OptionError, type Rule, readOptions } from '../../src/options.js'
-import { LONGEST_TIMER } from '../longest-timer.js'
+import { check, LONGEST_TIMER, OptionError, type Rule, readOptions } from '../../src/options.js'
 
 /** A clock as the state of a double has it. */
 export interface StateClock {
