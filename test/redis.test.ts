@@ -214,7 +214,7 @@ test('redis - invalid options are rejected, and show no URL', async () => {
     [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],
     [{ url: 'redis://host', clock: 'mine' as never }, /`clock` to be one of 'server', 'store'/],
     [{ url: 'redis://host', connectTimeoutMs: 0 }, /`connectTimeoutMs` to be an integer/],
-    [{ url: 'redis://host', timeoutMs: 0 }, /`timeoutMs` to be an integer of at least 1/],
+    [{ url: 'redis://host', timeoutMs: 0 }, /`timeoutMs` to be an integer from 1 to/],
   ]
   for (const [options, message] of cases) {
     const error = await failure(options)
