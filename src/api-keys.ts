@@ -43,6 +43,8 @@ export interface ApiKeys {
 /** The valid keys, as used within this package. */
 export interface KeyRing extends ApiKeys {
   list(): readonly KnownKey[]
+  /** The keys themselves: secrets. */
+  keys(): Iterable<string>
   copy(): KeyRing
 }
 
@@ -75,6 +77,7 @@ function createRing(keys: Map<string, KnownKey>, ids: Set<string>, plans: PlanTa
       return keys.delete(key)
     },
     list: () => [...keys.values()],
+    keys: () => keys.keys(),
     copy: () => createRing(new Map(keys), new Set(ids), plans),
   }
 }

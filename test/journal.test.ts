@@ -75,6 +75,49 @@ test('journal - redacts tokens of eight characters or more wherever they occur',
   assert.deepEqual([authorization, proxy], ['REDACTED', 'REDACTED'])
 })
 
+test('journal - redacts every valid key, wherever it is and however it is spelled', async () => {
+  const key = 'super/secret+12345'
+  const double = createTestDouble({ apiKeys: { [key]: { id: 'ci', plan: 'pro' } } })
+  const encoded = encodeURIComponent(key)
+  const authorization = `Bearer ${key}`
+  const json = { 'content-type': 'application/json' }
+  const post = (body: string, headers = {}) => ({
+    method: 'POST',
+    headers: { ...json, ...headers },
+    body,
+  })
+  const sent: [path: string, init?: RequestInit][] = [
+    [`pets?limit=${encoded}`, { headers: { authorization } }],
+    [`pets?status=${encoded.toLowerCase()}`],
+    [`pets?${encoded}`, { headers: { authorization } }],
+    [`pets/${encoded}`],
+    ['pets', post(`{"name":"${key}","categoryId":1}`, { authorization })],
+    ['pets', post(`{"${key}":1}`)],
+    ['pets', post(`{"super\\/s\\u0065cret+12345":1}`)],
+    ['pets', { headers: { authorization: `${key} x` } }],
+    ['pets', { headers: { authorization: `${key}, Bearer ${key}` } }],
+    ['pets', { headers: { 'api-key': key } }],
+  ]
+  for (const [path, init] of sent) await double.fetch(path, init)
+  const { pets: _, ...snapshot } = await double.snapshot()
+  const shown = toJson([double.requests(), snapshot, double.report()])
+  assert.doesNotMatch(shown, /super(?!secret)/i)
+  assert.equal(double.requests()[4]?.body, REDACTED_PET)
+  assert.deepEqual(double.requests()[2]?.unknown, ['REDACTED'])
+  assert.equal(double.requests()[7]?.requestHeaders['authorization'], 'REDACTED')
+})
+
+const REDACTED_PET = '{"id":1,"name":"REDACTED","categoryId":1,"status":"available"}'
+
+test('journal - redacts keys that are added later', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const added = 'added-key-12345'
+  double.addKey(added, { id: 'added', plan: 'pro' })
+  await double.fetch(`pets/${added}`, { headers: HEADERS })
+  await double.fetch('pets', { method: added, headers: HEADERS })
+  assert.doesNotMatch(toJson(double.requests()), /added-key/)
+})
+
 test('journal - lists unknown query parameters and body fields', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   const unknownIn = async (path: string, body?: string) => {

@@ -2,6 +2,7 @@ import type { ApiRequest, ApiResponse } from '../../src/api.js'
 import { bearerToken } from '../../src/api-keys.js'
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/specification.js'
+import { hideSecrets, SHORTEST_SECRET } from '../hide-secrets.js'
 import type { ReadRequest } from '../read-request.js'
 import type { Call, FaultKind } from './faults.js'
 
@@ -47,36 +48,46 @@ export interface Exchange {
 /** An exchange whose response is still to come. */
 export type Draft = { -readonly [name in keyof Exchange]: Exchange[name] }
 
+/** Replaces credentials in a text. */
+export type Redact = (text: string) => string
+
+/** Redacts the valid keys, and the token of the request, valid or not. */
+export function createRedactor({ headers }: ApiRequest, keys: Iterable<string>): Redact {
+  const token = bearerToken(headers['authorization'])
+  const secrets = [...keys, token ?? ''].filter(({ length }) => length >= SHORTEST_SECRET)
+  return text => hideSecrets(text, secrets, () => REDACTED)
+}
+
 /** What is known of an exchange before it is answered. */
 export function draftOf(
   request: ReadRequest,
   { operation, key }: Call,
   { n, at, connection, sequential }: Pick<Exchange, 'n' | 'at' | 'connection' | 'sequential'>,
   pagination: boolean,
+  redact: Redact,
 ): Draft {
   const { method, path, query, headers, body } = request
   const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
   const isEmpty = body === undefined || body.length === 0
   const text = isEmpty ? '' : textOf(body)
-  const redact = redactor(bearerToken(headers['authorization']))
   return {
     n,
     at,
     answeredAt: null,
     key: key ?? null,
     operation: operation ?? null,
-    method,
+    method: redact(method),
     path: redact(path),
-    query: knownQuery(query, parameters(pagination)),
+    query: redact(knownQuery(query, parameters(pagination))),
     url: redact(query === '' ? path : `${path}?${withoutValues(query, known)}`),
     status: null,
     code: null,
-    requestHeaders: redactedHeaders(headers, redact),
+    requestHeaders: requestHeadersOf(headers, redact),
     headers: {},
     requestBody: isEmpty ? null : redact(text),
     body: null,
     requestDigest: hashOf(`${method} ${path}?${query} ${text}`),
-    unknown: operation ? unknownNames(operation, request, known) : NO_NAMES,
+    unknown: operation ? unknownNames(operation, request, known).map(redact) : NO_NAMES,
     fault: null,
     connection,
     sequential,
@@ -84,13 +95,13 @@ export function draftOf(
 }
 
 /** Adds the response. */
-export function complete(draft: Draft, response: ApiResponse, now: number): void {
+export function complete(draft: Draft, response: ApiResponse, now: number, redact: Redact): void {
   const { status, headers, body } = response
   draft.answeredAt = now
   draft.status = status
   draft.code = codeOf(response)
-  draft.headers = headers
-  draft.body = body === '' ? null : body
+  draft.headers = redactedValues(headers, redact)
+  draft.body = body === '' ? null : redact(body)
 }
 
 function codeOf({ status, body }: ApiResponse): ErrorCode | null {
@@ -105,25 +116,23 @@ function codeOf({ status, body }: ApiResponse): ErrorCode | null {
 
 const REDACTED = 'REDACTED'
 const CREDENTIALS = ['cookie', 'proxy-authorization', 'x-api-key']
-/** A shorter token is a word that may stand anywhere. */
-const SHORTEST_SECRET = 8
+/** Everything but the scheme, if it is one: a client may have left it out. */
+const CREDENTIAL = /^((?:Bearer|Basic|Token) +)?.*$/is
 
-function redactor(token: string | undefined): (text: string) => string {
-  if (token === undefined || token.length < SHORTEST_SECRET) return text => text
-  return text => text.replaceAll(token, REDACTED)
-}
-
-function redactedHeaders(
-  headers: ApiRequest['headers'],
-  redact: (text: string) => string,
-): Record<string, string> {
+function requestHeadersOf(headers: ApiRequest['headers'], redact: Redact): Record<string, string> {
   const redacted: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined) continue
-    if (name === 'authorization') redacted[name] = value.replace(/^(\S+ +)?.*$/s, `$1${REDACTED}`)
+    if (name === 'authorization') redacted[name] = value.replace(CREDENTIAL, `$1${REDACTED}`)
     else redacted[name] = CREDENTIALS.includes(name) ? REDACTED : redact(value)
   }
+  return redacted
+}
+
+function redactedValues(headers: ApiResponse['headers'], redact: Redact): Record<string, string> {
+  const redacted: Record<string, string> = {}
+  for (const name in headers) redacted[name] = redact(String(headers[name]))
   return redacted
 }
 

@@ -14,7 +14,14 @@ import { OPERATIONS, type Operation } from '../../src/specification.js'
 import type { ReadRequest } from '../read-request.js'
 import { createCallers } from './callers.js'
 import { type Instant, instantOf } from './clock.js'
-import { complete, type Draft, draftOf, type Exchange } from './exchange.js'
+import {
+  complete,
+  createRedactor,
+  type Draft,
+  draftOf,
+  type Exchange,
+  type Redact,
+} from './exchange.js'
 import type { Call, FaultKind } from './faults.js'
 import type { Recording } from './verdict/report.js'
 
@@ -48,6 +55,8 @@ export interface JournalOptions {
   /** How many characters of headers and bodies it keeps at most. */
   readonly bytes: number
   readonly clock: Clock
+  /** The valid API keys, which are redacted. */
+  readonly keys: () => Iterable<string>
   readonly pagination: boolean
   /** Where requests of this process are sent. */
   readonly origin: string
@@ -88,7 +97,7 @@ export function createJournal(
   recording: Recording,
   state?: JournalState,
 ): Journal {
-  const { capacity, bytes, clock, pagination, origin } = options
+  const { capacity, bytes, clock, keys, pagination, origin } = options
   const drafts: Draft[] = (state?.exchanges ?? []).map(exchange => ({ ...exchange }))
   const callers = createCallers(state?.connections)
   let size = drafts.reduce((sum, draft) => sum + sizeOf(draft), 0)
@@ -101,7 +110,9 @@ export function createJournal(
       const { connection } = request
       const caller = call.key === undefined ? `${request.client}` : `key ${call.key}`
       const known = callers.arrive(caller, connection)
-      const draft = draftOf(request, call, { n: ++n, at: clock(), ...known }, pagination)
+      // Of this moment: a key may be revoked before its response is here.
+      const redact = createRedactor(request, keys())
+      const draft = draftOf(request, call, { n: ++n, at: clock(), ...known }, pagination, redact)
       recording.arrive()
       drafts.push(draft)
       size += requestSize(draft)
@@ -112,7 +123,7 @@ export function createJournal(
         },
         end(response) {
           callers.leave(caller, connection)
-          if (draft.fault !== 'hang') finish(draft, response)
+          if (draft.fault !== 'hang') finish(draft, response, redact)
           recording.see(draft)
         },
       }
@@ -135,8 +146,8 @@ export function createJournal(
     }),
   }
 
-  function finish(draft: Draft, response: ApiResponse): void {
-    complete(draft, response, clock())
+  function finish(draft: Draft, response: ApiResponse, redact: Redact): void {
+    complete(draft, response, clock(), redact)
     // It may have been dropped or cleared meanwhile.
     if (!drafts[0] || draft.n < drafts[0].n) return
     size += responseSize(draft)

@@ -110,7 +110,12 @@ export function createState(
   const faults = createFaults(() => apiKeys.list().map(({ id }) => id), begin.faults)
   const recording = record(clock.now)
   const journal = createJournal(
-    { clock: clock.now, pagination: options.store.pagination, ...options.journal },
+    {
+      clock: clock.now,
+      keys: apiKeys.keys,
+      pagination: options.store.pagination,
+      ...options.journal,
+    },
     recording,
     begin.journal,
   )
