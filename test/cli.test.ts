@@ -320,6 +320,20 @@ test('cli - --watch reloads seed and keys, and an invalid file changes nothing',
   }
 })
 
+test('cli - after --watch has reloaded the keys, none of them is logged', async t => {
+  for (const mode of [[], ['--control']]) {
+    const keys = await file(t, '{"oldkey-12345678":{"id":"old","plan":"free"}}')
+    const server = await started(t, '--json', '--watch', '--keys', keys, '--log', 'json', ...mode)
+    const { baseUrl } = JSON.parse(server.ready)
+    const other = '{"newkey-87654321":{"id":"new","plan":"pro"}}'
+    await lineAfter(server, () => writeFile(keys, other))
+    await fetch(`${baseUrl}/pets?k=newkey-87654321`)
+    const { log } = await stopped(server)
+    assert.match(log, /"query":"k=\[key\]"/)
+    assert.doesNotMatch(log, /newkey/)
+  }
+})
+
 test('cli - output that cannot be written is one line', {
   skip: !existsSync('/dev/full'),
 }, async () => {

@@ -17,7 +17,7 @@ export interface Environment {
   readonly handler: ApiHandler
   readonly clock: Clock
   /** What the console shows besides requests. */
-  readonly console: ConsoleOptions
+  readonly console: ConsoleOptions & Required<Pick<ConsoleOptions, 'apiKeys'>>
   readonly animals: number
   /** Where the animals come from, in words. */
   readonly source: string

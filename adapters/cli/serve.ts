@@ -104,7 +104,8 @@ async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promi
     const logged = withRequestLog(handler, {
       format: log,
       clock,
-      isKey: text => Object.hasOwn(apiKeys, text),
+      // --watch may have replaced those of the start.
+      isKey: text => Object.hasOwn(environment.console.apiKeys(), text),
       colors: hasColors(),
       write: writeLine,
     })
