@@ -16,9 +16,11 @@ import { ROOT_URL } from './support/paths.js'
 
 const HTML = { accept: 'text/html,*/*;q=0.8' }
 const JSON_TYPE = { 'content-type': 'application/json' }
+const BASE64 = 'ab/cdEF+ghij=='
 const API_KEYS = {
   'demo-free': { id: 'demo-free', plan: 'free' },
   s3cret: { id: 'ci', plan: 'pro' },
+  [BASE64]: { id: 'base64', plan: 'free' },
 } as const
 
 test('console - GET / is the page for browsers, and the API is unchanged', async t => {
@@ -179,9 +181,14 @@ test('console - exposes no keys but demo keys', async t => {
     body: '{"name":"s3cret","categoryId":1}',
   })
   await fetch('/v1/pets', { headers: { authorization: 'Bearer not-a-valid-k3y' } })
+  await fetch(`/v1/pets/${BASE64}?a=${encodeURIComponent(BASE64)}`, {
+    method: 'POST',
+    headers: { 'x-key': BASE64 },
+    body: JSON.stringify(BASE64).replaceAll('/', '\\/'),
+  })
   const shown = [JSON.stringify(await (await watch()).next())]
-  for (const n of [1, 2, 3]) shown.push(await (await get(`/_console/exchanges/${n}`)).text())
-  assert.doesNotMatch(shown.join('\n'), /s3cret|k3y/)
+  for (const n of [1, 2, 3, 4]) shown.push(await (await get(`/_console/exchanges/${n}`)).text())
+  assert.doesNotMatch(shown.join('\n'), /s3cret|k3y|cdEF/)
   assert.match(shown[1] ?? '', /Authorization: Bearer '\\"\$API_KEY\\"''/)
   assert.match(shown[2] ?? '', /Bearer demo-free/)
   await post('/_console/exchanges/1/replay')
@@ -295,6 +302,7 @@ test('console - works while the rate limit store is unavailable', async t => {
     [
       ['demo-free', null],
       ['ci', null],
+      ['base64', null],
     ],
   )
   await fetch(`${server.origin}/v1/pets`)

@@ -5,6 +5,7 @@ import { createTestDouble } from '../adapters/test-double/index.js'
 
 const API_KEYS = {
   'demo-free': { id: 'demo-free', plan: 'free' },
+  'ab/cdEF+ghij==': { id: 'base64', plan: 'free' },
   s3cret: { id: 'small', plan: 'enterprise', limits: { perMinute: 1, perDay: 9, banAfter: 1 } },
 } as const
 
@@ -61,6 +62,26 @@ test('request log - json has the same fields, and no keys', async () => {
   })
 })
 
+test('request log - a key in Base64 is not logged, however it is spelled', async () => {
+  const { get, lines } = logged('json')
+  const key = 'ab/cdEF+ghij=='
+  const encoded = encodeURIComponent(key)
+  await get(`/v1/pets/${key}`, undefined, `api_key=${key}&a=${encoded}`)
+  await get(
+    `/v1/pets/${encoded.toLowerCase().replace('cdef', 'cdEF')}`,
+    undefined,
+    'b=ab\\/cdEF+ghij==',
+  )
+  const entries = lines().map(line => JSON.parse(line))
+  assert.deepEqual(
+    entries.map(({ path, query }) => [path, query]),
+    [
+      ['/v1/pets/[key]', 'api_key=[key]&a=[key]'],
+      ['/v1/pets/[key]', 'b=[key]'],
+    ],
+  )
+})
+
 test('request log - only terminals get colors', async () => {
   const { get, lines } = logged('pretty', true)
   await get('/v1/pets', 'demo-free')
@@ -76,7 +97,7 @@ function logged(format: 'pretty' | 'json', colors = false) {
   const handler = withRequestLog(double, {
     format,
     clock: double.clock.now,
-    isKey: text => Object.hasOwn(API_KEYS, text),
+    keys: () => Object.keys(API_KEYS),
     colors,
     write: line => written.push(line),
   })

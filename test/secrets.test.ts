@@ -49,7 +49,7 @@ test('secrets - no event, log line, response, error, counter or file contains a 
   const logged = withRequestLog(store, {
     format: 'json',
     clock: () => T0,
-    isKey: text => text === SECRET,
+    keys: () => [SECRET],
     colors: false,
     write: line => seen.push(line),
   })

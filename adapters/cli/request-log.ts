@@ -1,7 +1,7 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
 import { chain } from '../../src/awaitable.js'
 import type { Clock } from '../../src/ports.js'
-import { type Entry, entryOf, type IsKey } from '../console/entry.js'
+import { type Entry, entryOf, type SecretKeys } from '../console/entry.js'
 
 export const LOG_FORMATS = ['pretty', 'json', 'silent'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
@@ -10,8 +10,8 @@ export interface RequestLogOptions {
   readonly format: LogFormat
   /** The time of the entries. */
   readonly clock: Clock
-  /** Texts that are API keys are not logged. */
-  readonly isKey: IsKey
+  /** They are not logged. */
+  readonly keys: SecretKeys
   /** Colors `pretty` lines, for a terminal. */
   readonly colors: boolean
   readonly write: (line: string) => void
@@ -19,7 +19,7 @@ export interface RequestLogOptions {
 
 /** Writes a line for each answer: time, request, status, key id, budget and duration. */
 export function withRequestLog(handler: ApiHandler, options: RequestLogOptions): ApiHandler {
-  const { format, clock, isKey, colors, write } = options
+  const { format, clock, keys, colors, write } = options
   if (format === 'silent') return handler
   const lineOf = format === 'json' ? jsonLine : prettyLine(colors)
   return {
@@ -32,7 +32,7 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
 
   function log(request: ApiRequest, response: ApiResponse, start: number): ApiResponse {
     const ms = performance.now() - start
-    write(lineOf(entryOf({ request, response, at: clock(), ms }, isKey)))
+    write(lineOf(entryOf({ request, response, at: clock(), ms }, keys())))
     return response
   }
 }

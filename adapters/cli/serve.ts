@@ -105,7 +105,7 @@ async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promi
       format: log,
       clock,
       // --watch may have replaced those of the start.
-      isKey: text => Object.hasOwn(environment.console.apiKeys(), text),
+      keys: () => Object.keys(environment.console.apiKeys()),
       colors: hasColors(),
       write: writeLine,
     })

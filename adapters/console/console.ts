@@ -4,7 +4,7 @@ import { notFound, toApiError } from '../../src/errors.js'
 import { refuseStrangers } from '../loopback.js'
 import { toAnswer } from '../pages.js'
 import type { ReadRequest } from '../read-request.js'
-import type { IsKey } from './entry.js'
+import type { SecretKeys } from './entry.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
 import { createRecorder } from './recorder.js'
@@ -86,8 +86,10 @@ function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadR
 
 function openPlace(world: ConsoleWorld, onUnwatched: () => void = () => {}): Place {
   const recorder = createRecorder(world.clock)
-  const isKey: IsKey = text => !world.isPublicKey(text) && Object.hasOwn(world.apiKeys(), text)
-  return { world, recorder, isKey, streams: createStreams(recorder, world, isKey, onUnwatched) }
+  const secretKeys: SecretKeys = () =>
+    Object.keys(world.apiKeys()).filter(key => !world.isPublicKey(key))
+  const streams = createStreams(recorder, world, secretKeys, onUnwatched)
+  return { world, recorder, secretKeys, streams }
 }
 
 /** `GET /` is for browsers; a handler may answer it for programs. */

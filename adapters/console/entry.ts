@@ -1,4 +1,5 @@
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import { hideSecrets, SHORTEST_SECRET } from '../hide-secrets.js'
 
 /** A request, its answer, when it was answered (store's clock, ms) and how long that took. */
 export interface Exchange {
@@ -35,12 +36,12 @@ export interface Entry {
   readonly ms: number | null
 }
 
-/** Whether a text is a valid API key, and therefore not to be shown. */
-export type IsKey = (text: string) => boolean
+/** The valid API keys that are not to be shown. */
+export type SecretKeys = () => readonly string[]
 
-export function entryOf({ request, response, at, ms }: Exchange, isKey: IsKey): Entry {
+export function entryOf({ request, response, at, ms }: Exchange, keys: readonly string[]): Entry {
   const { status, headers, about, deliver } = response
-  const redact = redactor(request, isKey)
+  const redact = redactor(request, keys)
   return {
     at,
     method: redact(request.method),
@@ -62,19 +63,19 @@ export function entryOf({ request, response, at, ms }: Exchange, isKey: IsKey): 
 
 /**
  * Redacts API keys in texts of a request: the value of its `Authorization` header, valid or not, and
- * every word that is a valid key.
+ * the valid keys. Short ones are redacted as whole words only.
  */
-export function redactor({ headers }: ApiRequest, isKey: IsKey): (text: string) => string {
-  const secrets = new Set((headers['authorization'] ?? '').split(/[ ,]+/).filter(isCredential))
-  const isSecret = (word: string) => secrets.has(word) || isKey(word)
-  // A short key would also match parts of ordinary words.
-  const parts = [...secrets].filter(secret => secret.length >= 8)
-  return text => {
-    const whole = parts.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text)
-    return whole.replace(WORD, word =>
-      isSecret(word) || isSecret(decoded(word)) ? REDACTED : word,
+export function redactor(
+  { headers }: ApiRequest,
+  keys: readonly string[],
+): (text: string) => string {
+  const presented = (headers['authorization'] ?? '').split(/[ ,]+/).filter(isCredential)
+  const secrets = new Set([...presented, ...keys])
+  const long = [...secrets].filter(({ length }) => length >= SHORTEST_SECRET)
+  return text =>
+    hideSecrets(text, long, () => REDACTED).replace(WORD, word =>
+      secrets.has(word) || secrets.has(decoded(word)) ? REDACTED : word,
     )
-  }
 }
 
 export const REDACTED = '[key]'

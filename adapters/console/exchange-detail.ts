@@ -1,11 +1,11 @@
 import type { ReadRequest } from '../read-request.js'
-import { type IsKey, REDACTED, redactor } from './entry.js'
+import { REDACTED, redactor } from './entry.js'
 import type { Recorded } from './recorder.js'
 
 /** Which API keys may be shown. */
 interface Keys {
-  readonly isSecret: IsKey
-  readonly isPublic: IsKey
+  readonly secret: readonly string[]
+  readonly isPublic: (key: string) => boolean
 }
 
 /** Everything about one exchange, as JSON. It contains only public API keys. */
@@ -28,7 +28,7 @@ const MAX_BODY = 64 * 1024
 /** @param origin where the API is, for curl */
 export function detailOf(exchange: Recorded, keys: Keys, origin: string): ExchangeDetail {
   const { request, response } = exchange
-  const redact = redactor(request, keys.isSecret)
+  const redact = redactor(request, keys.secret)
   const requestHeaders = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, headerValue(name, value, redact, keys)] as const],
   )

@@ -12,7 +12,7 @@ import { toJson } from '../../src/json.js'
 import type { NewPet } from '../../src/model.js'
 import { PET_STATUSES } from '../../src/specification.js'
 import { toAnswer } from '../pages.js'
-import type { IsKey } from './entry.js'
+import type { SecretKeys } from './entry.js'
 import { detailOf } from './exchange-detail.js'
 import type { Info } from './messages.js'
 import type { ConsoleWorld } from './options.js'
@@ -27,7 +27,7 @@ export interface Place {
   readonly world: ConsoleWorld
   readonly recorder: Recorder
   readonly streams: Streams
-  readonly isKey: IsKey
+  readonly secretKeys: SecretKeys
 }
 
 /** A request below `/_console`, and what it is about. */
@@ -93,7 +93,7 @@ async function openStream({ request, place: { streams } }: Call): Promise<ApiRes
 function showExchange(call: Call, id: string): ApiResponse {
   const { request, place } = call
   const origin = `http://${request.headers['host']}`
-  const keys = { isSecret: place.isKey, isPublic: place.world.isPublicKey }
+  const keys = { secret: place.secretKeys(), isPublic: place.world.isPublicKey }
   return json(request, detailOf(findExchange(call, id), keys, origin))
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../src/api.js'
-import { entryOf, type IsKey } from './entry.js'
+import { entryOf, type SecretKeys } from './entry.js'
 import type { Update } from './messages.js'
 import type { ConsoleWorld } from './options.js'
 import type { Recorder } from './recorder.js'
@@ -35,7 +35,7 @@ const HEARTBEAT = 10_000
 export function createStreams(
   recorder: Recorder,
   world: ConsoleWorld,
-  isKey: IsKey,
+  secretKeys: SecretKeys,
   onEmpty: () => void,
 ): Streams {
   // Event ids of another process mean nothing here.
@@ -123,9 +123,10 @@ export function createStreams(
   }
 
   function format(cursor: number, most: number, trafficFrom: number, state: WorldState): string {
+    const keys = secretKeys()
     const entries = recorder.since(cursor).slice(-most)
     const update: Update = {
-      entries: entries.map(one => ({ n: one.n, ...entryOf(one, isKey) })),
+      entries: entries.map(one => ({ n: one.n, ...entryOf(one, keys) })),
       omitted: recorder.last - cursor - entries.length,
       traffic: recorder.traffic(trafficFrom),
       serverTime: Date.now(),
