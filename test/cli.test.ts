@@ -230,6 +230,38 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
   }
 })
 
+test('cli - invalid usage shows no password and no key', async () => {
+  const cases: [words: string[], line: RegExp, environment?: NodeJS.ProcessEnv][] = [
+    [['--store', 'postgres:admin:s3cret@db/x'], /--store postgres:… needs .* DATABASE_URL/],
+    [['--limits', 'redis:admin:s3cret@db'], /--limits redis:… needs the variable REDIS_URL/],
+    [['--store', 'mysql:admin:s3cret@db/x'], /--store takes memory:, .*; got 'mysql:…'/],
+    [['--store', 'admin:s3cret@db/x'], /; got 'admin:…'/],
+    [['--store', '//admin:s3cret@db/x'], /; got '\/\/…'/],
+    [['--store', 'postgresq://db/x?password=s3cret'], /; got 'postgresq:\/\/…'/],
+    [['--limits', 'http://db/x?password=s3cret'], /; got 'http:\/\/…'/],
+    [
+      ['--control', '--store', 'postgres://db/x?user=a&password=s3cret'],
+      /--control could reset postgres:\/\/…; use it with --store memory:/,
+    ],
+    [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; expected one of serve,/],
+    [['serve', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
+    [['exec', 'env', 'DB=postgres://u:s3cret@h/x'], /exec needs -- before its command/],
+    [['serve', '--', 'postgres://u:s3cret@h/x'], /-- cannot be combined with serve/],
+    [['--keys', ' {"s3cret":{"id":"ci","plan":"pro"}}'], /--keys takes a file, not its content/],
+    [
+      [],
+      /--keys takes a file, .* \(--keys is set by ADOPTION_STORE_KEYS\)/,
+      { ADOPTION_STORE_KEYS: '{"s3cret":{"id":"ci","plan":"pro"}}' },
+    ],
+  ]
+  for (const [words, line, environment = {}] of cases) {
+    const { code, stdout, stderr } = await endedIn(environment, ...words)
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, line)
+    assert.doesNotMatch(stdout + stderr, /s3cret/)
+  }
+})
+
 test('cli - options that are not given come from the environment', async t => {
   const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
   const environment = { ADOPTION_STORE_SEED: seed, ADOPTION_STORE_NO_CORS: '1', PORT: '99999' }

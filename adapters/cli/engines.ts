@@ -2,6 +2,7 @@ import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js
 import { memoryStorage } from '../memory.js'
 import type { RestoreOptions } from '../postgres/index.js'
 import { UsageError } from './flags.js'
+import { withoutSecrets } from './without-secrets.js'
 
 /** A storage named on the command line. */
 export interface OpenStorage {
@@ -30,7 +31,7 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
   if (name === 'memory:') return { ...openHere(memoryStorage()), name }
   if (!name.endsWith('.json') || name.includes('://')) {
     const stores = `${flag === '--store' ? 'memory:, ' : ''}a file that ends with .json, or postgres://…`
-    throw new UsageError(`${flag} takes ${stores}; got '${withoutPassword(name)}'`)
+    throw new UsageError(`${flag} takes ${stores}; got '${withoutSecrets(name)}'`)
   }
   const { jsonFileStorage } = await import('../json-file/index.js')
   const onError = ({ message }: Error) =>
@@ -49,7 +50,7 @@ export async function openLimits(name: string, stops: Stops): Promise<OpenLimits
   if (name === 'memory:') return undefined
   if (!/^(redis|valkey)s?:/.test(name)) {
     throw new UsageError(
-      `--limits takes memory:, redis://…, rediss://… or valkey://…; got '${withoutPassword(name)}'`,
+      `--limits takes memory:, redis://…, rediss://… or valkey://…; got '${withoutSecrets(name)}'`,
     )
   }
   const { placeOf, redisRateLimits } = await import('../redis/open.js')
@@ -89,7 +90,7 @@ function urlOf(flag: string, name: string, variable: string): string {
   if (name.includes('//')) return name
   const url = process.env[variable]
   if (url) return url
-  throw new UsageError(`${flag} ${name} needs the variable ${variable} to be a URL`)
+  throw new UsageError(`${flag} ${withoutSecrets(name)} needs the variable ${variable} to be a URL`)
 }
 
 function usable(flag: string, source: string, placeOf: () => string): string {
@@ -98,9 +99,4 @@ function usable(flag: string, source: string, placeOf: () => string): string {
   } catch (error) {
     throw new UsageError(`${flag}: ${(error as Error).message}${source}`)
   }
-}
-
-/** For messages: the given name may be a URL with a password. */
-export function withoutPassword(name: string): string {
-  return name.replace(/\/\/.*@/, '//…@')
 }

@@ -8,9 +8,10 @@ import { memoryRateLimits } from '../memory.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
-import { openLimits, openStorage, withoutPassword } from './engines.js'
+import { openLimits, openStorage } from './engines.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import type { Engines } from './health.js'
+import { withoutSecrets } from './without-secrets.js'
 
 /** Everything that is served at one address. */
 export interface Environment {
@@ -100,7 +101,7 @@ export async function openEnvironment(
 function refuseEngine(flag: 'store' | 'limits', name: string): void {
   if (name === 'memory:') return
   throw new UsageError(
-    `--control could reset ${withoutPassword(name)}; use it with --${flag} memory:`,
+    `--control could reset ${withoutSecrets(name)}; use it with --${flag} memory:`,
   )
 }
 

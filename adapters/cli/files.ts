@@ -30,6 +30,10 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
 
 /** The keys of `--keys`. @throws UsageError */
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
+  // Not shown: it holds the keys.
+  if (path.trimStart().startsWith('{')) {
+    throw new UsageError('--keys takes a file, not its content: --keys <file.json>')
+  }
   const keys = (await readJson('--keys', path)) as Record<string, ApiKey>
   if (Array.isArray(keys) || Object.keys(keys ?? {}).length === 0) {
     throw new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { distance, nearestFirst } from '../../src/nearest.js'
+import { withoutSecrets } from './without-secrets.js'
 
 export interface Flag {
   readonly short?: string
@@ -93,10 +94,11 @@ function parseWords(words: readonly string[]): ParsedWords {
   let command: Command | undefined
   const flags = parseOptions(words, KNOWN, word => {
     if (command === 'exec') {
-      throw new UsageError(`exec needs -- before its command: exec -- ${word}`)
+      throw new UsageError(`exec needs -- before its command: exec -- ${withoutSecrets(word)}`)
     }
     if (command === 'copy') operands.push(word)
-    else if (command) throw new UsageError(`Unexpected '${word}' after ${command}; see --help`)
+    else if (command)
+      throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
     else command = readCommand(word)
     if (command === 'verify') {
       throw new UsageError('verify comes before its options: verify <base-url> [options]')
@@ -143,7 +145,7 @@ function readCommand(word: string): Command {
   const command = COMMANDS.find(known => known === word)
   if (command) return command
   const hint = suggest(word, COMMANDS) ?? `expected one of ${COMMANDS.join(', ')}`
-  throw new UsageError(`Unknown command '${word}'; ${hint}`)
+  throw new UsageError(`Unknown command '${withoutSecrets(word)}'; ${hint}`)
 }
 
 function readFlag(
@@ -208,7 +210,9 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
   }
   const [word] = rest
   if (command !== 'exec' && command !== 'copy' && word !== undefined) {
-    throw new UsageError(`-- cannot be combined with ${command}; to run a command: exec -- ${word}`)
+    throw new UsageError(
+      `-- cannot be combined with ${command}; to run a command: exec -- ${withoutSecrets(word)}`,
+    )
   }
 }
 
