@@ -149,6 +149,12 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
       2,
       /copy <from> takes a file that ends with \.json, or postgres/,
     ],
+    [['copy', 'postgres://me:s3cret@127.0.0.1:1/my.json', 'b.json'], 1, /nothing listens there/],
+    [
+      ['copy', 'mysql://me:s3cret@h/my.json', 'b.json'],
+      2,
+      /copy <from> takes .*; got 'mysql:\/\/…'/,
+    ],
     [['copy', '/nowhere.json', 'b.json'], 2, /\/nowhere\.json does not exist/],
   ]
   for (const [words, expected, line] of cases) {

@@ -21,7 +21,8 @@ export async function copy(words: readonly string[]): Promise<void> {
       throw new UsageError(`${flag} cannot be memory:, whose animals are lost when copy ends`)
   }
   // Opening would create a missing file, and copy nothing.
-  if (from.endsWith('.json') && !existsSync(from)) throw new UsageError(`${from} does not exist`)
+  const isFile = from.endsWith('.json') && !from.includes('://')
+  if (isFile && !existsSync(from)) throw new UsageError(`${from} does not exist`)
   const stops: (() => Promise<void>)[] = []
   try {
     const source = await openStorage('copy <from>', from, stops)
