@@ -145,7 +145,13 @@ function readKey(flags: Flags, name: 'key' | 'spare-key'): string | undefined {
   }
   const key = process.env[variable]
   if (key) return key
-  throw new UsageError(`--${name}-env names ${variable}, which is not set`)
+  if (/^[A-Z_][A-Z\d_]*$/.test(variable)) {
+    throw new UsageError(`--${name}-env names ${variable}, which is not set`)
+  }
+  // Not shown: it may be a key.
+  throw new UsageError(
+    `--${name}-env takes the name of an environment variable, such as ADOPTION_KEY; the one given is not set`,
+  )
 }
 
 function ids(list: string | undefined): readonly string[] {
