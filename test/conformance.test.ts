@@ -352,6 +352,9 @@ test('conformance - a server that cannot be verified is one clear line', async t
   const redirecting = await serve((_, response) =>
     response.writeHead(301, { location: 'https://a.example/v1' }).end(),
   )
+  const redirectingWithKey = await serve((_, response) =>
+    response.writeHead(301, { location: `https://a.example/${'x'.repeat(174)}?k=s3cret` }).end(),
+  )
   const refusing = await serve((_, response) => response.writeHead(401).end())
   const empty = await serve((_, response) => response.writeHead(404).end())
   const silent = await serve(() => {})
@@ -363,6 +366,7 @@ test('conformance - a server that cannot be verified is one clear line', async t
     [noHttpUrl, /does not answer with HTTP \(HPE_\w+\)$/],
     [closingUrl, /closes the connection \((UND_ERR_SOCKET|ECONNRESET)\); is it http or https\?$/],
     [redirecting, /redirects to https:\/\/a\.example\/v1; verify that address$/],
+    [redirectingWithKey, /redirects to https:\/\/a\.example\/x+\?k=<key>; verify that address$/],
     [refusing, /rejects the API key with 401; is it valid there\?$/],
     [empty, /has no \/pets \(404\); the base URL ends with the version segment, such as \/v1$/],
     [silent, /does not answer within 100 ms$/],
@@ -371,7 +375,7 @@ test('conformance - a server that cannot be verified is one clear line', async t
     await assert.rejects(run, (error: Error) => {
       assert.ok(error instanceof VerifyError, String(error))
       assert.match(error.message, message)
-      assert.doesNotMatch(error.message, /s3cret/)
+      assert.doesNotMatch(error.message, /s3c/)
       return true
     })
   }

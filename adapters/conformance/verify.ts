@@ -140,7 +140,8 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
   })
   const { status, headers } = reply
   if (status >= 300 && status < 400) {
-    const target = shorten(headers.get('location') ?? 'another address', 200)
+    // Shortened last: of a key that is cut, the rest would be shown.
+    const target = shorten(session.redact(headers.get('location') ?? 'another address'), 200)
     throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
   }
   if (status === 401 || status === 403) {
