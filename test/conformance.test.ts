@@ -13,6 +13,7 @@ import {
   VerifyError,
   verify,
 } from '../adapters/conformance/index.js'
+import { reportJUnit } from '../adapters/conformance/junit.js'
 import { readReplies } from '../adapters/conformance/raw-exchange.js'
 import { withConsole } from '../adapters/console/index.js'
 import { withDocs } from '../adapters/docs.js'
@@ -326,6 +327,23 @@ test('conformance - a report shows what was sent, what came and what was expecte
     came: '202 | content-type: text/plain;charset=UTF-8 | location: /<credential> | {"heard":"<credential>"}',
     expected: '401',
   })
+})
+
+test('conformance - a key that the server echoes in another spelling is not shown', async () => {
+  const apiKey = 's3/cr"et+12=='
+  const store = createTestDouble({ apiKeys: { [apiKey]: { id: 'main', plan: 'business' } } })
+  const fetch = async (request: Request) => {
+    if (request.url.endsWith('?limit=1')) return store.fetch(request)
+    const escaped = JSON.stringify(apiKey).replaceAll('/', '\\/')
+    const encoded = encodeURIComponent(apiKey)
+    const headers = { location: `/${encoded}?${encoded.toLowerCase()}` }
+    return new Response(`{"heard":${escaped}}`, { status: 202, headers })
+  }
+  const options = { baseUrl: store.baseUrl, apiKey, fetch, only: ['auth.missing.list'] }
+  const { results } = await verify(options)
+  const came = results[0]?.failure?.came ?? ''
+  assert.match(came, /location: \/<key>\?<key> \| \{"heard":"<key>"\}$/)
+  assert.doesNotMatch(came + reportJUnit(await verify(options)), /s3/)
 })
 
 test('conformance - a server that cannot be verified is one clear line', async t => {

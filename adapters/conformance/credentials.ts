@@ -1,3 +1,4 @@
+import { hideSecrets } from '../hide-secrets.js'
 import type { Credential, Credentials } from './check.js'
 import type { ReadOptions } from './options.js'
 
@@ -25,11 +26,8 @@ export function createCredentials({ apiKey, spareKey }: ReadOptions): {
         return { label, authorization: text, budget: isValid ? 'key' : 'no key' }
       },
     },
-    redact(text) {
-      // The longest first: an altered key may contain the key.
-      const longestFirst = [...secrets].toSorted(([a], [b]) => b.length - a.length)
-      return longestFirst.reduce((kept, [secret, label]) => kept.replaceAll(secret, label), text)
-    },
+    redact: text =>
+      hideSecrets(text, [...secrets.keys()], secret => secrets.get(secret) ?? '<credential>'),
   }
 }
 
