@@ -61,6 +61,25 @@ for (const [what, change] of Object.entries(CHANGES)) {
   }
 }
 
+for (const begin of ['an empty journal', 'a journal']) {
+  test(`json file - an insert that failed with ${begin} because the lock was removed stays unstored`, async () => {
+    const path = join(folder(), 'pets.json')
+    const storage = await jsonFileStorage(path, { whenIdle: never })
+    if (begin === 'a journal') await storage.insert({ ...REX, name: 'acknowledged' })
+    const acknowledged = await stored(path)
+    fs.rmSync(`${path}.lock`, { recursive: true })
+    const lost = {
+      name: 'JsonFileError',
+      message: `${path} has lost its lock: ${path}.lock was removed or taken over by another process; make sure that only one process uses the file, then restart this one`,
+    }
+    await assert.rejects(storage.insert({ ...REX, name: 'first' }), lost)
+    await assert.rejects(storage.insert({ ...REX, name: 'second' }), lost)
+    assert.deepEqual(await stored(path), acknowledged)
+    await assert.rejects(storage.close(), lost)
+    assert.deepEqual(await stored(path), acknowledged)
+  })
+}
+
 test('json file - a terminated worker thread frees its file', async t => {
   if (!fs.existsSync('/proc/thread-self')) return t.skip('only Linux names its threads')
   const path = join(folder(), 'pets.json')

@@ -30,10 +30,12 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     },
     async append(batch) {
       file ??= await create()
+      // A rejected batch must not be read after a restart.
+      lock.check()
       if (batch.length > LONGEST_SYNC_WRITE) await writeAt(disk, file, length, batch)
       else writeAtOnce(file, batch)
       await disk.fdatasync(file)
-      // Checked after the write: a process that takes over from now on reads this batch.
+      // Checked again: a process that takes over from now on reads this batch.
       lock.check()
       if (!isInPlace()) throw new JsonFileError(path, 'was removed or replaced')
       length += batch.length
@@ -83,6 +85,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
   }
 
   async function create(): Promise<number> {
+    lock.check()
     const prepared = join(lock.folder, 'journal')
     const created = await disk.open(prepared, 'w')
     try {

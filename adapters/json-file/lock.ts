@@ -101,7 +101,12 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   }
 
   function check(): void {
-    if (!isHeld()) throw new JsonFileError(path, 'was removed, or taken over by another process')
+    if (isHeld()) return
+    const fix = 'make sure that only one process uses the file, then restart this one'
+    throw new JsonFileError(
+      path,
+      `has lost its lock: ${lock} was removed or taken over by another process; ${fix}`,
+    )
   }
 
   async function retake(): Promise<void> {
