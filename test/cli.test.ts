@@ -161,6 +161,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
   const oddSeed = await file(t, '[{"id":7,"name":"Ada","categoryId":1}]')
   const noSeed = await file(t, '[null]')
   const brokenKeys = await file(t, '{s3cret: 1}')
+  const latin1 = await file(t, Buffer.from('[{"name":"Zo\xeb","categoryId":1}]', 'latin1'))
   const badKeys = await file(t, '{"k":{"id":"ci","plan":"gold"}}')
   const cases: [words: string[], code: number, line: RegExp][] = [
     [['-p', taken], 1, /port \d+ is taken; use --port 0/],
@@ -202,6 +203,8 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       2,
       /--seed .* is not valid JSON at line 1, column 1: JSON value expected$/m,
     ],
+    [['--seed', latin1], 2, /--seed .* is not valid UTF-8; save it as UTF-8$/m],
+    [['--keys', latin1], 2, /--keys .* is not valid UTF-8; save it as UTF-8$/m],
     [['--seed', brokenSeed], 2, /is not valid JSON at line 2, column 24: Colon ':' expected after/],
     [['--seed', badSeed], 2, /--seed .*: animal 2 \('Bo'\): `categoryId` must be an integer/],
     [
@@ -296,6 +299,11 @@ test('cli - the banner shows the options in effect', async t => {
   assert.match(ready, /^ {2}Docs {6}http:.*\/docs$/m)
   assert.doesNotMatch(ready, /requests a minute/)
   assert.doesNotMatch((await started(t)).ready, /Mode|Control/)
+})
+
+test('cli - a byte order mark before a seed is skipped', async t => {
+  const seed = await file(t, '\ufeff[{"name":"Zo\u00eb","categoryId":1}]')
+  assert.equal((await ready(t, '--seed', seed)).animals, 1)
 })
 
 test('cli - --seed on a file that holds animals says that it is ignored', async t => {
@@ -522,7 +530,7 @@ async function temporaryFolder(t: TestContext): Promise<string> {
   return folder
 }
 
-async function file(t: TestContext, content: string): Promise<string> {
+async function file(t: TestContext, content: string | Uint8Array): Promise<string> {
   const path = join(await temporaryFolder(t), 'file.json')
   await writeFile(path, content)
   return path

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type ApiKey, createApiKeys } from '../../src/api-keys.js'
 import { parseJson } from '../../src/json.js'
 import type { PetSnapshot } from '../../src/ports.js'
+import { decodeUtf8 } from '../../src/utf8.js'
 import { describeSyntaxError } from '../json-syntax.js'
 import { UsageError } from './flags.js'
 
@@ -52,17 +53,28 @@ function nameOf(item: unknown): string {
 }
 
 async function readJson(flag: string, path: string): Promise<unknown> {
-  let text: string
-  try {
-    text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    throw new UsageError(`${flag} ${path} ${UNREADABLE[code] ?? `cannot be read: ${code}`}`)
-  }
+  const text = decode(flag, path, await readBytes(flag, path))
   try {
     return await parseJson(text)
   } catch {
     throw new UsageError(`${flag} ${path} is not valid JSON${await describeSyntaxError(text)}`)
+  }
+}
+
+async function readBytes(flag: string, path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    throw new UsageError(`${flag} ${path} ${UNREADABLE[code] ?? `cannot be read: ${code}`}`)
+  }
+}
+
+function decode(flag: string, path: string, bytes: Uint8Array): string {
+  try {
+    return decodeUtf8(bytes)
+  } catch {
+    throw new UsageError(`${flag} ${path} is not valid UTF-8; save it as UTF-8`)
   }
 }
 
