@@ -491,6 +491,10 @@ test('conformance - options are checked at construction, and never show a key', 
     ],
     [{ level: 'MAY' }, "Expected `level` to be one of 'MUST', 'SHOULD', got 'MAY'"],
     [{ limits: true }, 'Expected `spareKey` with `limits`: a throwaway key that may be exhausted'],
+    [
+      { limits: true, apiKey: 's3cret', spareKey: 's3cret' },
+      'Expected `spareKey` to be another key than `apiKey`',
+    ],
   ] as const) {
     const given = { baseUrl: 'http://a/v1', apiKey: 'k', ...options } as ConformanceOptions
     assert.throws(

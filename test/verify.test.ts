@@ -167,6 +167,10 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
       [url, '--key', KEY, '--limits'],
       'Expected --spare-key with --limits: a throwaway key that may be exhausted',
     ],
+    [
+      [url, '--key', KEY, '--limits', '--spare-key', KEY],
+      'Expected --spare-key to be another key than --key',
+    ],
     [[url, '--key', KEY, '--only', 'auht'], /^No check is called `auht`; closest are auth/],
     [[url, `--kye=${KEY}`], 'Unknown option --kye; did you mean --key?'],
     [

@@ -133,6 +133,9 @@ export function readConformanceOptions(given: ConformanceOptions): ReadOptions {
       'Expected `spareKey` with `limits`: a throwaway key that may be exhausted',
     )
   }
+  if (options.spareKey === options.apiKey) {
+    throw new OptionError('Expected `spareKey` to be another key than `apiKey`')
+  }
   return options
 }
 
