@@ -291,7 +291,8 @@ test('worlds - start empty, or with the animals, keys and clock of the request',
     [{ pets: {} }, /animals must be an array/],
     [{ keys: { 'secret-1': { id: 'a', plan: 'gold' } } }, /plan/],
     [{ keys: ['secret-1'] }, /`keys` to be an object/],
-    [{ clock: 'noon' }, /Expected an instant/],
+    [{ clock: 'noon' }, /Expected `clock` to be an instant/],
+    [{ clock: '2030-02-31' }, /Expected `clock` to be an instant/],
     [[], /Send a JSON object/],
   ]
   for (const [body, message] of wrong) {

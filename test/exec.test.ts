@@ -123,7 +123,7 @@ test('exec - takes the options of the store, and refuses those of the server', a
   assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
   const cases: [flags: string[], command: string[], line: RegExp][] = [
     [['--port', '1'], ['true'], /--port cannot be combined with exec/],
-    [['--clock', 'noon'], ['true'], /--clock: Expected an instant/],
+    [['--clock', 'noon'], ['true'], /Expected --clock to be an instant/],
     [[], ['no-such-command'], /exec cannot run no-such-command: ENOENT/],
     [[], [], /exec needs a command/],
   ]
@@ -197,7 +197,7 @@ test('serve - unsafe or invalid combinations with --control are rejected', async
       ['--control', '--host', '0.0.0.0', '--keys', 'keys.json'],
       /--host 0\.0\.0\.0 would let others use --control/,
     ],
-    [['--clock', '2030-01-01T00:00:00'], /--clock: Expected an instant/],
+    [['--clock', '2030-01-01T00:00:00'], /Expected --clock to be an instant/],
     [['--strict'], /--strict works with exec only: exec \[options\] -- <command>$/m],
   ]
   for (const [words, line] of cases) {

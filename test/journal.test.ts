@@ -249,7 +249,7 @@ test('journal - filters by path, method and time, and rejects unknown filters', 
     [{ pth: '/v1/pets' }, /Unknown option `pth`; expected one of path/],
     [{ operation: 'list' }, /`operation` to be one of 'listPets'/],
     [{ status: '404' }, /`status` to be an integer/],
-    [{ since: 'noon' }, /Expected an instant/],
+    [{ since: 'noon' }, /Expected `since` to be an instant/],
   ]
   for (const [filter, message] of wrong) {
     assert.throws(() => double.requests(filter), { name: 'OptionError', message })

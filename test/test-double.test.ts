@@ -420,7 +420,7 @@ test('test double - a young garbage collection clears doubles, resets and stores
 
 test('test double - names an invalid option', () => {
   const wrong: [options: object, message: RegExp][] = [
-    [{ clock: '2030-01-01T00:00:00' }, /Expected an instant/],
+    [{ clock: '2030-01-01T00:00:00' }, /Expected `clock` to be an instant/],
     [{ journal: 0 }, /`journal` to be an integer of at least 1, got 0/],
     [{ baseUrl: '/v1' }, /`baseUrl` to be an absolute http or https URL/],
     [{ baseUrl: 'ftp://localhost/v1' }, /`baseUrl` to be an absolute http or https URL/],

@@ -55,8 +55,11 @@ test('clock - accepts the years 0000 to 9999', () => {
   clock.advance(0)
   assert.equal(clock.now(), last)
   clock.set(0)
-  assert.throws(() => clock.advance(Number.MAX_SAFE_INTEGER + 1), /Expected a duration/)
-  assert.throws(() => clock.advance(Number.MAX_SAFE_INTEGER), /Expected an instant/)
+  assert.throws(
+    () => clock.advance(Number.MAX_SAFE_INTEGER + 1),
+    /Expected `advance` to be a duration/,
+  )
+  assert.throws(() => clock.advance(Number.MAX_SAFE_INTEGER), /Expected `now` to be an instant/)
 })
 
 test('clock - error messages show the first 80 characters of an invalid time', () => {
@@ -187,3 +190,15 @@ function wallClock(t: TestContext) {
 function settled(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
+
+test('clock - a date that does not exist is refused', () => {
+  const { clock } = createTestDouble()
+  for (const instant of ['2030-02-30', '2030-02-29T00:00:00Z', '2031-04-31T10:00+02:00']) {
+    assert.throws(() => clock.set(instant), {
+      name: 'OptionError',
+      message: /^Expected `set` to be an instant /,
+    })
+  }
+  clock.set('2028-02-29')
+  assert.equal(clock.now(), Date.UTC(2028, 1, 29))
+})

@@ -228,9 +228,9 @@ async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
   const { instantOf } = await import('../test-double/clock.js')
   try {
-    return instantOf(clock)
+    return instantOf('clock', clock)
   } catch (error) {
-    throw new UsageError(`--clock: ${(error as Error).message}`)
+    throw new UsageError((error as Error).message.replace('`clock`', '--clock'))
   }
 }
 

@@ -88,13 +88,13 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     auto: state.auto ?? false,
     now: () => frozenAt ?? Math.floor(from.own + (Date.now() - from.real) * scale),
     set(instant) {
-      move(instantOf(instant))
+      move(instantOf('set', instant))
     },
     advance(duration) {
-      move(instantOf(clock.now() + durationOf(duration)))
+      move(instantOf('now', clock.now() + durationOf('advance', duration)))
     },
     reach(instant) {
-      if (instant > clock.now()) move(instantOf(instant))
+      if (instant > clock.now()) move(instantOf('now', instant))
     },
     freeze() {
       frozenAt ??= clock.now()
@@ -260,23 +260,23 @@ export const isClockTime: Rule = {
   accepts: value => typeof value === 'number' && value >= EARLIEST && value <= LATEST,
 }
 
-/** @throws OptionError */
-export function instantOf(value: Instant): number {
+/** @throws OptionError naming the field */
+export function instantOf(name: string, value: Instant): number {
   const ms = typeof value === 'string' ? isoInstant(value) : value
   const instant = typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
   if (isClockTime.accepts(instant)) return instant
   throw new OptionError(
-    `Expected an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z', got ${show(value)}`,
+    `Expected \`${name}\` to be an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z', got ${show(value)}`,
   )
 }
 
-/** @throws OptionError */
-export function durationOf(value: Duration): number {
+/** @throws OptionError naming the field */
+export function durationOf(name: string, value: Duration): number {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
   const ms = typeof value === 'number' ? value : Number(count) * (UNITS.get(unit) ?? Number.NaN)
   if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
   throw new OptionError(
-    `Expected a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d', got ${show(value)}`,
+    `Expected \`${name}\` to be a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d', got ${show(value)}`,
   )
 }
 
@@ -296,7 +296,13 @@ const UNITS = new Map([
 /** NaN without a time zone, as it would be another instant on another machine. */
 function isoInstant(text: string): number {
   const whole = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
-  return whole.test(text) ? Date.parse(text) : Number.NaN
+  return whole.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
+}
+
+/** Date.parse takes 30 February for 2 March. */
+function isDay(date: string): boolean {
+  const midnight = new Date(date)
+  return !Number.isNaN(+midnight) && midnight.toISOString().startsWith(date)
 }
 
 function show(value: unknown): string {

@@ -199,8 +199,8 @@ const FILTER_RULES: Rules<ExchangeFilter> = {
 
 function matcher(filter: ExchangeFilter | undefined): (exchange: Exchange) => boolean {
   const { since, until, ...wanted } = readOptions<ExchangeFilter, object>(filter, {}, FILTER_RULES)
-  const from = since === undefined ? Number.NEGATIVE_INFINITY : instantOf(since)
-  const to = until === undefined ? Number.POSITIVE_INFINITY : instantOf(until)
+  const from = since === undefined ? Number.NEGATIVE_INFINITY : instantOf('since', since)
+  const to = until === undefined ? Number.POSITIVE_INFINITY : instantOf('until', until)
   const fields = Object.entries(wanted) as [keyof Exchange, unknown][]
   return exchange =>
     exchange.at >= from &&

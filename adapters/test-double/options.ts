@@ -148,7 +148,7 @@ function read(given: TestDoubleOptions): DoubleSettings {
 
 function clockState(clock: Instant): Beginning['clock'] {
   if (clock === 'running') return { frozen: false }
-  return { frozen: true, now: instantOf(clock) }
+  return { frozen: true, now: instantOf('clock', clock) }
 }
 
 const {

@@ -118,9 +118,9 @@ function changeClock(call: Call): Reply {
   }
   const { clock } = call.double
   // Everything is checked before anything changes.
-  const instant = set === undefined ? clock.now() : instantOf(set as Instant)
-  const duration = advance === undefined ? 0 : durationOf(advance as Duration)
-  clock.set(instantOf(instant + duration))
+  const instant = set === undefined ? clock.now() : instantOf('set', set as Instant)
+  const duration = advance === undefined ? 0 : durationOf('advance', advance as Duration)
+  clock.set(instantOf('now', instant + duration))
   if (frozen === true) clock.freeze()
   if (frozen === false || scale !== undefined) clock.resume({ scale: scale as number | undefined })
   if (auto !== undefined) clock.auto = auto === true
