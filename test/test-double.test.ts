@@ -425,6 +425,12 @@ test('test double - names an invalid option', () => {
     [{ baseUrl: '/v1' }, /`baseUrl` to be an absolute http or https URL/],
     [{ baseUrl: 'ftp://localhost/v1' }, /`baseUrl` to be an absolute http or https URL/],
     [{ baseUrl: 'http://' }, /`baseUrl` to be an absolute http or https URL/],
+    ...['http://a/v1#f', 'http://a/v1?q', 'http://me:s3cret@a/v1', new URL('http://a/v1')].map(
+      (baseUrl): [object, RegExp] => [
+        { baseUrl },
+        /^Expected `baseUrl` to be an absolute http or https URL, without user name, query and fragment, got an? [a-z]+$/,
+      ],
+    ),
     [{ faults: [{ kind: 'delay' }] }, /`ms`/],
     [{ sunse: null }, /`sunse`/],
   ]

@@ -164,11 +164,20 @@ const OPTION_RULES: Rules<TestDoubleOptions> = {
   pets: optional(isObject),
   faults: optional({ expected: 'an array', accepts: Array.isArray }),
   baseUrl: {
-    expected: 'an absolute http or https URL',
-    accepts: value => /^https?:/.test(String(value)) && URL.canParse(String(value)),
+    expected: 'an absolute http or https URL, without user name, query and fragment',
+    accepts: isBaseUrl,
+    // It may hold a password.
+    secret: true,
   },
   control: isBoolean,
   allow: { expected: 'an array', accepts: Array.isArray },
   journal: isCount,
   journalBytes: isCount,
+}
+
+function isBaseUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !/^https?:[^?#]*$/i.test(value)) return false
+  if (!URL.canParse(value)) return false
+  const { username, password } = new URL(value)
+  return username === '' && password === ''
 }
