@@ -202,8 +202,9 @@ const RULES: Record<FaultKind, Record<string, Rule>> = {
     }),
     code: optional(isOneOf(Object.keys(ERROR_STATUS))),
     body: optional({
-      expected: 'a string, an object or an array',
-      accepts: value => typeof value === 'string' || (typeof value === 'object' && value !== null),
+      expected: 'a string, an object or an array of plain JSON data',
+      accepts: value =>
+        typeof value === 'string' || (typeof value === 'object' && value !== null && isJson(value)),
     }),
     headers: optional({
       expected:
@@ -216,6 +217,20 @@ const RULES: Record<FaultKind, Record<string, Rule>> = {
   reset: {},
   truncate: {},
   malformed: {},
+}
+
+/** Whether it can be sent as JSON, bigints included. @param parents to find circles */
+function isJson(value: unknown, parents: readonly object[] = []): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return /^(string|boolean|bigint|undefined)$/.test(typeof value)
+  if (value === null) return true
+  if (parents.includes(value)) return false
+  const within = [...parents, value]
+  if (Array.isArray(value)) return value.every(one => isJson(one, within))
+  // Test runners have an Object of their own.
+  const prototype = Object.getPrototypeOf(value)
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
+  return isPlain && Object.values(value).every(one => isJson(one, within))
 }
 
 function isDate(value: unknown): boolean {
