@@ -247,6 +247,25 @@ test('options - baseUrl with query, fragment or credentials is refused, the pass
   }
 })
 
+test('client - null and invalid call options are refused by name', async () => {
+  const fetch = () => Promise.resolve(Response.json([]))
+  const client = createClient({ ...BASE, fetch })
+  const all = (...given: unknown[]) =>
+    client
+      .all(...(given as []))
+      [Symbol.asyncIterator]()
+      .next()
+  const list = (...given: unknown[]) => client.listPets(...(given as []))
+  for (const [call, message] of [
+    [() => list(null), /^Expected `query` to be an object, got null$/],
+    [() => all(null), /^Expected `query` to be an object, got null$/],
+    [() => list({}, null), /^Expected `options` to be an object, got null$/],
+    [() => list({}, { signal: 5 }), /^Expected `signal` to be an AbortSignal, got 5$/],
+  ] as const) {
+    await assert.rejects(call, { name: 'OptionError', message })
+  }
+})
+
 /** A client of a store with so many animals, every fifth of them sold. */
 async function clientOf(count: number, pagination: boolean) {
   const limits = { perMinute: 1_000, perDay: 1_000 }

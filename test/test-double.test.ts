@@ -439,6 +439,13 @@ test('test double - names an invalid option', () => {
   }
 })
 
+test('test double - options may be left out, but not null', async () => {
+  const message = 'Expected `options` to be an object, got null'
+  assert.throws(() => createTestDouble(null as never), { name: 'OptionError', message })
+  const double = createTestDouble()
+  assert.equal((await double.fetch('pets', null as never)).status, 401)
+})
+
 test('seed - creates all animals or none, and names the invalid one', async () => {
   const double = createTestDouble({ defaultStatus: null })
   await assert.rejects(double.seed([ADA, { name: 'Bo' } as never]), (error: unknown) => {

@@ -2,7 +2,7 @@ import type { RateLimit } from '../../src/errors.js'
 import type { Int64 } from '../../src/int64.js'
 import { readJson, toJson } from '../../src/json.js'
 import type { NewPet, Pet } from '../../src/model.js'
-import { check, isCount } from '../../src/options.js'
+import { check, isCount, isObject, optional, rule } from '../../src/options.js'
 import type { Pets } from '../../src/pets.js'
 import { checkListPetsQuery, type ListPetsQuery } from '../../src/query.js'
 import { PAGE_SIZE, type PetStatus } from '../../src/specification.js'
@@ -81,6 +81,7 @@ export function createClient(given: ClientOptions): Client {
       return request({ method: 'POST', url, headers, body }, readPet, call)
     },
     async listPets(query = {}, call) {
+      check('query', query, isObject)
       checkListPetsQuery(query, true)
       return list(query, call)
     },
@@ -94,9 +95,11 @@ export function createClient(given: ClientOptions): Client {
   }
 
   async function* all(
-    { status }: { readonly status?: PetStatus | undefined } = {},
+    query: { readonly status?: PetStatus | undefined } = {},
     call?: CallOptions,
   ): AsyncGenerator<Pet> {
+    check('query', query, isObject)
+    const { status } = query
     const limit = PAGE_SIZE.maximum
     checkListPetsQuery({ status }, true)
     let after: Int64 | undefined
@@ -120,8 +123,11 @@ export function createClient(given: ClientOptions): Client {
   async function request<T>(
     request: ClientRequest,
     read: (value: unknown, request: string) => T,
-    { signal, timeoutMs }: CallOptions = {},
+    options: CallOptions = {},
   ): Promise<T> {
+    check('options', options, isObject)
+    const { signal, timeoutMs } = options
+    check('signal', signal, isSignal)
     if (timeoutMs !== undefined) check('timeoutMs', timeoutMs, isCount)
     // First of all, so that a waiting call takes little memory.
     await throttle.enter(signal, false)
@@ -135,6 +141,14 @@ export function createClient(given: ClientOptions): Client {
     return throttle.close()
   }
 }
+
+/** By its shape: there are signals of other realms and of polyfills. */
+const isSignal = optional(
+  rule(
+    'an AbortSignal',
+    value => typeof (value as Partial<AbortSignal> | null)?.addEventListener === 'function',
+  ),
+)
 
 /** An error in a hook does not affect the call. */
 function guarded<T>(hook: (event: T) => void): (event: T) => void {

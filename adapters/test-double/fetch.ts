@@ -22,7 +22,8 @@ export function createFetch(
   const hanging = new Set<(reason: unknown) => void>()
 
   return {
-    async fetch(input, init) {
+    async fetch(input, given) {
+      const init = given ?? undefined
       const connection = connect()
       const request = isSimple(input, init)
         ? simpleRequest(input, init, baseUrl)

@@ -1,4 +1,5 @@
 import { notFound } from '../../src/errors.js'
+import { check, isObject } from '../../src/options.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type ServedHandler, type TestDouble } from './double.js'
@@ -10,6 +11,7 @@ import type { TestDoubleOptions } from './options.js'
  * @throws OptionError naming the invalid option and its value
  */
 export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
+  check('options', options, isObject)
   if (!options.control) return createDouble(options)
   return createDouble(options, double => withControl(double, options))
 }
