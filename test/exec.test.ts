@@ -123,6 +123,7 @@ test('exec - takes the options of the store, and refuses those of the server', a
   assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
   const cases: [flags: string[], command: string[], line: RegExp][] = [
     [['--port', '1'], ['true'], /--port cannot be combined with exec/],
+    [[], [''], /exec needs a command: exec -- <command>/],
     [['--clock', 'noon'], ['true'], /Expected --clock to be an instant/],
     [[], ['no-such-command'], /exec cannot run no-such-command: ENOENT/],
     [[], [], /exec needs a command/],

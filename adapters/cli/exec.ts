@@ -16,7 +16,7 @@ import { type Flags, UsageError } from './flags.js'
  */
 export async function exec(flags: Flags, words: readonly string[]): Promise<number> {
   const [command, ...rest] = words
-  if (command === undefined) throw new UsageError('exec needs a command: exec -- <command>')
+  if (!command) throw new UsageError('exec needs a command: exec -- <command>')
   checkAllowed(flags)
   const apiKeys = await readApiKeys(flags)
   const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
