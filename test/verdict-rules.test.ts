@@ -28,6 +28,24 @@ test('verdict retry-after.early - a wait ends 100 ms before the time in the resp
   }
 })
 
+test('verdict retry-after.early - a wait ends with the year 9999 at the latest', () => {
+  for (const seconds of ['100000000000000', '9'.repeat(400)]) {
+    const headers = { 'retry-after': seconds }
+    const { rule, seen } = only([{ at: 0, status: 503, headers }, { at: 1 }])
+    assert.equal(rule, 'retry-after.early')
+    assert.match(seen, /before 9999-12-31T23:59:59\.999Z$/)
+  }
+})
+
+test('verdict retry-after.early - a Reset that is not a Unix time does not shorten the wait', () => {
+  for (const reset of ['soon', '', '-1', '1e300']) {
+    const headers = { ...EXHAUSTED, 'x-ratelimit-reset': reset, 'retry-after': '10' }
+    const retry = (at: number) => findings([{ at: 0, status: 503, headers }, { at }])
+    assert.deepEqual(retry(9_900), [], reset)
+    assert.deepEqual(retry(9_899), ['retry-after.early'], reset)
+  }
+})
+
 test('verdict retry-after.early - only rejections that reached the client start a wait', () => {
   const wait = { 'retry-after': '10' }
   for (const rejection of [

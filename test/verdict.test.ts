@@ -212,6 +212,32 @@ test('verdict - since the start: counted once a rule and key, with the place whe
   )
 })
 
+test('verdict - no header of a response breaks the report, the next request, a reset or the end', async () => {
+  const status = { kind: 'status', status: 503 } as const
+  const exhausted = { 'X-RateLimit-Remaining': '0' }
+  const banned = { kind: 'status', status: 429, code: 'api_key_banned', times: 2 } as const
+  const faults: readonly Fault[] = [
+    { ...status, retryAfter: 1e14 },
+    { ...status, headers: { 'Retry-After': '9'.repeat(400) } },
+    ...['soon', '', '1e300', '-1e300', '-1', '9'.repeat(400)].flatMap((reset): readonly Fault[] => [
+      { ...status, retryAfter: 10, headers: { ...exhausted, 'X-RateLimit-Reset': reset } },
+      { ...banned, retryAfter: 10, headers: { ...exhausted, 'X-RateLimit-Reset': reset } },
+      { ...banned, headers: { 'X-RateLimit-Reset': reset } },
+    ]),
+  ]
+  for (const fault of faults) {
+    const double = createTestDouble({ clock: '2030-01-01' })
+    const headers = { authorization: 'Bearer demo-free' }
+    double.faults.arm(fault)
+    double.clock.auto = true
+    for (const _ of [1, 2]) await (await double.fetch('pets', { headers })).text()
+    assert.equal(double.report().requests, 2, JSON.stringify(fault))
+    await double.reset()
+    assert.equal(double.report({ since: 'start' }).requests, 2)
+    await double.close()
+  }
+})
+
 test('verdict - a request that ends after a reset counts where it began', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1000 })

@@ -252,7 +252,7 @@ export type Duration = number | string
 
 /** What HTTP-dates and ISO 8601 can write; a running clock has room to go on from its end. */
 const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
-const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+export const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** A number that a clock can show. */
 export const isClockTime: Rule = {

@@ -6,6 +6,7 @@ import {
   MOST_SHOWN,
   type RuleId,
   remember,
+  resetOf,
   type Seen,
   TOLERANCE,
   type Watch,
@@ -265,7 +266,7 @@ function createBans(): Bans {
       rejections++
       show(shown, exchange)
       if (!isBan || rejections === 1 || at < until) return undefined
-      until = Number(exchange.headers['x-ratelimit-reset']) * 1000
+      until = resetOf(exchange) ?? at
       const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until).toISOString()}`
       return { rule: 'ban.risked', seen, exchanges: shown }
     },

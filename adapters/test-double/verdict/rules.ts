@@ -1,3 +1,4 @@
+import { LATEST } from '../clock.js'
 import type { Exchange } from '../exchange.js'
 
 export type RuleId =
@@ -83,22 +84,26 @@ export const TOLERANCE = 100
 /** The end of the wait that a response asks for, in ms; undefined without one. */
 export function waitOf(exchange: Seen): number | undefined {
   if (isLost(exchange)) return undefined
-  const { answeredAt, status, headers } = exchange
+  const { answeredAt, status } = exchange
   const until = retryAfterOf(exchange)
   if (answeredAt === null || status === null || status < 400) return undefined
   if (until === undefined || until <= answeredAt) return undefined
   // Whole seconds end a little after the window does; a client that reads Reset may come right then.
-  return isExhausted(exchange)
-    ? Math.min(until, Number(headers['x-ratelimit-reset']) * 1000)
-    : until
+  return isExhausted(exchange) ? Math.min(until, resetOf(exchange) ?? until) : until
 }
 
-/** Seconds or an HTTP-date, as ms since the epoch; undefined where the header says neither. */
+/** Retry-After as ms since the epoch; undefined where it is neither seconds nor an HTTP-date. */
 export function retryAfterOf({ headers, answeredAt }: Seen): number | undefined {
   const text = headers['retry-after']
   if (text === undefined || answeredAt === null) return undefined
   const until = /^\d+$/.test(text) ? answeredAt + Number(text) * 1000 : Date.parse(text)
-  return Number.isNaN(until) ? undefined : until
+  return Number.isNaN(until) ? undefined : Math.min(until, LATEST)
+}
+
+/** X-RateLimit-Reset as ms since the epoch; undefined where it is not a Unix time. */
+export function resetOf({ headers }: Seen): number | undefined {
+  const text = headers['x-ratelimit-reset'] ?? ''
+  return /^\d+$/.test(text) ? Math.min(Number(text) * 1000, LATEST) : undefined
 }
 
 /** Whether the response says that nothing is left for now. */

@@ -7,6 +7,7 @@ import {
   MOST_SHOWN,
   type RuleId,
   remember,
+  resetOf,
   retryAfterOf,
   type Seen,
   TOLERANCE,
@@ -67,9 +68,11 @@ function watchResetAsDelta(): Watch {
       const exhausted = last
       last = exchange
       if (!exhausted || !isExhausted(exhausted) || exhausted.answeredAt === null) return []
-      const reset = Number(exhausted.headers['x-ratelimit-reset'])
+      const resetMs = resetOf(exhausted)
+      if (resetMs === undefined) return []
+      const reset = resetMs / SECOND
       const waited = exchange.at - exhausted.answeredAt
-      const inSeconds = Math.abs(waited - reset * SECOND) <= MINUTE
+      const inSeconds = Math.abs(waited - resetMs) <= MINUTE
       const inMs = Math.abs(waited - reset) <= SECOND
       return inSeconds || inMs ? [breach(exhausted, exchange, reset, waited)] : []
     },
