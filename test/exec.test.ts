@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { exec as runExec } from '../adapters/cli/exec.js'
 import { MAIN } from './support/paths.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -114,6 +115,33 @@ test('exec - forwards signals, and reports the one that ended the command', asyn
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [9, null])
   assert.equal((await exec([], node(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
+})
+
+test('exec - closes its server and stops listening to signals, even when the report fails', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'url')
+  const wait = `{ kind: 'status', status: 503, retryAfter: 60, times: 2 }`
+  const early = node(`${GET} ${POST} await post('/faults', 'POST', JSON.stringify(${wait}))
+    await get('/pets'); await get('/pets')
+    ;(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, control + '/clock')`)
+  const listeners = () =>
+    ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
+  const before = listeners()
+  const assertClosed = async () => {
+    assert.deepEqual(listeners(), before)
+    await assert.rejects(fetch(await readFile(file, 'utf8')), /fetch failed/)
+    await rm(file)
+  }
+  assert.equal(await runExec({ clock: '2030-01-01' }, early), 0)
+  await assertClosed()
+  t.mock.method(Date.prototype, 'toISOString', () => {
+    throw new RangeError('planted')
+  })
+  await assert.rejects(runExec({ clock: '2030-01-01' }, early), /planted/)
+  await assertClosed()
+  await assert.rejects(runExec({}, ['no-such-command']), /ENOENT/)
+  assert.deepEqual(listeners(), before)
 })
 
 test('exec - takes the options of the store, and refuses those of the server', async () => {

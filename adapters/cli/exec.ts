@@ -38,8 +38,11 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
     const isProven = report.ok && report.requests > 0
     return code === 0 && flags.strict && !isProven ? 1 : code
   } finally {
-    await double.close()
-    await server.close()
+    try {
+      await double.close()
+    } finally {
+      await server.close()
+    }
   }
 }
 
@@ -53,14 +56,23 @@ function checkAllowed({ allow }: Flags): void {
   )
 }
 
-/** Forwards every signal, and waits for the end. */
+/** Forwards every signal until the command has ended. */
 async function exitCode(child: ChildProcess, command: string): Promise<number> {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      // A terminal also signals the command.
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
-    })
+  const forward = (signal: NodeJS.Signals) => {
+    // A terminal also signals the command.
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
   }
+  for (const signal of FORWARDED) process.on(signal, forward)
+  try {
+    return await endOf(child, command)
+  } finally {
+    for (const signal of FORWARDED) process.off(signal, forward)
+  }
+}
+
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+async function endOf(child: ChildProcess, command: string): Promise<number> {
   const started = once(child, 'spawn')
   const ended = once(child, 'exit')
   try {
