@@ -146,6 +146,28 @@ test('verdict - a ban hides the graver-to-lesser readings of the same requests, 
   assert.match(ban?.seen ?? '', /^the 31 rejections of one minute banned the key until .*; the 31 /)
 })
 
+test('verdict ban.risked - an injected ban is no finding, whether the client waits or not', async () => {
+  for (const [pause, expected] of [
+    ['5s', []],
+    ['4s', ['retry-after.early']],
+  ] as const) {
+    const double = createTestDouble()
+    double.faults.arm({
+      kind: 'status',
+      status: 429,
+      code: 'api_key_banned',
+      retryAfter: 5,
+      times: 2,
+    })
+    const send = createApi(double).connection()
+    for (const _ of [1, 2, 3]) {
+      await send()
+      double.clock.advance(pause)
+    }
+    assert.deepEqual(rules(double), expected, pause)
+  }
+})
+
 test('verdict - allowed findings are listed, and the report is ok', async () => {
   const double = createTestDouble({ allow: ['deprecated.called', 'key.refused'] })
   const { send } = createApi(double)

@@ -261,8 +261,8 @@ function createBans(): Bans {
         shown = []
       }
       const isBan = code === 'api_key_banned'
-      // A rejection that a fault put there does not count towards a ban.
-      if (!isBan && (code !== 'rate_limit_exceeded' || fault === 'status')) return undefined
+      // An injected rejection does not count towards a ban, and an injected ban is none.
+      if (fault === 'status' || !(isBan || code === 'rate_limit_exceeded')) return undefined
       rejections++
       show(shown, exchange)
       if (!isBan || rejections === 1 || at < until) return undefined
