@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClock } from '../adapters/test-double/clock.js'
-import { createTestDouble, type TestDouble } from '../adapters/test-double/index.js'
+import {
+  createTestDouble,
+  type TestDouble,
+  type VirtualClock,
+} from '../adapters/test-double/index.js'
 import { OptionError } from '../src/options.js'
 
 const T0 = Date.UTC(2030, 0, 1)
+const DAY = 86_400_000
 const FREE = { authorization: 'Bearer demo-free' }
 
 test('sleep - ends when due, in chronological order', async () => {
@@ -132,6 +137,40 @@ test('timers - a timer that starts another within the same advance fires both', 
   clock.timers.setTimeout(again, 400)
   clock.advance(1_000)
   assert.deepEqual([fired, clock.now() - T0], [[400, 800], 1_000])
+})
+
+test('timers - what a timer does to the clock stands when an advance has ended', t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: T0 })
+  const after = (change: (clock: VirtualClock) => void) => {
+    const { clock } = createTestDouble()
+    const seen: number[] = []
+    const see = () => seen.push(clock.now() - T0)
+    clock.timers.setTimeout(() => change(clock), 1_000)
+    clock.timers.setTimeout(see, 1_800)
+    clock.advance('2s')
+    see()
+    return { seen, isFrozen: clock.frozen }
+  }
+  assert.deepEqual(
+    after(clock => clock.advance('1m')),
+    { seen: [1_800, 61_000], isFrozen: true },
+  )
+  assert.deepEqual(
+    after(clock => clock.advance(500)),
+    { seen: [1_800, 2_000], isFrozen: true },
+  )
+  assert.deepEqual(
+    after(clock => clock.set(T0 + DAY)),
+    { seen: [1_800, DAY], isFrozen: true },
+  )
+  assert.deepEqual(
+    after(clock => clock.set(T0 - DAY)),
+    { seen: [-DAY], isFrozen: true },
+  )
+  assert.deepEqual(
+    after(clock => clock.resume()),
+    { seen: [2_000, 2_000], isFrozen: false },
+  )
 })
 
 test('sleep - on a running clock it takes real time', async t => {

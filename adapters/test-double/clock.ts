@@ -196,12 +196,18 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     endWaits()
   }
 
-  /** Every wait ends at its own time, which may begin others. */
+  /** Every wait ends at its own time. It may begin others, and move or resume the clock: that stands. */
   function endUntil(instant: number): void {
     while (waits[0] && waits[0].until <= instant) {
       const { until, end } = waits.shift() as Wait
-      frozenAt = Math.max(frozenAt ?? 0, until)
+      const reached = Math.max(frozenAt ?? 0, until)
+      frozenAt = reached
       end()
+      if (frozenAt === undefined) {
+        clock.reach(instant)
+        return
+      }
+      if (frozenAt < reached || frozenAt > instant) return
     }
     frozenAt = instant
   }
