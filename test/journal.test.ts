@@ -13,6 +13,9 @@ import { toJson } from '../src/json.js'
 const T0 = Date.UTC(2030, 0, 1)
 const SECRET = 's3cret-key'
 const KEYS = { [SECRET]: { id: 'ci', plan: 'pro' } } as const
+type Changeable = Record<'requestHeaders' | 'headers', Record<string, string>> & {
+  readonly unknown: string[]
+}
 const HEADERS = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
 
 test('journal - holds all headers and bodies of requests and responses', async () => {
@@ -32,6 +35,24 @@ test('journal - holds all headers and bodies of requests and responses', async (
     '{"id":1,"name":"Adé","categoryId":9223372036854775807,"status":"available"}',
   )
   assert.equal(exchange?.url, '/v1/pets')
+})
+
+test('journal - changing an entry or a snapshot changes neither the journal nor the digest', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  await double.fetch('pets', { headers: HEADERS })
+  const digest = await double.digest()
+  const read = () => toJson(double.requests())
+  const before = read()
+  const [[entry], { journal }] = [double.requests(), await double.snapshot()]
+  for (const exchange of [entry, ...journal.exchanges] as unknown[] as Changeable[]) {
+    exchange.requestHeaders['content-type'] = 'text/plain'
+    exchange.headers['X-RateLimit-Remaining'] = '0'
+    exchange.unknown.push('page')
+  }
+  assert.equal(read(), before)
+  assert.equal(await double.digest(), digest)
+  await double.fetch('pets', { headers: HEADERS })
+  assert.deepEqual(double.requests()[1]?.unknown, [])
 })
 
 test('journal - redacts credentials wherever the client sends them', async () => {

@@ -98,7 +98,7 @@ export function createJournal(
   state?: JournalState,
 ): Journal {
   const { capacity, bytes, clock, keys, pagination, origin } = options
-  const drafts: Draft[] = (state?.exchanges ?? []).map(exchange => ({ ...exchange }))
+  const drafts: Draft[] = (state?.exchanges ?? []).map(copyOf)
   const callers = createCallers(state?.connections)
   let size = drafts.reduce((sum, draft) => sum + sizeOf(draft), 0)
   let dropped = state?.dropped ?? 0
@@ -139,7 +139,7 @@ export function createJournal(
       size = 0
     },
     dump: () => ({
-      exchanges: drafts.map(draft => ({ ...draft })),
+      exchanges: drafts.map(copyOf),
       received: n,
       dropped,
       connections: callers.connections(),
@@ -208,12 +208,23 @@ function matcher(filter: ExchangeFilter | undefined): (exchange: Exchange) => bo
     fields.every(([name, value]) => value === undefined || exchange[name] === value)
 }
 
+/** Callers may change what they get. */
+function copyOf(exchange: Exchange): Draft {
+  const { requestHeaders, headers, unknown } = exchange
+  return {
+    ...exchange,
+    requestHeaders: { ...requestHeaders },
+    headers: { ...headers },
+    unknown: [...unknown],
+  }
+}
+
 function entry(exchange: Exchange, origin: string): JournalEntry {
   const { host } = exchange.requestHeaders
   const sentTo = host === undefined ? origin : `http://${host}`
   const toCurl = (to = sentTo) => curlOf(exchange, to)
   // Not enumerable: an entry compares and serializes as plain data.
-  return Object.defineProperty({ ...exchange }, 'toCurl', { value: toCurl }) as JournalEntry
+  return Object.defineProperty(copyOf(exchange), 'toCurl', { value: toCurl }) as JournalEntry
 }
 
 /** What curl sets by itself. */
