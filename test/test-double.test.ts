@@ -12,6 +12,7 @@ import type { Awaitable } from '../src/awaitable.js'
 import { ApiError } from '../src/errors.js'
 import { parseJson, toJson } from '../src/json.js'
 import { OptionError } from '../src/options.js'
+import type { PetSnapshot } from '../src/ports.js'
 import { createStore } from '../src/store.js'
 
 const DOUBLE = new URL('../adapters/test-double/index.js', import.meta.url).href
@@ -55,6 +56,48 @@ test('test double - getPet is gone from 5 December 2030 on its clock', async () 
   assert.equal(await get(), 200)
   double.clock.advance(1)
   assert.equal(await get(), 410)
+})
+
+test('test double - takes only the animals of a snapshot as its initial ones', async () => {
+  const other = createTestDouble()
+  await other.seed([ADA])
+  await other.fetch('pets', { headers: FREE })
+  other.faults.arm({ kind: 'hang' })
+  const double = createTestDouble({ pets: await other.snapshot(), clock: '2031-01-01', faults: [] })
+  const { pets, nextId, clock, usage, faults, journal } = await double.snapshot()
+  assert.deepEqual([pets, nextId], [[{ id: 1, ...ADA, status: 'available' }], 2])
+  assert.deepEqual(clock, { now: Date.UTC(2031, 0, 1), frozen: true })
+  assert.deepEqual([usage, faults, journal.received], [[], [], 0])
+})
+
+test('test double - rejects invalid initial animals by name', () => {
+  const rex = { id: 1, name: 'Rex', categoryId: 1 }
+  const cases: [pets: unknown, message: RegExp][] = [
+    [5, /^Expected `pets` to be an object, got 5$/],
+    [{ pets: 5, nextId: 1 }, /^Expected `pets\.pets` to be an array, got 5$/],
+    [{ clock: 5 }, /^Expected `pets\.pets` to be an array, got undefined$/],
+    [{ pets: [rex] }, /^Expected `pets\.nextId` to be an integer of at least 1, got undefined$/],
+    [{ pets: [rex], nextId: 1 }, /^Invalid `pets`: .*`nextId`/],
+    [{ pets: [rex, rex], nextId: 2 }, /^Invalid `pets`: /],
+    ...[
+      null,
+      { id: 1, foo: 'a' },
+      { ...rex, id: 0 },
+      { ...rex, name: 1 },
+      { ...rex, categoryId: 1.5 },
+      { ...rex, status: 'lost' },
+    ].map((pet): [unknown, RegExp] => [
+      { pets: [rex, pet], nextId: 3 },
+      /^Expected `pets\.pets\[1\]` to be an animal/,
+    ]),
+  ]
+  for (const [pets, message] of cases) {
+    const create = () => createTestDouble({ pets: pets as PetSnapshot })
+    assert.throws(create, { name: 'OptionError', message })
+  }
+  createTestDouble({
+    pets: { pets: [{ ...rex, categoryId: 2n ** 62n, status: 'sold' }], nextId: 2 },
+  })
 })
 
 test('reset - restores the initial digest after any change', async () => {

@@ -1,15 +1,20 @@
+import { isInt64 } from '../../src/int64.js'
+import type { Pet } from '../../src/model.js'
 import {
   check,
   isBoolean,
   isCount,
   isObject,
   isOneOf,
+  isString,
+  OptionError,
   optional,
+  type Rule,
   type Rules,
   readOptions,
 } from '../../src/options.js'
-import type { PetSnapshot } from '../../src/ports.js'
-import { BASE_PATH } from '../../src/specification.js'
+import type { PetSnapshot, PetStorage } from '../../src/ports.js'
+import { BASE_PATH, PET_STATUSES } from '../../src/specification.js'
 import {
   readStoreOptions,
   STORE_DEFAULTS,
@@ -39,7 +44,7 @@ export interface TestDoubleOptions
    */
   readonly clock?: Instant
   /**
-   * The initial animals.
+   * The initial animals, and the id of the next one; nothing else of a snapshot.
    *
    * @default none
    */
@@ -125,13 +130,14 @@ function read(given: TestDoubleOptions): DoubleSettings {
     allow,
     ...rest
   } = options
+  const initial = pets && petsOf(pets)
   const { origin, pathname } = new URL(baseUrl)
   for (const [at, id] of allow.entries())
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   const { apiKeys, ...store } = readStoreOptions({
     basePath: pathname.replace(/\/$/, ''),
     // Every state has its own.
-    storage: memoryStorage(),
+    storage: checkedStorage(initial),
     ...rest,
   })
   return {
@@ -141,10 +147,42 @@ function read(given: TestDoubleOptions): DoubleSettings {
       apiKeys,
       journal: { capacity: journal, bytes: journalBytes, origin },
     },
-    begin: { clock: clockState(clock), faults, ...pets },
+    begin: { clock: clockState(clock), faults, ...initial },
     baseUrl: baseUrl.replace(/\/$/, ''),
   }
 }
+
+/** Of a whole snapshot, only the animals count. */
+function petsOf({ pets, nextId }: PetSnapshot): PetSnapshot {
+  check('pets.pets', pets, isArray)
+  for (const [at, pet] of pets.entries()) check(`pets.pets[${at}]`, pet, isPet)
+  check('pets.nextId', nextId, isCount)
+  return { pets, nextId }
+}
+
+/** @throws OptionError for ids that no storage accepts */
+function checkedStorage(initial: PetSnapshot | undefined): PetStorage {
+  try {
+    return memoryStorage(initial)
+  } catch (error) {
+    throw new OptionError(`Invalid \`pets\`: ${(error as RangeError).message}`)
+  }
+}
+
+/** The schema of an animal would cost every double the time to load Zod. */
+const isPet: Rule = {
+  expected: 'an animal with an id, a name and a categoryId',
+  accepts(value) {
+    if (!isObject.accepts(value)) return false
+    const { id, name, categoryId, status } = value as Record<keyof Pet, unknown>
+    const isWhole = isCount.accepts(id) && isString.accepts(name) && isInt64(categoryId)
+    return isWhole && isStatus.accepts(status)
+  },
+}
+
+const isStatus = optional(isOneOf(PET_STATUSES))
+
+const isArray: Rule = { expected: 'an array', accepts: Array.isArray }
 
 function clockState(clock: Instant): Beginning['clock'] {
   if (clock === 'running') return { frozen: false }
@@ -162,7 +200,7 @@ const OPTION_RULES: Rules<TestDoubleOptions> = {
   ...SHARED_RULES,
   clock: { expected: 'an instant', accepts: () => true },
   pets: optional(isObject),
-  faults: optional({ expected: 'an array', accepts: Array.isArray }),
+  faults: optional(isArray),
   baseUrl: {
     expected: 'an absolute http or https URL, without user name, query and fragment',
     accepts: isBaseUrl,
@@ -170,7 +208,7 @@ const OPTION_RULES: Rules<TestDoubleOptions> = {
     secret: true,
   },
   control: isBoolean,
-  allow: { expected: 'an array', accepts: Array.isArray },
+  allow: isArray,
   journal: isCount,
   journalBytes: isCount,
 }
