@@ -8,6 +8,7 @@ import {
   type JournalEntry,
   type TestDouble,
 } from '../adapters/test-double/index.js'
+import type { Awaitable } from '../src/awaitable.js'
 import { toJson } from '../src/json.js'
 
 const T0 = Date.UTC(2030, 0, 1)
@@ -164,6 +165,36 @@ test('journal - lists unknown query parameters and body fields', async () => {
   const [exchange] = paged.requests()
   assert.deepEqual([exchange?.unknown, exchange?.query], [['x'], 'after=1'])
   assert.equal(exchange?.url, '/v1/pets?after=1&x=REDACTED')
+})
+
+test('digest - is the same in process and on a socket, and counts content-type and origin', async t => {
+  const digestAfter = async (
+    open: (double: TestDouble) => Awaitable<(path: string, init: RequestInit) => Promise<Response>>,
+    added: Record<string, string> = {},
+  ) => {
+    const double = createTestDouble({ apiKeys: KEYS })
+    t.after(() => double.close())
+    const send = await open(double)
+    const headers = { ...HEADERS, ...added }
+    const body = '{"name":"Ada","categoryId":1}'
+    await (await send('pets', { headers })).text()
+    await (await send('pets', { method: 'POST', headers, body })).text()
+    return double.digest()
+  }
+  const inProcess = (double: TestDouble) => double.fetch
+  const onSocket = async (double: TestDouble) => {
+    const { url } = await double.listen()
+    return (path: string, init: RequestInit) => fetch(`${url}/${path}`, init)
+  }
+  const digest = await digestAfter(inProcess)
+  assert.equal(await digestAfter(onSocket), digest)
+  assert.equal(await digestAfter(inProcess, { 'user-agent': 'x', 'x-note': 'y' }), digest)
+  for (const [name, value] of [
+    ['content-type', 'application/json; charset=utf-8'],
+    ['origin', 'https://example.com'],
+  ] as const) {
+    assert.notEqual(await digestAfter(inProcess, { [name]: value }), digest, name)
+  }
 })
 
 test('journal - the request digest covers method, path, query and body', async () => {

@@ -194,8 +194,8 @@ function withoutNetwork({ connections: _, exchanges, ...journal }: JournalState)
   }
 }
 
-/** Headers that say something about the client. */
-const OWN_HEADERS = ['content-type', 'origin', 'user-agent']
+/** Headers that can change the response; clients add others by themselves, such as user-agent. */
+const OWN_HEADERS = ['content-type', 'origin']
 
 /** As the schema of a snapshot writes it. */
 function inFieldOrder([partition, usage]: RateLimitSnapshot[number]): RateLimitSnapshot[number] {
