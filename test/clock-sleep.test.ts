@@ -294,6 +294,16 @@ test('clock - auto jumps to the end of a delay and to the time that Retry-After 
   assert.equal(double.clock.auto, false)
 })
 
+test('clock - auto jumps to the year 9999 at the latest, and a longer delay ends there', async () => {
+  const double = createTestDouble()
+  double.clock.auto = true
+  double.faults.arm({ kind: 'delay', ms: Number.MAX_SAFE_INTEGER })
+  for (const _ of [1, 2]) {
+    assert.equal((await double.fetch('pets', { headers: FREE })).status, 200)
+    assert.equal(new Date(double.clock.now()).toISOString(), '9999-12-31T23:59:59.999Z')
+  }
+})
+
 test('reset - cancels sleeps and timers', async () => {
   const double = createTestDouble()
   const ended: string[] = []

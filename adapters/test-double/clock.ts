@@ -130,8 +130,10 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     wait,
     delay: (ms, hasRef = false) =>
       new Promise(resolve => {
-        wait(ms, resolve, true).ref(hasRef)
-        if (clock.auto) clock.reach(clock.now() + ms)
+        // The clock cannot be set beyond its last instant, and every delay has to end.
+        const { until, ref } = wait(Math.min(ms, LATEST - clock.now()), resolve, true)
+        ref(hasRef)
+        if (clock.auto) clock.reach(until)
       }),
     endDelays() {
       const delays = waits.filter(({ isDelay }) => isDelay)
