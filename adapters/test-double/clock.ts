@@ -198,7 +198,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     endWaits()
   }
 
-  /** Every wait ends at its own time. It may begin others, and move or resume the clock: that stands. */
+  /** Every wait ends at its own time. It may begin others, or move or resume the clock for good. */
   function endUntil(instant: number): void {
     while (waits[0] && waits[0].until <= instant) {
       const { until, end } = waits.shift() as Wait
@@ -309,8 +309,7 @@ function isoInstant(text: string): number {
 
 /** Date.parse takes 30 February for 2 March. */
 function isDay(date: string): boolean {
-  const midnight = new Date(date)
-  return !Number.isNaN(+midnight) && midnight.toISOString().startsWith(date)
+  return new Date(date).getUTCDate() === Number(date.slice(8))
 }
 
 function show(value: unknown): string {
