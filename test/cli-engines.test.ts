@@ -143,6 +143,7 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     ],
     [['exec', '--limits', 'redis://h', '--', 'true'], 2, /--limits .* exec/],
     [['copy', 'a.json'], 2, /copy takes two storages: copy <from> <to>/],
+    [['copy', 'a.json', 'a.json'], 2, /copy takes two storages, got the same one twice/],
     [['copy', 'a.json', 'memory:'], 2, /copy <to> cannot be memory:/],
     [
       ['copy', 'mysql:', 'b.json'],

@@ -274,6 +274,9 @@ test('cli - options that are not given come from the environment', async t => {
   const answer = await fetch(`${baseUrl}/pets`, { headers: FREE })
   assert.equal(answer.headers.get('access-control-allow-origin'), null)
 
+  const { code } = await endedIn({ ADOPTION_STORE_WATCH: '1' }, 'openapi')
+  assert.equal(code, 0, 'nothing to watch without a server')
+
   const cases: [environment: NodeJS.ProcessEnv, line: RegExp][] = [
     [{ PORT: 'http' }, /--port takes a whole number .* got 'http' \(--port is set by PORT\)/],
     [{ ADOPTION_STORE_PORT: 'x', PORT: '1' }, /got 'x' \(--port is set by ADOPTION_STORE_PORT\)/],

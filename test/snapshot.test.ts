@@ -77,3 +77,14 @@ test('snapshot - rejects numbers outside their range and accepts its bounds', as
     assert.equal(restored, isValid, JSON.stringify(snapshot))
   }
 })
+
+test('snapshot - an unknown or missing one is reported as such', async () => {
+  const double = createTestDouble()
+  for (const [given, got] of [
+    ['x', "'x'"],
+    [undefined, 'nothing'],
+  ] as const) {
+    const message = `Expected a snapshot or the name of one, got ${got}`
+    await assert.rejects(double.restore(given as never), { name: 'OptionError', message })
+  }
+})

@@ -20,6 +20,7 @@ export async function copy(words: readonly string[]): Promise<void> {
     if (name === 'memory:')
       throw new UsageError(`${flag} cannot be memory:, whose animals are lost when copy ends`)
   }
+  if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
   // Opening would create a missing file, and copy nothing.
   const isFile = from.endsWith('.json') && !from.includes('://')
   if (isFile && !existsSync(from)) throw new UsageError(`${from} does not exist`)

@@ -203,7 +203,8 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
   if (flags.empty && flags.seed !== undefined) {
     throw new UsageError('--empty cannot be combined with --seed; use only one')
   }
-  if (flags.watch && flags.seed === undefined && flags.keys === undefined) {
+  const { watch, seed, keys } = flags
+  if (watch && command === 'serve' && seed === undefined && keys === undefined) {
     throw new UsageError(
       '--watch needs a file to watch: add --seed <file.json> or --keys <file.json>',
     )

@@ -175,7 +175,10 @@ export function createDouble(
     },
     async restore(given) {
       const snapshot = typeof given === 'string' ? snapshots.get(given) : given
-      if (!snapshot) throw new OptionError(`Expected the name of a snapshot, got '${given}'`)
+      if (!snapshot) {
+        const got = given ? `'${given}'` : 'nothing'
+        throw new OptionError(`Expected a snapshot or the name of one, got ${got}`)
+      }
       replace(await checkSnapshot(snapshot), state.apiKeys)
     },
     digest: () => state.digest(),
