@@ -1,4 +1,4 @@
-import { ApiError } from '../src/errors.js'
+import { ApiError, invalidRequest } from '../src/errors.js'
 
 /** Collects a body up to a limit, for every door. */
 export interface BodyCollector {
@@ -36,7 +36,7 @@ export function collectBody(limit: number): BodyCollector {
 
 /** The client is gone, or its stream failed. */
 export function bodyEnded(): ApiError {
-  return new ApiError('invalid_request', 'The body ended early.', { status: 400 })
+  return invalidRequest('The body ended early.')
 }
 
 /** A mistake of the app around the door. */

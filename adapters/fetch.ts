@@ -56,15 +56,13 @@ function toStream(pieces: Iterator<string | Uint8Array>): ReadableStream<Uint8Ar
 }
 
 /** Reads the body when the protocol asks for it, and cancels it beyond the limit. */
-function bodyReader(
-  { body, bodyUsed, headers }: Request,
-  maxBodyBytes: number,
-): ApiRequest['body'] {
+function bodyReader(request: Request, maxBodyBytes: number): ApiRequest['body'] {
+  const { body, headers } = request
   if (!body) return undefined
   // Declared too large: none of it is read.
   if (Number(headers.get('content-length')) > maxBodyBytes) return new Uint8Array()
   return async () => {
-    if (bodyUsed || body.locked) throw bodyAlreadyRead()
+    if (request.bodyUsed || body.locked) throw bodyAlreadyRead()
     const collected = collectBody(maxBodyBytes + 1)
     try {
       for await (const chunk of body) if (collected.add(chunk)) break

@@ -71,7 +71,7 @@ export const isObject = rule(
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
-    // Its entries are no properties: all of them would be missed.
+    // Its entries are not properties, so all of them would be missed.
     !(value instanceof Map),
 )
 export const isSecretObject: Rule = { ...isObject, secret: true }

@@ -26,8 +26,7 @@ export function createCredentials({ apiKey, spareKey }: ReadOptions): {
         return { label, authorization: text, budget: isValid ? 'key' : 'no key' }
       },
     },
-    redact: text =>
-      hideSecrets(text, [...secrets.keys()], secret => secrets.get(secret) ?? '<credential>'),
+    redact: text => hideSecrets(text, [...secrets.keys()], secret => secrets.get(secret) as string),
   }
 }
 
