@@ -76,7 +76,7 @@ for (let run = 1; run <= runs; run++) {
   for (const name of workloads) {
     const results = await measure(WORKLOADS[name])
     all.get(name).push(results)
-    const title = `${name}, ${connections} connections, run ${run} of ${rounds} rounds`
+    const title = `${name}, ${connections} connections, run ${run}: ${rounds} rounds`
     printTable(title, headings(), rowsOf(results))
   }
 }
@@ -117,7 +117,7 @@ function keepAwake(servers, { requests: [request] }) {
 function columnsOf(results, name) {
   const column = (field, subject = name) => results.get(subject)?.map(round => round[field]) ?? []
   const cpu = subject => quiet(column('cpu', subject))
-  // The time that a request takes of its second.
+  // Seconds per request.
   const pace = subject => quiet(column('rate', subject).map(rate => 1 / rate))
   return {
     limit: [cpu('limit') / cpu(name)],

@@ -52,8 +52,8 @@ export function cell(values) {
 }
 
 /**
- * The lower quartile of times: neighbours on the machine only ever add to them. A process compared
- * with a second one of itself differs by 0.98-1.05 this way, and by 0.95-1.08 by medians.
+ * The lower quartile of times: neighbours on the machine only ever add to them. A second process of
+ * the same program took 0.98–1.05 of the first this way, and 0.95–1.08 by the median of ratios.
  */
 export function quiet(values) {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b)
