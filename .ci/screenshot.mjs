@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
-import { CHROMIUM } from '../dist/test/support/chromium.js'
+import { CHROMIUM } from '../dist/test/browser/chromium.js'
 
 const path = name => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const flags = ['--port', '0', '--json', '--log', 'silent', '--clock', '2030-01-01T12:00:05Z']

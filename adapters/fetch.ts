@@ -1,7 +1,7 @@
-import type { ApiHandler, ApiRequest, ApiResponse } from '../src/api.js'
-import { check, isFunction, isHandler, optional, readOptions } from '../src/options.js'
-import { bodyAlreadyRead, bodyEnded, collectBody } from './body-collector.js'
-import { hostRefusal, splitTarget } from './request-target.js'
+import { check, isFunction, isHandler, optional, readOptions } from '../src/lib/options.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../src/protocol/api.js'
+import { bodyAlreadyRead, bodyEnded, collectBody } from './shared/body-collector.js'
+import { hostRefusal, splitTarget } from './shared/request-target.js'
 
 export interface FetchHandlerOptions {
   /**

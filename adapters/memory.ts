@@ -1,9 +1,9 @@
-import type { NewPet, Pet } from '../src/model.js'
-import { toPet } from '../src/pet.js'
+import { toPet } from '../src/pets/pet.js'
+import type { NewPet, Pet } from '../src/pets/schema.js'
+import { PET_STATUSES, type PetStatus } from '../src/pets/specification.js'
 import type { PetFilter, PetSnapshot, PetStorage } from '../src/ports.js'
-import { PET_STATUSES, type PetStatus } from '../src/specification.js'
 
-export { memoryRateLimits } from '../src/memory-rate-limits.js'
+export { memoryRateLimits } from '../src/limits/memory.js'
 
 /**
  * Keeps pets in this process, for as long as it lives.

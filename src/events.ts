@@ -1,7 +1,7 @@
 import mitt from 'mitt'
-import { orElse } from './awaitable.js'
 import type { RateLimit } from './errors.js'
-import type { Pet } from './model.js'
+import { orElse } from './lib/async.js'
+import type { Pet } from './pets/schema.js'
 
 /** What a store announces to its host. No event carries an API key, only its id. */
 export type StoreEvents = {
@@ -22,6 +22,9 @@ export interface StoreEmitter {
   off(name: '*', listener: Emit): void
 }
 
+// Its types describe a CommonJS module, its code is an ES module.
+const createEmitter = mitt as unknown as typeof mitt.default
+
 type Listener<Event> = (event: Event) => void
 
 /** Emits an event. A `'*'` listener has the same shape. */
@@ -33,7 +36,7 @@ export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEven
  * has reached everyone, so that all listeners see the same order.
  */
 export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
-  const { all, on, off } = mitt<StoreEvents>()
+  const { all, on, off } = createEmitter<StoreEvents>()
   const pending: { readonly name: keyof StoreEvents; readonly event: unknown }[] = []
 
   return {

@@ -1,6 +1,3 @@
-export type { ApiHandler, ApiRequest, ApiResponse, Identity } from './api.js'
-export type { ApiKey, ApiKeys, KnownKey } from './api-keys.js'
-export type { Awaitable } from './awaitable.js'
 export {
   ApiError,
   type ApiErrorOptions,
@@ -9,12 +6,23 @@ export {
   type RateLimit,
 } from './errors.js'
 export type { StoreEmitter, StoreEvents } from './events.js'
-export type { Int64 } from './int64.js'
-export { parseJson, toJson } from './json.js'
-export type { NewPet, Pet } from './model.js'
-export { OptionError } from './options.js'
-export type { Pets } from './pets.js'
-export { PLANS, type Plan, type PlanTable, type Policy } from './plans.js'
+export type { Awaitable } from './lib/async.js'
+export type { Int64 } from './lib/int64.js'
+export { parseJson, toJson } from './lib/json.js'
+export { OptionError } from './lib/options.js'
+export { type Decision, decide, type Usage } from './limits/decide.js'
+export { PLANS, type Plan, type PlanTable, type Policy } from './limits/plans.js'
+export type { Pets } from './pets/operations.js'
+export type { ListPetsQuery } from './pets/query.js'
+export type { NewPet, Pet } from './pets/schema.js'
+export {
+  BASE_PATH,
+  type Operation,
+  PAGE_SIZE,
+  PET_STATUSES,
+  type PetStatus,
+  SUNSET,
+} from './pets/specification.js'
 export type {
   Clock,
   PetFilter,
@@ -23,14 +31,6 @@ export type {
   RateLimitSnapshot,
   RateLimitStore,
 } from './ports.js'
-export type { ListPetsQuery } from './query.js'
-export { type Decision, decide, type Usage } from './rate-limit.js'
-export {
-  BASE_PATH,
-  type Operation,
-  PAGE_SIZE,
-  PET_STATUSES,
-  type PetStatus,
-  SUNSET,
-} from './specification.js'
+export type { ApiHandler, ApiRequest, ApiResponse, Identity } from './protocol/api.js'
+export type { ApiKey, ApiKeys, KnownKey } from './protocol/api-keys.js'
 export { createStore, type MeteredPets, type Store, type StoreOptions } from './store.js'

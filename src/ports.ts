@@ -1,8 +1,8 @@
-import type { Awaitable } from './awaitable.js'
-import type { NewPet, Pet } from './model.js'
-import type { Policy } from './plans.js'
-import type { Decision, Usage } from './rate-limit.js'
-import type { PetStatus } from './specification.js'
+import type { Awaitable } from './lib/async.js'
+import type { Decision, Usage } from './limits/decide.js'
+import type { Policy } from './limits/plans.js'
+import type { NewPet, Pet } from './pets/schema.js'
+import type { PetStatus } from './pets/specification.js'
 
 /** Now, in ms since the Unix epoch. */
 export type Clock = () => number

@@ -1,9 +1,5 @@
-import { type Admission, createGate } from './admission.js'
-import { type ApiKey, type ApiKeys, createApiKeys } from './api-keys.js'
-import { MAX_BODY_BYTES } from './body.js'
 import { type RateLimit, rateLimitOf } from './errors.js'
 import { createEvents, type StoreEmitter } from './events.js'
-import { memoryRateLimits } from './memory-rate-limits.js'
 import {
   hasMethods,
   isBoolean,
@@ -18,14 +14,18 @@ import {
   orNull,
   type Rules,
   readOptions,
-} from './options.js'
-import { createPetOperations, type Pets } from './pets.js'
-import { checkPolicy, PLANS, type PlanTable } from './plans.js'
+} from './lib/options.js'
+import { insureRateLimits, type Timer } from './limits/insurance.js'
+import { memoryRateLimits } from './limits/memory.js'
+import { checkPolicy, PLANS, type PlanTable } from './limits/plans.js'
+import { createPetOperations, type Pets } from './pets/operations.js'
+import { checkListPetsQuery } from './pets/query.js'
+import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './pets/specification.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
-import { createProtocol, type Protocol } from './protocol.js'
-import { checkListPetsQuery } from './query.js'
-import { insureRateLimits, type Timer } from './rate-limit-insurance.js'
-import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './specification.js'
+import { type Admission, createGate } from './protocol/admission.js'
+import { type ApiKey, type ApiKeys, createApiKeys } from './protocol/api-keys.js'
+import { MAX_BODY_BYTES } from './protocol/body.js'
+import { createProtocol, type Protocol } from './protocol/protocol.js'
 
 export interface StoreOptions {
   readonly storage: PetStorage

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type Store, type StoreEvents } from '../src/index.js'
+import { T0 } from './limits/rate-limit-vectors.js'
 import { DOORS, type Reply } from './support/doors.js'
-import { T0 } from './support/rate-limit-vectors.js'
 
 const KEY = 'a-very-secret-key'
 

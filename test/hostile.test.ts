@@ -6,8 +6,8 @@ import { runInNewContext } from 'node:vm'
 import { type ListenOptions, listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore } from '../src/index.js'
-import { T0 } from './support/rate-limit-vectors.js'
-import { openSocket, type RawSocket, statusesIn } from './support/raw-socket.js'
+import { openSocket, type RawSocket, statusesIn } from './http/raw-socket.js'
+import { T0 } from './limits/rate-limit-vectors.js'
 
 const MEGABYTE = 1_000_000
 const AUTHORIZED = 'Host: a\r\nAuthorization: Bearer demo\r\n'

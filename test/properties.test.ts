@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
 import { createStore, ERROR_STATUS } from '../src/index.js'
+import { openSocket, statusesIn } from './http/raw-socket.js'
+import { T0 } from './limits/rate-limit-vectors.js'
 import { DOORS, type Reply } from './support/doors.js'
-import { T0 } from './support/rate-limit-vectors.js'
-import { openSocket, statusesIn } from './support/raw-socket.js'
 
 const SEED = 20_301_205
 const RUNS = { seed: SEED, numRuns: 250 }

@@ -47,19 +47,36 @@ test('purity - the core imports only itself and three packages', async () => {
   }
 })
 
-test('purity - there are no import cycles, not even of types', async () => {
-  const imports = new Map<string, string[]>()
-  for (const folder of ['src/', 'adapters/']) {
-    const root = new URL(folder, ROOT_URL)
-    for (const { file, code } of await sources(root)) {
-      const { href } = new URL(file, root)
-      const specifiers = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)
-      imports.set(
-        withoutExtension(href),
-        [...specifiers].map(([, to = '']) => withoutExtension(new URL(to, href).href)),
-      )
-    }
+/** From the lowest to the highest. A file belongs to the first layer that begins its path. */
+const LAYERS = [
+  ['src/lib/', 'src/pets/specification', 'src/limits/plans', 'src/limits/decide'],
+  ['src/errors', 'src/pets/schema', 'src/pets/pet', 'src/ports', 'src/events'],
+  ['src/limits/', 'src/pets/'],
+  ['src/protocol/'],
+  ['src/store', 'src/index'],
+  ['adapters/shared/', 'adapters/exchanges/', 'adapters/storage-suite'],
+  ['adapters/memory', 'adapters/json-file/', 'adapters/postgres/', 'adapters/redis/'],
+  ['adapters/http/', 'adapters/fetch', 'adapters/openapi/', 'adapters/client/'],
+  ['adapters/test-double/', 'adapters/conformance/', 'adapters/console/'],
+  ['adapters/cli/'],
+]
+
+test('purity - no file imports from a higher layer, and every file has one', async () => {
+  const backwards: string[] = []
+  for (const [file, targets] of await importGraph()) {
+    for (const to of targets) if (layerOf(to) > layerOf(file)) backwards.push(`${file} -> ${to}`)
   }
+  assert.deepEqual(backwards, [])
+})
+
+function layerOf(file: string): number {
+  const layer = LAYERS.findIndex(parts => parts.some(part => file.startsWith(part)))
+  assert.ok(layer >= 0, `${file} belongs to no layer`)
+  return layer
+}
+
+test('purity - there are no import cycles, not even of types', async () => {
+  const imports = await importGraph()
   const circles: string[] = []
   const walk = (file: string, path: readonly string[]): void => {
     if (path.includes(file)) {
@@ -99,16 +116,33 @@ test('purity - creating pets loads the parsers and no package of an adapter', as
   assert.ok(!builtins.includes('http'))
 })
 
+/** What each file of the package imports, types included; paths below the root, without extension. */
+async function importGraph(): Promise<Map<string, string[]>> {
+  const imports = new Map<string, string[]>()
+  for (const folder of ['src/', 'adapters/']) {
+    const root = new URL(folder, ROOT_URL)
+    for (const { file, code } of await sources(root)) {
+      const { href } = new URL(file, root)
+      const specifiers = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)
+      imports.set(
+        pathOf(href),
+        [...specifiers].map(([, to = '']) => pathOf(new URL(to, href).href)),
+      )
+    }
+  }
+  return imports
+}
+
 function packagesIn(urls: readonly string[]): string[] {
   const names = urls.flatMap(url => /\/node_modules\/([^/]+)\//.exec(url)?.[1] ?? [])
   return [...new Set(names)].toSorted()
 }
 
-/** Every file of a folder, without its comments. */
-function withoutExtension(href: string): string {
-  return href.replace(/\.[jt]sx?$/, '')
+function pathOf(href: string): string {
+  return href.replace(ROOT_URL.href, '').replace(/\.[jt]sx?$/, '')
 }
 
+/** Every file of a folder, without its comments. */
 async function sources(root = SOURCES): Promise<{ file: string; code: string }[]> {
   const files = (await readdir(root, { recursive: true })).filter(name => /\.tsx?$/.test(name))
   return Promise.all(

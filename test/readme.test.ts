@@ -13,7 +13,7 @@ import {
   startPostgres,
   startRedis,
   withoutBoth,
-} from './support/engines.js'
+} from './engines/engines.js'
 import { codeBlocks, readPages } from './support/pages.js'
 import { BUILD_URL, mainIn, ROOT } from './support/paths.js'
 

@@ -8,7 +8,7 @@ import { jsonFileStorage } from '../adapters/json-file/index.js'
 import { memoryRateLimits } from '../adapters/memory.js'
 import { createTestDouble } from '../adapters/test-double/index.js'
 import { ApiError, createStore, type StoreEvents, toJson } from '../src/index.js'
-import { T0 } from './support/rate-limit-vectors.js'
+import { T0 } from './limits/rate-limit-vectors.js'
 
 const SECRET = 'k3y-that-must-not-leak'
 const LIMITS = { perMinute: 3, perDay: 100, banAfter: 1 }

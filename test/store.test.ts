@@ -13,8 +13,8 @@ import {
   SUNSET,
   toJson,
 } from '../src/index.js'
+import { T0 } from './limits/rate-limit-vectors.js'
 import { DOORS } from './support/doors.js'
-import { T0 } from './support/rate-limit-vectors.js'
 
 const AUTHORIZED = { authorization: 'Bearer demo' }
 

@@ -1,4 +1,4 @@
-import type { Plan, Policy } from '../../src/plans.js'
+import type { Plan, Policy } from '../../src/limits/plans.js'
 import { version } from './version.js'
 
 /** What scripts need to know once the server listens. */

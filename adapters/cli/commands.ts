@@ -21,7 +21,7 @@ export async function runCopy(words: readonly string[]): Promise<void> {
 
 export async function printOpenApi(flags: Flags): Promise<void> {
   const { openApiJson } = await import('../openapi/openapi.js')
-  const { DEMO_KEYS } = await import('../demo-keys.js')
+  const { DEMO_KEYS } = await import('../shared/demo-keys.js')
   const { pagination, keys, 'no-rate-limit': unlimited } = flags
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
   process.stdout.write(`${await openApiJson({ pagination, rateLimit: !unlimited, demoKeys })}\n`)

@@ -1,5 +1,5 @@
+import type { PetStatus } from '../../src/pets/specification.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import type { PetStatus } from '../../src/specification.js'
 
 /**
  * Category 1 dogs, 2 cats, 3 rabbits, 4 birds, 5 small rodents, 6 reptiles, 7 horses and donkeys.

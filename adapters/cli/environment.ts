@@ -1,10 +1,10 @@
-import type { ApiHandler } from '../../src/api.js'
-import type { ApiKey } from '../../src/api-keys.js'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { createStore } from '../../src/store.js'
 import type { ConsoleOptions, ConsoleWorld } from '../console/index.js'
-import { DEMO_KEYS } from '../demo-keys.js'
 import { memoryRateLimits } from '../memory.js'
+import { DEMO_KEYS } from '../shared/demo-keys.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
@@ -226,7 +226,7 @@ function storeOptions(flags: Flags) {
 
 async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
-  const { instantOf } = await import('../test-double/clock.js')
+  const { instantOf } = await import('../test-double/clock/clock.js')
   try {
     return instantOf('clock', clock)
   } catch (error) {
@@ -236,7 +236,7 @@ async function readClock({ clock }: Flags): Promise<number | 'running'> {
 
 async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {
   if (ms === 0) return handler
-  const { createClock } = await import('../test-double/clock.js')
+  const { createClock } = await import('../test-double/clock/clock.js')
   const clock = createClock({ frozen: false })
   return {
     ...handler,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import { nearestFirst } from '../../src/nearest.js'
+import { nearestFirst } from '../../src/lib/nearest.js'
 import { listen } from '../http/listen.js'
 import { reportText } from '../test-double/verdict/report.js'
 import { RULES } from '../test-double/verdict/rules.js'

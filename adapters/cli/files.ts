@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { type ApiKey, createApiKeys } from '../../src/api-keys.js'
-import { parseJson } from '../../src/json.js'
+import { parseJson } from '../../src/lib/json.js'
+import { decodeUtf8 } from '../../src/lib/utf8.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import { decodeUtf8 } from '../../src/utf8.js'
-import { describeSyntaxError } from '../json-syntax.js'
+import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
+import { describeSyntaxError } from '../shared/json-syntax.js'
 import { UsageError } from './flags.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
-  const { describeIssues, newPetSchema } = await import('../../src/model.js')
+  const { describeIssues, newPetSchema } = await import('../../src/pets/schema.js')
   const strictSchema = newPetSchema.strict()
   const fields = Object.keys(newPetSchema.shape).join(', ')
   const list = await readJson('--seed', path)

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { distance, nearestFirst } from '../../src/nearest.js'
+import { distance, nearestFirst } from '../../src/lib/nearest.js'
 import { withoutSecrets } from './without-secrets.js'
 
 export interface Flag {

@@ -1,5 +1,5 @@
-import type { ApiHandler } from '../../src/api.js'
-import { type Page, withPages } from '../pages.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+import { type Page, withPages } from '../shared/pages.js'
 
 /** Checks that reject while an engine does not answer. */
 export interface Engines {

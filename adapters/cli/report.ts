@@ -1,5 +1,5 @@
+import { MINUTE } from '../../src/limits/decide.js'
 import type { Clock } from '../../src/ports.js'
-import { MINUTE } from '../../src/rate-limit.js'
 
 /** Writes each distinct line at most once a minute, since every request may cause it. */
 export function createReport(clock: Clock, write: (line: string) => void): (line: string) => void {

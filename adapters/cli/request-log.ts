@@ -1,6 +1,6 @@
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
-import { chain } from '../../src/awaitable.js'
+import { chain } from '../../src/lib/async.js'
 import type { Clock } from '../../src/ports.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { type Entry, entryOf, type SecretKeys } from '../console/entry.js'
 
 export const LOG_FORMATS = ['pretty', 'json', 'silent'] as const

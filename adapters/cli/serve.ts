@@ -1,12 +1,11 @@
-import type { ApiHandler } from '../../src/api.js'
-import type { ApiKey } from '../../src/api-keys.js'
-import { chain } from '../../src/awaitable.js'
-import { lazy } from '../../src/lazy.js'
-import { PLANS, type Plan, type Policy } from '../../src/plans.js'
+import { chain, lazy } from '../../src/lib/async.js'
+import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { withConsole } from '../console/index.js'
-import { DEMO_KEYS } from '../demo-keys.js'
-import type { DocsOptions } from '../docs.js'
 import { type HttpServer, listen } from '../http/listen.js'
+import type { DocsOptions } from '../openapi/docs.js'
+import { DEMO_KEYS } from '../shared/demo-keys.js'
 import type { Ready } from './banner.js'
 import {
   type Environment,
@@ -180,7 +179,7 @@ function firstKeys(keys: Readonly<Record<string, ApiKey>>): Partial<Record<Plan,
 /** The pages are loaded on the first request outside the API. */
 function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
   const documented = lazy(async () => {
-    const { withDocs } = await import('../docs.js')
+    const { withDocs } = await import('../openapi/docs.js')
     return withDocs(handler, options)
   })
   return {

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { OptionError } from '../../src/options.js'
+import { OptionError } from '../../src/lib/options.js'
 import type { ConformanceOptions } from '../conformance/index.js'
 import { reportJUnit } from '../conformance/junit.js'
 import { resultText, summaryText } from '../conformance/report.js'

@@ -1,8 +1,8 @@
 import { invalidRequest } from '../../src/errors.js'
-import { INT64_RANGE, type Int64, isInt64, shortestForm } from '../../src/int64.js'
-import type { NewPet, Pet } from '../../src/model.js'
-import { toNewPet, toPet } from '../../src/pet.js'
-import { PET_STATUSES, type PetStatus } from '../../src/specification.js'
+import { INT64_RANGE, type Int64, isInt64, shortestForm } from '../../src/lib/int64.js'
+import { toNewPet, toPet } from '../../src/pets/pet.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
+import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import { ContractError } from './errors.js'
 
 /*

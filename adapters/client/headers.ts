@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../src/errors.js'
-import { DAY, MINUTE, SECOND } from '../../src/rate-limit.js'
+import { DAY, MINUTE, SECOND } from '../../src/limits/decide.js'
 
 /** How long to wait if no trustworthy duration is known: a window and a second. */
 export const SAFE_WAIT = MINUTE + SECOND

@@ -1,8 +1,8 @@
 export type { RateLimit } from '../../src/errors.js'
 export { ApiError } from '../../src/errors.js'
-export type { Int64 } from '../../src/int64.js'
-export type { NewPet, Pet } from '../../src/model.js'
-export { OptionError } from '../../src/options.js'
+export type { Int64 } from '../../src/lib/int64.js'
+export { OptionError } from '../../src/lib/options.js'
+export type { NewPet, Pet } from '../../src/pets/schema.js'
 export { type CallOptions, type Client, createClient } from './client.js'
 export {
   ApiKeyBannedError,

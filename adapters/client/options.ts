@@ -9,7 +9,7 @@ import {
   type Rules,
   readOptions,
   type WithDefaults,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
 import type { Clock } from '../../src/ports.js'
 import type { Retrying, Sending } from './retry.js'
 import type { RedisConnection } from './shared.js'

@@ -1,5 +1,5 @@
 import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../src/errors.js'
-import { readJson } from '../../src/json.js'
+import { readJson } from '../../src/lib/json.js'
 import { errorBody } from './contract.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 

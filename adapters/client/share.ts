@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../src/errors.js'
-import { MINUTE, SECOND } from '../../src/rate-limit.js'
+import { MINUTE, SECOND } from '../../src/limits/decide.js'
 import {
   lastNumber,
   MARGIN,

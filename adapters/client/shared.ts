@@ -1,7 +1,7 @@
 import type Bottleneck from 'bottleneck'
 import type { Redis } from 'ioredis'
 import type { RateLimit } from '../../src/errors.js'
-import { DAY, SECOND } from '../../src/rate-limit.js'
+import { DAY, SECOND } from '../../src/limits/decide.js'
 import type { Rejection } from './rejection.js'
 import type { Time } from './time.js'
 

@@ -1,4 +1,4 @@
-import { SECOND } from '../../src/rate-limit.js'
+import { SECOND } from '../../src/limits/decide.js'
 
 /** In company, the units of a window are used at an even pace over this time after the roll call. */
 export const SPREAD = 19 * SECOND

@@ -1,5 +1,5 @@
-import type { Int64 } from '../../src/int64.js'
-import type { PetStatus } from '../../src/specification.js'
+import type { Int64 } from '../../src/lib/int64.js'
+import type { PetStatus } from '../../src/pets/specification.js'
 
 /** One requirement of the API, under a permanent id. */
 export interface Check {

@@ -1,4 +1,4 @@
-import { hideSecrets } from '../hide-secrets.js'
+import { hideSecrets } from '../exchanges/hide-secrets.js'
 import type { Credential, Credentials } from './check.js'
 import type { ReadOptions } from './options.js'
 

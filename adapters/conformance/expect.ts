@@ -1,6 +1,6 @@
-import { type Int64, isInt64 } from '../../src/int64.js'
-import { parseJson } from '../../src/json.js'
-import { PET_STATUSES, type PetStatus } from '../../src/specification.js'
+import { type Int64, isInt64 } from '../../src/lib/int64.js'
+import { parseJson } from '../../src/lib/json.js'
+import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import type { Reply } from './check.js'
 
 /** A broken requirement: what was sent, what came, what was expected. */

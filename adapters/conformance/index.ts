@@ -1,4 +1,4 @@
-export { OptionError } from '../../src/options.js'
+export { OptionError } from '../../src/lib/options.js'
 export type { Check, Level, Requirement } from './check.js'
 export { CHECKS } from './checks/index.js'
 export { conformance, type TestFunction } from './conformance.js'

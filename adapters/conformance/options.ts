@@ -11,7 +11,7 @@ import {
   readOptions,
   rule,
   type WithDefaults,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
 import type { Clock } from '../../src/ports.js'
 import type { Sleep } from '../client/index.js'
 import type { Level } from './check.js'

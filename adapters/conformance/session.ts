@@ -1,5 +1,5 @@
-import type { Int64 } from '../../src/int64.js'
-import { toJson } from '../../src/json.js'
+import type { Int64 } from '../../src/lib/int64.js'
+import { toJson } from '../../src/lib/json.js'
 import { readLimits } from '../client/headers.js'
 import { createTime } from '../client/time.js'
 import { type Budget, createBudget } from './budget.js'

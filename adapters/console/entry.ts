@@ -1,5 +1,5 @@
-import type { ApiRequest, ApiResponse } from '../../src/api.js'
-import { hideSecrets, SHORTEST_SECRET } from '../hide-secrets.js'
+import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+import { hideSecrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
 
 /** A request, its answer, when it was answered (store's clock, ms) and how long that took. */
 export interface Exchange {

@@ -1,4 +1,4 @@
-import type { ReadRequest } from '../read-request.js'
+import type { ReadRequest } from '../shared/read-request.js'
 import { REDACTED, redactor } from './entry.js'
 import type { Recorded } from './recorder.js'
 

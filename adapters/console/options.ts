@@ -1,6 +1,4 @@
-import type { ApiKey } from '../../src/api-keys.js'
-import type { Awaitable } from '../../src/awaitable.js'
-import type { NewPet, Pet } from '../../src/model.js'
+import type { Awaitable } from '../../src/lib/async.js'
 import {
   hasMethods,
   isBoolean,
@@ -8,10 +6,12 @@ import {
   optional,
   type Rules,
   readOptions,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
+import type { Usage } from '../../src/limits/decide.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { Clock, PetFilter } from '../../src/ports.js'
-import type { Usage } from '../../src/rate-limit.js'
-import { DEMO_KEYS } from '../demo-keys.js'
+import type { ApiKey } from '../../src/protocol/api-keys.js'
+import { DEMO_KEYS } from '../shared/demo-keys.js'
 
 /** A panel whose source is missing is not shown. */
 export interface ConsoleOptions {

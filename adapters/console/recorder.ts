@@ -1,6 +1,6 @@
-import type { ApiResponse } from '../../src/api.js'
 import type { Clock } from '../../src/ports.js'
-import type { ReadRequest } from '../read-request.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
+import type { ReadRequest } from '../shared/read-request.js'
 import type { Exchange } from './entry.js'
 
 export interface Recorded extends Exchange {

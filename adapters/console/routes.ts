@@ -1,6 +1,3 @@
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/api.js'
-import type { Awaitable } from '../../src/awaitable.js'
-import { readBody } from '../../src/body.js'
 import {
   ApiError,
   invalidRequest,
@@ -8,10 +5,13 @@ import {
   notFound,
   unsupportedMediaType,
 } from '../../src/errors.js'
-import { toJson } from '../../src/json.js'
-import type { NewPet } from '../../src/model.js'
-import { PET_STATUSES } from '../../src/specification.js'
-import { toAnswer } from '../pages.js'
+import type { Awaitable } from '../../src/lib/async.js'
+import { toJson } from '../../src/lib/json.js'
+import type { NewPet } from '../../src/pets/schema.js'
+import { PET_STATUSES } from '../../src/pets/specification.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+import { readBody } from '../../src/protocol/body.js'
+import { toAnswer } from '../shared/pages.js'
 import type { SecretKeys } from './entry.js'
 import { detailOf } from './exchange-detail.js'
 import type { Info } from './messages.js'

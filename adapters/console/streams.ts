@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
 import { entryOf, type SecretKeys } from './entry.js'
 import type { Update } from './messages.js'
 import type { ConsoleWorld } from './options.js'

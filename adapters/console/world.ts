@@ -1,5 +1,5 @@
-import { PLANS, type Policy } from '../../src/plans.js'
-import type { Usage } from '../../src/rate-limit.js'
+import type { Usage } from '../../src/limits/decide.js'
+import { PLANS, type Policy } from '../../src/limits/plans.js'
 import type { ConsoleWorld } from './options.js'
 
 /** What the page shows of a world at one moment, as JSON. */

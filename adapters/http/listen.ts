@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server, type Socket } from 'node:net'
-import type { ApiHandler } from '../../src/api.js'
 import {
   check,
   isHandler,
@@ -10,7 +9,8 @@ import {
   LONGEST_TIMER,
   type Rules,
   readOptions,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
 import { subscriber } from './client-address.js'
 import { createServe } from './node-handler.js'
 import { parserRefusal } from './request.js'

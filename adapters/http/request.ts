@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiRequest } from '../../src/api.js'
 import { ApiError } from '../../src/errors.js'
-import { bodyAlreadyRead, bodyEnded, collectBody } from '../body-collector.js'
-import { hostRefusal } from '../request-target.js'
+import type { ApiRequest } from '../../src/protocol/api.js'
+import { bodyAlreadyRead, bodyEnded, collectBody } from '../shared/body-collector.js'
+import { hostRefusal } from '../shared/request-target.js'
 
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined

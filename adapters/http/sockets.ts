@@ -1,7 +1,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ApiResponse, Connection as Identity } from '../../src/api.js'
 import type { ApiError } from '../../src/errors.js'
+import type { ApiResponse, Connection as Identity } from '../../src/protocol/api.js'
 
 /** What a socket of our own server does in addition to Node. */
 export type Connection = ReturnType<typeof createConnection>

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { join } from 'node:path'
 import type { Adapter } from 'lowdb'
-import { petToJson } from '../../src/json.js'
-import { decodeUtf8 } from '../../src/utf8.js'
+import { decodeUtf8 } from '../../src/lib/utf8.js'
+import { petToJson } from '../../src/pets/pet.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import {
   type Disk,

@@ -1,5 +1,5 @@
 import { Low } from 'lowdb'
-import { hasMethods, isFunction, type Rules, readOptions } from '../../src/options.js'
+import { hasMethods, isFunction, type Rules, readOptions } from '../../src/lib/options.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { type Disk, NODE_DISK } from './disk.js'
 import { documentFile } from './document.js'

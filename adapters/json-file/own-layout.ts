@@ -1,4 +1,4 @@
-import { decodeUtf8 } from '../../src/utf8.js'
+import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { type Disk, readAt } from './disk.js'
 import { parsePetLine } from './pet-line.js'

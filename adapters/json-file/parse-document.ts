@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { parseJson } from '../../src/json.js'
-import { type Pet, petSchema } from '../../src/model.js'
+import { parseJson } from '../../src/lib/json.js'
+import { type Pet, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import { describeSyntaxError } from '../json-syntax.js'
+import { describeSyntaxError } from '../shared/json-syntax.js'
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next

@@ -1,7 +1,7 @@
-import { readInt64 } from '../../src/int64.js'
-import type { Pet } from '../../src/model.js'
-import { toPet } from '../../src/pet.js'
-import { PET_STATUSES } from '../../src/specification.js'
+import { readInt64 } from '../../src/lib/int64.js'
+import { toPet } from '../../src/pets/pet.js'
+import type { Pet } from '../../src/pets/schema.js'
+import { PET_STATUSES } from '../../src/pets/specification.js'
 
 /**
  * Reads exactly what `petToJson` writes; undefined for anything else. The order of the fields is

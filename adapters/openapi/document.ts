@@ -1,11 +1,11 @@
-import type { NewPet, Pet } from '../../src/model.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
 import {
   BASE_PATH,
   type Operation,
   PAGE_SIZE,
   PET_STATUSES,
   SUNSET,
-} from '../../src/specification.js'
+} from '../../src/pets/specification.js'
 import { responseComponents, responsesOf } from './responses.js'
 import { jsonSchemas, schemaRef } from './schemas.js'
 

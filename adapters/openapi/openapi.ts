@@ -1,4 +1,4 @@
-import { isBoolean, isText, optional, type Rules, readOptions } from '../../src/options.js'
+import { isBoolean, isText, optional, type Rules, readOptions } from '../../src/lib/options.js'
 import type { OpenApiDocument, OpenApiOptions } from './document.js'
 
 /**

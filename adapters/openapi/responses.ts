@@ -1,4 +1,3 @@
-import { MAX_BODY_BYTES } from '../../src/body.js'
 import {
   type ApiError,
   ERROR_STATUS,
@@ -14,9 +13,10 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from '../../src/errors.js'
-import { PLANS } from '../../src/plans.js'
-import { decide } from '../../src/rate-limit.js'
-import { SUNSET } from '../../src/specification.js'
+import { decide } from '../../src/limits/decide.js'
+import { PLANS } from '../../src/limits/plans.js'
+import { SUNSET } from '../../src/pets/specification.js'
+import { MAX_BODY_BYTES } from '../../src/protocol/body.js'
 import { schemaRef } from './schemas.js'
 
 /** The response on success. */

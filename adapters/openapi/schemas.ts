@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ERROR_STATUS } from '../../src/errors.js'
-import { INT64_RANGE } from '../../src/int64.js'
-import { newPetSchema, petSchema, petStatusSchema } from '../../src/model.js'
+import { INT64_RANGE } from '../../src/lib/int64.js'
+import { newPetSchema, petSchema, petStatusSchema } from '../../src/pets/schema.js'
 
 /** The schemas of the specification (spec §2) as JSON Schema, for `components.schemas`. */
 export function jsonSchemas(): Readonly<Record<string, object>> {

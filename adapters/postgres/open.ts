@@ -9,7 +9,7 @@ import {
   optional,
   type Rules,
   readOptions,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
 import { explain, PostgresError } from './failures.js'
 import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
 import { migrate } from './schema.js'

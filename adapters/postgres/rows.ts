@@ -1,7 +1,7 @@
-import { type Int64, isInt64, readInt64 } from '../../src/int64.js'
-import type { NewPet, Pet } from '../../src/model.js'
-import { toPet } from '../../src/pet.js'
-import { PET_STATUSES } from '../../src/specification.js'
+import { type Int64, isInt64, readInt64 } from '../../src/lib/int64.js'
+import { toPet } from '../../src/pets/pet.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
+import { PET_STATUSES } from '../../src/pets/specification.js'
 import type { Row } from './pool.js'
 
 /** A new pet as statement parameters. */

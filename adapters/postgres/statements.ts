@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { PET_STATUSES, type PetStatus } from '../../src/specification.js'
+import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import type { Statement } from './pool.js'
 
 export interface Statements {

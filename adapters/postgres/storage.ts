@@ -1,4 +1,4 @@
-import type { NewPet, Pet } from '../../src/model.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { PetFilter, PetSnapshot, PetStorage } from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
 import { createBatches } from './batches.js'

@@ -11,7 +11,7 @@ import {
   optional,
   type Rules,
   readOptions,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
 import { createCircuitBreaker } from './circuit-breaker.js'
 import { type Connection, connect } from './connect.js'
 import { explain } from './failures.js'

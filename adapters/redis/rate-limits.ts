@@ -1,5 +1,5 @@
+import type { Usage } from '../../src/limits/decide.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
-import type { Usage } from '../../src/rate-limit.js'
 import { memoryRateLimits } from '../memory.js'
 import type { CircuitBreaker } from './circuit-breaker.js'
 import { explain } from './failures.js'

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Policy } from '../../src/plans.js'
-import { banAfter, type Decision, type Usage } from '../../src/rate-limit.js'
+import { banAfter, type Decision, type Usage } from '../../src/limits/decide.js'
+import type { Policy } from '../../src/limits/plans.js'
 import type { RedisSend } from './send.js'
 
 /**
- * Runs `decide` of src/rate-limit.ts on the server: atomic, in one round trip.
+ * Runs `decide` of src/limits/decide.ts on the server: atomic, in one round trip.
  *
  * @param now ms since the epoch; undefined for the server's clock
  */

@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/api.js'
+import type { Connection } from '../../src/protocol/api.js'
 import type { Exchange } from './exchange.js'
 
 /** Determines what the sender of a request can have known. */

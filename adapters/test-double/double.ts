@@ -1,16 +1,16 @@
-import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/api.js'
-import type { ApiKey, KeyRing } from '../../src/api-keys.js'
-import { type Awaitable, chain } from '../../src/awaitable.js'
 import { invalidRequest } from '../../src/errors.js'
-import { lazy } from '../../src/lazy.js'
-import type { NewPet, Pet } from '../../src/model.js'
-import { isOneOf, OptionError, type Rules, readOptions } from '../../src/options.js'
-import type { Pets } from '../../src/pets.js'
+import { type Awaitable, chain, lazy } from '../../src/lib/async.js'
+import { isOneOf, OptionError, type Rules, readOptions } from '../../src/lib/options.js'
+import type { Pets } from '../../src/pets/operations.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { Clock } from '../../src/ports.js'
+import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
+import type { ApiKey, KeyRing } from '../../src/protocol/api-keys.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
-import { type ReadRequest, withBodyRead } from '../read-request.js'
+import { type ReadRequest, withBodyRead } from '../shared/read-request.js'
 import { createConnections } from './callers.js'
-import type { Faults } from './faults.js'
+import { CurrentClock, type VirtualClock } from './clock/virtual-clock.js'
+import type { Faults } from './faults/faults.js'
 import { createFetch } from './fetch.js'
 import type { ExchangeFilter, JournalEntry } from './journal.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
@@ -24,7 +24,6 @@ import {
   reportOn,
   type Verdict,
 } from './verdict/report.js'
-import { CurrentClock, type VirtualClock } from './virtual-clock.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -314,7 +313,7 @@ const door = lazy(async () => {
 
 const REPORT_RULES: Rules<ReportOptions> = { since: isOneOf(['reset', 'start']) }
 
-const model = lazy(() => import('../../src/model.js'))
+const model = lazy(() => import('../../src/pets/schema.js'))
 
 /**
  * Creates the animals in their order, all or none.

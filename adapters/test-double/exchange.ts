@@ -1,10 +1,10 @@
-import type { ApiRequest, ApiResponse } from '../../src/api.js'
-import { bearerToken } from '../../src/api-keys.js'
 import type { ErrorCode } from '../../src/errors.js'
-import type { Operation } from '../../src/specification.js'
-import { hideSecrets, SHORTEST_SECRET } from '../hide-secrets.js'
-import type { ReadRequest } from '../read-request.js'
-import type { Call, FaultKind } from './faults.js'
+import type { Operation } from '../../src/pets/specification.js'
+import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+import { bearerToken } from '../../src/protocol/api-keys.js'
+import { hideSecrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
+import type { ReadRequest } from '../shared/read-request.js'
+import type { Call, FaultKind } from './faults/faults.js'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
 export interface Exchange {

@@ -1,9 +1,9 @@
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
 import { toResponse } from '../fetch.js'
-import type { ReadRequest } from '../read-request.js'
-import { splitTarget } from '../request-target.js'
+import type { ReadRequest } from '../shared/read-request.js'
+import { splitTarget } from '../shared/request-target.js'
 import type { ConnectionSpan } from './callers.js'
-import { firstHalf, type LosableAnswer } from './inject-fault.js'
+import { firstHalf, type LosableAnswer } from './faults/inject-fault.js'
 
 export interface DoubleFetch {
   /** Stands in for the global `fetch` below one base URL, without a socket. */

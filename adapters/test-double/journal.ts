@@ -1,4 +1,3 @@
-import type { ApiResponse } from '../../src/api.js'
 import {
   isCount,
   isOneOf,
@@ -8,12 +7,13 @@ import {
   type Rule,
   type Rules,
   readOptions,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
+import { OPERATIONS, type Operation } from '../../src/pets/specification.js'
 import type { Clock } from '../../src/ports.js'
-import { OPERATIONS, type Operation } from '../../src/specification.js'
-import type { ReadRequest } from '../read-request.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
+import type { ReadRequest } from '../shared/read-request.js'
 import { createCallers } from './callers.js'
-import { type Instant, instantOf } from './clock.js'
+import { type Instant, instantOf } from './clock/clock.js'
 import {
   complete,
   createRedactor,
@@ -22,7 +22,7 @@ import {
   type Exchange,
   type Redact,
 } from './exchange.js'
-import type { Call, FaultKind } from './faults.js'
+import type { Call, FaultKind } from './faults/faults.js'
 import type { Recording } from './verdict/report.js'
 
 /** Matches exchanges that have all of it. */

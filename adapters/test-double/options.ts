@@ -1,5 +1,4 @@
-import { isInt64 } from '../../src/int64.js'
-import type { Pet } from '../../src/model.js'
+import { isInt64 } from '../../src/lib/int64.js'
 import {
   check,
   isBoolean,
@@ -12,19 +11,20 @@ import {
   type Rule,
   type Rules,
   readOptions,
-} from '../../src/options.js'
+} from '../../src/lib/options.js'
+import type { Pet } from '../../src/pets/schema.js'
+import { BASE_PATH, PET_STATUSES } from '../../src/pets/specification.js'
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
-import { BASE_PATH, PET_STATUSES } from '../../src/specification.js'
 import {
   readStoreOptions,
   STORE_DEFAULTS,
   STORE_RULES,
   type StoreOptions,
 } from '../../src/store.js'
-import { DEMO_KEYS } from '../demo-keys.js'
 import { memoryStorage } from '../memory.js'
-import { type Instant, instantOf } from './clock.js'
-import type { Fault } from './faults.js'
+import { DEMO_KEYS } from '../shared/demo-keys.js'
+import { type Instant, instantOf } from './clock/clock.js'
+import type { Fault } from './faults/faults.js'
 import type { Beginning, StateOptions } from './state.js'
 import { RULES, type RuleId } from './verdict/rules.js'
 

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../src/awaitable.js'
+import type { Awaitable } from '../../src/lib/async.js'
 
 /** Time that can be made to pass. */
 export interface PassingTime {

@@ -1,12 +1,11 @@
 import type { ZodType } from 'zod'
-import type { ApiResponse } from '../../src/api.js'
-import type { KeyRing } from '../../src/api-keys.js'
-import type { Awaitable } from '../../src/awaitable.js'
 import { type ErrorCode, invalidRequest } from '../../src/errors.js'
-import { toJson } from '../../src/json.js'
-import { lazy } from '../../src/lazy.js'
-import type { Pet } from '../../src/model.js'
-import { isObject } from '../../src/options.js'
+import { type Awaitable, lazy } from '../../src/lib/async.js'
+import { toJson } from '../../src/lib/json.js'
+import { isObject } from '../../src/lib/options.js'
+import type { Usage } from '../../src/limits/decide.js'
+import type { Pet } from '../../src/pets/schema.js'
+import type { Operation } from '../../src/pets/specification.js'
 import type {
   Clock,
   PetFilter,
@@ -14,12 +13,18 @@ import type {
   RateLimitSnapshot,
   RateLimitStore,
 } from '../../src/ports.js'
-import type { Usage } from '../../src/rate-limit.js'
-import type { Operation } from '../../src/specification.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
+import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
-import type { ReadRequest } from '../read-request.js'
-import { type ClockState, createClock, isClockTime, isScale, type StateClock } from './clock.js'
+import type { ReadRequest } from '../shared/read-request.js'
+import {
+  type ClockState,
+  createClock,
+  isClockTime,
+  isScale,
+  type StateClock,
+} from './clock/clock.js'
 import type { Exchange } from './exchange.js'
 import {
   type ArmedFault,
@@ -28,8 +33,8 @@ import {
   type Fault,
   type FaultKind,
   type Faults,
-} from './faults.js'
-import { injectFault } from './inject-fault.js'
+} from './faults/faults.js'
+import { injectFault } from './faults/inject-fault.js'
 import { createJournal, type Journal, type JournalOptions, type JournalState } from './journal.js'
 import type { Recording } from './verdict/report.js'
 
@@ -225,7 +230,7 @@ export async function checkSnapshot(value: unknown): Promise<Snapshot> {
 
 const schema = lazy(async () => {
   const { z } = await import('zod')
-  const { describeIssues, petSchema } = await import('../../src/model.js')
+  const { describeIssues, petSchema } = await import('../../src/pets/schema.js')
 
   const instant = z.number().min(-8.64e15).max(8.64e15)
   const count = z.int().min(0)

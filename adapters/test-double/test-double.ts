@@ -1,5 +1,5 @@
 import { notFound } from '../../src/errors.js'
-import { check, isObject } from '../../src/options.js'
+import { check, isObject } from '../../src/lib/options.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type ServedHandler, type TestDouble } from './double.js'

@@ -3,7 +3,7 @@
  * of them, and Fastify with pg and @fastify/rate-limit doing the same by hand. The servers share one
  * core, the engines and the load generator the others. Engines are fresh in every run.
  */
-import { startPostgres, startRedis } from '../../dist/test/support/engines.js'
+import { startPostgres, startRedis } from '../../dist/test/engines/engines.js'
 import { readArguments } from './harness/arguments.mjs'
 import { cpuSeconds, startServer, stayOnOtherCores, stop } from './harness/children.mjs'
 import { GENERATOR, load } from './harness/load.mjs'

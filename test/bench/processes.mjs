@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { listen } from '../../dist/adapters/http/index.js'
 import { memoryStorage } from '../../dist/adapters/memory.js'
 import { createStore } from '../../dist/src/index.js'
-import { startRedis } from '../../dist/test/support/engines.js'
+import { startRedis } from '../../dist/test/engines/engines.js'
 import { readArguments } from './harness/arguments.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 

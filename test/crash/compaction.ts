@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { watchedDisk } from '../support/disk-faults.js'
+import { watchedDisk } from '../json-file/disk-faults.js'
 
 /**
  * Run by a test: inserts three pets, then compacts, and kills itself before the nth call to the disk of

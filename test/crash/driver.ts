@@ -5,8 +5,9 @@ import fs from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseJson, petToJson } from '../../src/json.js'
-import type { Pet } from '../../src/model.js'
+import { parseJson } from '../../src/lib/json.js'
+import { petToJson } from '../../src/pets/pet.js'
+import type { Pet } from '../../src/pets/schema.js'
 import { createRandom, type Random } from './random.js'
 
 export interface CrashCounts {

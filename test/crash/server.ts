@@ -1,7 +1,7 @@
 import { listen } from '../../adapters/http/index.js'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { createStore } from '../../src/store.js'
-import { watchedDisk } from '../support/disk-faults.js'
+import { watchedDisk } from '../json-file/disk-faults.js'
 
 /**
  * Forked by the driver: serves the file until it is killed, or kills itself at the nth call to the

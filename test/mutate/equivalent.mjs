@@ -6,7 +6,7 @@
  */
 export const EQUIVALENT = [
   {
-    file: 'src/int64.js',
+    file: 'src/lib/int64.js',
     why: 'An integer of twenty digits is far from zero.',
     from: 'return near < 0 ? -Infinity : Infinity;',
     to: [
@@ -15,7 +15,7 @@ export const EQUIVALENT = [
     ],
   },
   {
-    file: 'src/int64.js',
+    file: 'src/lib/int64.js',
     why: 'An integer other than zero is at least one away from it.',
     from: 'return shortestForm(near < 0 ? -exact : exact);',
     to: [
@@ -24,25 +24,25 @@ export const EQUIVALENT = [
     ],
   },
   {
-    file: 'src/json.js',
+    file: 'src/lib/json.js',
     why: 'Only decides whether a text is scanned that cannot nest deeper and be complete.',
     from: 'if (text.length < 2 * MAX_DEPTH)',
     to: ['if (((text.length) <= (2 * MAX_DEPTH)))', 'if (text.length < ((2) / (MAX_DEPTH)))'],
   },
   {
-    file: 'src/json.js',
+    file: 'src/lib/json.js',
     why: 'There is no character at the length of a text.',
     from: 'for (let at = 0; at < text.length; at++) {',
     to: ['for (let at = 0; ((at) <= (text.length)); at++) {'],
   },
   {
-    file: 'src/memory-rate-limits.js',
+    file: 'src/limits/memory.js',
     why: 'The first request starts a day, which counts the addresses.',
     from: 'let addresses = 0;',
     to: ['let addresses = (0 + 1);'],
   },
   {
-    file: 'src/memory-rate-limits.js',
+    file: 'src/limits/memory.js',
     why: 'After a step back of a whole day, a stale entry is dropped a day earlier.',
     from: 'if (day > today || day < today - 1)',
     to: ['if (day > today || ((day) <= (today - 1)))'],
@@ -54,13 +54,13 @@ export const EQUIVALENT = [
     to: ['const ms = Math.max(1, given || (0 + 1));'],
   },
   {
-    file: 'src/nearest.js',
+    file: 'src/lib/nearest.js',
     why: 'A column behind the last letter is not read.',
     from: 'let row = Array.from({ length: to.length + 1 }, (_, column) => column);',
     to: ['let row = Array.from({ length: to.length + (1 + 1) }, (_, column) => column);'],
   },
   {
-    file: 'src/protocol.js',
+    file: 'src/protocol/protocol.js',
     why: 'Asks whether there is one more animal, and looks at the first only.',
     from: 'const [more] = after === undefined ? [] : await operations.listPets({ limit: 1, status, after });',
     to: [
@@ -68,31 +68,31 @@ export const EQUIVALENT = [
     ],
   },
   {
-    file: 'src/query.js',
+    file: 'src/pets/query.js',
     why: 'What is kept can be read again.',
     from: 'if (kept.size === KEPT_QUERIES)',
     to: ['if (((kept.size) !== (KEPT_QUERIES)))', 'if (!(kept.size === KEPT_QUERIES))'],
   },
   {
-    file: 'src/query.js',
+    file: 'src/pets/query.js',
     why: 'What is kept can be read again.',
     from: 'kept.set(query, filter);',
     to: [';'],
   },
   {
-    file: 'src/query.js',
+    file: 'src/pets/query.js',
     why: 'How many queries are kept changes no answer.',
     from: 'const KEPT_QUERIES = 256;',
     to: ['const KEPT_QUERIES = (256 + 1);'],
   },
   ...['minuteCount', 'rejections', 'dayCount'].map(name => ({
-    file: 'src/rate-limit.js',
+    file: 'src/limits/decide.js',
     why: 'A partition that was never seen is in no window, so these counts are not looked at.',
     from: `${name}: 0,`,
     to: [`${name}: (0 + 1),`],
   })),
   {
-    file: 'src/rate-limit.js',
+    file: 'src/limits/decide.js',
     why: 'A step back of 0 ms leads to the same instant.',
     from: 'const at = steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeen : current;',
     to: [
@@ -100,13 +100,13 @@ export const EQUIVALENT = [
     ],
   },
   {
-    file: 'src/rate-limit.js',
+    file: 'src/limits/decide.js',
     why: 'Where no window is exhausted, the ban ends later.',
     from: 'const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : 0;',
     to: ['const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : (0 + 1);'],
   },
   {
-    file: 'src/representation.js',
+    file: 'src/protocol/representation.js',
     why: 'A page that is not kept is written again.',
     from: 'keptPages.set(page, written);',
     to: [';'],

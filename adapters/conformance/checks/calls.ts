@@ -1,5 +1,5 @@
-import type { Int64 } from '../../../src/int64.js'
-import { toJson } from '../../../src/json.js'
+import type { Int64 } from '../../../src/lib/int64.js'
+import { toJson } from '../../../src/lib/json.js'
 import type { Call, Check, Reply, Subject } from '../check.js'
 import { type Animal, animalsOf, CheckSkipped } from '../expect.js'
 

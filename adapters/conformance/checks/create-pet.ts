@@ -1,5 +1,5 @@
-import { isInt64 } from '../../../src/int64.js'
-import { toJson } from '../../../src/json.js'
+import { isInt64 } from '../../../src/lib/int64.js'
+import { toJson } from '../../../src/lib/json.js'
 import { type Check, must, type Subject, should } from '../check.js'
 import {
   CheckSkipped,

@@ -1,4 +1,4 @@
-import { SUNSET } from '../../../src/specification.js'
+import { SUNSET } from '../../../src/pets/specification.js'
 import { readHttpDate } from '../../client/headers.js'
 import { type Check, must, type Reply, type Subject, should } from '../check.js'
 import { CheckSkipped, expectThat } from '../expect.js'

@@ -1,4 +1,4 @@
-import { OPERATIONS, PAGE_SIZE, PET_STATUSES } from '../../../src/specification.js'
+import { OPERATIONS, PAGE_SIZE, PET_STATUSES } from '../../../src/pets/specification.js'
 import { type Check, must, type Reply, type Requirement, type Subject } from '../check.js'
 import { CheckSkipped, expectStatus, expectThat, isObject, objectOf } from '../expect.js'
 

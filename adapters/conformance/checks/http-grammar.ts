@@ -1,4 +1,4 @@
-import { toJson } from '../../../src/json.js'
+import { toJson } from '../../../src/lib/json.js'
 import { type Check, must, type RawExchange, type Reply, type Subject, should } from '../check.js'
 import { CheckFailure, expectRefusalOr, expectStatus, expectThat } from '../expect.js'
 import { animal, each } from './calls.js'

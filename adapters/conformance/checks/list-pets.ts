@@ -1,4 +1,4 @@
-import { PET_STATUSES } from '../../../src/specification.js'
+import { PET_STATUSES } from '../../../src/pets/specification.js'
 import { type Check, must, should } from '../check.js'
 import {
   animalIssue,

@@ -1,4 +1,4 @@
-import { toJson } from '../../../src/json.js'
+import { toJson } from '../../../src/lib/json.js'
 import { type Call, type Check, must, type Subject, should } from '../check.js'
 import { expectRefusalOr, expectStatus, expectThat } from '../expect.js'
 import { animal, LIST, post, postCategory } from './calls.js'

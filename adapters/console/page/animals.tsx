@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { PET_STATUSES } from '../../../src/specification.js'
+import { PET_STATUSES } from '../../../src/pets/specification.js'
 import type { PanelProps } from './panel.js'
 import { Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, read, send } from './server.js'

@@ -1,4 +1,4 @@
-import { DAY, MINUTE } from '../../../src/rate-limit.js'
+import { DAY, MINUTE } from '../../../src/limits/decide.js'
 import type { KeyState } from '../messages.js'
 import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { DAY, MINUTE } from '../../../src/rate-limit.js'
-import { SUNSET } from '../../../src/specification.js'
+import { DAY, MINUTE } from '../../../src/limits/decide.js'
+import { SUNSET } from '../../../src/pets/specification.js'
 import type { PanelProps } from './panel.js'
 import { Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, send } from './server.js'

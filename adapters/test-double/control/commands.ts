@@ -1,7 +1,3 @@
-import type { ApiRequest, ApiResponse } from '../../../src/api.js'
-import type { ApiKey } from '../../../src/api-keys.js'
-import type { Awaitable } from '../../../src/awaitable.js'
-import { readBody } from '../../../src/body.js'
 import {
   type ApiError,
   invalidRequest,
@@ -10,8 +6,8 @@ import {
   toApiError,
   unsupportedMediaType,
 } from '../../../src/errors.js'
-import { toJson } from '../../../src/json.js'
-import type { NewPet } from '../../../src/model.js'
+import type { Awaitable } from '../../../src/lib/async.js'
+import { toJson } from '../../../src/lib/json.js'
 import {
   isBoolean,
   isSecretObject,
@@ -19,13 +15,17 @@ import {
   optional,
   type Rule,
   readOptions,
-} from '../../../src/options.js'
-import { refuseStrangers } from '../../loopback.js'
-import { toAnswer } from '../../pages.js'
-import { withBodyRead } from '../../read-request.js'
-import { type Duration, durationOf, type Instant, instantOf, isScale } from '../clock.js'
+} from '../../../src/lib/options.js'
+import type { NewPet } from '../../../src/pets/schema.js'
+import type { ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
+import type { ApiKey } from '../../../src/protocol/api-keys.js'
+import { readBody } from '../../../src/protocol/body.js'
+import { refuseStrangers } from '../../shared/loopback.js'
+import { toAnswer } from '../../shared/pages.js'
+import { withBodyRead } from '../../shared/read-request.js'
+import { type Duration, durationOf, type Instant, instantOf, isScale } from '../clock/clock.js'
 import type { ReportOptions, TestDouble } from '../double.js'
-import type { Fault } from '../faults.js'
+import type { Fault } from '../faults/faults.js'
 import type { ExchangeFilter } from '../journal.js'
 import type { Snapshot } from '../state.js'
 import { reportText } from '../verdict/report.js'

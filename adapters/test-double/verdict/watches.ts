@@ -1,4 +1,4 @@
-import { DAY, MINUTE, SECOND } from '../../../src/rate-limit.js'
+import { DAY, MINUTE, SECOND } from '../../../src/limits/decide.js'
 import { watchEarly } from './early.js'
 import {
   type Breach,

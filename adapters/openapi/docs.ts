@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { type Awaitable, lazy } from '../../src/lib/async.js'
+import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
+import { type Page, withPages } from '../shared/pages.js'
+import type { OpenApiOptions } from './document.js'
+import { checkOpenApiOptions, openApiJson } from './openapi.js'
+
+/** `baseUrl` follows the request, so that operations tried out reach this server. */
+export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
+
+/**
+ * Also answers `GET /openapi.json` and `GET /docs`, outside the API: no key, no quota. The page is
+ * Swagger UI where the package `swagger-ui-dist` is installed, and loads nothing from other hosts.
+ *
+ * @throws OptionError, or TypeError for an invalid address
+ */
+export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
+  checkOpenApiOptions(options)
+  const { stagingBaseUrl } = options
+  const staging = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
+  const policy = [...POLICY, ["connect-src 'self'", ...staging].join(' ')].join('; ')
+  const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
+  let latest: { readonly baseUrl: string; readonly page: Page } | undefined
+  const pages = new Map<string, (request: ApiRequest) => Awaitable<Page>>([
+    ['/openapi.json', openApi],
+    ['/docs', () => (swaggerUi() ? page : NOT_INSTALLED)],
+    ['/docs/start.js', () => START],
+    ['/docs/swagger-ui-bundle.js', lazy(() => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT))],
+    ['/docs/swagger-ui.css', lazy(() => swaggerUiFile('swagger-ui.css', CSS))],
+  ])
+  return withPages(handler, pages)
+
+  async function openApi({ headers, mount = '' }: ApiRequest): Promise<Page> {
+    const baseUrl = `${originOf(headers)}${mount}${handler.basePath}` || '/'
+    if (latest?.baseUrl === baseUrl) return latest.page
+    const text = await openApiJson({ ...options, baseUrl })
+    latest = { baseUrl, page: { text, headers: { ...PUBLIC, ...DOWNLOAD, ETag: tagOf(text) } } }
+    return latest.page
+  }
+}
+
+/** Where the package is; undefined when it is not installed. */
+function swaggerUi(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Read and compressed once: the bundle has 1.5 MB. */
+async function swaggerUiFile(name: string, type: string): Promise<Page> {
+  const directory = swaggerUi()
+  if (!directory) return NOT_INSTALLED
+  const text = await readFile(join(directory, name), 'utf8')
+  const headers = { ...PUBLIC, ETag: tagOf(text), Vary: 'Accept-Encoding' }
+  return { type, text, headers, gzip: await promisify(gzip)(text) }
+}
+
+/** Weak, as it is the same for the compressed text. */
+function tagOf(text: string): string {
+  return `W/"${createHash('sha256').update(text).digest('base64url')}"`
+}
+
+/** Empty without a valid Host; the address is then relative. */
+function originOf(headers: ApiRequest['headers']): string {
+  const host = headers['host'] ?? ''
+  if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(host)) return ''
+  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
+}
+
+/** All of it is public, and pages of other origins may read the description. */
+const PUBLIC = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
+
+const DOWNLOAD = { 'Content-Disposition': 'attachment; filename="animal-adoption-store.json"' }
+
+const CSS = 'text/css; charset=utf-8'
+const JAVASCRIPT = 'text/javascript; charset=utf-8'
+const HTML = 'text/html; charset=utf-8'
+
+/** Swagger UI sets inline styles, and its style sheet embeds its images. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+]
+
+const HEAD = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Animal Adoption Store</title>
+<link rel="icon" href="data:,">
+`
+
+const PAGE: Page = {
+  type: HTML,
+  text: `${HEAD}<link rel="stylesheet" href="docs/swagger-ui.css">
+<div id="docs"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+`,
+}
+
+/**
+ * The validator is a remote service, so it is off. Swagger UI rounds numbers when it formats JSON,
+ * so a response with a number too long for that is shown as plain text.
+ */
+const START: Page = {
+  type: JAVASCRIPT,
+  headers: PUBLIC,
+  text: `const exactNumbers = ({ React }) => ({
+  wrapComponents: {
+    responseBody: Body => props =>
+      React.createElement(
+        Body,
+        /\\d{16}/.test(props.content) ? { ...props, contentType: 'text/plain' } : props,
+      ),
+  },
+})
+
+SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#docs',
+  validatorUrl: 'none',
+  tryItOutEnabled: true,
+  plugins: [exactNumbers],
+})
+`,
+}
+
+const NOT_INSTALLED: Page = {
+  status: 404,
+  type: HTML,
+  headers: PUBLIC,
+  text: `${HEAD}<h1>Animal Adoption Store</h1>
+<p>The API is described in <a href="openapi.json">openapi.json</a>.</p>
+<p>To read it here and to try it out, install the renderer and start the server again:</p>
+<pre>npm install swagger-ui-dist</pre>
+`,
+}

@@ -1,0 +1,323 @@
+import {
+  check,
+  LONGEST_TIMER,
+  OptionError,
+  type Rule,
+  readOptions,
+} from '../../../src/lib/options.js'
+
+/** A clock as the state of a double has it. */
+export interface StateClock {
+  /** Ms since the Unix epoch. */
+  now(): number
+  /**
+   * Sets it, also back.
+   *
+   * @throws OptionError
+   */
+  set(instant: Instant): void
+  /**
+   * `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers that are over by then end in the
+   * order of their time.
+   *
+   * @throws OptionError
+   */
+  advance(duration: Duration): void
+  freeze(): void
+  /**
+   * Runs on from where it stands.
+   *
+   * @throws OptionError
+   */
+  resume(options?: ResumeOptions): void
+  frozen(): boolean
+  scale(): number
+  /**
+   * Whether it jumps ahead by itself: to the end of a delay fault, and to the time that a
+   * Retry-After names.
+   *
+   * @default false
+   */
+  auto: boolean
+  /**
+   * Resolves once `ms` have passed on this clock, like `setTimeout` of `node:timers/promises`. A
+   * reset drops it.
+   *
+   * @throws the signal's reason
+   */
+  sleep(ms: number, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+  /** Begins a wait, for a sleep or a timer. */
+  wait(ms: number, end: () => void): Pick<Wait, 'cancel' | 'ref'>
+  /** Waits for `ms`, or until the delays are ended; `hasRef` keeps the process alive meanwhile. */
+  delay(ms: number, hasRef?: boolean): Promise<void>
+  endDelays(): void
+  /** Ends the delays and forgets sleeps and timers. */
+  drop(): void
+  /** Goes to an instant, unless it is past it already. */
+  reach(instant: number): void
+  /** When the next wait ends; undefined when nothing waits. */
+  next(): number | undefined
+  /** How many delays are going on. */
+  delays(): number
+  dump(): ClockState & { readonly now: number }
+  /** Equal until something other than time changes the clock. */
+  identity(): unknown
+}
+
+export interface ResumeOptions {
+  /**
+   * How many ms pass in one ms of real time.
+   *
+   * @default 1
+   */
+  readonly scale?: number | undefined
+}
+
+/** A clock as plain data. Without `now`, a running one shows the real time. */
+export interface ClockState {
+  readonly frozen: boolean
+  readonly now?: number | undefined
+  readonly scale?: number | undefined
+  readonly auto?: boolean | undefined
+}
+
+/** @param onWait called when a delay, a sleep or a timer begins */
+export function createClock(state: ClockState, onWait = () => {}): StateClock {
+  let waits: Wait[] = []
+  let frozenAt = state.frozen ? (state.now ?? 0) : undefined
+  /** Where it ran on from: in its own time, and in real time. */
+  let from = { own: state.now ?? Date.now(), real: Date.now() }
+  let scale = state.scale ?? 1
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const clock: StateClock = {
+    auto: state.auto ?? false,
+    now: () => frozenAt ?? Math.floor(from.own + (Date.now() - from.real) * scale),
+    set(instant) {
+      move(instantOf('set', instant))
+    },
+    advance(duration) {
+      move(instantOf('now', clock.now() + durationOf('advance', duration)))
+    },
+    reach(instant) {
+      if (instant > clock.now()) move(instantOf('now', instant))
+    },
+    freeze() {
+      frozenAt ??= clock.now()
+      clearTimeout(timer)
+    },
+    resume(options) {
+      const faster = readOptions<ResumeOptions, Required<ResumeOptions>>(
+        options,
+        { scale: 1 },
+        { scale: isScale },
+      ).scale
+      const own = clock.now()
+      scale = faster
+      frozenAt = undefined
+      runFrom(own)
+    },
+    frozen: () => frozenAt !== undefined,
+    scale: () => scale,
+    sleep: (ms, { signal } = {}) =>
+      new Promise((resolve, reject) => {
+        check('ms', ms, isWait)
+        signal?.throwIfAborted()
+        const abort = () => {
+          cancel()
+          reject(signal?.reason)
+        }
+        const { cancel } = wait(ms, () => {
+          signal?.removeEventListener('abort', abort)
+          resolve()
+        })
+        signal?.addEventListener('abort', abort, { once: true })
+      }),
+    wait,
+    delay: (ms, hasRef = false) =>
+      new Promise(resolve => {
+        // The clock cannot be set beyond its last instant, and every delay has to end.
+        const { until, ref } = wait(Math.min(ms, LATEST - clock.now()), resolve, true)
+        ref(hasRef)
+        if (clock.auto) clock.reach(until)
+      }),
+    endDelays() {
+      const delays = waits.filter(({ isDelay }) => isDelay)
+      for (const delay of delays) {
+        delay.cancel()
+        delay.end()
+      }
+    },
+    drop() {
+      clock.endDelays()
+      waits = []
+      clearTimeout(timer)
+    },
+    next: () => waits[0]?.until,
+    delays: () => waits.filter(({ isDelay }) => isDelay).length,
+    dump: () => ({
+      now: clock.now(),
+      frozen: clock.frozen(),
+      ...(scale !== 1 && { scale }),
+      ...(clock.auto && { auto: true }),
+    }),
+    identity() {
+      const { now, ...rest } = clock.dump()
+      return frozenAt === undefined
+        ? { ...rest, offset: from.own - from.real * scale }
+        : { ...rest, now }
+    },
+  }
+  return clock
+
+  function wait(ms: number, end: () => void, isDelay = false): Wait {
+    const one: Wait = {
+      until: clock.now() + ms,
+      end,
+      isDelay,
+      hasRef: true,
+      cancel() {
+        const at = waits.indexOf(one)
+        if (at >= 0) waits.splice(at, 1)
+        refTimer()
+      },
+      ref(hasRef) {
+        one.hasRef = hasRef
+        refTimer()
+      },
+    }
+    // Behind those of the same time, so that waits end in the order they began.
+    waits.splice(waits.findLastIndex(({ until }) => until <= one.until) + 1, 0, one)
+    onWait()
+    if (frozenAt === undefined) endWaits()
+    else if (ms <= 0) endUntil(frozenAt)
+    return one
+  }
+
+  function move(instant: number): void {
+    if (frozenAt === undefined) runFrom(instant)
+    else endUntil(instant)
+  }
+
+  function runFrom(own: number): void {
+    from = { own, real: Date.now() }
+    endWaits()
+  }
+
+  /** Every wait ends at its own time. It may begin others, or move or resume the clock for good. */
+  function endUntil(instant: number): void {
+    while (waits[0] && waits[0].until <= instant) {
+      const { until, end } = waits.shift() as Wait
+      const reached = Math.max(frozenAt ?? 0, until)
+      frozenAt = reached
+      end()
+      if (frozenAt === undefined) {
+        clock.reach(instant)
+        return
+      }
+      if (frozenAt < reached || frozenAt > instant) return
+    }
+    frozenAt = instant
+  }
+
+  function endWaits(): void {
+    clearTimeout(timer)
+    while (waits[0] && waits[0].until <= clock.now()) waits.shift()?.end()
+    if (!waits[0] || frozenAt !== undefined) return
+    const ms = Math.ceil((waits[0].until - clock.now()) / scale)
+    timer = setTimeout(endWaits, Math.min(ms, LONGEST_TIMER))
+    refTimer()
+  }
+
+  /** The process stays alive while one of the waits asks for it; browsers have no such thing. */
+  function refTimer(): void {
+    const { ref, unref }: Partial<NodeJS.Timeout> = timer ?? {}
+    const apply = waits.some(({ hasRef }) => hasRef) ? ref : unref
+    apply?.call(timer)
+  }
+}
+
+interface Wait {
+  readonly until: number
+  readonly end: () => void
+  /** Whether it delays a request. */
+  readonly isDelay: boolean
+  /** Whether the process stays alive for it. */
+  hasRef: boolean
+  ref(hasRef: boolean): void
+  cancel(): void
+}
+
+const isWait: Rule = {
+  expected: 'a number of ms',
+  accepts: value => typeof value === 'number' && value < Number.POSITIVE_INFINITY,
+}
+
+export const isScale: Rule = {
+  expected: 'a number above 0, up to 1,000,000',
+  accepts: value => typeof value === 'number' && value > 0 && value <= 1_000_000,
+}
+
+/** Ms since the Unix epoch, an ISO 8601 string with its time zone, or a Date. */
+export type Instant = number | string | Date
+
+/** Ms, or a number with its unit: `500ms`, `61s`, `1m`, `24h`, `1d`. */
+export type Duration = number | string
+
+/** What HTTP-dates and ISO 8601 can write; a running clock has room to go on from its end. */
+const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
+export const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** A number that a clock can show. */
+export const isClockTime: Rule = {
+  expected: 'milliseconds since the Unix epoch, in the years 0000 to 9999',
+  accepts: value => typeof value === 'number' && value >= EARLIEST && value <= LATEST,
+}
+
+/** @throws OptionError naming the field */
+export function instantOf(name: string, value: Instant): number {
+  const ms = typeof value === 'string' ? isoInstant(value) : value
+  const instant = typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
+  if (isClockTime.accepts(instant)) return instant
+  throw new OptionError(
+    `Expected \`${name}\` to be an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z', got ${show(value)}`,
+  )
+}
+
+/** @throws OptionError naming the field */
+export function durationOf(name: string, value: Duration): number {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
+  const ms = typeof value === 'number' ? value : Number(count) * (UNITS.get(unit) ?? Number.NaN)
+  if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
+  throw new OptionError(
+    `Expected \`${name}\` to be a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d', got ${show(value)}`,
+  )
+}
+
+/** RFC 9110 §5.6.7; years have four digits there. */
+export function httpDate(instant: number): string {
+  return new Date(Math.min(Math.max(instant, EARLIEST), LATEST)).toUTCString()
+}
+
+const UNITS = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+
+/** NaN without a time zone, as it would be another instant on another machine. */
+function isoInstant(text: string): number {
+  const whole = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+  return whole.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
+}
+
+/** Date.parse takes 30 February for 2 March. */
+function isDay(date: string): boolean {
+  return new Date(date).getUTCDate() === Number(date.slice(8))
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? `'${value.slice(0, 80)}'` : String(value)
+}

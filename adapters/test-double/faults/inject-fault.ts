@@ -1,0 +1,143 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { ApiError, ERROR_STATUS, type ErrorCode } from '../../../src/errors.js'
+import type { Awaitable } from '../../../src/lib/async.js'
+import { toJson } from '../../../src/lib/json.js'
+import { utf8Length } from '../../../src/lib/utf8.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
+import { httpDate, type StateClock } from '../clock/clock.js'
+import type { Call, DelayFault, FaultKind, Faults, StatusFault } from './faults.js'
+
+/** Has the store answer a request, with the faults that apply to it. */
+export function injectFault(
+  store: ApiHandler,
+  request: ApiRequest,
+  given: Circumstances,
+): Awaitable<ApiResponse> {
+  const taken = given.faults.take(given.call)
+  if (!taken.delay && !taken.fault) return store.handle(request)
+  return injectTaken(store, request, taken, given)
+}
+
+async function injectTaken(
+  store: ApiHandler,
+  request: ApiRequest,
+  { delay: wait, fault }: ReturnType<Faults['take']>,
+  { delay, clock, note }: Circumstances,
+): Promise<ApiResponse> {
+  if (wait) {
+    note('delay')
+    await delay(wait)
+  }
+  if (!fault) return store.handle(request)
+  note(fault.kind)
+  if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
+  if (fault.kind === 'status') {
+    const refusal = errorOf(fault, clock.now())
+    return withContent(await store.handle({ ...request, refusal }), request, fault)
+  }
+  const answer = await store.handle(request)
+  if (fault.kind === 'malformed') return halved(answer)
+  return lost(answer, fault.kind)
+}
+
+interface Circumstances {
+  readonly call: Call
+  readonly faults: Faults
+  readonly delay: (wait: DelayFault) => Promise<void>
+  readonly clock: Pick<StateClock, 'now'>
+  readonly note: (fault: FaultKind) => void
+}
+
+function errorOf({ status, code, retryAfter = null }: StatusFault, now: number): ApiError {
+  return new ApiError(code ?? codeOf(status), 'Fault injected by this test.', {
+    status,
+    headers: {
+      ...(retryAfter !== null && { 'Retry-After': retryAfterText(retryAfter, now) }),
+      ...(status === 429 && { 'Cache-Control': 'no-store' }),
+    },
+  })
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status === 502 || status === 504) return 'storage_unavailable'
+  const codes = Object.keys(ERROR_STATUS) as ErrorCode[]
+  const exact = codes.find(code => ERROR_STATUS[code] === status)
+  return exact ?? (status < 500 ? 'invalid_request' : 'internal_error')
+}
+
+/** RFC 9110 §10.2.3: seconds or an HTTP-date. */
+function retryAfterText(retryAfter: number | { readonly date: number }, now: number): string {
+  if (typeof retryAfter === 'number') return String(retryAfter)
+  return httpDate(now + retryAfter.date * 1000)
+}
+
+/** The response with the body and headers of the fault, unless the caller is rejected before. */
+function withContent(
+  answer: ApiResponse,
+  { method }: ApiRequest,
+  { status, body, headers = {} }: StatusFault,
+): ApiResponse {
+  if (answer.status !== status || (body === undefined && Object.keys(headers).length === 0)) {
+    return answer
+  }
+  if (body === undefined) return { ...answer, headers: merged(answer.headers, headers) }
+  const text = typeof body === 'string' ? body : toJson(body)
+  const own = {
+    'Content-Type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
+    'Content-Length': String(utf8Length(text)),
+  }
+  return {
+    ...answer,
+    headers: merged(merged(answer.headers, own), headers),
+    body: method === 'HEAD' ? '' : text,
+  }
+}
+
+/** Names of headers compare without case. */
+function merged(
+  headers: ApiResponse['headers'],
+  others: ApiResponse['headers'],
+): Record<string, string> {
+  const names = Object.keys(others).map(name => name.toLowerCase())
+  const kept = Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase()))
+  return { ...Object.fromEntries(kept), ...others }
+}
+
+/** A complete message whose body stops in the middle, so that it is not JSON. */
+function halved(answer: ApiResponse): ApiResponse {
+  const body = answer.body.slice(0, answer.body.length >> 1)
+  const headers = { ...answer.headers, 'Content-Length': String(utf8Length(body)) }
+  return body === '' ? answer : { ...answer, headers, body }
+}
+
+/** How a network loses a response: a TCP reset, silence, or half of the body and then the end. */
+export type LostBy = 'reset' | 'hang' | 'truncate'
+
+/** A response that may be lost on its way. */
+export interface LosableAnswer extends ApiResponse {
+  readonly lostBy?: LostBy | undefined
+}
+
+/** The same response, lost: on a socket by `deliver`, in process by callers that read `lostBy`. */
+export function lost(answer: ApiResponse, lostBy: LostBy): LosableAnswer {
+  const deliver = (response: unknown) => DELIVERIES[lostBy](response as ServerResponse, answer)
+  return { ...answer, lostBy, deliver }
+}
+
+const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse) => void> = {
+  hang() {},
+  reset(response) {
+    response.req.socket.resetAndDestroy()
+  },
+  truncate(response, { status, headers, body }) {
+    response.writeHead(status, headers as OutgoingHttpHeaders)
+    response.write(firstHalf(body))
+    response.req.socket.destroySoon()
+  },
+}
+
+/** Half of the bytes, for a response that announces all of them. */
+export function firstHalf(body: string): Uint8Array {
+  const bytes = new TextEncoder().encode(body)
+  return bytes.subarray(0, bytes.length >> 1)
+}

@@ -1,0 +1,63 @@
+import { type Awaitable, chain, lazy } from './async.js'
+import { mayRound, readNumber } from './int64.js'
+
+const losslessJson = lazy(() => import('lossless-json'))
+
+/** Deeper texts are refused, so that all parsers agree and none exhausts its stack. */
+const MAX_DEPTH = 1_000
+
+/**
+ * `JSON.parse` that rounds no integer: safe integers are numbers, larger ones are bigints, and so
+ * are integers written `1.0` or `9.2e18`. The last of two equal names wins.
+ *
+ * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
+ */
+export async function parseJson(text: string): Promise<unknown> {
+  return readJson(text)
+}
+
+/** `parseJson` that answers synchronously when it can. */
+export function readJson(text: string): Awaitable<unknown> {
+  if (nestsTooDeep(text)) throw new SyntaxError(`The text nests deeper than ${MAX_DEPTH} levels`)
+  if (!mayRound(text)) return JSON.parse(text)
+  return chain(losslessJson(), ({ parse }) =>
+    parse(text, undefined, {
+      parseNumber: readNumber,
+      onDuplicateKey: ({ newValue }) => newValue,
+    }),
+  )
+}
+
+/**
+ * `JSON.stringify` that also serializes bigints, as plain digits. For plain data: objects, arrays,
+ * strings, numbers.
+ */
+export function toJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value)
+  if (Array.isArray(value)) return `[${value.map(item => toJson(item ?? null)).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${toJson(field)}`).join(',')}}`
+}
+
+/** Whether a text needs no escapes in JSON and one UTF-8 byte per character, as most names do. */
+export function isPlain(text: string): boolean {
+  return /^[ !#-[\]-~]*$/.test(text)
+}
+
+function nestsTooDeep(text: string): boolean {
+  // Too short to hold that many pairs of brackets.
+  if (text.length < 2 * MAX_DEPTH) return false
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') quoted = !quoted
+    else if (character === '\\') at++
+    else if (quoted) continue
+    else if (character === '[' || character === '{') depth++
+    else if (character === ']' || character === '}') depth--
+    if (depth > MAX_DEPTH) return true
+  }
+  return false
+}

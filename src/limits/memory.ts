@@ -1,0 +1,62 @@
+import type { RateLimitStore } from '../ports.js'
+import { CLOCK_SKEW, DAY, decide, type Usage } from './decide.js'
+
+/** Addresses counted separately. All others share a budget, so strangers cannot fill memory. */
+const ADDRESSES = 10_000
+const ADDRESS = 'addr:'
+const SHARED_ADDRESS = 'addr:overflow'
+
+/**
+ * Counts usage in this process, for as long as it lives. There is no timer: entries of a past UTC
+ * day are dropped by the first request of the next one, unless they remember a ban.
+ */
+export function memoryRateLimits(): RateLimitStore {
+  const table = new Map<string, Usage>()
+  let addresses = 0
+  let today = Number.NEGATIVE_INFINITY
+
+  return {
+    consume(partition, policy, now) {
+      // Delayed by the skew: a clock that steps back over midnight still finds its counts.
+      const day = Math.floor((now - CLOCK_SKEW) / DAY)
+      if (day > today || day < today - 1) startDay(day)
+      const known = table.get(partition)
+      const name = known === undefined ? place(partition) : partition
+      const { decision, usage } = decide(known ?? table.get(name), policy, now)
+      if (known === undefined && name === partition && partition.startsWith(ADDRESS)) addresses++
+      table.set(name, usage)
+      return decision
+    },
+    inspect: partition => table.get(partition),
+    reset(partition) {
+      if (partition === undefined) table.clear()
+      else table.delete(partition)
+      countAddresses()
+    },
+    dump: () => [...table],
+    restore(snapshot) {
+      table.clear()
+      for (const [partition, usage] of snapshot) table.set(partition, usage)
+      countAddresses()
+    },
+  }
+
+  function place(partition: string): string {
+    return addresses >= ADDRESSES && partition.startsWith(ADDRESS) ? SHARED_ADDRESS : partition
+  }
+
+  function startDay(day: number): void {
+    today = day
+    const start = day * DAY
+    for (const [partition, usage] of table) {
+      // A ban is remembered for a day after its end, so its entry outlives the counts.
+      if (Math.max(usage.lastSeen, usage.bannedUntil + DAY) < start) table.delete(partition)
+    }
+    countAddresses()
+  }
+
+  function countAddresses(): void {
+    addresses = 0
+    for (const partition of table.keys()) if (partition.startsWith(ADDRESS)) addresses++
+  }
+}

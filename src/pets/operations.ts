@@ -1,0 +1,80 @@
+import { ApiError, gone, invalidRequest, notFound, storageUnavailable } from '../errors.js'
+import { type Awaitable, chain, lazy, orElse } from '../lib/async.js'
+import type { Int64 } from '../lib/int64.js'
+import type { PetFilter, PetStorage } from '../ports.js'
+import { toNewPet } from './pet.js'
+import type { ListPetsQuery } from './query.js'
+import type { NewPet, Pet } from './schema.js'
+import type { PetStatus } from './specification.js'
+
+/** The operations of the specification (spec §4), of a store in this process or a remote one. */
+export interface Pets {
+  /** @throws ApiError `invalid_request`, `storage_unavailable` */
+  createPet(pet: NewPet): Promise<Pet>
+  /**
+   * Sorted by ascending id.
+   * @throws ApiError `invalid_request`, `storage_unavailable`
+   */
+  listPets(query?: ListPetsQuery): Promise<readonly Pet[]>
+  /**
+   * @throws ApiError `not_found`, `storage_unavailable`, and `gone` from the removal date on
+   * @deprecated The specification removes it on 5 December 2030. Use `listPets` with a status.
+   */
+  getPet(id: Int64): Promise<Pet>
+}
+
+export interface PetsOptions {
+  readonly storage: PetStorage
+  readonly defaultStatus: PetStatus | null
+  readonly sunset: number | null
+}
+
+/** The same operations within the core. They answer synchronously when the storage does. */
+export interface PetOperations {
+  createPet(input: unknown): Awaitable<Pet>
+  listPets(filter: PetFilter): Awaitable<readonly Pet[]>
+  /** @param now ms since the epoch */
+  getPet(id: Int64, now: number): Awaitable<Pet>
+}
+
+const model = lazy(() => import('./schema.js'))
+
+/** Parse, call the storage, return. */
+export function createPetOperations(
+  { storage, defaultStatus, sunset }: PetsOptions,
+  onCreated: (pet: Pet) => void,
+): PetOperations {
+  return {
+    createPet: input =>
+      chain(model(), ({ newPetSchema, describeIssues }) => {
+        const parsed = newPetSchema.safeParse(input)
+        if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
+        const pet = toNewPet(parsed.data, defaultStatus)
+        return orElse(() => chain(storage.insert(pet), announced), unavailable)
+      }),
+    listPets: filter => orElse(() => storage.list(filter), unavailable),
+    getPet(id, now) {
+      if (sunset !== null && now >= sunset) throw gone(sunset)
+      const key = typeof id === 'bigint' ? Number(id) : id
+      if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
+      return orElse(() => chain(storage.find(key), existing), unavailable)
+    },
+  }
+
+  function announced(pet: Pet): Pet {
+    onCreated(pet)
+    return pet
+  }
+}
+
+const NO_PET = 'There is no pet with this id.'
+
+function existing(pet: Pet | undefined): Pet {
+  if (!pet) throw notFound(NO_PET)
+  return pet
+}
+
+/** A failing storage is a 503: nothing was acknowledged, and the next request may succeed. */
+function unavailable(error: unknown): never {
+  throw error instanceof ApiError ? error : storageUnavailable(error)
+}

@@ -1,0 +1,96 @@
+import { invalidRequest } from '../errors.js'
+import type { PetFilter } from '../ports.js'
+import { PAGE_SIZE, PET_STATUSES, type PetStatus } from './specification.js'
+
+/** The parameters of `listPets` (spec §4.1). */
+export interface ListPetsQuery {
+  /**
+   * At most this many, an integer from 1 to 100.
+   * @default 20
+   */
+  readonly limit?: number | undefined
+  /**
+   * Only animals of this status.
+   * @default no filter
+   */
+  readonly status?: PetStatus | undefined
+  /** Only ids above this one. Ignored unless the store option `pagination` is on. */
+  readonly after?: number | undefined
+}
+
+/** How many queries to remember. */
+const KEPT_QUERIES = 256
+
+/**
+ * Reads the query of a URL as the filter for a storage. Clients repeat the same few queries, so
+ * parsed ones are kept.
+ *
+ * @throws ApiError `invalid_request`
+ */
+export function createQueryReader(pagination: boolean): (query: string) => PetFilter {
+  const kept = new Map<string, PetFilter>()
+
+  return query => {
+    let filter = kept.get(query)
+    if (filter === undefined) {
+      filter = checkListPetsQuery(parseListPetsQuery(query, pagination), pagination)
+      if (kept.size === KEPT_QUERIES) kept.clear()
+      kept.set(query, filter)
+    }
+    // A copy, which a storage may change.
+    return { ...filter }
+  }
+}
+
+/**
+ * `limit` and `after` are digits only, known names appear once, and unknown names are ignored
+ * (decisions `list.limit`, `list.status`, `query.unknown`).
+ */
+function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
+  const values: { -readonly [name in keyof ListPetsQuery]: string } = {}
+  // URLSearchParams drops one leading `?`, and the query itself may begin with one.
+  for (const [name, value] of new URLSearchParams(`?${query}`)) {
+    if (name !== 'limit' && name !== 'status' && !(name === 'after' && pagination)) continue
+    if (values[name] !== undefined) throw invalidRequest(`\`${name}\` must be given once`)
+    values[name] = value
+  }
+  return {
+    limit: digits(values.limit),
+    status: values.status as PetStatus | undefined,
+    after: digits(values.after),
+  }
+}
+
+/**
+ * Checks a query, from the URL or from a direct call, and fills in the defaults.
+ *
+ * @throws ApiError `invalid_request`
+ */
+export function checkListPetsQuery(query: ListPetsQuery, pagination: boolean): PetFilter {
+  const { limit = PAGE_SIZE.default, status } = query
+  const after = pagination ? query.after : undefined
+  const { minimum, maximum } = PAGE_SIZE
+  if (!Number.isInteger(limit) || limit < minimum || limit > maximum) {
+    throw invalidRequest(`\`limit\` must be an integer from ${minimum} to ${maximum}`)
+  }
+  if (status !== undefined && !PET_STATUSES.includes(status)) {
+    throw invalidRequest(`\`status\` must be one of ${PET_STATUSES.join(', ')}`)
+  }
+  if (after !== undefined && !(Number.isInteger(after) && after >= 0)) {
+    throw invalidRequest('`after` must be an integer of at least 0')
+  }
+  // No id is larger, and databases refuse what exceeds their integers.
+  return { limit, status, after: after && Math.min(after, Number.MAX_SAFE_INTEGER) }
+}
+
+/** Not `Number(text)` alone: '' would be 0 and '0x7' would be 7. NaN fails every check. */
+function digits(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN
+}
+
+/** Not part of the language, but of every JavaScript runtime. */
+declare class URLSearchParams {
+  constructor(query: string)
+  [Symbol.iterator](): Iterator<[name: string, value: string]>
+}

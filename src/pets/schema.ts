@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { INT64_RANGE, type Int64, isInt64, shortestForm } from '../lib/int64.js'
+import { PET_STATUSES } from './specification.js'
+
+export const int64Schema = z
+  .custom<Int64>(isInt64, { error: ({ input }) => int64Rule(input) })
+  .transform(shortestForm)
+  .meta({ type: 'integer', format: 'int64' })
+
+export const petStatusSchema = z
+  .enum(PET_STATUSES, `must be one of ${PET_STATUSES.join(', ')}`)
+  .describe('Whether the animal can be adopted.')
+
+/** The body of `createPet` (spec §2). Unknown fields are dropped. */
+export const newPetSchema = z.object(
+  {
+    name: z.string('must be a string').describe("The animal's name."),
+    categoryId: int64Schema.meta({ description: 'The category the animal belongs to.' }),
+    status: petStatusSchema.optional(),
+  },
+  'must be a JSON object',
+)
+export type NewPet = Readonly<z.infer<typeof newPetSchema>>
+
+/** An animal as stored and returned (spec §2). Ids of this service are safe integers. */
+export const petSchema = z.object({
+  id: z
+    .int('must be a positive integer')
+    .min(1, 'must be a positive integer')
+    .meta({ format: 'int64', description: 'Assigned by the service when the animal is added.' }),
+  ...newPetSchema.shape,
+  status: petStatusSchema.exactOptional(),
+})
+export type Pet = Readonly<z.infer<typeof petSchema>>
+
+/** The rules that an input breaks, one per field: "`name` is required; `status` must be one of …". */
+export function describeIssues({ issues }: z.ZodError, input: unknown): string {
+  return issues
+    .map(({ path, message }) => {
+      if (path.length === 0) return `The body ${message}`
+      const rule = valueAt(input, path) === undefined ? 'is required' : message
+      return `\`${path.map(String).join('.')}\` ${rule}`
+    })
+    .join('; ')
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)[key], input)
+}
+
+function int64Rule(input: unknown): string {
+  if (typeof input === 'number' && Number.isInteger(input) && isInt64(BigInt(input))) {
+    return `must be a bigint beyond ${Number.MAX_SAFE_INTEGER}, such as ${BigInt(input)}n`
+  }
+  return `must be an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`
+}

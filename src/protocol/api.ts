@@ -1,0 +1,74 @@
+import type { ApiError } from '../errors.js'
+import type { Awaitable } from '../lib/async.js'
+import type { Operation } from '../pets/specification.js'
+import type { KnownKey } from './api-keys.js'
+
+/** A request as a door passes it on: plain values, no socket. */
+export interface ApiRequest {
+  /** In upper case, as on the wire. */
+  readonly method: string
+  /** The path of the URL as sent, percent-encoding included, without the query. */
+  readonly path: string
+  /** The query string without the `?`; '' without one. */
+  readonly query: string
+  /** Names in lower case; repeated headers joined with ', '. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /**
+   * For a body above `maxBodyBytes`, any part above that size is enough. A function is called at
+   * most once, only when the headers allow the body, and rejects with the ApiError to respond with.
+   */
+  readonly body?: Uint8Array | string | (() => Awaitable<Uint8Array>) | undefined
+  /** Where an app has mounted the handler, such as `/store`; links in responses begin with it. */
+  readonly mount?: string | undefined
+  /** The caller's address. Requests without a valid key are counted by it. */
+  readonly client?: string | undefined
+  /** The connection it arrived on, as `ApiHandler.connect` returned it. */
+  readonly connection?: Connection | undefined
+  /** Why a door could not read the request. It is counted like any other, then gets this error. */
+  readonly refusal?: ApiError | undefined
+}
+
+/** The complete response: a door sends this and nothing else. */
+export interface ApiResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /**
+   * What doors send instead of `body`, no faster than the client reads: the same text in pieces, or
+   * as `Content-Encoding` says.
+   */
+  readonly pieces?: (() => Iterable<string | Uint8Array>) | undefined
+  /** True for paths outside the base path, which a door within another app passes on. */
+  readonly outside?: boolean | undefined
+  /** For logs and journals, never sent. */
+  readonly about?: Identity | undefined
+  /**
+   * Delivers the answer instead of the Node door, which passes its `ServerResponse` and does not
+   * wait for the outcome when it closes. A test double loses answers this way.
+   */
+  readonly deliver?: ((response: unknown) => void) | undefined
+}
+
+/** A connection, as tracked by a handler. */
+export interface Connection {
+  /** Called once the client has ended the connection; may be called again. */
+  end(): void
+}
+
+/** Which operation a request is for, and whose key it carries. */
+export interface Identity {
+  readonly operation?: Operation | undefined
+  readonly key?: KnownKey | undefined
+}
+
+/** What a door serves: a store, or a wrapper around one. */
+export interface ApiHandler {
+  /** Never throws or rejects. Answers synchronously when it can. */
+  handle(request: ApiRequest): Awaitable<ApiResponse>
+  /** How many bytes of a body a door reads before it stops. */
+  readonly maxBodyBytes: number
+  /** The path that every base address ends with, such as `/v1`. */
+  readonly basePath: string
+  /** For handlers that track connections: a door calls it when one opens. */
+  connect?(): Connection
+}

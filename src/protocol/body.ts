@@ -1,0 +1,52 @@
+import { invalidRequest, payloadTooLarge, unsupportedMediaType } from '../errors.js'
+import { type Awaitable, chain, orElse } from '../lib/async.js'
+import { readJson } from '../lib/json.js'
+import { decodeUtf8, utf8Length } from '../lib/utf8.js'
+import type { ApiRequest } from './api.js'
+
+/** The default of the store option `maxBodyBytes`. */
+export const MAX_BODY_BYTES = 1_048_576
+
+/**
+ * Parses a request body as JSON. A body that is still to be read is only read if the headers allow it.
+ *
+ * @throws ApiError `payload_too_large`, `unsupported_media_type` or `invalid_request`, in this order
+ */
+export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<unknown> {
+  const { headers, body = '' } = request
+  const isUnread = typeof body === 'function'
+  const length = Math.max(isUnread ? 0 : lengthOf(body), Number(headers['content-length'] ?? 0))
+  if (length > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
+  if (!/^\s*(application\/json)?\s*(;|$)/i.test(headers['content-type'] ?? '')) {
+    throw unsupportedMediaType('The Content-Type must be application/json.')
+  }
+  if ((headers['content-encoding'] || 'identity').toLowerCase() !== 'identity') {
+    throw unsupportedMediaType('The Content-Encoding must be identity; send the body uncompressed.')
+  }
+  return isUnread ? chain(body(), read => parse(read, maxBodyBytes)) : parse(body, maxBodyBytes)
+}
+
+function parse(body: Uint8Array | string, maxBodyBytes: number): Awaitable<unknown> {
+  if (lengthOf(body) > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
+  const text = textOf(body)
+  if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
+  return orElse(() => readJson(text), notJson)
+}
+
+function lengthOf(body: Uint8Array | string): number {
+  return typeof body === 'string' ? utf8Length(body) : body.length
+}
+
+function notJson(error: unknown): never {
+  if (!(error instanceof SyntaxError)) throw error
+  throw invalidRequest('The body is not valid JSON.')
+}
+
+function textOf(body: Uint8Array | string): string {
+  if (typeof body === 'string') return body.startsWith('\ufeff') ? body.slice(1) : body
+  try {
+    return decodeUtf8(body)
+  } catch {
+    throw invalidRequest('The body is not valid UTF-8.')
+  }
+}

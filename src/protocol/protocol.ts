@@ -1,0 +1,202 @@
+import { notFound, toApiError } from '../errors.js'
+import { type Awaitable, chain, orElse } from '../lib/async.js'
+import type { PetOperations } from '../pets/operations.js'
+import { createQueryReader } from '../pets/query.js'
+import type { Pet } from '../pets/schema.js'
+import type { Clock, PetFilter } from '../ports.js'
+import { type Admission, type Gate, UNCOUNTED } from './admission.js'
+import type { ApiHandler, ApiRequest, ApiResponse, Identity } from './api.js'
+import { bearerToken } from './api-keys.js'
+import { readBody } from './body.js'
+import {
+  type Content,
+  errorRepresentation,
+  pageRepresentation,
+  petRepresentation,
+  type Representation,
+} from './representation.js'
+import { type HeaderOptions, responseHeaders } from './response-headers.js'
+import { createRouter, type OperationRoute, type Route } from './route.js'
+
+export interface ProtocolOptions extends HeaderOptions {
+  readonly clock: Clock
+  readonly maxBodyBytes: number
+}
+
+export interface Protocol extends ApiHandler {
+  /** Tells which operation a request is for and whose key it carries. Counts nothing. */
+  identify(request: ApiRequest): Identity
+}
+
+/**
+ * The whole protocol as one function from a request to a response: preflight, then 401, then 429,
+ * then 404 and 405, then the body (413, 415, 400), then the operation.
+ */
+export function createProtocol(
+  operations: PetOperations,
+  gate: Gate,
+  options: ProtocolOptions,
+): Protocol {
+  const { clock, basePath, cors, pagination, maxBodyBytes } = options
+  const routeOf = createRouter(basePath)
+  const headersOf = responseHeaders(options)
+  const readQuery = createQueryReader(pagination)
+
+  return {
+    basePath,
+    maxBodyBytes,
+    identify(request) {
+      return {
+        operation: routeOf(request.method, request.path)?.operation,
+        key: gate.identify(tokenOf(request)),
+      }
+    },
+    handle(request) {
+      const exchange = { request, route: routeOf(request.method, request.path), now: readClock() }
+      return chain(
+        orElse(() => admit(exchange), refused),
+        admission =>
+          chain(
+            orElse(() => answer(exchange, admission), errorRepresentation),
+            representation => respond(exchange, admission, representation),
+          ),
+      )
+    },
+  }
+
+  function admit({ request, route, now }: Exchange): Awaitable<Admission> {
+    const { client, refusal } = request
+    // A request that could not be parsed has no path, but counts, so that its sender is limited too.
+    const isOutside = !route && (!refusal || request.path !== '')
+    if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
+    return gate.admit({ token: tokenOf(request), client, now, refusal })
+  }
+
+  function answer(
+    { request, route, now }: Exchange,
+    { failure }: Admission,
+  ): Awaitable<Representation> {
+    if (failure) throw failure
+    if (!route) throw notFound(`The API is served below ${basePath}.`)
+    if (isPreflight(request)) return PREFLIGHT
+    if (route.failure) throw route.failure
+    return operate(route, request, now)
+  }
+
+  function operate(
+    route: OperationRoute,
+    request: ApiRequest,
+    now: number,
+  ): Awaitable<Representation> {
+    switch (route.operation) {
+      case 'getPet':
+        return chain(operations.getPet(route.petId, now), found)
+      case 'createPet':
+        return chain(readBody(request, maxBodyBytes), body => createPet(body, request.mount))
+      case 'listPets': {
+        const filter = readQuery(request.query)
+        const page = operations.listPets(filter)
+        return pagination ? linked(filter, page, request.mount) : chain(page, pageRepresentation)
+      }
+    }
+  }
+
+  function createPet(body: unknown, mount: string | undefined): Awaitable<Representation> {
+    return chain(operations.createPet(body), pet =>
+      petRepresentation(201, pet, headersOf.created(pet.id, mount)),
+    )
+  }
+
+  /** Adds a `Link` to the next page, if there is one. */
+  async function linked(
+    { limit, status }: PetFilter,
+    listed: Awaitable<readonly Pet[]>,
+    mount: string | undefined,
+  ): Promise<Representation> {
+    const page = await listed
+    const after = page[limit - 1]?.id
+    const [more] = after === undefined ? [] : await operations.listPets({ limit: 1, status, after })
+    if (after === undefined || !more) return pageRepresentation(page)
+    return { ...pageRepresentation(page), headers: headersOf.next({ limit, status, after }, mount) }
+  }
+
+  function respond(
+    { request, route, now }: Exchange,
+    admission: Admission,
+    { status, content, headers: own }: Representation,
+  ): ApiResponse {
+    const { method, mount } = request
+    const operation = route?.operation
+    const headers = headersOf.all({ now, bytes: content?.bytes, admission, operation, own, mount })
+    const about = { operation, key: admission.key }
+    const outside = route === undefined
+    if (content?.pieces && method !== 'HEAD') {
+      return inPieces({ status, headers, about, outside }, content)
+    }
+    const body = content === undefined || method === 'HEAD' ? '' : content.text
+    return { status, headers, body, about, outside }
+  }
+
+  /** NaN when the host's clock fails: no decision can be made, so the response is a 500. */
+  function readClock(): number {
+    try {
+      const now: unknown = clock()
+      return typeof now === 'number' ? now : Number.NaN
+    } catch {
+      return Number.NaN
+    }
+  }
+
+  /** Fetch standard, "CORS-preflight request". */
+  function isPreflight({ method, headers }: ApiRequest): boolean {
+    return (
+      cors &&
+      method === 'OPTIONS' &&
+      headers['origin'] !== undefined &&
+      headers['access-control-request-method'] !== undefined
+    )
+  }
+}
+
+/** A request on its way through the protocol. */
+interface Exchange {
+  readonly request: ApiRequest
+  /** Undefined outside the base path. */
+  readonly route: Route | undefined
+  /** ms since the epoch: read once, and used for the whole response. */
+  readonly now: number
+}
+
+/** Needs no key and costs no quota (Fetch standard, "CORS protocol"). */
+const PREFLIGHT: Representation = {
+  status: 204,
+  headers: {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+    // A wildcard does not cover Authorization.
+    'Access-Control-Allow-Headers': 'Authorization, *',
+    'Access-Control-Max-Age': '86400',
+  },
+}
+
+function refused(thrown: unknown): Admission {
+  return { ...UNCOUNTED, failure: toApiError(thrown) }
+}
+
+function tokenOf({ headers }: ApiRequest): string | undefined {
+  return bearerToken(headers['authorization'])
+}
+
+function found(pet: Pet): Representation {
+  return petRepresentation(200, pet)
+}
+
+/** The whole text is built only when `body` is read. */
+function inPieces(response: Omit<ApiResponse, 'body'>, content: Content): ApiResponse {
+  return {
+    ...response,
+    pieces: content.pieces,
+    get body() {
+      return content.text
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import type { Decision } from '../limits/decide.js'
+import type { Policy } from '../limits/plans.js'
+import type { Operation } from '../pets/specification.js'
+import type { PetFilter } from '../ports.js'
+import type { Admission } from './admission.js'
+
+export type Headers = Readonly<Record<string, string>>
+
+/** What the headers of one response depend on. */
+interface HeaderContext {
+  /** ms since the epoch; NaN if the clock failed */
+  readonly now: number
+  /** The length of the content; undefined without any. */
+  readonly bytes: number | undefined
+  readonly admission: Admission
+  readonly operation: Operation | undefined
+  /** Headers of this response alone, such as `Allow`. */
+  readonly own: Headers | undefined
+  readonly mount: string | undefined
+}
+
+export interface HeaderOptions {
+  readonly basePath: string
+  readonly cors: boolean
+  readonly pagination: boolean
+  readonly standardHeaders: 'draft-10' | null
+  readonly sunset: number | null
+  readonly deprecatedAt: number | null
+}
+
+const EXPOSED =
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate, Location, Date'
+
+/** All response headers, in the order they are sent. */
+export function responseHeaders(options: HeaderOptions) {
+  const { basePath, cors, pagination, standardHeaders, sunset, deprecatedAt } = options
+  const dateOf = createDateHeader()
+  const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
+  const sunsetDate = sunset === null ? undefined : new Date(sunset).toUTCString()
+  const exposed = pagination ? `${EXPOSED}, Link` : EXPOSED
+
+  return {
+    /** RFC 8288: the address of the next page. */
+    next({ limit, status, after }: PetFilter, mount = ''): Headers {
+      const filter = status === undefined ? '' : `&status=${status}`
+      const query = `limit=${limit}${filter}&after=${after}`
+      return { Link: `<${mount}${basePath}/pets?${query}>; rel="next"` }
+    },
+
+    /** RFC 9110 §15.3.2: the address of what was created. */
+    created(id: number, mount = ''): Headers {
+      return { Location: `${mount}${basePath}/pets/${id}` }
+    },
+
+    all({ now, bytes, admission, operation, own, mount = '' }: HeaderContext): Headers {
+      const { decision, policy } = admission
+      const date = dateOf(now)
+      const headers: Record<string, string> = {}
+      if (date !== undefined) headers['Date'] = date
+      if (bytes !== undefined) {
+        headers['Content-Type'] = 'application/json'
+        headers['Content-Length'] = String(bytes)
+      }
+      if (decision) {
+        headers['X-RateLimit-Limit'] = String(decision.limit)
+        headers['X-RateLimit-Remaining'] = String(decision.remaining)
+        headers['X-RateLimit-Reset'] = String(decision.reset)
+      }
+      if (decision && policy && standardHeaders) {
+        Object.assign(headers, draftHeaders(decision, policy, now))
+      }
+      if (cors) {
+        headers['Access-Control-Allow-Origin'] = '*'
+        headers['Access-Control-Expose-Headers'] = exposed
+      }
+      if (operation === 'getPet') {
+        // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and the replacement.
+        if (deprecation !== undefined) headers['Deprecation'] = deprecation
+        if (sunsetDate !== undefined) headers['Sunset'] = sunsetDate
+        headers['Link'] = `<${mount}${basePath}/pets>; rel="successor-version"`
+      }
+      return own ? Object.assign(headers, own) : headers
+    },
+  }
+}
+
+/** draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, the reported one as limit. */
+function draftHeaders(
+  { window, remaining, reset }: Decision,
+  policy: Policy,
+  now: number,
+): Headers {
+  const seconds = Math.max(0, Math.ceil(reset - now / 1000))
+  return {
+    'RateLimit-Policy': `"minute";q=${policy.perMinute};w=60, "day";q=${policy.perDay};w=86400`,
+    RateLimit: `"${window}";r=${remaining};t=${seconds}`,
+  }
+}
+
+/** RFC 9110 §6.6.1, formatted once per second. Undefined when the clock is not a valid date. */
+function createDateHeader(): (now: number) => string | undefined {
+  let second = Number.NaN
+  let text: string | undefined
+  return now => {
+    const current = Math.floor(now / 1000)
+    if (current === second) return text
+    const date = new Date(current * 1000)
+    second = current
+    text = Number.isNaN(date.getTime()) ? undefined : date.toUTCString()
+    return text
+  }
+}

@@ -1,0 +1,541 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
+import { createRequire } from 'node:module'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { after, type TestContext, test } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { Pool } from 'undici'
+import { MAIN } from '../support/paths.js'
+import { CHROMIUM } from './chromium.js'
+
+const skip = CHROMIUM === undefined && 'no Chromium on this machine'
+const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
+/** CI keeps the files in this folder. */
+const SCREENSHOTS = process.env['SCREENSHOTS']
+
+let launched: Promise<Browser> | undefined
+after(async () => (await launched)?.close())
+
+test('console page - a request appears, opens, is copied and sent again', { skip }, async t => {
+  const { page, call } = await opened(t)
+  await page.getByText('No requests yet.').waitFor()
+  await call('POST', '/pets?dry=1', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
+  const row = page.getByRole('button', { name: /201 POST \/v1\/pets\?dry=1 .*demo-pro 299 \/ 300/ })
+  await row.click()
+  await page.getByText('{"name":"Ada","categoryId":9223372036854775807}', { exact: true }).waitFor()
+  await page.getByText('"id":42,"name":"Ada","categoryId":9223372036854775807').waitFor()
+  await page.getByText('X-RateLimit-Remaining').first().waitFor()
+
+  await page.getByRole('button', { name: 'Copy as curl' }).click()
+  const curl = String(await page.evaluate('navigator.clipboard.readText()'))
+  assert.match(curl, /-H 'Authorization: Bearer demo-pro'/)
+  assert.match(curl, /--data-raw '\{"name":"Ada","categoryId":9223372036854775807\}'$/)
+
+  // New requests wait while one is open, so that nothing moves under the reader.
+  await page.getByRole('button', { name: 'Send again' }).click()
+  await page.getByRole('button', { name: 'Show 1 new' }).click()
+  await page.getByRole('button', { name: /201 POST .* 298 \/ 300/ }).waitFor()
+  assert.equal(await rows(page), 2)
+})
+
+test('console page - requests are filtered by key, operation and status, and paused', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t)
+  await call('GET', '/pets', 'demo-free')
+  await call('GET', '/pets/1', 'demo-pro')
+  await call('GET', '/pets/none', 'demo-pro')
+  await call('GET', '/nowhere', 'wrong')
+  await page.getByText('4 requests').waitFor()
+  const cases = [
+    ['Key', 'demo-pro', 2],
+    ['Key', 'no key', 1],
+    ['Operation', 'listPets', 1],
+    ['Operation', 'Other', 1],
+    ['Status', '2xx', 2],
+    ['Status', '4xx', 2],
+    ['Status', '5xx', 0],
+  ] as const
+  for (const [name, option, expected] of cases) {
+    const select = page.locator('.filters').getByLabel(name)
+    await select.selectOption(option)
+    assert.equal(await rows(page), expected, `${name} ${option}`)
+    await select.selectOption({ index: 0 })
+  }
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await call('GET', '/pets', 'demo-free')
+  await page.getByRole('button', { name: 'Show 1 new' }).waitFor()
+  assert.equal(await rows(page), 4)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByText('5 requests').waitFor()
+  assert.equal(await rows(page), 5)
+})
+
+test('console page - a ban is watched to its end on the virtual clock', { skip }, async t => {
+  const { page, call } = await opened(t, AT_NOON)
+  const budget = page.getByRole('article').filter({ hasText: 'demo-free' })
+  await budget.getByText('0 / 60').waitFor()
+  for (let n = 0; n < 91; n++) await call('GET', '/pets', 'demo-free')
+  await budget.getByText('60 / 60').waitFor()
+  await budget.getByText('Banned for 5 min, level 1').waitFor()
+  await page.getByText('banned 5 min').first().waitFor()
+
+  await page.getByRole('button', { name: '+1 min' }).click()
+  await budget.getByText('Banned for 4 min, level 1').waitFor()
+  await page.getByRole('button', { name: '+1 s', exact: true }).click()
+  await budget.getByText('Banned for 3 min 59 s, level 1').waitFor()
+  await budget.getByRole('button', { name: 'Skip to the end of the ban of demo-free' }).click()
+  await budget.getByText('Banned').waitFor({ state: 'detached' })
+  await page.locator('.clock').getByText('12:05:00').waitFor()
+  assert.equal((await call('GET', '/pets', 'demo-free')).status, 200)
+  await budget.getByText('1 / 60').waitFor()
+  await budget.getByText('resets in 1 min', { exact: true }).waitFor()
+})
+
+test('console page - every button of the clock moves it', { skip }, async t => {
+  const { page } = await opened(t, AT_NOON)
+  const clock = page.locator('.clock')
+  const steps = [
+    ['+1 s', '12:00:01', '1 Jan 2030'],
+    ['Next reset', '12:01:00', '1 Jan 2030'],
+    ['+1 min', '12:02:00', '1 Jan 2030'],
+    ['+1 day', '12:02:00', '2 Jan 2030'],
+    ['5 Dec 2030', '00:00:00', '5 Dec 2030'],
+  ] as const
+  for (const [name, time, date] of steps) {
+    await page.getByRole('button', { name, exact: true }).click()
+    await clock.filter({ hasText: time }).filter({ hasText: date }).waitFor()
+  }
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.locator('.badge.frozen').waitFor({ state: 'detached' })
+  await clock.filter({ hasText: '00:00:01' }).waitFor()
+  await page.getByRole('button', { name: 'Freeze' }).click()
+  await page.locator('.badge.frozen').waitFor()
+})
+
+test('console page - an int64 goes through the form exactly, and errors are those of the API', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t, [], 'animals')
+  await page.getByRole('cell', { name: 'Miss Moneypenny' }).waitFor()
+  const add = page.getByRole('button', { name: 'Add animal' })
+  const form = page.getByRole('region', { name: 'Add an animal' })
+  await form.getByLabel('Name').fill('Ada "L." 🐾')
+  await form.getByLabel('Category id').fill('1.5')
+  await add.click()
+  const problem = form.getByRole('alert')
+  await problem.getByText('400 invalid_request').waitFor()
+  await problem.getByText('`categoryId` must be an integer').waitFor()
+  await form.getByLabel('Category id').fill('-9223372036854775808')
+  await form.getByLabel('Status').selectOption('pending')
+  await add.click()
+  await page.getByRole('row', { name: '42 Ada "L." 🐾 -9223372036854775808 pending' }).waitFor()
+  assert.equal(await problem.textContent(), '')
+  const answer = await call('GET', '/pets/42', 'demo-free')
+  assert.match(await answer.text(), /"categoryId":-9223372036854775808,"status":"pending"/)
+  // Neither the list nor the form has cost a request.
+  assert.equal(answer.headers.get('x-ratelimit-remaining'), '59')
+
+  await page.getByRole('button', { name: 'sold' }).click()
+  await page.getByRole('cell', { name: 'Biscuit' }).waitFor({ state: 'detached' })
+  await page.getByRole('cell', { name: 'Rufus' }).waitFor()
+  await call('POST', '/pets', 'demo-free', '{"name":"Bo","categoryId":1,"status":"sold"}')
+  await page.getByRole('cell', { name: 'Bo', exact: true }).waitFor()
+})
+
+test('console page - faults are armed, listed, used up and cleared', { skip }, async t => {
+  const { page, call } = await opened(t, ['--control'], 'test')
+  await page.getByText('No fault is armed.').waitFor()
+  const faults = page.getByRole('region', { name: 'Faults' })
+  await faults.getByLabel('Status', { exact: true }).fill('429')
+  await faults.getByLabel('Retry-After, s').fill('7')
+  await faults.getByRole('combobox', { name: 'Operation', exact: true }).selectOption('listPets')
+  await faults.getByRole('combobox', { name: 'Key', exact: true }).selectOption('demo-pro')
+  await faults.getByRole('button', { name: 'Arm' }).click()
+  await faults.getByText('listPets, demo-pro').waitFor()
+  await faults.getByText('1 left').waitFor()
+  const struck = await call('GET', '/pets', 'demo-pro')
+  assert.deepEqual([struck.status, struck.headers.get('retry-after')], [429, '7'])
+  await page.getByText('No fault is armed.').waitFor()
+
+  await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('delay')
+  await faults.getByLabel('Milliseconds').fill('x')
+  await faults.getByRole('button', { name: 'Arm' }).click()
+  await faults.getByRole('alert').getByText('400 invalid_request').waitFor()
+  await faults.getByLabel('Milliseconds').fill('1')
+  await faults.getByLabel('Times').fill('always')
+  await faults.getByRole('button', { name: 'Arm' }).click()
+  await faults.getByText('always').waitFor()
+  await faults.getByRole('button', { name: 'Clear all' }).click()
+  await page.getByText('No fault is armed.').waitFor()
+})
+
+test('console page - the verdict names rule, evidence and fix, and a reset forgets it', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t, ['--control'], 'test')
+  await page.getByText('Nothing to judge yet.').waitFor()
+  await call('GET', '/pets/7', 'demo-free')
+  const finding = page.getByRole('article').filter({ hasText: 'deprecated.called' })
+  await finding.getByText('key demo-free').waitFor()
+  await finding.getByText('Fix').waitFor()
+  assert.match((await finding.locator('dd').last().textContent()) ?? '', /GET \/pets/)
+  await finding.getByRole('button', { name: 'Show 1 request' }).click()
+  await finding.getByText('GET /v1/pets/7').click()
+  await finding.getByText('Bearer REDACTED').waitFor()
+  await finding.getByText('"id":7').waitFor()
+  await page.getByRole('button', { name: 'Reset', exact: true }).click()
+  await page.getByText('Nothing to judge yet.').waitFor()
+})
+
+test('console page - a snapshot is downloaded, and restored by an upload', { skip }, async t => {
+  const { page, call } = await opened(t, ['--control'], 'test')
+  await call('POST', '/pets', 'demo-free', '{"name":"Ada","categoryId":9223372036854775807}')
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Download snapshot' }).click()
+  const path = await (await downloading).path()
+  assert.match(await readFile(path, 'utf8'), /9223372036854775807/)
+  await page.getByRole('button', { name: 'Reset', exact: true }).click()
+  await page.getByRole('status').getByText('Reset').waitFor()
+  assert.equal((await call('GET', '/pets/42', 'demo-free')).status, 404)
+  await page.getByLabel('Restore snapshot').setInputFiles(path)
+  await page.getByText('Snapshot restored').waitFor()
+  assert.equal((await call('GET', '/pets/42', 'demo-free')).status, 200)
+})
+
+test('console page - worlds are created, watched separately and deleted', { skip }, async t => {
+  const { page, call, origin } = await opened(t, AT_NOON, 'test')
+  await page.getByRole('button', { name: 'New world' }).click()
+  await page.getByText('World w1').waitFor()
+  assert.equal(new URL(page.url()).hash, '#test/w1')
+  await call('GET', '/pets', 'demo-free')
+  const headers = { authorization: 'Bearer w1-free' }
+  await page.getByRole('link', { name: 'Activity' }).click()
+  await page.getByText('No requests yet.').waitFor()
+  for (let n = 0; n < 3; n++) await fetch(`${origin}/worlds/w1/v1/pets?n=${n}`, { headers })
+  await page.getByRole('button', { name: /GET \/worlds\/w1\/v1\/pets\?n=2 .* 57 \/ 60/ }).waitFor()
+  assert.equal(await rows(page), 3)
+  await page.getByRole('button', { name: '+1 day' }).click()
+  await page.locator('.clock').getByText('2 Jan 2030').waitFor()
+
+  await page.getByLabel('World').selectOption('main')
+  await page.locator('.clock').getByText('1 Jan 2030').waitFor()
+  await page.getByText('1 request', { exact: true }).waitFor()
+  await page.goto(`${origin}/#test/w1`)
+  await page.getByRole('button', { name: 'Delete w1' }).click()
+  await page.getByText('World main').waitFor()
+  await page.getByRole('button', { name: 'w1', exact: true }).waitFor({ state: 'detached' })
+  assert.equal((await fetch(`${origin}/worlds/w1/v1/pets`, { headers })).status, 404)
+})
+
+test('console page - commands and keys can be copied, and no link is broken', {
+  skip,
+}, async t => {
+  const { page, origin, baseUrl } = await opened(t, [], 'start')
+  const copied = [
+    ['Copy the key demo-pro', 'demo-pro'],
+    ['Copy the base URL', baseUrl],
+  ] as const
+  for (const [name, text] of copied) {
+    await page.getByRole('main').getByRole('button', { name }).click()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), text)
+  }
+  await page.getByRole('button', { name: 'Copy the list command' }).click()
+  const curl = String(await page.evaluate('navigator.clipboard.readText()'))
+  const [, url = '', key = ''] = /curl -i '(.*)' \\\n {2}-H 'Authorization: (.*)'/.exec(curl) ?? []
+  assert.equal((await fetch(url, { headers: { authorization: key } })).status, 200)
+  for (const link of await page.locator('main a[href^="/"]').all()) {
+    assert.equal((await fetch(`${origin}${await link.getAttribute('href')}`)).status, 200)
+  }
+})
+
+test('console page - it stays responsive under 10,000 requests, and nothing moves', {
+  skip,
+}, async t => {
+  const { page, origin } = await opened(t, ['--no-rate-limit'])
+  await page.evaluate(`
+    window.longest = 0
+    window.shifts = []
+    new PerformanceObserver(list => {
+      for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration)
+    }).observe({ type: 'longtask' })
+    new PerformanceObserver(list => {
+      for (const { sources } of list.getEntries()) {
+        window.shifts.push(...sources.map(({ node }) => (node?.parentElement?.outerHTML ?? node?.textContent ?? 'removed').slice(0, 200)))
+      }
+    }).observe({ type: 'layout-shift' })
+  `)
+  const headers = { authorization: 'Bearer demo-free' }
+  const pool = new Pool(origin, { connections: 4, pipelining: 25 })
+  t.after(() => pool.destroy())
+  const worker = async () => {
+    for (let n = 0; n < 100; n++) {
+      const { body } = await pool.request({ method: 'GET', path: '/v1/pets?limit=1', headers })
+      await body.dump()
+    }
+  }
+  await Promise.all(Array.from({ length: 100 }, worker))
+  await page.getByRole('img', { name: ': 10000 2xx, 0 4xx' }).waitFor()
+  const summary = (await page.locator('.summary').textContent()) ?? ''
+  const [, shown = '', left = ''] =
+    /^([\d,]+) requests, ([\d,]+) more not shown$/.exec(summary) ?? []
+  assert.equal(Number(shown.replace(',', '')) + Number(left.replace(',', '')), 10_000)
+  assert.equal(await rows(page), 100)
+  assert.deepEqual(await page.evaluate('window.shifts'), [])
+  // The budget for one task of the page, on a machine that also runs the server and the clients.
+  const longest = Number(await page.evaluate('window.longest'))
+  assert.ok(longest < 400, `a task of ${longest} ms`)
+})
+
+test('console page - an interrupted stream resumes where it was', { skip }, async t => {
+  const server = await started(t, [])
+  const proxy = await breakable(t, new URL(server.origin).port)
+  const { page } = await openedAt(t, proxy.origin, 'activity')
+  await server.call('GET', '/pets?limit=1', 'demo-free')
+  await page.getByText('1 request', { exact: true }).waitFor()
+  proxy.cut()
+  await page.getByText('Reconnecting').waitFor()
+  for (let n = 2; n < 6; n++) await server.call('GET', `/pets?limit=${n}`, 'demo-free')
+  proxy.restore()
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('5 requests', { exact: true }).waitFor()
+  const targets = await page.locator('.row .target').allTextContents()
+  assert.deepEqual(
+    targets,
+    [5, 4, 3, 2, 1].map(n => `/v1/pets?limit=${n}`),
+  )
+})
+
+test('console page - everything is reachable by keyboard', { skip }, async t => {
+  const { page, call } = await opened(t, ['--control'])
+  await call('GET', '/pets', 'demo-free')
+  await page.getByText('1 request', { exact: true }).waitFor()
+  const reached: string[] = []
+  for (let n = 0; n < 30; n++) {
+    await page.keyboard.press('Tab')
+    reached.push(
+      String(
+        await page.evaluate(
+          'document.activeElement.textContent + document.activeElement.ariaLabel',
+        ),
+      ),
+    )
+  }
+  for (const name of ['Activity', 'Test', 'All keys', 'Pause', '/v1/pets', '+1 day', 'Freeze']) {
+    assert.ok(
+      reached.some(text => text.includes(name)),
+      name,
+    )
+  }
+  await page.locator('.row').focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('Copy as curl').waitFor()
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`console page - axe finds no violation in ${colorScheme}`, { skip }, async t => {
+    const axe = await readFile(
+      createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+      'utf8',
+    )
+    const { page, call, origin } = await opened(t, AT_NOON, 'activity', { colorScheme })
+    await exercise(call)
+    for (const view of ['activity', 'animals', 'test', 'start']) {
+      await page.goto(`${origin}/#${view}`)
+      await page.getByRole('heading', { level: 2 }).first().waitFor()
+      if (view === 'activity') await page.locator('.row').nth(1).click()
+      if (view === 'activity') await page.getByText('Copy as curl').waitFor()
+      if (view === 'test') await page.getByText('deprecated.called').waitFor()
+      await page.evaluate(axe)
+      const { violations } = (await page.evaluate('axe.run()')) as {
+        violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
+      }
+      const found = violations.map(({ id, nodes }) => [id, nodes.map(node => node.failureSummary)])
+      assert.deepEqual(found, [], `${view}: ${JSON.stringify(found)}`)
+    }
+  })
+}
+
+test('console page - a page of another origin can read nothing', { skip }, async t => {
+  const { call, origin } = await started(t, ['--control'])
+  await call('GET', '/pets', 'demo-free')
+  const other = createHttpServer((_request, response) => {
+    response.setHeader('content-type', 'text/html').end('<title>Another page</title>')
+  }).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close().closeAllConnections())
+  const page = await (await browser()).newPage()
+  t.after(() => page.close())
+  await page.goto(`http://localhost:${(other.address() as AddressInfo).port}/`)
+  const outcomes = await page.evaluate(`(async () => {
+    const outcome = (path, init) => fetch('${origin}' + path, init).then(async answer => answer.type === 'opaque' ? 'opaque' : answer.text(), () => 'blocked')
+    const stream = new Promise(resolve => {
+      const source = new EventSource('${origin}/_console/events')
+      source.onmessage = () => resolve('read')
+      source.onerror = () => resolve('blocked')
+    })
+    const script = new Promise(resolve => {
+      const element = document.createElement('script')
+      element.src = '${origin}/_console/exchanges/1'
+      element.onload = () => resolve('loaded')
+      element.onerror = () => resolve('blocked')
+      document.head.append(element)
+    })
+    const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"Eve","categoryId":1}' }
+    return {
+      page: await outcome('/', { headers: { accept: 'text/html' } }),
+      info: await outcome('/_console/info'),
+      exchange: await outcome('/_console/exchanges/1'),
+      write: await outcome('/_console/animals', json),
+      replay: await outcome('/_console/exchanges/1/replay', { ...json, mode: 'no-cors' }),
+      stream: await stream,
+      script: await script,
+    }
+  })()`)
+  assert.deepEqual(outcomes, {
+    page: 'blocked',
+    info: 'blocked',
+    exchange: 'blocked',
+    write: 'blocked',
+    replay: 'blocked',
+    stream: 'blocked',
+    script: 'blocked',
+  })
+  const { animals } = (await (await fetch(`${origin}/_console/animals`)).json()) as {
+    animals: { name: string }[]
+  }
+  assert.ok(!animals.some(({ name }) => name === 'Eve'))
+})
+
+test('console page - everything fits, from a phone to a wide screen', {
+  skip,
+}, async t => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [360, 1280, 1600]) {
+      const viewport = { width, height: width === 360 ? 780 : 1000 }
+      const { page, call, origin } = await opened(t, AT_NOON, 'activity', { viewport, colorScheme })
+      await exercise(call)
+      for (const view of ['activity', 'animals', 'test', 'start']) {
+        await page.goto(`${origin}/#${view}`)
+        await page.getByRole('heading', { level: 2 }).first().waitFor()
+        if (view === 'activity') await page.locator('.row').nth(20).waitFor()
+        const wide = await page.evaluate(`
+          [document.documentElement, ...document.querySelectorAll('.panel, .row')]
+            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+            .map(({ className, textContent }) => className + textContent.slice(0, 40))
+        `)
+        assert.deepEqual(wide, [], `${view} at ${width}`)
+        if (SCREENSHOTS === undefined) continue
+        await mkdir(SCREENSHOTS, { recursive: true })
+        const path = `${SCREENSHOTS}/${view}-${colorScheme}-${width}.png`
+        await page.screenshot({ path, fullPage: view === 'test' })
+      }
+    }
+  }
+})
+
+type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>
+
+/** Fills every panel. */
+async function exercise(call: Call): Promise<void> {
+  for (let n = 0; n < 12; n++) await call('GET', '/pets?limit=3&status=available', 'demo-pro')
+  await call('POST', '/pets', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
+  await call('POST', '/pets', 'demo-pro', '{"name":"Bo"}')
+  await call('GET', '/pets/7', 'demo-business')
+  await call('GET', '/pets', 'wrong')
+  for (let n = 0; n < 93; n++) await call('GET', '/pets?limit=1', 'demo-free')
+}
+
+function rows(page: Page): Promise<number> {
+  return page.locator('.row').count()
+}
+
+function browser(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
+  return launched
+}
+
+/** Opens the page on a server of its own. */
+async function opened(
+  t: TestContext,
+  flags: readonly string[] = [],
+  view = 'activity',
+  options: BrowserContextOptions = {},
+) {
+  const server = await started(t, flags)
+  return { ...server, ...(await openedAt(t, server.origin, view, options)) }
+}
+
+async function openedAt(
+  t: TestContext,
+  origin: string,
+  view: string,
+  options: BrowserContextOptions = {},
+) {
+  const context = await (await browser()).newContext({
+    permissions: ['clipboard-read', 'clipboard-write'],
+    ...options,
+  })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', error => problems.push(String(error)))
+  page.on('console', message => {
+    if (/Content Security Policy/i.test(message.text())) problems.push(message.text())
+  })
+  t.after(async () => {
+    await context.close()
+    assert.deepEqual(problems, [])
+  })
+  await page.goto(`${origin}/#${view}`)
+  await page.getByText('Live', { exact: true }).waitFor()
+  return { page }
+}
+
+async function started(t: TestContext, flags: readonly string[]) {
+  const words = [MAIN, '--port', '0', '--json', '--log', 'silent', ...flags]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await once(child.stdout, 'data')
+  const { origin, baseUrl } = JSON.parse(String(line)) as { origin: string; baseUrl: string }
+  const call: Call = (method, path, key, body) =>
+    fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body }),
+    })
+  return { origin, baseUrl, call }
+}
+
+/** A connection to the server that can be cut and restored. */
+async function breakable(t: TestContext, port: string) {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer(socket => {
+    if (isCut) return socket.destroy()
+    const upstream = connect(Number(port), '127.0.0.1')
+    for (const one of [socket, upstream]) {
+      sockets.add(one.on('error', () => {}).on('close', () => sockets.delete(one)))
+    }
+    socket.pipe(upstream).pipe(socket)
+    return undefined
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    isCut = true
+    for (const socket of sockets) socket.destroy()
+  }
+  t.after(() => {
+    cut()
+    server.close()
+  })
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    restore() {
+      isCut = false
+    },
+  }
+}

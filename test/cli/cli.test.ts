@@ -1,0 +1,540 @@
+import assert from 'node:assert/strict'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { MAIN } from '../support/paths.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const ADA = {
+  method: 'POST',
+  headers: { ...FREE, 'content-type': 'application/json' },
+  body: '{"name":"Ada","categoryId":1}',
+}
+
+test('cli - the ready line of --json has what scripts need', async t => {
+  const server = await started(t, '--json')
+  const { baseUrl, origin, apiKeys, store, animals, control, pid } = JSON.parse(server.ready)
+  assert.match(baseUrl, /^http:\/\/127\.0\.0\.1:\d+\/v1$/)
+  assert.equal(origin, baseUrl.slice(0, -3))
+  assert.deepEqual(apiKeys, {
+    free: 'demo-free',
+    pro: 'demo-pro',
+    business: 'demo-business',
+    enterprise: 'demo-enterprise',
+  })
+  assert.deepEqual({ store, animals, control }, { store: 'memory:', animals: 41, control: null })
+  assert.equal(pid, server.child.pid)
+})
+
+test('cli - the banner fits on a screen, and its command works when pasted', async t => {
+  const server = await started(t)
+  const banner = server.ready
+  assert.ok(banner.split('\n').length < 24, banner)
+  const [, url = '', header = ''] = /curl -i '(.*)' -H '(.*)'/.exec(banner) ?? []
+  const [name = '', value = ''] = header.split(': ')
+  const answer = await fetch(url, { headers: { [name]: value } })
+  assert.equal(answer.status, 200)
+  assert.equal(((await answer.json()) as unknown[]).length, 3)
+  for (const limit of ['limit', 'remaining', 'reset']) {
+    assert.match(answer.headers.get(`x-ratelimit-${limit}`) ?? '', /^\d+$/)
+  }
+  const refused = await fetch(url)
+  assert.equal(refused.status, 401)
+  assert.match(refused.headers.get('x-ratelimit-limit') ?? '', /^60$/)
+})
+
+test('cli - every demo key has the limits of its plan', async t => {
+  const { baseUrl, apiKeys } = await ready(t)
+  const limits: string[] = []
+  for (const key of Object.values(apiKeys)) {
+    const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+    limits.push(answer.headers.get('x-ratelimit-limit') ?? '')
+  }
+  assert.deepEqual(limits, ['60', '300', '1000', '5000'])
+})
+
+test('cli - environments: staging has its own animals and counters', async t => {
+  const { baseUrl, staging } = await ready(t, '--staging-port', '0')
+  assert.notEqual(staging.baseUrl, baseUrl)
+  assert.equal((await fetch(`${staging.baseUrl}/pets`, ADA)).status, 201)
+  assert.equal((await fetch(`${staging.baseUrl}/pets/42`, { headers: FREE })).status, 200)
+  const production = await fetch(`${baseUrl}/pets/42`, { headers: FREE })
+  assert.equal(production.status, 404)
+  assert.equal(production.headers.get('x-ratelimit-remaining'), '59')
+})
+
+test('cli - --seed, --empty, --no-rate-limit, --no-cors and --pagination do what they say', async t => {
+  const seed = await file(t, '[{"name":"Ada","categoryId":9223372036854775807}]')
+  const seeded = await ready(t, '--seed', seed, '--no-rate-limit', '--no-cors')
+  assert.equal(seeded.animals, 1)
+  const answer = await fetch(`${seeded.baseUrl}/pets`, { headers: FREE })
+  assert.equal(
+    await answer.text(),
+    '[{"id":1,"name":"Ada","categoryId":9223372036854775807,"status":"available"}]',
+  )
+  assert.equal(answer.headers.get('x-ratelimit-limit'), null)
+  assert.equal(answer.headers.get('access-control-allow-origin'), null)
+
+  const paged = await ready(t, '--pagination')
+  const page = await fetch(`${paged.baseUrl}/pets?limit=2`, { headers: FREE })
+  assert.equal(page.headers.get('link'), '</v1/pets?limit=2&after=2>; rel="next"')
+  assert.equal(page.headers.get('access-control-allow-origin'), '*')
+  assert.equal((await ready(t, '--empty')).animals, 0)
+})
+
+test('cli - own keys replace the demo keys and are never shown', async t => {
+  const keys = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
+  const server = await started(t, '--json', '--keys', keys, '--log', 'json')
+  const { baseUrl, apiKeys } = JSON.parse(server.ready)
+  assert.deepEqual(apiKeys, {})
+  const own = await fetch(`${baseUrl}/pets?s3cret`, { headers: { authorization: 'Bearer s3cret' } })
+  assert.equal(own.headers.get('x-ratelimit-limit'), '300')
+  assert.equal((await fetch(`${baseUrl}/pets`, { headers: FREE })).status, 401)
+  const { output, log } = await stopped(server)
+  const lines = log
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  const logged = lines.map(({ method, path, query, status, key, plan, remaining, limit }) => [
+    `${method} ${path}?${query} ${status}`,
+    ...[key, plan, remaining, limit],
+  ])
+  assert.deepEqual(logged, [
+    ['GET /v1/pets?[key] 200', 'ci', 'pro', 299, 300],
+    ['GET /v1/pets? 401', null, null, 59, 60],
+  ])
+  assert.ok(lines.every(({ time, ms }) => Date.parse(time) > 0 && ms >= 0))
+  assert.doesNotMatch(output + log, /s3cret/)
+})
+
+test('cli - a file keeps the animals between runs, and is seeded once', async t => {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'pets.json')
+  const first = await started(t, '--json', '--store', path)
+  await fetch(`${JSON.parse(first.ready).baseUrl}/pets`, ADA)
+  const second = await ended('--store', path)
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, new RegExp(`^animal-adoption-store: .*${first.child.pid}`))
+  await stopped(first)
+  const { animals, store } = await ready(t, '--store', path)
+  assert.deepEqual({ animals, store }, { animals: 42, store: path })
+})
+
+test('cli - a signal lets requests in flight finish and exits with 0', async t => {
+  const server = await started(t, '--json', '--delay', '300')
+  const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
+  await arrived(JSON.parse(server.ready).origin)
+  assert.equal((await stopped(server, 'SIGINT')).code, 0)
+  assert.equal((await answer).status, 200)
+})
+
+test('cli - a second signal exits at once', async t => {
+  const server = await started(t, '--json', '--delay', '600000')
+  const { baseUrl, origin } = JSON.parse(server.ready)
+  const cutOff = assert.rejects(fetch(`${baseUrl}/pets`, { headers: FREE }))
+  await arrived(origin)
+  server.child.kill('SIGTERM')
+  await assert.rejects(async () => {
+    // Once the first signal is handled, connections are refused.
+    for (;;) await fetch(`${origin}/healthz`)
+  })
+  assert.equal((await stopped(server)).code, 143)
+  await cutOff
+})
+
+test('cli - a failure is one line with the fix, and its exit code', async t => {
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  t.after(() => busy.close())
+  const taken = String((busy.address() as AddressInfo).port)
+  const notJson = await file(t, 'nope')
+  const badSeed = await file(t, '[{"name":"Ada","categoryId":1},{"name":"Bo","categoryId":1.5}]')
+  const brokenSeed = await file(t, '[{"name":"Ada","categoryId":1},\n {"name":"Bo","status" 1}]')
+  const oddSeed = await file(t, '[{"id":7,"name":"Ada","categoryId":1}]')
+  const noSeed = await file(t, '[null]')
+  const brokenKeys = await file(t, '{s3cret: 1}')
+  const latin1 = await file(t, Buffer.from('[{"name":"Zo\xeb","categoryId":1}]', 'latin1'))
+  const badKeys = await file(t, '{"k":{"id":"ci","plan":"gold"}}')
+  const cases: [words: string[], code: number, line: RegExp][] = [
+    [['-p', taken], 1, /port \d+ is taken; use --port 0/],
+    [['--port', '65536'], 2, /--port takes a whole number from 0 to 65535, got '65536'/],
+    [['--port', '0x1'], 2, /--port takes a whole number/],
+    [['--port'], 2, /--port needs a value: --port <n>/],
+    [['-p', '1', '-p', '2'], 2, /-p is given twice/],
+    [['--prot', '1'], 2, /Unknown option --prot; did you mean --port\?/],
+    [['--no-ratelimit'], 2, /Unknown option --no-ratelimit; did you mean --no-rate-limit\?/],
+    [['--xyzzy'], 2, /Unknown option --xyzzy; see --help/],
+    [['--json=1'], 2, /--json takes no value/],
+    [['opanapi'], 2, /Unknown command 'opanapi'; did you mean openapi\?/],
+    [
+      ['xyzzy'],
+      2,
+      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, verify, help, version/,
+    ],
+    [['serve', 'now'], 2, /Unexpected 'now' after serve; see --help/],
+    [['--staging-port', taken], 1, /port \d+ is taken; use --staging-port 0/],
+    [['-p', '4999', '--staging-port', '4999'], 2, /--staging-port 4999 is also --port/],
+    [['--watch'], 2, /--watch needs a file to watch: add --seed <file\.json> or --keys/],
+    [
+      ['--watch', '--seed', badSeed, '--store', 'x.json'],
+      2,
+      /--watch reloads --seed with --store memory: only/,
+    ],
+    [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
+    [
+      ['--store', 'pets.txt'],
+      2,
+      /--store takes memory:, a file that ends with \.json, or postgres:/,
+    ],
+    [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json does not exist$/m],
+    [['--seed', tmpdir()], 2, /--seed .* is a folder; name a file in it$/m],
+    [['--keys', '/nowhere.json'], 2, /--keys \/nowhere\.json does not exist$/m],
+    [['--empty', '--seed', notJson], 2, /--empty cannot be combined with --seed/],
+    [
+      ['--seed', notJson],
+      2,
+      /--seed .* is not valid JSON at line 1, column 1: JSON value expected$/m,
+    ],
+    [['--seed', latin1], 2, /--seed .* is not valid UTF-8; save it as UTF-8$/m],
+    [['--keys', latin1], 2, /--keys .* is not valid UTF-8; save it as UTF-8$/m],
+    [['--seed', brokenSeed], 2, /is not valid JSON at line 2, column 24: Colon ':' expected after/],
+    [['--seed', badSeed], 2, /--seed .*: animal 2 \('Bo'\): `categoryId` must be an integer/],
+    [
+      ['--seed', oddSeed],
+      2,
+      /animal 1 \('Ada'\): unknown field `id`; expected name, categoryId, st/,
+    ],
+    [['--seed', noSeed], 2, /animal 1: it must be a JSON object/],
+    [
+      ['--keys', brokenKeys],
+      2,
+      /--keys .* is not valid JSON at line 1, column 2: Quoted object key expected$/m,
+    ],
+    [['--keys', badKeys], 2, /--keys .*`apiKeys\['ci'\]\.plan` .* got 'gold'/],
+    [['--host', '0.0.0.0'], 2, /--host 0\.0\.0\.0 would expose the demo keys/],
+    [['--store', '/nowhere/pets.json'], 1, /\/nowhere does not exist; create that folder first$/m],
+  ]
+  for (const [words, expected, line] of cases) {
+    const port = /^(-p|--port)$/.test(words[0] ?? '') ? [] : ['-p', '0']
+    const { code, stdout, stderr } = await ended(...port, ...words)
+    assert.equal(code, expected, `${words}: ${stderr}`)
+    assert.match(stderr, line)
+    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.doesNotMatch(stderr, /s3cret/)
+    assert.equal(stdout, '')
+  }
+})
+
+test('cli - invalid usage shows no password and no key', async () => {
+  const cases: [words: string[], line: RegExp, environment?: NodeJS.ProcessEnv][] = [
+    [['--store', 'postgres:admin:s3cret@db/x'], /--store postgres:… needs .* DATABASE_URL/],
+    [['--limits', 'redis:admin:s3cret@db'], /--limits redis:… needs the variable REDIS_URL/],
+    [['--store', 'mysql:admin:s3cret@db/x'], /--store takes memory:, .*; got 'mysql:…'/],
+    [['--store', 'admin:s3cret@db/x'], /; got 'admin:…'/],
+    [['--store', '//admin:s3cret@db/x'], /; got '\/\/…'/],
+    [['--store', 'postgresq://db/x?password=s3cret'], /; got 'postgresq:\/\/…'/],
+    [['--limits', 'http://db/x?password=s3cret'], /; got 'http:\/\/…'/],
+    [
+      ['--control', '--store', 'postgres://db/x?user=a&password=s3cret'],
+      /--control could reset postgres:\/\/…; use it with --store memory:/,
+    ],
+    [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; expected one of serve,/],
+    [['serve', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
+    [['exec', 'env', 'DB=postgres://u:s3cret@h/x'], /exec needs -- before its command/],
+    [['serve', '--', 'postgres://u:s3cret@h/x'], /-- cannot be combined with serve/],
+    [['--keys', ' {"s3cret":{"id":"ci","plan":"pro"}}'], /--keys takes a file, not its content/],
+    [
+      [],
+      /--keys takes a file, .* \(--keys is set by ADOPTION_STORE_KEYS\)/,
+      { ADOPTION_STORE_KEYS: '{"s3cret":{"id":"ci","plan":"pro"}}' },
+    ],
+  ]
+  for (const [words, line, environment = {}] of cases) {
+    const { code, stdout, stderr } = await endedIn(environment, ...words)
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, line)
+    assert.doesNotMatch(stdout + stderr, /s3cret/)
+  }
+})
+
+test('cli - options that are not given come from the environment', async t => {
+  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
+  const environment = { ADOPTION_STORE_SEED: seed, ADOPTION_STORE_NO_CORS: '1', PORT: '99999' }
+  const server = await startedIn(t, environment, '--json')
+  const { baseUrl, animals } = JSON.parse(server.ready)
+  assert.equal(animals, 1)
+  const answer = await fetch(`${baseUrl}/pets`, { headers: FREE })
+  assert.equal(answer.headers.get('access-control-allow-origin'), null)
+
+  const { code } = await endedIn({ ADOPTION_STORE_WATCH: '1' }, 'openapi')
+  assert.equal(code, 0, 'nothing to watch without a server')
+
+  const cases: [environment: NodeJS.ProcessEnv, line: RegExp][] = [
+    [{ PORT: 'http' }, /--port takes a whole number .* got 'http' \(--port is set by PORT\)/],
+    [{ ADOPTION_STORE_PORT: 'x', PORT: '1' }, /got 'x' \(--port is set by ADOPTION_STORE_PORT\)/],
+    [{ HOST: '0.0.0.0' }, /would expose the demo keys; .* \(--host is set by HOST\)/],
+    [{ ADOPTION_STORE_CLOCK: 'soon' }, /got 'soon' \(--clock is set by ADOPTION_STORE_CLOCK\)/],
+    [
+      { ADOPTION_STORE_STORE: 'postgres:', DATABASE_URL: 'nowhere' },
+      /to be like postgres:.* \(from DATABASE_URL\) \(--store is set by ADOPTION_STORE_STORE\)/,
+    ],
+    [{ ADOPTION_STORE_EMPTY: 'no' }, /ADOPTION_STORE_EMPTY takes 1 or 0, got 'no'/],
+  ]
+  for (const [environment, line] of cases) {
+    const { code, stderr } = await endedIn(environment)
+    assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
+    assert.match(stderr, line)
+  }
+})
+
+test('cli - the banner shows the options in effect', async t => {
+  const { ready } = await started(t, '--no-rate-limit', '--delay', '5', '--clock', '2030-01-01')
+  assert.match(ready, /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01$/m)
+  assert.match(ready, /^ {2}Control {3}http:.*\/_control$/m)
+  assert.match(ready, /^ {2}Docs {6}http:.*\/docs$/m)
+  assert.doesNotMatch(ready, /requests a minute/)
+  assert.doesNotMatch((await started(t)).ready, /Mode|Control/)
+})
+
+test('cli - a byte order mark before a seed is skipped', async t => {
+  const seed = await file(t, '\ufeff[{"name":"Zo\u00eb","categoryId":1}]')
+  assert.equal((await ready(t, '--seed', seed)).animals, 1)
+})
+
+test('cli - --seed on a file that holds animals says that it is ignored', async t => {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'pets.json')
+  await stopped(await started(t, '--json', '--store', path))
+  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
+  const again = await started(t, '--store', path, '--seed', seed)
+  assert.match(again.ready, /Animals {3}41, as stored; --seed .* is ignored/)
+  assert.match((await stopped(again)).log, /holds 41 animals, as stored; --seed .* is ignored\n/)
+})
+
+test('cli - --watch reloads seed and keys, and an invalid file changes nothing', async t => {
+  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
+  const keys = await file(t, '{"one":{"id":"one","plan":"free"}}')
+  for (const mode of [[], ['--control']]) {
+    await writeFile(seed, '[{"name":"Ada","categoryId":1}]')
+    await writeFile(keys, '{"one":{"id":"one","plan":"free"}}')
+    const server = await started(
+      t,
+      '--json',
+      '--log',
+      'silent',
+      '--watch',
+      '--seed',
+      seed,
+      '--keys',
+      keys,
+      ...mode,
+    )
+    const { baseUrl } = JSON.parse(server.ready)
+    const list = async (key: string) => {
+      const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+      return answer.ok
+        ? ((await answer.json()) as { name: string }[]).map(({ name }) => name)
+        : answer.status
+    }
+    assert.deepEqual([await list('one'), await list('two')], [['Ada'], 401])
+
+    const two = '[{"name":"Bo","categoryId":1},{"name":"Cy","categoryId":2}]'
+    assert.match(await lineAfter(server, () => writeFile(seed, two)), /reloaded .* and /)
+    assert.deepEqual(await list('one'), ['Bo', 'Cy'])
+
+    const other = '{"two":{"id":"two","plan":"pro"}}'
+    assert.match(await lineAfter(server, () => writeFile(keys, other)), /reloaded/)
+    assert.deepEqual([await list('one'), await list('two')], [401, ['Bo', 'Cy']])
+
+    assert.match(
+      await lineAfter(server, () => writeFile(seed, '[{"name":"Dee"}]')),
+      /animal 1 \('Dee'\): `categoryId` is required/,
+    )
+    assert.deepEqual(await list('two'), ['Bo', 'Cy'])
+    await stopped(server)
+  }
+})
+
+test('cli - after --watch has reloaded the keys, none of them is logged', async t => {
+  for (const mode of [[], ['--control']]) {
+    const keys = await file(t, '{"oldkey-12345678":{"id":"old","plan":"free"}}')
+    const server = await started(t, '--json', '--watch', '--keys', keys, '--log', 'json', ...mode)
+    const { baseUrl } = JSON.parse(server.ready)
+    const other = '{"newkey-87654321":{"id":"new","plan":"pro"}}'
+    await lineAfter(server, () => writeFile(keys, other))
+    await fetch(`${baseUrl}/pets?k=newkey-87654321`)
+    const { log } = await stopped(server)
+    assert.match(log, /"query":"k=\[key\]"/)
+    assert.doesNotMatch(log, /newkey/)
+  }
+})
+
+test('cli - output that cannot be written is one line', {
+  skip: !existsSync('/dev/full'),
+}, async () => {
+  const child = spawn('sh', ['-c', `"$0" "$1" openapi >/dev/full`, process.execPath, MAIN])
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  assert.equal(stderr, 'animal-adoption-store: cannot write the output: ENOSPC\n')
+  assert.equal(code, 1)
+})
+
+test('cli - an old Node gets one line that names the version to install', async () => {
+  const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.0' })`
+  const script = `${old}; await import(${JSON.stringify(MAIN)})`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script])
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  assert.equal(code, 1)
+  assert.match(stderr, /^animal-adoption-store needs Node 20 or newer, this is 18\.20\.0; .*\n$/)
+})
+
+for (const [words, unneeded] of [
+  [['--version'], ['http', 'fs/promises', 'internal/deps/undici/undici', 'crypto']],
+  [['--help'], ['http', 'fs/promises', 'internal/deps/undici/undici', 'crypto']],
+  [
+    ['exec', '--', 'true'],
+    ['internal/deps/undici/undici', 'crypto', 'tls', 'zlib'],
+  ],
+] as const) {
+  const skip = MAIN.endsWith('.cjs') ? false : 'it runs from source'
+  test(`cli - ${words.join(' ')} loads nothing that it does not need`, { skip }, async () => {
+    const script = `
+      process.argv.splice(1, 0, ...${JSON.stringify([MAIN, ...words])})
+      process.on('exit', () => process.send(process.moduleLoadList))
+      require(${JSON.stringify(MAIN)})`
+    const child = spawn(process.execPath, ['-e', script], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    const [[loaded], [code]] = await Promise.all([once(child, 'message'), once(child, 'exit')])
+    assert.equal(code, 0)
+    assert.deepEqual(
+      unneeded.filter(name => loaded.includes(`NativeModule ${name}`)),
+      [],
+    )
+    assert.ok(loaded.includes('NativeModule fs'))
+  })
+}
+
+test('cli - --help and --version print and exit with 0', async () => {
+  const help = await ended('--help')
+  assert.equal(help.code, 0)
+  assert.match(help.stdout, /^Usage: animal-adoption-store/)
+  assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
+  assert.deepEqual(await ended('help'), help)
+  const version = await ended('--version')
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+  assert.deepEqual(await ended('version'), version)
+  assert.deepEqual(await ended('-v'), version)
+})
+
+test('cli - openapi prints the document that the server also serves, with both servers', async t => {
+  const printed = JSON.parse((await ended('openapi')).stdout)
+  const { origin, baseUrl, staging } = await ready(t, '--staging-port', '0')
+  const { servers, ...served } = JSON.parse(await (await fetch(`${origin}/openapi.json`)).text())
+  assert.deepEqual({ ...printed, servers: undefined }, { ...served, servers: undefined })
+  assert.equal(servers[0].variables.base_url.default, baseUrl)
+  assert.equal(servers[1].variables.staging_base_url.default, staging.baseUrl)
+  assert.equal((await fetch(`${origin}/docs`)).status, 200)
+})
+
+test('cli - /healthz needs no key and costs nothing', async t => {
+  const { origin } = await ready(t)
+  const answer = await fetch(`${origin}/healthz`)
+  assert.equal(answer.status, 200)
+  assert.equal(((await answer.json()) as { status: string }).status, 'ok')
+  assert.equal(answer.headers.get('x-ratelimit-limit'), null)
+})
+
+interface Server {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>
+  /** What it printed when it was ready. */
+  readonly ready: string
+  readonly output: Promise<string>
+  readonly log: Promise<string>
+}
+
+/** A server on a free port, ended with the test. */
+function started(t: TestContext, ...words: string[]): Promise<Server> {
+  return startedIn(t, {}, ...words)
+}
+
+async function startedIn(
+  t: TestContext,
+  environment: NodeJS.ProcessEnv,
+  ...words: string[]
+): Promise<Server> {
+  const child = spawn(process.execPath, [MAIN, '--port', '0', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const log = text(child.stderr)
+  let printed = ''
+  const output = new Promise<string>(resolve => child.stdout.on('end', () => resolve(printed)))
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', chunk => {
+      printed += chunk
+      if (printed.endsWith('Ctrl+C\n') || printed.endsWith('}\n')) resolve()
+    })
+    child.on('exit', async code => reject(new Error(`exit ${code}: ${await log}`)))
+  })
+  return { child, ready: printed, output, log }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+async function ready(t: TestContext, ...words: string[]): Promise<any> {
+  return JSON.parse((await started(t, '--json', '-q', ...words)).ready)
+}
+
+async function stopped({ child, output, log }: Server, signal: NodeJS.Signals = 'SIGTERM') {
+  const exit = once(child, 'exit')
+  child.kill(signal)
+  const [code] = await exit
+  return { code, output: await output, log: await log }
+}
+
+/** Listens before it acts: on a busy machine the line may be there as soon as the act is over. */
+async function lineAfter({ child }: Server, act: () => Promise<void>): Promise<string> {
+  const [[line]] = await Promise.all([once(child.stderr, 'data'), act()])
+  return String(line)
+}
+
+/** Runs a command that exits on its own. */
+function ended(...words: string[]) {
+  return endedIn({}, ...words)
+}
+
+async function endedIn(environment: NodeJS.ProcessEnv, ...words: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
+  const streams = Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await once(child, 'exit')
+  const [stdout, stderr] = await streams
+  return { code, stdout, stderr }
+}
+
+/** A round trip after a request: once it returns, that request has been read. */
+async function arrived(origin: string): Promise<void> {
+  await fetch(`${origin}/healthz`)
+}
+
+async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function file(t: TestContext, content: string | Uint8Array): Promise<string> {
+  const path = join(await temporaryFolder(t), 'file.json')
+  await writeFile(path, content)
+  return path
+}

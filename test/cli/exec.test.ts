@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { exec as runExec } from '../../adapters/cli/exec.js'
+import { MAIN } from '../support/paths.js'
+
+const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
+  const get = async path => (await fetch(url + path, { headers: { authorization: 'Bearer ' + key } })).status;`
+const POST = `const post = (path, method = 'POST', body) =>
+    fetch(control + path, { method, body, headers: { 'content-type': 'application/json' } });`
+
+test('exec - the command gets a private store, and a verdict follows', async () => {
+  const script = `${GET} console.log(await get('/pets'), (await (await fetch(control + '/clock')).json()).frozen)`
+  const { code, stdout, stderr } = await exec([], node(script))
+  assert.deepEqual(
+    [code, stdout, stderr],
+    [0, '200 false\n', 'Verdict: no violations in 1 request.\n'],
+  )
+})
+
+test('exec - starts empty, as do worlds, unless --seed is given', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const seed = join(folder, 'seed.json')
+  await writeFile(seed, '[{"name":"Ada","categoryId":1}]')
+  const script = `${GET}
+    const list = async (base, key) =>
+      (await (await fetch(base + '/pets', { headers: { authorization: 'Bearer ' + key } })).json()).length
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const world = await (await fetch(control + '/worlds', init)).json()
+    console.log(await list(url, key), await list(world.baseUrl, world.apiKeys.free))`
+  assert.equal((await exec([], node(script))).stdout, '0 0\n')
+  assert.equal((await exec(['--seed', seed], node(script))).stdout, '1 1\n')
+})
+
+test('exec - two concurrent runs have separate stores', async () => {
+  const script = `${GET} console.log(url)`
+  const [one, other] = await Promise.all([exec([], node(script)), exec([], node(script))])
+  assert.notEqual(one.stdout, other.stdout)
+})
+
+test('exec - returns the exit code of the command, or 1 with --strict for a broken rule', async () => {
+  const bad = `${GET} await get('/pets/1')`
+  assert.equal((await exec([], node('process.exit(7)'))).code, 7)
+  assert.equal((await exec([], node(bad))).code, 0)
+  const strict = await exec(['--strict'], node(bad))
+  assert.equal(strict.code, 1)
+  assert.match(
+    strict.stderr,
+    /deprecated\.called \(key demo-free, first at .*\n.*seen: .*\n.*fix: /,
+  )
+  assert.equal((await exec(['--strict'], node(`${GET} await get('/pets')`))).code, 0)
+  assert.equal((await exec(['--strict'], node(`${bad}; process.exit(7)`))).code, 7)
+})
+
+test('exec - the verdict covers resets, cleared requests and worlds', async () => {
+  const scripts = [
+    `await get('/pets/1'); await post('/reset')`,
+    `await get('/pets/1'); await post('/requests', 'DELETE')`,
+    `const snapshot = await (await fetch(control + '/snapshot')).text()
+     await get('/pets/1'); await post('/snapshot', 'PUT', snapshot)`,
+    `const { id, baseUrl, apiKeys } = await (await post('/worlds')).json()
+     await fetch(baseUrl + '/pets/1', { headers: { authorization: 'Bearer ' + apiKeys.free } })
+     await post('/worlds/' + id, 'DELETE')`,
+  ]
+  for (const script of scripts) {
+    const { code, stderr } = await exec(['--strict'], node(`${GET} ${POST} ${script}`))
+    assert.match(stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called /, script)
+    assert.equal(code, 1, script)
+  }
+})
+
+test('exec - no request at all is a warning, and with --strict a failure', async () => {
+  const idle = node(`${GET} await fetch(control + '/clock')`)
+  const { code, stderr } = await exec([], idle)
+  assert.match(stderr, /^Verdict: no requests arrived, [^\n]+\n$/)
+  assert.equal(code, 0)
+  assert.equal((await exec(['--strict'], idle)).code, 1)
+})
+
+test('exec - --allow forgives a rule, and lists it', async () => {
+  const script = node(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
+  const both = ['--strict', '--allow', 'deprecated.called', '--allow=name.unknown']
+  for (const [flags, expected] of [
+    [both, 0],
+    [['--strict', '--allow', 'deprecated.called,name.unknown'], 0],
+    [['--strict', '--allow', 'deprecated.called'], 1],
+  ] as const) {
+    const { code, stderr } = await exec([...flags], script)
+    assert.equal(code, expected)
+    assert.match(
+      stderr,
+      /^Verdict: 2 findings in 2 requests\.\n {2}deprecated\.called \(allowed\) \(key /,
+    )
+  }
+  const { code, stderr } = await exec(['--allow', 'depricated.called'], script)
+  assert.equal(code, 2)
+  assert.match(
+    stderr,
+    /--allow takes a rule .*, got 'depricated\.called'; expected one of deprecated\.called, /,
+  )
+})
+
+test('exec - forwards signals, and reports the one that ended the command', async () => {
+  const script = `process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1e6); console.log('up')`
+  const child = spawn(process.execPath, [MAIN, 'exec', '--', ...node(script)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  await once(child.stdout, 'data')
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [9, null])
+  assert.equal((await exec([], node(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
+})
+
+test('exec - closes its server and stops listening to signals, even when the report fails', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'url')
+  const wait = `{ kind: 'status', status: 503, retryAfter: 60, times: 2 }`
+  const early = node(`${GET} ${POST} await post('/faults', 'POST', JSON.stringify(${wait}))
+    await get('/pets'); await get('/pets')
+    ;(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, control + '/clock')`)
+  const listeners = () =>
+    ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
+  const before = listeners()
+  const assertClosed = async () => {
+    assert.deepEqual(listeners(), before)
+    await assert.rejects(fetch(await readFile(file, 'utf8')), /fetch failed/)
+    await rm(file)
+  }
+  assert.equal(await runExec({ clock: '2030-01-01' }, early), 0)
+  await assertClosed()
+  t.mock.method(Date.prototype, 'toISOString', () => {
+    throw new RangeError('planted')
+  })
+  await assert.rejects(runExec({ clock: '2030-01-01' }, early), /planted/)
+  await assertClosed()
+  await assert.rejects(runExec({}, ['no-such-command']), /ENOENT/)
+  assert.deepEqual(listeners(), before)
+})
+
+test('exec - takes the options of the store, and refuses those of the server', async () => {
+  const script = `${GET} const { iso } = await (await fetch(control + '/clock')).json()
+    console.log(iso, await (await fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })).text())`
+  const { stdout } = await exec(['--clock', '2030-01-01', '--empty'], node(script))
+  assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
+  const cases: [flags: string[], command: string[], line: RegExp][] = [
+    [['--port', '1'], ['true'], /--port cannot be combined with exec/],
+    [[], [''], /exec needs a command: exec -- <command>/],
+    [['--clock', 'noon'], ['true'], /Expected --clock to be an instant/],
+    [[], ['no-such-command'], /exec cannot run no-such-command: ENOENT/],
+    [[], [], /exec needs a command/],
+  ]
+  for (const [flags, command, line] of cases) {
+    const { code, stderr } = await exec(flags, command)
+    assert.equal(code, 2)
+    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.match(stderr, line)
+  }
+})
+
+test('exec - distinguishes a Python client that waits from one that does not', async t => {
+  if (spawnSync('python3', ['--version']).error) {
+    t.skip('there is no python3')
+    return
+  }
+  const polite = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON, 'wait'])
+  assert.deepEqual(
+    [polite.code, polite.stdout, polite.stderr],
+    [0, '62\n', 'Verdict: no violations in 63 requests.\n'],
+  )
+  const rude = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON])
+  assert.match(
+    rude.stderr,
+    /^Verdict: 1 finding in 6\d requests\.\n {2}retry-after\.early \(key demo-free/,
+  )
+})
+
+test('serve - --control controls everything over HTTP, and --clock time as well', async t => {
+  const server = spawn(
+    process.execPath,
+    [MAIN, '-p', '0', '--json', '-q', '--clock', '2030-12-04', '--delay', '1'],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  t.after(() => server.kill('SIGKILL'))
+  const [line] = await once(server.stdout, 'data')
+  const { baseUrl, control, apiKeys } = JSON.parse(String(line))
+  const command = async (method: string, path: string, body?: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+    const content = await (await fetch(`${control}/${path}`, init)).text()
+    return JSON.parse(content || '{}') as Record<string, unknown>
+  }
+  const headers = { authorization: `Bearer ${apiKeys.pro}` }
+  const delayed = () => command('POST', 'faults', { kind: 'delay', ms: 1_000 })
+  await command('DELETE', 'faults')
+  await delayed()
+  const late = fetch(`${baseUrl}/pets/1`, { headers })
+  while (((await command('GET', 'requests'))['requests'] as unknown[]).length === 0);
+  await command('POST', 'clock', { advance: '1d' })
+  assert.equal((await late).status, 410)
+  const faults = [{ kind: 'delay', ms: 1, real: true, times: 'always', left: 'always' }]
+  const { digest } = await command('POST', 'reset')
+  assert.deepEqual(await command('GET', 'digest'), { digest })
+  assert.deepEqual(await command('GET', 'faults'), { faults })
+  await command('DELETE', 'faults')
+  await delayed()
+  const waiting = fetch(`${baseUrl}/pets`, { headers })
+  while (((await command('GET', 'requests'))['requests'] as unknown[]).length === 0);
+  server.kill('SIGTERM')
+  assert.equal(((await (await waiting).json()) as unknown[]).length, 20)
+  assert.deepEqual(await once(server, 'exit'), [0, null])
+})
+
+test('serve - unsafe or invalid combinations with --control are rejected', async () => {
+  const cases: [words: string[], line: RegExp][] = [
+    [['--control', '--store', 'pets.json'], /--control could reset pets\.json/],
+    [
+      ['--control', '--host', '0.0.0.0', '--keys', 'keys.json'],
+      /--host 0\.0\.0\.0 would let others use --control/,
+    ],
+    [['--clock', '2030-01-01T00:00:00'], /Expected --clock to be an instant/],
+    [['--strict'], /--strict works with exec only: exec \[options\] -- <command>$/m],
+  ]
+  for (const [words, line] of cases) {
+    const { code, stderr } = await main(['-p', '0', ...words])
+    assert.equal(code, 2)
+    assert.match(stderr, line)
+  }
+})
+
+/** Lists the animals 62 times; the clock is advanced instead of waiting. */
+const PYTHON = `
+import json, os, sys, urllib.error, urllib.request
+base, key, control = (os.environ['ADOPTION_STORE_' + name] for name in ('BASE_URL', 'API_KEY', 'CONTROL_URL'))
+def send(url, headers, body=None):
+    return urllib.request.urlopen(urllib.request.Request(url, body, headers))
+def wait(seconds):
+    body = json.dumps({'advance': seconds * 1000}).encode()
+    send(control + '/clock', {'Content-Type': 'application/json'}, body).read()
+done = tries = 0
+while done < 62 and tries < 66:
+    tries += 1
+    try:
+        send(base + '/pets', {'Authorization': 'Bearer ' + key}).read()
+        done += 1
+    except urllib.error.HTTPError as error:
+        error.read()
+        if 'wait' in sys.argv: wait(int(error.headers['Retry-After']))
+print(done)
+`
+
+function node(script: string): string[] {
+  return [process.execPath, '--input-type=module', '-e', script]
+}
+
+function exec(flags: string[], command: string[]) {
+  return main(['exec', ...flags, ...(command.length > 0 ? ['--', ...command] : [])])
+}
+
+async function main(words: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const streams = Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await once(child, 'exit')
+  const [stdout, stderr] = await streams
+  return { code, stdout, stderr }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withRequestLog } from '../../adapters/cli/request-log.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+
+const API_KEYS = {
+  'demo-free': { id: 'demo-free', plan: 'free' },
+  'ab/cdEF+ghij==': { id: 'base64', plan: 'free' },
+  s3cret: { id: 'small', plan: 'enterprise', limits: { perMinute: 1, perDay: 9, banAfter: 1 } },
+} as const
+
+test('request log - pretty lines are aligned and describe the outcome', async () => {
+  const { get, lines } = logged('pretty')
+  await get('/v1/pets', 'demo-free', 'limit=1')
+  await get('/v1/pets/999', 'demo-free')
+  await get('/v1/pets', 's3cret')
+  await get('/v1/pets', 's3cret')
+  await get('/v1/pets', 's3cret')
+  await get('/v1/pets')
+  assert.deepEqual(lines(), [
+    '12:01:07  GET   /v1/pets?limit=1                200  demo-free            59/60  # ms',
+    '12:01:07  GET   /v1/pets/999                    404  demo-free            58/60  # ms',
+    '12:01:07  GET   /v1/pets                        200  small                  0/1  # ms',
+    '12:01:07  GET   /v1/pets                        429  small                  0/1  retry in 53 s  # ms',
+    '12:01:07  GET   /v1/pets                        429  small                  0/1  banned for 300 s  # ms',
+    '12:01:07  GET   /v1/pets                        401  -                    59/60  # ms',
+  ])
+})
+
+test('request log - hangs and lost responses are shown as such', async () => {
+  const { get, lines, double } = logged('pretty')
+  double.faults.arm({ kind: 'hang' })
+  double.faults.arm({ kind: 'reset' })
+  await get('/v1/pets', 'demo-free')
+  await get('/v1/pets', 'demo-free')
+  assert.deepEqual(lines(), [
+    '12:01:07  GET   /v1/pets                        ---  -                           hangs, never answered  # ms',
+    '12:01:07  GET   /v1/pets                        200  demo-free            59/60  response lost  # ms',
+  ])
+})
+
+test('request log - json has the same fields, and no keys', async () => {
+  const { get, lines } = logged('json')
+  await get('/v1/pets/s3cret', 's3cret', 'limit=1&s=%733cret&key=demo-free')
+  const [{ ms, ...entry }] = lines().map(line => JSON.parse(line))
+  assert.ok(ms >= 0)
+  assert.deepEqual(entry, {
+    time: '2030-01-01T12:01:07.000Z',
+    method: 'GET',
+    path: '/v1/pets/[key]',
+    query: 'limit=1&s=[key]&key=[key]',
+    operation: 'getPet',
+    status: 404,
+    code: 'not_found',
+    key: 'small',
+    plan: 'enterprise',
+    limit: 1,
+    remaining: 0,
+    reset: 1893499320,
+    retryAfter: null,
+    lost: false,
+  })
+})
+
+test('request log - a key in Base64 is not logged, however it is spelled', async () => {
+  const { get, lines } = logged('json')
+  const key = 'ab/cdEF+ghij=='
+  const encoded = encodeURIComponent(key)
+  await get(`/v1/pets/${key}`, undefined, `api_key=${key}&a=${encoded}`)
+  await get(
+    `/v1/pets/${encoded.toLowerCase().replace('cdef', 'cdEF')}`,
+    undefined,
+    'b=ab\\/cdEF+ghij==',
+  )
+  const entries = lines().map(line => JSON.parse(line))
+  assert.deepEqual(
+    entries.map(({ path, query }) => [path, query]),
+    [
+      ['/v1/pets/[key]', 'api_key=[key]&a=[key]'],
+      ['/v1/pets/[key]', 'b=[key]'],
+    ],
+  )
+})
+
+test('request log - only terminals get colors', async () => {
+  const { get, lines } = logged('pretty', true)
+  await get('/v1/pets', 'demo-free')
+  await get('/v1/pets')
+  const [ok, unauthorized] = lines()
+  assert.match(ok ?? '', /\x1b\[32m200\x1b\[0m/)
+  assert.match(unauthorized ?? '', /\x1b\[36m401\x1b\[0m/)
+})
+
+function logged(format: 'pretty' | 'json', colors = false) {
+  const double = createTestDouble({ apiKeys: API_KEYS, clock: '2030-01-01T12:01:07Z' })
+  const written: string[] = []
+  const handler = withRequestLog(double, {
+    format,
+    clock: double.clock.now,
+    keys: () => Object.keys(API_KEYS),
+    colors,
+    write: line => written.push(line),
+  })
+  return {
+    double,
+    /** What was written, with every duration as `#`. */
+    lines: () => written.map(line => line.replace(/[\d.]+( ms)/, '#$1')),
+    async get(path: string, key?: string, query = '') {
+      const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+      await handler.handle({ method: 'GET', path, query, headers })
+    },
+  }
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import {
+  type ClientOptions,
+  createClient,
+  OptionError,
+  QueueFullError,
+  type Retrying,
+  type Sending,
+  type Wait,
+} from '../../adapters/client/index.js'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { createStore } from '../../src/index.js'
+import { answering, createClientServer, hang, T0 } from './client-server.js'
+
+const BASE = { baseUrl: 'http://store.test/v1', apiKey: 'key' }
+
+test('aborting - a call leaves the queue at once and makes room', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ maxConcurrent: 1, maxQueued: 5, timeoutMs: 5_000 })
+  faults.push(hang)
+  const first = pets.createPet({ name: 'Rex', categoryId: 1 }).catch(() => {})
+  const stop = new AbortController()
+  const calls = Array.from({ length: 5 }, () => pets.listPets({}, { signal: stop.signal }))
+  const outcomes = Promise.allSettled(calls)
+  await assert.rejects(pets.listPets(), QueueFullError)
+  stop.abort('stopped')
+  for (const outcome of await outcomes) {
+    assert.deepEqual(outcome, { status: 'rejected', reason: 'stopped' })
+  }
+  const next = pets.listPets()
+  await time.run(first)
+  await time.run(next)
+  assert.deepEqual(seen, ['POST - +0', 'GET 200 +5000'])
+})
+
+test('aborting - one signal for many calls: no warning, and all leave at once', async () => {
+  const warnings: Error[] = []
+  const warn = (warning: Error) => warnings.push(warning)
+  process.on('warning', warn)
+  const { signal } = new AbortController()
+  const pets = createClient({ ...BASE, maxQueued: 200_000, fetch: async () => new Response('[]') })
+  const calls = Array.from({ length: 5_000 }, () => pets.listPets({}, { signal }))
+  const stop = new AbortController()
+  const stopped = Array.from({ length: 100_000 }, () => pets.listPets({}, { signal: stop.signal }))
+  const reasons = Promise.allSettled(stopped)
+  stop.abort()
+  assert.ok((await reasons).every(({ status }) => status === 'rejected'))
+  await Promise.all(calls)
+  process.off('warning', warn)
+  assert.deepEqual(warnings, [])
+})
+
+test('hooks - onRequest, onWait and onRetry see every attempt and every wait', async () => {
+  const { client, faults, time } = createClientServer({ perMinute: 2, perDay: 1_000 })
+  const events: unknown[] = []
+  const pets = client({
+    onRequest: ({ method, attempt }: Sending) => events.push(`${method} ${attempt}`),
+    onWait: ({ reason, until, ms }: Wait) => events.push(`${reason} ${until - T0} ${ms}`),
+    onRetry: ({ attempt, error, waitMs }: Retrying) =>
+      events.push(`retry after ${attempt}: ${error.name} ${waitMs}`),
+  })
+  faults.push(answering(503, { 'retry-after': '3' }))
+  await time.run(pets.listPets())
+  assert.deepEqual(events.splice(0), [
+    'GET 1',
+    'retry after 1: ApiError 3650',
+    'retry 3650 3650',
+    'GET 2',
+  ])
+  await time.run(Promise.all([pets.listPets(), pets.listPets()]))
+  assert.deepEqual(events.splice(0), ['limit 60650 57000', 'GET 1', 'GET 1'])
+  faults.push(answering(429, { 'retry-after': '5' }))
+  await time.run(pets.listPets())
+  assert.deepEqual(events.slice(1, 3), [
+    'retry after 1: RateLimitError 5750',
+    'rejected 66400 5750',
+  ])
+})
+
+test('hooks - one that throws changes no call', async () => {
+  const { client, faults, time } = createClientServer()
+  const hook = () => {
+    throw new Error('Not mine')
+  }
+  faults.push(answering(429, { 'retry-after': '5' }))
+  const pets = client({ onRequest: hook, onWait: hook, onRetry: hook })
+  assert.deepEqual(await time.run(pets.listPets()), [])
+})
+
+test('close - waiting and new calls fail, requests in flight end', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ maxConcurrent: 1 })
+  faults.push(async serve => {
+    await time.sleep(1_000, {})
+    return serve()
+  })
+  const inFlight = pets.listPets()
+  const waiting = pets.listPets()
+  const closing = pets.close()
+  await assert.rejects(waiting, { name: 'ClosedError', message: 'The client is closed.' })
+  assert.deepEqual(await time.run(inFlight), [])
+  await closing
+  await assert.rejects(pets.listPets(), { name: 'ClosedError' })
+  await pets.close()
+  assert.equal(seen.length, 1)
+  assert.equal(time.sleeping, 0)
+})
+
+test('close - ends a backoff, and await using does the same', async () => {
+  const { client, faults, time } = createClientServer()
+  faults.push(answering(503, { 'retry-after': '60' }))
+  let failed: Promise<void>
+  {
+    await using pets = client({ onRetry: () => void pets.close() })
+    failed = assert.rejects(pets.listPets(), { name: 'ClosedError' })
+    await failed
+  }
+  await time.run(failed)
+  assert.equal(time.sleeping, 0)
+})
+
+test('all - every animal, page by page, where the server has pagination', async () => {
+  for (const count of [0, 99, 100, 101, 250]) {
+    const pets = await clientOf(count, true)
+    const ids: number[] = []
+    for await (const { id } of pets.all()) ids.push(id)
+    assert.deepEqual(
+      ids,
+      Array.from({ length: count }, (_, n) => n + 1),
+    )
+  }
+  const pets = await clientOf(250, true)
+  const sold: number[] = []
+  for await (const { id } of pets.all({ status: 'sold' })) sold.push(id)
+  assert.deepEqual(
+    sold,
+    [5, 10, 15, 20, 25].flatMap((_, n) =>
+      [5, 10, 15, 20, 25, 30, 35, 40, 45, 50].map(id => id + 50 * n),
+    ),
+  )
+})
+
+test('all - without pagination, up to a page is complete and more is an error', async () => {
+  for (const count of [99, 100]) {
+    const pets = await clientOf(count, false)
+    const ids: number[] = []
+    const read = (async () => {
+      for await (const { id } of pets.all()) ids.push(id)
+    })()
+    if (count === 100)
+      await assert.rejects(read, { name: 'ContractError', message: /no pagination/ })
+    else await read
+    assert.equal(ids.length, count)
+  }
+})
+
+test('timeoutMs - of one call', async () => {
+  const { client, faults, time } = createClientServer()
+  faults.push(hang)
+  const pets = client({ maxRetries: 0 })
+  const call = pets.listPets({}, { timeoutMs: 250 })
+  await assert.rejects(time.run(call), { message: /no response within 250 ms/ })
+  assert.equal(time.clock() - T0, 250)
+  await assert.rejects(pets.listPets({}, { timeoutMs: 0 }), OptionError)
+})
+
+test('sleep - that of node:timers/promises works as it is, and wrapped', async () => {
+  for (const sleep of [
+    setTimeout,
+    ((ms, options) => setTimeout(ms, undefined, options)) satisfies ClientOptions['sleep'],
+  ]) {
+    const { client, faults } = createClientServer()
+    faults.push(answering(429, { 'retry-after': '0' }))
+    const pets = client({ sleep: (_, options) => sleep(1, options as never), timeoutMs: 1_000_000 })
+    assert.deepEqual(await pets.listPets(), [])
+  }
+})
+
+test('sleep - a wait of a fraction of a millisecond ends, also on a clock of whole ones', async () => {
+  const { client, faults, time } = createClientServer()
+  faults.push(answering(429, { 'retry-after': '0' }))
+  const pets = client({
+    clock: () => Math.floor(time.clock()),
+    random: () => 0.4999,
+    sleep: (ms, options) => {
+      assert.ok(Number.isInteger(ms), `${ms}`)
+      return time.sleep(ms, options)
+    },
+  })
+  assert.deepEqual(await time.run(pets.listPets()), [])
+})
+
+test('sleep - one that fails ends the calls that wait with its error', async () => {
+  const { client, faults } = createClientServer()
+  faults.push(answering(429, { 'retry-after': '5' }))
+  const broken = new Error('No timers here')
+  const sleep: NonNullable<ClientOptions['sleep']> = ms =>
+    ms === 30_000 ? new Promise(() => {}) : Promise.reject(broken)
+  await assert.rejects(client({ sleep }).listPets(), broken)
+})
+
+test('clock - Date.now is looked up late: fake timers work', async t => {
+  const { fetch, faults, seen } = createClientServer()
+  const pets = createClient({ ...BASE, fetch, random: () => 0 })
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: T0 })
+  faults.push(answering(429, { 'retry-after': '50' }))
+  const call = pets.listPets()
+  for (let turn = 0; turn < 200 && seen.length < 2; turn++) {
+    await new Promise(resolve => setImmediate(resolve))
+    t.mock.timers.tick(1_000)
+  }
+  assert.deepEqual(await call, [])
+})
+
+test('options - undefined means the default', async () => {
+  const { fetch } = createClientServer()
+  const given: ClientOptions = {
+    ...BASE,
+    fetch,
+    maxConcurrent: undefined,
+    clock: undefined,
+    sleep: undefined,
+    onWait: undefined,
+  }
+  assert.deepEqual(await createClient(given).listPets({}, { signal: undefined }), [])
+})
+
+test('options - baseUrl with query, fragment or credentials is refused, the password never shown', () => {
+  for (const baseUrl of [
+    'http://store.test/v1?a=b',
+    'http://store.test/v1#a',
+    'http://store.test/v1?',
+  ]) {
+    assert.throws(() => createClient({ ...BASE, baseUrl }), {
+      name: 'OptionError',
+      message: /^Expected `baseUrl` to be an address .* without query and fragment, got /,
+    })
+  }
+  for (const baseUrl of ['http://user:secret@store.test/v1', 'ftp://user:secret@store.test/v1']) {
+    assert.throws(() => createClient({ ...BASE, baseUrl }), {
+      name: 'OptionError',
+      message: 'Expected `baseUrl` without user name and password',
+    })
+  }
+})
+
+test('client - null and invalid call options are refused by name', async () => {
+  const fetch = () => Promise.resolve(Response.json([]))
+  const client = createClient({ ...BASE, fetch })
+  const all = (...given: unknown[]) =>
+    client
+      .all(...(given as []))
+      [Symbol.asyncIterator]()
+      .next()
+  const list = (...given: unknown[]) => client.listPets(...(given as []))
+  for (const [call, message] of [
+    [() => list(null), /^Expected `query` to be an object, got null$/],
+    [() => all(null), /^Expected `query` to be an object, got null$/],
+    [() => list({}, null), /^Expected `options` to be an object, got null$/],
+    [() => list({}, { signal: 5 }), /^Expected `signal` to be an AbortSignal, got 5$/],
+  ] as const) {
+    await assert.rejects(call, { name: 'OptionError', message })
+  }
+})
+
+/** A client of a store with so many animals, every fifth of them sold. */
+async function clientOf(count: number, pagination: boolean) {
+  const limits = { perMinute: 1_000, perDay: 1_000 }
+  const apiKeys = { key: { id: 'key', plan: 'enterprise' as const, limits } }
+  const store = createStore({ storage: memoryStorage(), apiKeys, pagination })
+  for (let n = 1; n <= count; n++) {
+    await store.createPet({
+      name: `Pet ${n}`,
+      categoryId: 1,
+      status: n % 5 === 0 ? 'sold' : 'pending',
+    })
+  }
+  const serve = toFetchHandler(store)
+  return createClient({ ...BASE, fetch: (input, init) => serve(new Request(input, init)) })
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import {
+  ApiError,
+  ConnectionError,
+  ContractError,
+  createClient,
+} from '../../adapters/client/index.js'
+import { answering, createClientServer, reset } from './client-server.js'
+
+const REX = { name: 'Rex', categoryId: 1 }
+
+test('hostile - a response larger than maxResponseBytes ends while it is decompressed', async () => {
+  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  await using server = await serve((_, response) => response.writeHead(200, headers).end(bomb))
+  const pets = createClient({ baseUrl: server.url, apiKey: 'key', maxResponseBytes: 100_000 })
+  const before = process.memoryUsage().rss
+  await assert.rejects(pets.listPets(), {
+    name: 'ContractError',
+    message: /^The response to GET .* is larger than `maxResponseBytes` \(100000\)\.$/,
+  })
+  assert.ok(process.memoryUsage().rss - before < 48 * 1024 * 1024)
+})
+
+test('hostile - the largest response passes, one byte more does not', async () => {
+  const { client, faults } = createClientServer()
+  const body = `[${' '.repeat(98)}]`
+  faults.push(answering(200, {}, body), answering(200, {}, `${body} `))
+  const pets = client({ maxResponseBytes: 100 })
+  assert.deepEqual(await pets.listPets(), [])
+  await assert.rejects(pets.listPets(), ContractError)
+})
+
+test('hostile - no redirect is followed: key and animal stay, a create remains a create', async () => {
+  let elsewhere = 0
+  await using other = await serve((_, response) => {
+    elsewhere++
+    response.end('[]')
+  })
+  for (const status of [301, 302, 303, 307, 308]) {
+    let requests = 0
+    await using server = await serve((_, response) => {
+      requests++
+      response.writeHead(status, { location: `${other.url}/pets` }).end()
+    })
+    const pets = createClient({ baseUrl: server.url, apiKey: 'key' })
+    const message = `is redirected to ${other.url}/pets. Set \`baseUrl\``
+    for (const call of [pets.listPets(), pets.createPet(REX)]) {
+      const error = await call.catch((error: unknown) => error)
+      assert.ok(error instanceof ContractError && error.message.includes(message), `${error}`)
+    }
+    assert.equal(requests, 2)
+  }
+  assert.equal(elsewhere, 0)
+})
+
+test('hostile - a refused connection names host and cause, and sent nothing', async () => {
+  const server = await serve(() => {})
+  await server[Symbol.asyncDispose]()
+  const pets = createClient({ baseUrl: server.url, apiKey: 'secret-key', maxRetries: 0 })
+  for (const [call, method] of [
+    [pets.createPet(REX), 'POST'],
+    [pets.listPets(), 'GET'],
+  ] as const) {
+    const error = await call.catch((error: unknown) => error)
+    assert.ok(error instanceof ConnectionError)
+    assert.equal(error.mayHaveTakenEffect, false)
+    const start = `${method} ${server.url}/pets failed: connection refused (ECONNREFUSED).`
+    assert.equal(error.message, method === 'POST' ? `${start} Nothing was sent.` : start)
+    assert.ok(error.cause instanceof Error)
+  }
+})
+
+test('hostile - a lost connection may have added the animal, and says so', async () => {
+  await using server = await serve(request => request.socket.destroy())
+  const pets = createClient({ baseUrl: server.url, apiKey: 'key', maxRetries: 0 })
+  const error = await pets.createPet(REX).catch((error: unknown) => error)
+  assert.ok(error instanceof ConnectionError && error.mayHaveTakenEffect)
+  assert.match(
+    error.message,
+    /failed: connection .* The animal may have been added nevertheless\.$/,
+  )
+  const { client, faults } = createClientServer()
+  faults.push(reset)
+  await assert.rejects(client({ maxRetries: 0 }).listPets(), {
+    message: 'GET http://store.test/v1/pets failed: fetch failed.',
+    mayHaveTakenEffect: false,
+  })
+})
+
+test('hostile - ids and categories beyond 2^53 are exact', async () => {
+  const { client, faults, seen, store } = createClientServer()
+  const pet = '{"id":9007199254740993,"name":"Rex","categoryId":-9223372036854775808}'
+  faults.push(answering(200, {}, pet), answering(200, {}, `[${pet}]`))
+  const expected = {
+    id: 9_007_199_254_740_993n,
+    name: 'Rex',
+    categoryId: -9_223_372_036_854_775_808n,
+  }
+  assert.deepEqual(await client().getPet(9_007_199_254_740_993n), expected)
+  assert.deepEqual(await client().listPets(), [expected])
+  assert.equal(seen.length, 2)
+  assert.deepEqual(await store.listPets(), [])
+})
+
+test('hostile - an HTML error page shows its text', async () => {
+  const { client, faults } = createClientServer()
+  const page = '<html><style>p{}</style>\n<h1>502 Bad Gateway</h1>\n<p>nginx</p></html>'
+  faults.push(answering(502, {}, page), answering(404, {}, `<p>${'x'.repeat(500)}`), answering(404))
+  const pets = client({ maxRetries: 0 })
+  await assert.rejects(pets.listPets(), {
+    code: 'internal_error',
+    status: 502,
+    message: 'The server answered 502 without an Error body: "502 Bad Gateway nginx"',
+  })
+  await assert.rejects(pets.getPet(1), { message: new RegExp(`"${'x'.repeat(120)}…"$`) })
+  await assert.rejects(pets.getPet(1), {
+    message: 'The server answered 404 without an Error body.',
+  })
+})
+
+test('hostile - 408 is retried for a read only', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  faults.push(answering(408))
+  assert.deepEqual(await time.run(client().listPets()), [])
+  faults.push(answering(408))
+  await assert.rejects(time.run(client().createPet(REX)), ApiError)
+  assert.equal(seen.length, 3)
+})
+
+test('hostile - retryCreates repeats a create after 503 storage_unavailable, and after nothing else', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ retryCreates: true })
+  const unavailable = '{"code":"storage_unavailable","message":"Later","status":503}'
+  const crashed = '{"code":"internal_error","message":"Oops","status":500}'
+  faults.push(answering(503, {}, unavailable))
+  assert.equal((await time.run(pets.createPet(REX))).id, 1)
+  for (const fault of [answering(500, {}, crashed), reset]) {
+    faults.push(fault)
+    await assert.rejects(time.run(pets.createPet(REX)))
+  }
+  assert.equal(seen.length, 4)
+})
+
+test('hostile - what the server would refuse is refused before it is sent, by the same rules', async () => {
+  const { client, store, seen } = createClientServer()
+  for (const query of [
+    { limit: 1_000 },
+    { limit: 0 },
+    { limit: 1.5 },
+    { status: 'lost' as never },
+  ]) {
+    const { code, message } = await failure(store.listPets(query))
+    assert.deepEqual(await failure(client().listPets(query)), { code, message })
+  }
+  for (const pet of [
+    {},
+    [],
+    null,
+    'Rex',
+    { name: 7, categoryId: '1' },
+    { name: 'Rex', categoryId: 1.5, status: 'lost' },
+    { name: 'Rex', categoryId: 1, status: null },
+    { name: 'Rex', categoryId: 2n ** 63n },
+  ]) {
+    const { code, message } = await failure(store.createPet(pet as never))
+    assert.deepEqual(await failure(client().createPet(pet as never)), { code, message })
+  }
+  assert.deepEqual(seen, [])
+})
+
+async function failure(call: Promise<unknown>): Promise<{ code: string; message: string }> {
+  const error = await call.catch((error: unknown) => error)
+  assert.ok(error instanceof ApiError)
+  return { code: error.code, message: error.message }
+}
+
+async function serve(
+  listener: RequestListener,
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer(listener)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}

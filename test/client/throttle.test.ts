@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Client, ConnectionError, RateLimitError } from '../../adapters/client/index.js'
+import {
+  answering,
+  createClientServer,
+  type Fault,
+  hang,
+  perMinute,
+  reset,
+  T0,
+} from './client-server.js'
+import type { VirtualTime } from './virtual-time.js'
+
+test('throttle - 300 calls at once on a Free key: no 429, in the shortest time there is', async () => {
+  const { client, time, seen } = createClientServer()
+  const pets = client({ maxConcurrent: 10 })
+  const calls = Array.from({ length: 300 }, (_, n) =>
+    n % 3 === 0 ? pets.createPet({ name: `Pet ${n}`, categoryId: n }) : pets.listPets(),
+  )
+  await time.run(Promise.all(calls))
+  assert.equal(rejected(seen), 0)
+  assert.equal(seen.length, 300)
+  assert.deepEqual(perMinute(seen), [60, 60, 60, 60, 60])
+})
+
+test('throttle - stops at the limit of the day, and says until when', async () => {
+  const { client, time, seen } = createClientServer({ perMinute: 60, perDay: 70 })
+  const pets = client()
+  const results = await time.run(outcomes(80, () => pets.listPets()))
+  const errors = results.filter(result => result instanceof RateLimitError)
+  assert.equal(errors.length, 10)
+  for (const { code, status, retryAt, rateLimit, retryAfter } of errors) {
+    assert.deepEqual([code, status, retryAt], ['rate_limit_exceeded', 429, T0 + 86_400_000])
+    assert.equal(rateLimit?.limit, 70)
+    assert.equal(retryAfter, (retryAt - time.clock()) / 1000)
+  }
+  assert.equal(seen.length, 70)
+})
+
+test('throttle - what is on its way is counted as used', async () => {
+  const { client, faults, time, seen } = createClientServer({ perMinute: 5, perDay: 1_000 })
+  const pets = client()
+  await time.run(pets.listPets())
+  faults.push(...Array(8).fill(slow(time)))
+  await time.run(outcomes(8, () => pets.listPets()))
+  assert.deepEqual(perMinute(seen), [5, 4])
+  assert.equal(rejected(seen), 0)
+})
+
+test('throttle - a request without an answer may have been counted', async () => {
+  const { client, faults, time, seen } = createClientServer({ perMinute: 2, perDay: 1_000 })
+  const pets = client({ maxConcurrent: 1, maxRetries: 0 })
+  faults.push(undefined, reset)
+  await time.run(outcomes(3, () => pets.listPets()))
+  assert.deepEqual(perMinute(seen), [2, 1])
+  assert.equal(rejected(seen), 0)
+})
+
+test('throttle - a 429 stops every call of the key, and the wait is never shorter than asked for', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ maxConcurrent: 2, random: () => 0.5 })
+  faults.push(answering(429, { 'retry-after': '50' }))
+  await time.run(Promise.all(Array.from({ length: 4 }, () => pets.listPets())))
+  assert.deepEqual(seen, [
+    'GET 429 +0',
+    'GET 200 +53000',
+    'GET 200 +53000',
+    'GET 200 +53000',
+    'GET 200 +53000',
+  ])
+})
+
+test('throttle - asked to wait longer than maxWaitMs: fails at once, and nothing more is sent', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ maxWaitMs: 120_000 })
+  faults.push(answering(429, { 'retry-after': '121' }, rejection('rate_limit_exceeded')))
+  const expected = { name: 'RateLimitError', retryAt: T0 + 121_000, retryAfter: 121, status: 429 }
+  await assert.rejects(time.run(pets.listPets()), { ...expected, message: 'As the test says.' })
+  await assert.rejects(time.run(pets.listPets()), {
+    ...expected,
+    message: /longer than `maxWaitMs`/,
+  })
+  assert.equal(time.clock(), T0)
+  assert.equal(seen.length, 1)
+  faults.push(answering(429, { 'retry-after': '120' }))
+  const other = client()
+  assert.deepEqual(await time.run(other.listPets()), [])
+})
+
+test('throttle - a ban rejects waiting and new calls until it ends, each with an error of its own', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ maxConcurrent: 2 })
+  for (const call of [pets.listPets, pets.listPets]) await time.run(call())
+  const banned = answering(429, { 'retry-after': '300' }, rejection('api_key_banned'))
+  // The others wait for the first, which was asked to, when the second is banned.
+  faults.push(slow(time, answering(429, { 'retry-after': '60' })), slow(time, banned, 100))
+  const calls = outcomes(6, () => pets.listPets())
+  const errors = await time.run(calls)
+  assert.equal(time.clock(), T0)
+  assert.equal(seen.length, 4)
+  assert.ok(errors.every(error => (error as Error).name === 'ApiKeyBannedError'))
+  assert.equal(new Set(errors).size, 6)
+
+  await time.run(time.sleep(100_500, {}))
+  await assert.rejects(time.run(pets.createPet({ name: 'Rex', categoryId: 1 })), {
+    name: 'ApiKeyBannedError',
+    code: 'api_key_banned',
+    retryAt: T0 + 300_000,
+    retryAfter: 200,
+    message: 'As the test says.',
+  })
+  assert.equal(seen.length, 4)
+  await time.run(time.sleep(199_500, {}))
+  assert.deepEqual(await time.run(pets.listPets()), [])
+})
+
+test('throttle - with waitForBan, calls wait until the ban ends, beyond maxWaitMs', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ waitForBan: true, maxWaitMs: 1_000, maxRetries: 0 })
+  faults.push(answering(429, { 'retry-after': '300' }, rejection('api_key_banned')))
+  const calls = Array.from({ length: 3 }, () => pets.listPets())
+  assert.deepEqual(await time.run(Promise.all(calls)), [[], [], []])
+  const wait = 300_000 + 0.5 * 30_000
+  assert.deepEqual(seen, ['GET 429 +0', ...Array(3).fill(`GET 200 +${wait}`)])
+})
+
+test('throttle - finds out with one request that others have exhausted the key', async () => {
+  const { client, time, store, seen } = createClientServer()
+  const other = store.forKey('key')
+  for (let n = 0; n < 60; n++) await other.listPets()
+  const banned: unknown[] = []
+  store.events.on('key.banned', event => banned.push(event))
+  const pets = client()
+  await time.run(Promise.all(Array.from({ length: 100 }, () => pets.listPets())))
+  assert.deepEqual(banned, [])
+  assert.equal(rejected(seen), 1)
+})
+
+test('throttle - after a 429 that others caused, onRetry reports the wait that follows', async () => {
+  const { client, time, store } = createClientServer()
+  const other = store.forKey('key')
+  for (let n = 0; n < 60; n++) await other.listPets()
+  const waits: number[] = []
+  const pets = client({
+    onRetry: ({ waitMs }) => waits.push(waitMs),
+    onWait: ({ reason, ms }) => reason === 'rejected' && waits.push(ms),
+  })
+  await time.run(pets.listPets())
+  assert.deepEqual(waits, [60_000, 60_000])
+})
+
+test('throttle - a 429 that others caused does not count as a retry while calls still succeed', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const exhausted = { ...window(60, 0), 'retry-after': '1' }
+  const fault = answering(429, exhausted, rejection('rate_limit_exceeded'))
+  for (let n = 0; n < 4; n++) faults.push(undefined, fault)
+  const pets = client({ maxRetries: 0 })
+  await time.run(Promise.all(Array.from({ length: 6 }, () => pets.listPets())))
+  assert.equal(rejected(seen), 4)
+})
+
+test('throttle - gives up on a server that rejects everything', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const headers = { 'retry-after': '1', ...window(1, 0) }
+  faults.push(...Array(50).fill(answering(429, headers, rejection('rate_limit_exceeded'))))
+  await assert.rejects(time.run(client().listPets()), { name: 'RateLimitError' })
+  assert.equal(seen.length, 5)
+})
+
+test('throttle - ten reads in a backoff hold no slot: a create is sent at once', async () => {
+  const { client, faults, time } = createClientServer()
+  const pets = client({ maxConcurrent: 10 })
+  await time.run(pets.listPets())
+  faults.push(...Array(10).fill(answering(503, { 'retry-after': '100' })))
+  const reads = Promise.all(Array.from({ length: 10 }, () => pets.listPets()))
+  const start = time.clock()
+  await time.run(pets.createPet({ name: 'Rex', categoryId: 1 }))
+  assert.equal(time.clock(), start)
+  await time.run(reads)
+  assert.equal(time.clock(), start + 100_000 + 5_500)
+})
+
+test('throttle - after a pause, calls wait for nobody who has used units meanwhile', async () => {
+  const { client, time, store } = createClientServer()
+  const pets = client()
+  await time.run(pets.listPets())
+  const other = store.forKey('key')
+  for (let n = 0; n < 40; n++) await other.listPets()
+  await time.run(time.sleep(40_000, {}))
+  await time.run(Promise.all(Array.from({ length: 10 }, () => pets.listPets())))
+  assert.equal(time.clock() - T0, 40_000)
+})
+
+test('throttle - a response that takes long holds up the first requests for a second at most', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  faults.push(hang)
+  const pets = client({ maxRetries: 0, timeoutMs: 10_000 })
+  await time.run(Promise.allSettled([pets.listPets(), pets.listPets()]))
+  assert.deepEqual(seen, ['GET - +0', 'GET 200 +1000'])
+})
+
+test('throttle - a clock wrong by up to a day makes no difference, also where Date is hidden', async () => {
+  for (const hidden of [[], ['date']]) {
+    for (const skew of [-86_400_000, -400_000, -30_000, 30_000, 400_000, 86_400_000]) {
+      const limits = { perMinute: 5, perDay: 1_000 }
+      const { client, fetch, time, seen } = createClientServer(limits, skew)
+      const pets = client({ fetch: hiding(fetch, hidden) })
+      await time.run(Promise.all(Array.from({ length: 20 }, () => pets.listPets())))
+      const what = `${hidden} ${skew}: ${seen}`
+      assert.ok(rejected(seen) <= 4, what)
+      assert.ok(time.clock() - T0 <= 4 * 66_000, what)
+    }
+  }
+})
+
+test('throttle - a reset in ms, in the past or absurd, and Retry-After of any shape: no lock-out', async () => {
+  for (const reset of [`${T0}`, '0', '9'.repeat(15), '9'.repeat(30), '-1', 'soon']) {
+    for (const retryAfter of [
+      '60.5',
+      '60, 60',
+      '60s',
+      'Tue, 01 Jan 2030 00:01:00 GMT',
+      '-1',
+      'x',
+    ]) {
+      const { client, faults, time } = createClientServer()
+      const headers = {
+        'x-ratelimit-limit': '60',
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': reset,
+      }
+      faults.push(answering(200, headers, '[]'))
+      faults.push(answering(429, { ...headers, 'retry-after': retryAfter }))
+      const pets = client()
+      await time.run(Promise.all([pets.listPets(), pets.listPets()]))
+      const what = `${reset} ${retryAfter} ${time.clock() - T0}`
+      assert.ok(time.clock() - T0 >= 30_000, what)
+      assert.ok(time.clock() - T0 <= 2 * 68_000, what)
+    }
+  }
+})
+
+test('throttle - a server without limits gets all requests at once', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const unlimited: Fault = async () => new Response('[]')
+  faults.push(...Array(25).fill(slow(time, unlimited, 5)))
+  const pets = client()
+  await time.run(pets.listPets())
+  await time.run(Promise.all(Array.from({ length: 24 }, () => pets.listPets())))
+  assert.ok(seen.every(line => line === 'GET 200 +0'))
+})
+
+test('throttle - a POST is retried after a 429, and after nothing else', async () => {
+  const { client, faults, time, seen, store } = createClientServer()
+  const add = (pets: Client) => time.run(pets.createPet({ name: 'Rex', categoryId: 1 }))
+  faults.push(answering(429, { 'retry-after': '1' }))
+  assert.equal((await add(client())).id, 1)
+  for (const fault of [answering(503, { 'retry-after': '1' }), answering(500), answering(502)]) {
+    faults.push(fault)
+    await assert.rejects(add(client()), { name: 'ApiError' })
+  }
+  for (const fault of [reset, hang]) {
+    faults.push(fault)
+    await assert.rejects(add(client()), ConnectionError)
+  }
+  assert.equal(seen.length, 2 + 3 + 2)
+  // The reset lost the answer, and not the animal.
+  assert.equal((await store.listPets()).length, 2)
+})
+
+test('throttle - gives up after maxRetries, with the last error', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  faults.push(...Array(9).fill(answering(503)))
+  const failure = { name: 'ApiError', code: 'storage_unavailable', status: 503 }
+  await assert.rejects(time.run(client().listPets()), failure)
+  assert.equal(seen.length, 4)
+  await assert.rejects(time.run(client({ maxRetries: 0 }).listPets()), failure)
+  assert.equal(seen.length, 5)
+})
+
+/** What each of some calls at once brings, or what it throws. */
+function outcomes<T>(count: number, call: () => Promise<T>): Promise<unknown[]> {
+  return Promise.all(Array.from({ length: count }, () => call().catch((error: unknown) => error)))
+}
+
+function rejection(code: string): string {
+  return JSON.stringify({ code, message: 'As the test says.', status: 429 })
+}
+
+function window(seconds: number, remaining: number): Record<string, string> {
+  return {
+    'x-ratelimit-limit': '60',
+    'x-ratelimit-remaining': `${remaining}`,
+    'x-ratelimit-reset': `${T0 / 1000 + seconds}`,
+  }
+}
+
+/** As a browser hides headers that the server does not expose. */
+function hiding(fetch: typeof globalThis.fetch, names: readonly string[]): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    for (const name of names) response.headers.delete(name)
+    return response
+  }
+}
+
+function rejected(seen: readonly string[]): number {
+  return seen.filter(line => line.includes(' 429 ')).length
+}
+
+/** Answers only after others had the time to be sent as well. */
+function slow(time: VirtualTime, answer: Fault = serve => serve(), turns = 50): Fault {
+  return (serve, request) =>
+    time.hold(async () => {
+      for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setTimeout(resolve))
+      return answer(serve, request)
+    })
+}

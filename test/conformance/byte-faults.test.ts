@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CHECKS, type CheckResult, verify } from '../../adapters/conformance/index.js'
+import { listen } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { createStore } from '../../src/index.js'
+import { BYTE_FAULTS, openProxy } from './byte-faults.js'
+import {
+  MAIN_KEY,
+  openFaulty,
+  PLANTED_FAULTS,
+  type PlantedFault,
+  SPARE_KEY,
+} from './planted-faults.js'
+
+test('conformance - a server without a fault breaks nothing', async () => {
+  assert.deepEqual(await brokenBy({}), [])
+  assert.deepEqual(await brokenBy({ animals: 40 }), [])
+})
+
+for (const fault of PLANTED_FAULTS) {
+  test(`conformance - ${fault.caughtBy} catches a server that ${fault.name}`, async () => {
+    const expected = [fault.caughtBy, ...(fault.also ?? [])]
+    assert.deepEqual(await brokenBy(fault), expected.toSorted())
+  })
+}
+
+for (const fault of [{ name: 'changes no bytes' }, ...BYTE_FAULTS]) {
+  const caughtBy = 'caughtBy' in fault ? [fault.caughtBy] : []
+  test(`conformance - ${caughtBy[0] ?? 'nothing'} catches a server that ${fault.name}`, async () => {
+    const store = createStore({
+      storage: memoryStorage(),
+      apiKeys: { [MAIN_KEY]: { id: 'main', plan: 'business' } },
+    })
+    await using server = await listen(store, { port: 0 })
+    const proxy = await openProxy(fault, server.port)
+    const baseUrl = `http://127.0.0.1:${proxy.port}/v1`
+    const { results } = await verify({ baseUrl, apiKey: MAIN_KEY })
+    await proxy.close()
+    assert.deepEqual(failed(results), caughtBy)
+  })
+}
+
+test('conformance - every check has a fault that it catches', () => {
+  const caught = [...PLANTED_FAULTS, ...BYTE_FAULTS].map(({ caughtBy }) => caughtBy)
+  const ids = CHECKS.map(({ id }) => id)
+  assert.deepEqual([...new Set(caught)].toSorted(), ids.toSorted())
+})
+
+async function brokenBy(fault: Partial<PlantedFault>): Promise<readonly string[]> {
+  const server = await openFaulty(fault)
+  const options = { ...server, apiKey: MAIN_KEY, spareKey: SPARE_KEY, limits: true }
+  return failed((await verify(options)).results)
+}
+
+function failed(results: readonly CheckResult[]): readonly string[] {
+  return results
+    .filter(({ outcome }) => outcome === 'failed')
+    .map(({ id }) => id)
+    .toSorted()
+}

@@ -1,0 +1,423 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { withConsole } from '../../adapters/console/index.js'
+import type { Update } from '../../adapters/console/messages.js'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { listen } from '../../adapters/http/index.js'
+import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+import { type ApiHandler, createStore } from '../../src/index.js'
+import { ROOT_URL } from '../support/paths.js'
+
+const HTML = { accept: 'text/html,*/*;q=0.8' }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const BASE64 = 'ab/cdEF+ghij=='
+const API_KEYS = {
+  'demo-free': { id: 'demo-free', plan: 'free' },
+  s3cret: { id: 'ci', plan: 'pro' },
+  [BASE64]: { id: 'base64', plan: 'free' },
+} as const
+
+test('console - GET / is the page for browsers, and the API is unchanged', async t => {
+  const { get, list } = await served(t)
+  const page = await get('/', HTML)
+  assert.equal(page.status, 200)
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
+  const policy = page.headers.get('content-security-policy') ?? ''
+  assert.match(
+    policy,
+    /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/,
+  )
+  assert.match(policy, /frame-ancestors 'none'/)
+  const text = await page.text()
+  const urls = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url)
+  assert.deepEqual(
+    urls.filter(url => !url.startsWith('data:')),
+    ['/_console/page.css', '/_console/page.js'],
+  )
+  for (const url of ['/_console/page.css', '/_console/page.js']) {
+    assert.equal((await get(url)).status, 200)
+  }
+  assert.equal((await get('/')).status, 404)
+  assert.equal((await list()).status, 200)
+})
+
+test('console - one page, one script and one style of at most 60 KB gzipped', async t => {
+  const { get } = await served(t)
+  let bytes = 0
+  for (const path of ['/', '/_console/page.css', '/_console/page.js']) {
+    bytes += gzipSync(await (await get(path, HTML)).text()).length
+  }
+  assert.ok(bytes > 10_000 && bytes <= 60 * 1024, `${bytes} bytes`)
+  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
+  for (const name of ['preact', 'uplot', 'esbuild']) assert.ok(!(name in dependencies), name)
+})
+
+test('console - the stream begins with the latest requests, and continues', async t => {
+  const { list, watch } = await served(t)
+  await list('demo-free', 'limit=1')
+  const { next } = await watch()
+  const first = await next()
+  assert.deepEqual(
+    first.entries.map(({ n, path, query, key, remaining }) => [n, path, query, key, remaining]),
+    [[1, '/v1/pets', 'limit=1', 'demo-free', 59]],
+  )
+  assert.equal(first.state.keys[0]?.usage?.minuteCount, 1)
+  await list('wrong')
+  await list('demo-free')
+  const entries = [...(await next()).entries]
+  while (entries.length < 2) entries.push(...(await next()).entries)
+  assert.deepEqual(
+    entries.map(({ n, status, key }) => [n, status, key]),
+    [
+      [2, 401, null],
+      [3, 200, 'demo-free'],
+    ],
+  )
+})
+
+test('console - a stream resumes after its last event, and starts over for another process', async t => {
+  const { list, watch } = await served(t)
+  await list()
+  const first = await watch()
+  await first.next()
+  first.close()
+  await list()
+  await list()
+  const resumed = await (await watch({ 'last-event-id': first.id() })).next()
+  assert.deepEqual(
+    resumed.entries.map(({ n }) => n),
+    [2, 3],
+  )
+  assert.equal(resumed.omitted, 0)
+  const other = await (await watch({ 'last-event-id': '1-2' })).next()
+  assert.deepEqual(
+    other.entries.map(({ n }) => n),
+    [1, 2, 3],
+  )
+})
+
+test('console - under load, a message holds the latest requests and counts those it omits', async t => {
+  const { handler, watch } = await served(t, { rateLimit: false })
+  const { next } = await watch()
+  await next()
+  const headers = { authorization: 'Bearer demo-free' }
+  for (let n = 0; n < 3_000; n++) {
+    await handler.handle({ method: 'GET', path: '/v1/pets', query: '', headers })
+  }
+  let seen = 0
+  let omitted = 0
+  let last = 0
+  const counts = new Map<number, readonly number[]>()
+  while (last < 3_000) {
+    const update = await next()
+    seen += update.entries.length
+    omitted += update.omitted
+    last = update.entries.at(-1)?.n ?? last
+    for (const { at, counts: some } of update.traffic) counts.set(at, some)
+    assert.ok(update.entries.length <= 20)
+  }
+  assert.equal(seen + omitted, 3_000)
+  assert.ok(omitted > 0)
+  assert.equal(
+    [...counts.values()].reduce((sum, [ok = 0]) => sum + ok, 0),
+    3_000,
+  )
+  const again = await (await watch()).next()
+  assert.deepEqual([again.entries.length, again.omitted], [200, 2_800])
+})
+
+test('console - large responses are dropped before they fill memory', async t => {
+  const { handler, get } = await served(t, { rateLimit: false })
+  const body = `{"name":"${'x'.repeat(900_000)}","categoryId":1}`
+  const headers = { authorization: 'Bearer demo-free', ...JSON_TYPE }
+  for (let n = 0; n < 20; n++) {
+    await handler.handle({ method: 'POST', path: '/v1/pets', query: '', headers, body })
+  }
+  assert.equal((await get('/_console/exchanges/1')).status, 404)
+  const { request, response } = await jsonOf(await get('/_console/exchanges/20'))
+  assert.equal(request.body.length, 65_536)
+  assert.ok(request.omitted > 800_000 && response.omitted > 800_000)
+})
+
+test('console - a request opens with its response, and can be sent again unchanged', async t => {
+  const { fetch, get, post, handler } = await served(t)
+  const headers = { authorization: 'Bearer demo-free', ...JSON_TYPE }
+  const body = `{"name":"O'Hara","categoryId":9223372036854775807}`
+  await fetch('/v1/pets?x=1', { method: 'POST', headers, body })
+  const detail = await jsonOf(await get('/_console/exchanges/1'))
+  assert.equal(detail.request.body, body)
+  assert.match(detail.response.body, /^\{"id":1,"name":"O'Hara","categoryId":9223372036854775807/)
+  assert.ok(detail.request.headers.some(([name]: string[]) => name === 'content-type'))
+  assert.ok(detail.response.headers.some(([name]: string[]) => name === 'X-RateLimit-Limit'))
+  const [, url, authorization] = detail.curl.match(
+    /'(http:[^']+)'[\s\S]*?-H '(Authorization: [^']+)'/,
+  )
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/v1\/pets\?x=1$/)
+  assert.equal(authorization, 'Authorization: Bearer demo-free')
+  assert.ok(detail.curl.endsWith(`--data-raw '${body.replace("'", `'\\''`)}'`), detail.curl)
+
+  assert.deepEqual(await jsonOf(await post('/_console/exchanges/1/replay')), { n: 2 })
+  const again = await jsonOf(await get('/_console/exchanges/2'))
+  assert.match(again.response.body, /^\{"id":2,"name":"O'Hara"/)
+  assert.equal((await post('/_console/exchanges/9/replay')).status, 404)
+  assert.equal(handler.basePath, '/v1')
+})
+
+test('console - exposes no keys but demo keys', async t => {
+  const { fetch, get, post, watch } = await served(t)
+  const authorization = 'Bearer s3cret'
+  await fetch('/v1/pets/s3cret?key=s3cret&other=demo-free', {
+    headers: { authorization, 'x-key': 's3cret' },
+  })
+  await fetch('/v1/pets', {
+    method: 'POST',
+    headers: { authorization: 'Bearer demo-free', ...JSON_TYPE },
+    body: '{"name":"s3cret","categoryId":1}',
+  })
+  await fetch('/v1/pets', { headers: { authorization: 'Bearer not-a-valid-k3y' } })
+  await fetch(`/v1/pets/${BASE64}?a=${encodeURIComponent(BASE64)}`, {
+    method: 'POST',
+    headers: { 'x-key': BASE64 },
+    body: JSON.stringify(BASE64).replaceAll('/', '\\/'),
+  })
+  const shown = [JSON.stringify(await (await watch()).next())]
+  for (const n of [1, 2, 3, 4]) shown.push(await (await get(`/_console/exchanges/${n}`)).text())
+  assert.doesNotMatch(shown.join('\n'), /s3cret|k3y|cdEF/)
+  assert.match(shown[1] ?? '', /Authorization: Bearer '\\"\$API_KEY\\"''/)
+  assert.match(shown[2] ?? '', /Bearer demo-free/)
+  await post('/_console/exchanges/1/replay')
+  const again = await (await watch()).next()
+  assert.equal(again.entries.at(-1)?.key, 'ci')
+})
+
+test('console - animals are listed and added exactly, and rejected like in the API', async t => {
+  const { get, post, fetch } = await served(t)
+  const big = '{"name":"Ada","categoryId":-9223372036854775808,"status":"sold"}'
+  assert.equal((await post('/_console/animals', big)).status, 201)
+  for (let n = 0; n < 101; n++) await post('/_console/animals', '{"name":"Bo","categoryId":1}')
+  const first = await jsonOf(await get('/_console/animals'))
+  assert.deepEqual(first.animals[0], {
+    id: 1,
+    name: 'Ada',
+    categoryId: '-9223372036854775808',
+    status: 'sold',
+  })
+  assert.deepEqual([first.animals.length, first.more], [100, true])
+  const rest = await jsonOf(await get('/_console/animals?after=100'))
+  assert.deepEqual([rest.animals.length, rest.more], [2, false])
+  const sold = await jsonOf(await get('/_console/animals?status=sold'))
+  assert.equal(sold.animals.length, 1)
+  const wrong = '{"name":"Ada","categoryId":1.5}'
+  const refused = await post('/_console/animals', wrong)
+  const byApi = await fetch('/v1/pets', {
+    method: 'POST',
+    headers: { authorization: 'Bearer demo-free', ...JSON_TYPE },
+    body: wrong,
+  })
+  assert.equal(refused.status, 400)
+  assert.deepEqual(await jsonOf(refused), await jsonOf(byApi))
+})
+
+test('console - serves only this machine, only under a loopback Host, and no other page', async t => {
+  const { get, fetch, origin, handler } = await served(t)
+  for (const path of ['/_console/info', '/_console/events', '/_console/exchanges/1', '/']) {
+    assert.equal(await statusFor(`${origin}${path}`, { ...HTML, host: 'evil.test' }), 403, path)
+    const remote = { method: 'GET', path, query: '', headers: { host: 'localhost', ...HTML } }
+    assert.equal((await handler.handle({ ...remote, client: '192.0.2.1' })).status, 403)
+  }
+  const info = await get('/_console/info', { origin: 'http://evil.test' })
+  assert.equal(info.headers.get('access-control-allow-origin'), null)
+  assert.equal(info.headers.get('cross-origin-resource-policy'), 'same-origin')
+  const form = { method: 'POST', body: '{"name":"Ada","categoryId":1}' }
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
+    const answer = await fetch('/_console/animals', { ...form, headers: { 'content-type': type } })
+    assert.equal(answer.status, 415)
+    const replay = await fetch('/_console/exchanges/1/replay', {
+      method: 'POST',
+      headers: { 'content-type': type },
+    })
+    assert.equal(replay.status, 415)
+  }
+  const preflight = { 'access-control-request-method': 'POST', origin: 'http://evil.test' }
+  const asked = await fetch('/_console/animals', { method: 'OPTIONS', headers: preflight })
+  assert.equal(asked.headers.get('access-control-allow-origin'), null)
+})
+
+test('console - allowRemote serves it to other machines', async () => {
+  const handler = withConsole(store(), { allowRemote: true })
+  const headers = { host: 'pets.test', ...HTML }
+  const answer = await handler.handle({
+    ...{ method: 'GET', path: '/', query: '', headers },
+    client: '192.0.2.1',
+  })
+  assert.equal(answer.status, 200)
+})
+
+test('console - an open stream does not keep a server from closing', async () => {
+  const server = await listen(withConsole(store()), { port: 0 })
+  const response = await fetch(`${server.origin}/_console/events`)
+  const reader = response.body?.getReader()
+  assert.match(new TextDecoder().decode((await reader?.read())?.value), /^retry: 1000\nid: /)
+  await server.close()
+})
+
+test('console - streams are limited in number, and end with their readers', {
+  timeout: 60_000,
+}, async t => {
+  const { get, origin } = await served(t)
+  const sockets = await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+      t.after(() => socket.destroy())
+      socket.write('GET /_console/events HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      await once(socket, 'data')
+      return socket
+    }),
+  )
+  assert.equal((await get('/_console/events')).status, 503)
+  // What a browser does when it leaves the page: it stops sending and reading.
+  const closed = sockets.map(socket => once(socket.resume().end(), 'close'))
+  await Promise.all(closed)
+  const again = await get('/_console/events')
+  assert.equal(again.status, 200)
+  await again.body?.cancel()
+})
+
+test('console - works while the rate limit store is unavailable', async t => {
+  const handler = withConsole(store(), {
+    apiKeys: () => API_KEYS,
+    usage: () => Promise.reject(new Error('no connection')),
+  })
+  const server = await listen(handler, { port: 0 })
+  t.after(() => server.close())
+  const { next } = await watchStream(server.origin, {})
+  assert.deepEqual(
+    (await next()).state.keys.map(({ id, usage }) => [id, usage]),
+    [
+      ['demo-free', null],
+      ['ci', null],
+      ['base64', null],
+    ],
+  )
+  await fetch(`${server.origin}/v1/pets`)
+  assert.equal((await next()).entries[0]?.status, 401)
+})
+
+test('console - through a door that cannot stream, it sends one message and ends', async () => {
+  const handle = toFetchHandler(withConsole(store()))
+  const url = 'http://localhost/_console/events'
+  const response = await handle(new Request(url, { headers: { host: 'localhost' } }))
+  assert.match(await response.text(), /^retry: 1000\nid: \d+-0\ndata: \{"entries":\[\]/)
+})
+
+test('console - an invalid option and an unknown path are named', async t => {
+  assert.throws(
+    () => withConsole(store(), { usage: 1 } as never),
+    /Expected `usage` to be a function, got 1/,
+  )
+  const { get, post } = await served(t)
+  assert.equal((await get('/_console/nope')).status, 404)
+  assert.equal((await post('/_console/info')).status, 405)
+})
+
+test('console - shows the hangs and lost responses of a double', async () => {
+  const double = createTestDouble()
+  const handler = withConsole(double, { apiKeys: () => API_KEYS })
+  double.faults.arm({ kind: 'hang' })
+  double.faults.arm({ kind: 'reset' })
+  const headers = { authorization: 'Bearer demo-free' }
+  for (let n = 0; n < 2; n++) {
+    await handler.handle({ method: 'GET', path: '/v1/pets', query: '', headers })
+  }
+  const stream = await handler.handle({
+    ...{ method: 'GET', path: '/_console/events', query: '', headers: { host: 'localhost' } },
+  })
+  const update: Update = JSON.parse(/^data: (.*)$/m.exec(stream.body)?.[1] ?? '')
+  assert.deepEqual(
+    update.entries.map(({ status, lost }) => [status, lost]),
+    [
+      [null, false],
+      [200, true],
+    ],
+  )
+  // A second of real time may end between the two.
+  const failed = update.traffic.map(({ counts }) => counts.at(-1) ?? 0)
+  assert.equal(
+    failed.reduce((sum, count) => sum + count, 0),
+    2,
+  )
+})
+
+function store(options: { rateLimit?: boolean } = {}) {
+  return createStore({ ...options, storage: memoryStorage(), apiKeys: API_KEYS, cors: true })
+}
+
+/** A store with its console, on a socket. */
+async function served(t: TestContext, options: { rateLimit?: boolean } = {}) {
+  const storage = memoryStorage()
+  const rateLimits = memoryRateLimits()
+  const inner = createStore({ ...options, storage, rateLimits, apiKeys: API_KEYS, cors: true })
+  const handler: ApiHandler = withConsole(inner, {
+    apiKeys: () => API_KEYS,
+    usage: rateLimits.inspect,
+    animals: { list: storage.list, create: inner.createPet },
+  })
+  const server = await listen(handler, { port: 0 })
+  t.after(() => server.close())
+  const { origin } = server
+  const send = (path: string, init?: RequestInit) => fetch(`${origin}${path}`, init)
+  return {
+    handler,
+    origin,
+    fetch: send,
+    get: (path: string, headers = {}) => send(path, { headers }),
+    post: (path: string, body?: string) =>
+      send(path, { method: 'POST', headers: JSON_TYPE, ...(body !== undefined && { body }) }),
+    list: (key = 'demo-free', query = '') =>
+      send(`/v1/pets?${query}`, { headers: { authorization: `Bearer ${key}` } }),
+    watch: (headers = {}) => watchStream(origin, headers),
+  }
+}
+
+async function watchStream(origin: string, headers: Record<string, string>) {
+  const controller = new AbortController()
+  const response = await fetch(`${origin}/_console/events`, { headers, signal: controller.signal })
+  assert.equal(response.headers.get('content-type'), 'text/event-stream')
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let buffer = ''
+  let id = ''
+  return {
+    id: () => id,
+    close: () => controller.abort(),
+    async next(): Promise<Update> {
+      while (!buffer.includes('\n\n')) buffer += (await reader?.read())?.value ?? ''
+      const end = buffer.indexOf('\n\n')
+      const message = buffer.slice(0, end)
+      buffer = buffer.slice(end + 2)
+      id = /^id: (.*)$/m.exec(message)?.[1] ?? ''
+      return JSON.parse(/^data: (.*)$/m.exec(message)?.[1] ?? '')
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+function jsonOf(response: Response): Promise<any> {
+  return response.json() as Promise<unknown>
+}
+
+/** `fetch` does not allow a custom Host. */
+function statusFor(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { headers, agent: false }, response => {
+      response.destroy()
+      resolve(response.statusCode)
+    })
+    sent.on('error', reject).end()
+  })
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { crash, LARGE_NAMES } from './driver.js'
+
+test('crash - acknowledged animals survive 20 kills, unchanged and once each', async () => {
+  const { acknowledged, ...counts } = await crash(20, 20)
+  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, refused: 0 })
+  assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
+})
+
+test('crash - names of 900 KB survive 4 kills, with a compaction after every second commit', async () => {
+  const { acknowledged, ...counts } = await crash(4, 7, LARGE_NAMES)
+  assert.deepEqual(counts, { states: 4, lost: 0, doubled: 0, refused: 0 })
+  assert.ok(acknowledged > 5, `only ${acknowledged} were acknowledged`)
+})
+
+test('crash - a compaction can be killed at each of its steps', async () => {
+  const script = fileURLToPath(new URL('compaction.js', import.meta.url))
+  const steps: string[] = []
+  for (let step = 1; ; step++) {
+    const folder = join(fs.mkdtempSync(join(tmpdir(), 'crash-compaction-')), 'data')
+    fs.mkdirSync(folder)
+    const path = join(folder, 'pets.json')
+    const { signal, status, stdout } = spawnSync(process.execPath, [script, path, String(step)])
+    if (signal === null) {
+      assert.equal(status, 0)
+      fs.rmSync(folder, { recursive: true })
+      break
+    }
+    steps.push(String(stdout).replace(/^existsSync .*/, 'existsSync'))
+
+    const storage = await jsonFileStorage(path)
+    const { pets } = await storage.dump()
+    assert.deepEqual(
+      pets.map(pet => `${pet.id} ${pet.name}`),
+      ['1 a', '2 b', '3 c'],
+      steps.at(-1),
+    )
+    assert.equal((await storage.insert({ name: 'd', categoryId: 1 })).id, 4)
+    await storage.close()
+    assert.deepEqual(fs.readdirSync(folder), ['pets.json'])
+    fs.rmSync(folder, { recursive: true })
+  }
+  const write = ['open document', 'write', 'fsync', 'close', 'rename document', 'open data']
+  for (const step of [...write, 'rename pets.json.journal', 'unlink removed']) {
+    assert.ok(steps.includes(step), step)
+  }
+})

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { postgresStorage } from '../../adapters/postgres/index.js'
+import { MAIN } from '../support/paths.js'
+import {
+  createDatabase,
+  type Engine,
+  startPostgres,
+  startRedis,
+  withoutBoth,
+  withoutPostgres,
+  withoutRedis,
+} from './engines.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const ADA = {
+  method: 'POST',
+  headers: { ...FREE, 'content-type': 'application/json' },
+  body: '{"name":"Ada","categoryId":1}',
+}
+const REX = { name: 'Rex', categoryId: 1 }
+const postgres = withoutPostgres ? undefined : await startPostgres()
+const redis = withoutRedis ? undefined : await startRedis()
+after(async () => {
+  await postgres?.stop()
+  await redis?.stop()
+})
+
+test('cli - two servers share the animals and the quota', { skip: withoutBoth }, async t => {
+  const url = await database('shared')
+  const secret = url.replace('adoption@', 'adoption:s3cret@')
+  const words = ['--store', secret, '--limits', (redis as Engine).url]
+  const one = await started(t, ...words)
+  const two = await started(t, ...words)
+  const { port } = postgres as Engine
+  assert.equal(one.ready.store, `postgres://127.0.0.1:${port}/shared`)
+  assert.equal(one.ready.limits, (redis as Engine).url)
+  assert.deepEqual([one.ready.animals, two.ready.animals], [41, 41])
+
+  const created = await fetch(`${one.ready.baseUrl}/pets`, ADA)
+  assert.equal(created.status, 201)
+  const found = await fetch(`${two.ready.baseUrl}/pets/42`, { headers: FREE })
+  assert.equal(found.status, 200)
+  const remaining = async ({ ready }: typeof one) => {
+    const { headers } = await fetch(`${ready.baseUrl}/pets`, { headers: FREE })
+    return Number(headers.get('x-ratelimit-remaining'))
+  }
+  let isShared = false
+  // Again where a minute ends in between, or a busy Redis takes too long for one of the two.
+  for (let tries = 0; tries < 10 && !isShared; tries++) {
+    isShared = (await remaining(one)) - (await remaining(two)) === 1
+  }
+  assert.ok(isShared)
+  assert.doesNotMatch((await stopped(one)) + (await stopped(two)), /s3cret/)
+})
+
+test('cli - the URLs may come from variables, and the banner shows no password', {
+  skip: withoutBoth,
+}, async () => {
+  const url = (await database('variables')).replace('adoption@', 'adoption:s3cret@')
+  const env = { DATABASE_URL: url, REDIS_URL: (redis as Engine).url.replace('redis:', 'valkey:') }
+  const words = ['--store', 'postgres:', '--limits', 'redis:', '--empty', '--port', '0']
+  const child = spawn(process.execPath, [MAIN, ...words], { env: { ...process.env, ...env } })
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += chunk
+    if (output.includes('Ctrl+C')) break
+  }
+  child.kill('SIGTERM')
+  assert.match(output, /Animals +0,/)
+  assert.match(output, /Storage +postgres:\/\/127\.0\.0\.1:\d+\/variables\n/)
+  assert.match(output, /Limits +valkey:\/\/127\.0\.0\.1:\d+\n/)
+  assert.doesNotMatch(output, /s3cret/)
+})
+
+test('cli - with --keys, a new database starts without demo animals', {
+  skip: withoutPostgres,
+}, async t => {
+  const keys = await file(t, 'keys.json', '{"k":{"id":"ci","plan":"pro"}}')
+  const { ready } = await started(t, '--store', await database('own'), '--keys', keys)
+  assert.equal(ready.animals, 0)
+})
+
+test('cli - /readyz reports whether the engines respond, /healthz whether the process does', {
+  skip: withoutBoth,
+}, async t => {
+  await using animals = await startPostgres()
+  await using counters = await startRedis()
+  const server = await started(t, '--store', animals.url, '--limits', counters.url)
+  const { origin, baseUrl } = server.ready
+  const readiness = async () => {
+    const answer = await fetch(`${origin}/readyz`)
+    return [answer.status, await answer.json()]
+  }
+  assert.deepEqual(await readiness(), [200, { status: 'ok', store: 'ok', limits: 'ok' }])
+
+  await counters.signal('SIGKILL')
+  assert.deepEqual(await readiness(), [200, { status: 'ok', store: 'ok', limits: 'degraded' }])
+  assert.equal((await fetch(`${baseUrl}/pets`, { headers: FREE })).status, 200)
+  await animals.signal('SIGKILL')
+  const down = { status: 'unavailable', store: 'unavailable', limits: 'degraded' }
+  assert.deepEqual(await readiness(), [503, down])
+  const refused = await fetch(`${baseUrl}/pets`, ADA)
+  assert.equal(refused.status, 503)
+  assert.equal(((await refused.json()) as { code: string }).code, 'storage_unavailable')
+  assert.equal((await fetch(`${origin}/healthz`)).status, 200)
+
+  await animals.restart()
+  await counters.restart()
+  for (let status: unknown = 503; status !== 200; ) [status] = await readiness()
+  assert.equal((await fetch(`${baseUrl}/pets`, ADA)).status, 201)
+  const log = await stopped(server)
+  assert.match(log, /^animal-adoption-store: store: /m)
+  assert.match(log, /^animal-adoption-store: limits: redis:/m)
+})
+
+test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async t => {
+  const cases: [words: string[], code: number, line: RegExp][] = [
+    [['--store', 'mysql://me:s3cret@db/x'], 2, /--store takes memory:, .*; got 'mysql:\/\/…'/],
+    [['--store', 'postgres:'], 2, /--store postgres: needs the variable DATABASE_URL to be a URL/],
+    [['--store', 'postgres://me:s3cret@h:x/d'], 2, /--store: Expected `url` to be like postgres:/],
+    [
+      ['--store', 'postgres://me:s3cret@127.0.0.1:1/d'],
+      1,
+      /127\.0\.0\.1:1\/d: nothing listens there/,
+    ],
+    [['--limits', 'http://me:s3cret@h'], 2, /--limits takes memory:, redis:.*; got 'http:\/\/…'/],
+    [['--limits', 'redis:'], 2, /--limits redis: needs the variable REDIS_URL to be a URL/],
+    [['--limits', 'redis://me:s3cret@127.0.0.1:1'], 1, /127\.0\.0\.1:1: nothing listens there/],
+    [['--limits', 'redis://h', '--no-rate-limit'], 2, /--no-rate-limit cannot be combined with/],
+    [
+      ['--limits', 'redis://me:s3cret@h', '--control'],
+      2,
+      /--control could reset redis:\/\/…; use it with --limits memory:/,
+    ],
+    [['exec', '--limits', 'redis://h', '--', 'true'], 2, /--limits .* exec/],
+    [['copy', 'a.json'], 2, /copy takes two storages: copy <from> <to>/],
+    [['copy', 'a.json', 'a.json'], 2, /copy takes two storages, got the same one twice/],
+    [['copy', 'a.json', 'memory:'], 2, /copy <to> cannot be memory:/],
+    [
+      ['copy', 'mysql:', 'b.json'],
+      2,
+      /copy <from> takes a file that ends with \.json, or postgres/,
+    ],
+    [['copy', 'postgres://me:s3cret@127.0.0.1:1/my.json', 'b.json'], 1, /nothing listens there/],
+    [
+      ['copy', 'mysql://me:s3cret@h/my.json', 'b.json'],
+      2,
+      /copy <from> takes .*; got 'mysql:\/\/…'/,
+    ],
+    [['copy', '/nowhere.json', 'b.json'], 2, /\/nowhere\.json does not exist/],
+  ]
+  for (const [words, expected, line] of cases) {
+    const port = /^(copy|exec)$/.test(words[0] ?? '') ? [] : ['--port', '0']
+    const { code, stdout, stderr } = await ended([...words, ...port], await folder(t))
+    assert.equal(code, expected, `${words}: ${stderr}`)
+    assert.match(stderr, line)
+    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.equal(stdout, '')
+    assert.doesNotMatch(stderr, /s3cret/)
+  }
+})
+
+test('cli - copy moves a JSON file into PostgreSQL and back, exactly', {
+  skip: withoutPostgres,
+}, async t => {
+  const cwd = await folder(t)
+  const url = await database('moved')
+  const animals = `{"pets":[
+{"id":2,"name":"\\u0000 \\ud800 Ada","categoryId":9223372036854775807,"status":"sold"},
+{"id":9,"name":"Bo","categoryId":-1}
+],"nextId":12}\n`
+  await writeFile(join(cwd, 'pets.json'), animals)
+  const there = await ended(['copy', 'pets.json', url], cwd)
+  assert.equal(there.stderr, '')
+  assert.match(
+    there.stdout,
+    /^Copied 2 animals from pets\.json to postgres:.*; the next id is 12\n$/,
+  )
+  const back = await ended(['copy', url, 'again.json'], cwd)
+  assert.equal(back.code, 0, back.stderr)
+  assert.equal(await readFile(join(cwd, 'again.json'), 'utf8'), animals)
+
+  const twice = await ended(['copy', 'pets.json', url], cwd)
+  assert.equal(twice.code, 1)
+  assert.match(twice.stderr, /already has animals; copy into an empty store, nothing changed/)
+})
+
+test('cli - a copy that fails leaves nothing behind', { skip: withoutPostgres }, async t => {
+  const cwd = await folder(t)
+  const url = await database('halfway')
+  const storage = await postgresStorage({ url })
+  const pets = Array.from({ length: 1_200 }, (_, at) => ({ ...REX, id: at + 1 }))
+  await writeFile(join(cwd, 'pets.json'), JSON.stringify({ pets }))
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('ALTER TABLE adoption_store.pets ADD CHECK (id <> 1100)')
+  const { code, stderr } = await ended(['copy', 'pets.json', url], cwd)
+  assert.equal(code, 1)
+  assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+  assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
+  await client.end()
+  await storage.close()
+  assert.ok(existsSync(join(cwd, 'pets.json')))
+})
+
+interface Server {
+  readonly child: ReturnType<typeof spawn>
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+  readonly ready: any
+  readonly log: Promise<string>
+}
+
+async function started(t: TestContext, ...words: string[]): Promise<Server> {
+  const child = spawn(process.execPath, [MAIN, '--port', '0', '--json', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const log = text(child.stderr)
+  const ready = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
+  if (child.exitCode !== null) throw new Error(await log)
+  return { child, ready: JSON.parse(String(ready[0])), log }
+}
+
+/** What it wrote to stderr. */
+async function stopped({ child, log }: Server): Promise<string> {
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  assert.deepEqual(await exit, [0, null])
+  return log
+}
+
+async function ended(words: readonly string[], cwd: string) {
+  const { DATABASE_URL: _, REDIS_URL: __, ...env } = process.env
+  const child = spawn(process.execPath, [MAIN, ...words], { cwd, env })
+  child.stdin.end()
+  const streams = Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await once(child, 'exit')
+  const [stdout, stderr] = await streams
+  return { code, stdout, stderr }
+}
+
+function database(name: string): Promise<string> {
+  return createDatabase(postgres as Engine, name)
+}
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'adoption-'))
+  t.after(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+async function file(t: TestContext, name: string, content: string): Promise<string> {
+  const path = join(await folder(t), name)
+  await writeFile(path, content)
+  return path
+}

@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { after, type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { memoryStorage } from '../../adapters/memory.js'
+import { type PostgresStorage, postgresStorage } from '../../adapters/postgres/index.js'
+import { redisRateLimits } from '../../adapters/redis/index.js'
+import { createStore, type RateLimitStore } from '../../src/index.js'
+import { createRandom } from '../crash/random.js'
+import {
+  type Engine,
+  startPostgres,
+  startRedis,
+  withoutBoth,
+  withoutPostgres,
+  withoutRedis,
+} from './engines.js'
+import { checkLoad, startLoad } from './load.js'
+
+/** `npm run test:engines` runs the long form. */
+const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
+const REX = { name: 'Rex', categoryId: 1 }
+const postgres = withoutPostgres ? undefined : await startPostgres('max_connections=200')
+const redis = withoutRedis ? undefined : await startRedis()
+const postgresUrl = postgres?.url as string
+const redisUrl = redis?.url as string
+after(async () => {
+  await postgres?.stop()
+  await redis?.stop()
+})
+
+test('engines - two processes share one quota and one sequence of ids', {
+  skip: withoutBoth,
+}, async t => {
+  const servers = await startServers(t, 'shared', 100)
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, (_, n) => create(servers[n % 2] as Server, `n${n}`)),
+  )
+  const created = answers.filter(answer => answer?.status === 201)
+  assert.equal(created.length, 100)
+  assert.equal(answers.filter(answer => answer?.status === 429).length, 200)
+  assert.deepEqual(
+    created.map(answer => answer?.id).toSorted((a, b) => Number(a) - Number(b)),
+    Array.from({ length: 100 }, (_, at) => at + 1),
+  )
+})
+
+test('engines - a killed process loses nothing it acknowledged', {
+  skip: withoutBoth,
+}, async t => {
+  const [doomed, other] = await startServers(t, 'killed', 1_000_000)
+  const acknowledged = new Map<string, number>()
+  const sent = new Set<string>()
+  const callers = Array.from({ length: 16 }, async (_, caller) => {
+    const server = (caller % 2 ? doomed : other) as Server
+    for (let n = 0; n < 60; n++) {
+      const name = `${caller}-${n}`
+      sent.add(name)
+      const answer = await create(server, name)
+      if (!answer) return
+      assert.equal(answer.status, 201)
+      acknowledged.set(name, Number(answer.id))
+      if (acknowledged.size === 200) doomed?.child.kill('SIGKILL')
+    }
+  })
+  await Promise.all(callers)
+  const storage = await postgresStorage({ url: postgresUrl, schema: 'killed' })
+  await checkLoad({ acknowledged, failed: sent }, storage)
+  const limits = await redisRateLimits({ url: redisUrl })
+  const counted = (await limits.inspect('killed'))?.dayCount ?? 0
+  // Every response was counted, and at most the lost ones in addition.
+  assert.ok(counted >= acknowledged.size && counted <= sent.size, `${counted} counted`)
+  await limits.close()
+  await storage.close()
+})
+
+test('engines - PostgreSQL is killed under load', { skip: withoutPostgres }, async () => {
+  const storages = await openTwo('crashed')
+  const load = startLoad(storages, 32)
+  for (let round = 0; round < (LONG ? 10 : 2); round++) {
+    await load.acknowledge(500)
+    await (postgres as Engine).signal('SIGKILL')
+    await load.fail(1)
+    await (postgres as Engine).restart()
+    await load.acknowledge(500)
+  }
+  await load.stop()
+  await finish(storages, load)
+})
+
+test('engines - PostgreSQL is frozen under load', { skip: withoutPostgres }, async () => {
+  const storages = await openTwo('frozen')
+  const load = startLoad(storages, 32)
+  await load.acknowledge(500)
+  await (postgres as Engine).signal('SIGSTOP')
+  // Every caller keeps getting responses while it is frozen.
+  await load.fail(LONG ? 32 * 12 : 64)
+  await (postgres as Engine).signal('SIGCONT')
+  await load.acknowledge(500)
+  await load.stop()
+  await finish(storages, load)
+})
+
+test('engines - connections are cut at random', { skip: withoutPostgres }, async () => {
+  const storages = await openTwo('cut', 30_000)
+  const admin = new pg.Client(postgresUrl)
+  await admin.connect()
+  const random = createRandom(3)
+  const load = startLoad(storages, 32)
+  const readers = startReaders(storages)
+  for (let cuts = 0; cuts < (LONG ? 500 : 60); ) {
+    const { rows } = await admin.query(
+      `SELECT pid FROM pg_stat_activity
+       WHERE application_name = 'animal-adoption-store' ORDER BY pid`,
+    )
+    const { pid } = rows[random(rows.length)] ?? {}
+    if (pid !== undefined) cuts += (await cut(admin, pid)) ? 1 : 0
+    await load.acknowledge(1 + random(40))
+  }
+  await load.stop()
+  await readers.stop()
+  await admin.end()
+  // Each batch is sent again, so nothing was even rejected.
+  assert.equal(load.failed.size, 0)
+  await finish(storages, load)
+})
+
+test('engines - Redis is killed and comes back', { skip: withoutRedis }, async () => {
+  const { store, degraded, limits } = await openStore()
+  const pets = store.forKey('secret')
+  await pets.listPets()
+  await (redis as Engine).signal('SIGKILL')
+  await until(async () => {
+    await pets.listPets()
+    return degraded.length > 0
+  })
+  assert.match(degraded[0] ?? '', /^redis:\/\/127\.0\.0\.1:\d+: |did not answer within/)
+  await (redis as Engine).restart()
+  await until(async () => {
+    await pets.listPets()
+    return (await limits.inspect('me').catch(() => undefined)) !== undefined
+  })
+  const { remaining } = pets.rateLimit ?? {}
+  await pets.listPets()
+  assert.equal(pets.rateLimit?.remaining, Number(remaining) - 1)
+  await limits.close()
+})
+
+test('engines - Redis is frozen: every request is answered meanwhile', {
+  skip: withoutRedis,
+}, async () => {
+  const { store, degraded, limits } = await openStore()
+  const pets = store.forKey('secret')
+  await pets.listPets()
+  await (redis as Engine).signal('SIGSTOP')
+  for (let n = 0; n < (LONG ? 10_000 : 500); n++) await pets.listPets()
+  assert.match(degraded[0] ?? '', /Redis did not answer within 100 ms/)
+  await (redis as Engine).signal('SIGCONT')
+  const before = (await limits.inspect('me'))?.dayCount
+  await until(async () => {
+    await pets.listPets()
+    return (await limits.inspect('me'))?.dayCount !== before
+  })
+  await limits.close()
+})
+
+test('engines - a connection to Redis that died unnoticed is replaced', {
+  skip: withoutRedis || (!LONG && 'takes five seconds: npm run test:engines'),
+}, async () => {
+  const proxy = await startProxy((redis as Engine).port)
+  const limits = await redisRateLimits({ url: `redis://127.0.0.1:${proxy.port}` })
+  const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
+  await limits.consume('proxied', policy, 0)
+  proxy.swallow()
+  await assert.rejects(async () => limits.consume('proxied', policy, 0))
+  await until(async () => {
+    const { remaining = 0 } = (await attempt(limits)) ?? {}
+    return remaining > 0
+  })
+  await limits.close()
+  await proxy.close()
+
+  async function attempt(limits: RateLimitStore) {
+    try {
+      return await limits.consume('proxied', policy, 0)
+    } catch {
+      return undefined
+    }
+  }
+})
+
+/** A proxy to a port that can silently drop whatever its open connections send from then on. */
+async function startProxy(target: number) {
+  const sockets = new Set<Socket>()
+  const server = createServer(client => {
+    const upstream = connect(target, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    client.pipe(upstream).pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as { port: number }).port,
+    swallow(): void {
+      for (const socket of sockets) socket.unpipe().resume()
+    },
+    async close(): Promise<void> {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+interface Server {
+  readonly child: ChildProcess
+  readonly url: string
+}
+
+/** @param name of their schema and of their key's id */
+async function startServers(t: TestContext, name: string, perDay: number): Promise<Server[]> {
+  const start = async (): Promise<Server> => {
+    const words = [postgresUrl, redisUrl, name, String(perDay)]
+    const child = fork(new URL('./server.js', import.meta.url), words)
+    t.after(() => child.kill('SIGKILL'))
+    const [url] = await once(child, 'message')
+    return { child, url }
+  }
+  return Promise.all([start(), start()])
+}
+
+/** Undefined when the server died before it answered. */
+async function create({ url }: Server, name: string) {
+  try {
+    const response = await fetch(`${url}/pets`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer secret', 'content-type': 'application/json' },
+      body: JSON.stringify({ ...REX, name }),
+    })
+    const { id } = (await response.json()) as { id?: number }
+    return { status: response.status, id }
+  } catch {
+    return undefined
+  }
+}
+
+function openTwo(schema: string, timeoutMs = 1_000): Promise<PostgresStorage[]> {
+  const open = () => postgresStorage({ url: postgresUrl, schema, timeoutMs })
+  return Promise.all([open(), open()])
+}
+
+async function finish(storages: readonly PostgresStorage[], load: ReturnType<typeof startLoad>) {
+  await checkLoad(load, storages[0] as PostgresStorage)
+  for (const storage of storages) await storage.close()
+}
+
+/** Lists and finds in parallel: neither may fail. */
+function startReaders(storages: readonly PostgresStorage[]) {
+  let stopping = false
+  const running = storages.map(async storage => {
+    for (let n = 1; !stopping; n++) {
+      await Promise.all([storage.list({ limit: 20, status: 'available' }), storage.find(n)])
+    }
+  })
+  return {
+    async stop() {
+      stopping = true
+      await Promise.all(running)
+    },
+  }
+}
+
+async function cut(admin: pg.Client, pid: number): Promise<boolean> {
+  const { rows } = await admin.query('SELECT pg_terminate_backend($1) AS cut', [pid])
+  return rows[0].cut
+}
+
+async function openStore() {
+  const limits = await redisRateLimits({ url: redisUrl })
+  const degraded: string[] = []
+  const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
+  const store = createStore({
+    storage: memoryStorage(),
+    rateLimits: limits,
+    apiKeys: { secret: { id: 'me', plan: 'enterprise', limits: policy } },
+  })
+  store.events.on('ratelimit.degraded', ({ error }) => degraded.push((error as Error).message))
+  return { store, degraded, limits }
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(setImmediate)
+}

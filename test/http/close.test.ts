@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { listen } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { type ApiHandler, createStore } from '../../src/index.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
+import { heldHandler } from './held-handler.js'
+import { openSocket, statusesIn } from './raw-socket.js'
+
+const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+const POST = (headers: string, body = '') =>
+  `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
+const REX = '{"name":"Rex","categoryId":1}'
+
+test('close - finishes an upload in flight, drops idle sockets, and can be called again', async () => {
+  const server = await listen(open(), { port: 0 })
+  const idle = await openSocket(server.port)
+  idle.write(GET)
+  await idle.until('[]')
+  const silent = await openSocket(server.port)
+  const upload = await openSocket(server.port)
+  upload.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
+  await upload.until('100 Continue')
+
+  const closed = server.close()
+  assert.equal(server.close(), closed)
+  assert.deepEqual(statusesIn(await idle.ended()), [200])
+  assert.equal(await silent.ended(), '')
+  upload.write(REX)
+  const answer = await upload.ended()
+  assert.deepEqual(statusesIn(answer), [100, 201])
+  assert.match(answer, /\r\nConnection: close\r\n/i)
+  await closed
+  await server[Symbol.asyncDispose]()
+  const late = connect(server.port, '127.0.0.1')
+  const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException]
+  assert.equal(error.code, 'ECONNREFUSED')
+})
+
+test('close - requests that arrive in one chunk while closing are all answered', async () => {
+  const store = open()
+  const [held, release] = signal()
+  const [arrived, arrive] = signal()
+  const handler: ApiHandler = {
+    ...store,
+    handle(request) {
+      if (request.path !== '/v1/pets/9') return store.handle(request)
+      arrive()
+      return held.then(() => store.handle(request))
+    },
+  }
+  const server = await listen(handler, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET.replace('/pets', '/pets/9'))
+  await arrived
+  const closed = server.close()
+  const [created, create] = signal()
+  store.events.on('pet.created', () => create())
+  client.write(GET + POST(`Content-Length: ${REX.length}`, REX))
+  await created
+  release()
+  assert.deepEqual(statusesIn(await client.ended()), [404, 200, 201])
+  await closed
+})
+
+test('close - answers every pipelined request in flight, in whatever order they finish', async () => {
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+  ]) {
+    const { handler, release, arrived } = heldHandler(open())
+    const server = await listen(handler, { port: 0, keepAliveTimeout: 60_000 })
+    const client = await openSocket(server.port)
+    client.write(GET + GET + GET)
+    await arrived(3)
+    // The one that is done before the close does not know that it will be the last.
+    release(order[0] as number)
+    await new Promise(setImmediate)
+    const closed = server.close()
+    release(order[1] as number)
+    await new Promise(setImmediate)
+    release(order[2] as number)
+    assert.deepEqual(statusesIn(await client.ended()), [200, 200, 200])
+    await closed
+  }
+})
+
+test('close - a response larger than the system buffers arrives in full', async () => {
+  const store = open()
+  const name = 'x'.repeat(1_000_000)
+  for (let n = 0; n < 20; n++) await store.createPet({ name, categoryId: 1 })
+  const server = await listen(store, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET)
+  await client.until('200 OK')
+  client.socket.pause()
+  const closed = server.close()
+  await new Promise(setImmediate)
+  client.socket.resume()
+  const text = await client.ended()
+  assert.ok(text.length > 20_000_000)
+  assert.ok(text.endsWith('"status":"available"}]'))
+  await closed
+})
+
+function open() {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
+  })
+}
+
+test('close - does not wait forever for a client that does not read its response', async () => {
+  const pets = Array.from({ length: 60 }, (_, at) => ({
+    id: at + 1,
+    name: 'x'.repeat(500_000),
+    categoryId: 1,
+  }))
+  const storage = memoryStorage({ pets, nextId: 61 })
+  const store = createStore({ storage, apiKeys: { demo: { id: 'demo', plan: 'pro' } } })
+  const server = await listen(store, { port: 0, requestTimeout: 50, headersTimeout: 50 })
+  const client = await openSocket(server.port)
+  client.socket.pause()
+  const request = 'GET /v1/pets?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+  client.write(request)
+  await fetch(`${server.url}/pets?limit=1`, { headers: { authorization: 'Bearer demo' } })
+  await server.close()
+  client.socket.destroy()
+})
+
+test('keepAliveTimeout - closes an idle connection, but not one with a request in flight', async () => {
+  const { handler, release, arrived } = heldHandler(open())
+  await using server = await listen(handler, { port: 0, keepAliveTimeout: 1_000 })
+  const busy = await openSocket(server.port)
+  busy.write(GET)
+  await arrived(1)
+  const idle = await openSocket(server.port)
+  idle.write(GET)
+  await arrived(2)
+  release(1)
+  assert.match(await idle.until('[]'), /\r\nKeep-Alive: timeout=1\r\n/)
+  assert.deepEqual(statusesIn(await idle.ended()), [200])
+  release(0)
+  await busy.until('[]')
+  busy.socket.destroy()
+})
+
+test('keepAliveTimeout - line breaks between requests do not keep a connection open', async t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const server = await listen(open(), { port: 0, keepAliveTimeout: 3_000, headersTimeout: 1_000 })
+  const [dripping, unasked] = [await openSocket(server.port), await openSocket(server.port)]
+  unasked.write('GET /v1/pets HTTP/1.1\r\n')
+  dripping.write(GET)
+  await dripping.until('[]')
+  for (let second = 0; second < 4; second++) {
+    t.mock.timers.tick(1_000)
+    dripping.write('\r\n')
+  }
+  // A request starts over, whatever came before it.
+  dripping.write(GET)
+  await dripping.until(/\[\].*\[\]/s)
+  for (let second = 0; second < 4; second++) t.mock.timers.tick(1_000)
+  dripping.write(`\r\n${GET}`)
+  await dripping.until(/\[\].*\[\].*\[\]/s)
+  const ended = dripping.ended()
+  for (let second = 0; second < 5; second++) t.mock.timers.tick(1_000)
+  assert.deepEqual(statusesIn(await ended), [200, 200, 200])
+  unasked.write('Host: a\r\nAuthorization: Bearer demo\r\n\r\n')
+  await unasked.until('[]')
+  await server.close()
+})
+
+/** A promise, and the function that resolves it. */
+function signal(): [promise: Promise<void>, give: () => void] {
+  let give = () => {}
+  const promise = new Promise<void>(resolve => {
+    give = resolve
+  })
+  return [promise, give]
+}

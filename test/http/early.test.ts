@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { listen } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { withDocs } from '../../adapters/openapi/docs.js'
+import { createStore, type StoreOptions } from '../../src/index.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
+import { lastError, openSocket, statusesIn } from './raw-socket.js'
+
+const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+const POST = `${GET.replace('GET', 'POST').slice(0, -2)}Content-Length: 9\r\n\r\n`
+const with_ = (request: string, headers: string) =>
+  request.replace('\r\n\r\n', `\r\n${headers}\r\n\r\n`)
+
+const REFUSED: Readonly<Record<string, readonly [request: string, status: number]>> = {
+  'an unknown key': [POST.replace('demo', 'wrong'), 401],
+  'an exhausted budget': [POST.replace('demo', 'empty'), 429],
+  'an unknown path': [POST.replace('/pets', '/nope'), 404],
+  'another method': [POST.replace('POST', 'PUT'), 405],
+  'a body that is too large': [POST.replace('Length: 9', 'Length: 9999999'), 413],
+  'another content type': [with_(POST, 'Content-Type: text/plain'), 415],
+}
+
+for (const [what, [request, status]] of Object.entries(REFUSED)) {
+  test(`http.early - ${what} is answered without the body`, async () => {
+    await using server = await listen(await exhausted(), { port: 0 })
+    const client = await openSocket(server.port)
+    client.write(request)
+    assert.deepEqual(statusesIn(await client.until('}')), [status])
+    client.socket.destroy()
+  })
+
+  test(`http.early - ${what} is final to a client that expects 100-continue`, async () => {
+    await using server = await listen(await exhausted(), { port: 0 })
+    const client = await openSocket(server.port)
+    client.write(with_(request, 'Expect: 100-continue'))
+    const text = await client.ended()
+    assert.deepEqual(statusesIn(text), [status])
+    assert.match(text, /\r\nConnection: close\r\n/)
+  })
+}
+
+test('http.early - the response reaches a client that keeps sending', async () => {
+  await using server = await listen(open(), { port: 0 })
+  for (const headers of ['Connection: close', 'Expect: 100-continue']) {
+    const client = await openSocket(server.port)
+    const request = POST.replace('demo', 'wrong').replace('Length: 9', 'Length: 8000000')
+    client.write(with_(request, headers))
+    client.write('x'.repeat(8_000_000))
+    assert.deepEqual(statusesIn(await client.ended()), [401])
+    assert.equal(client.socket.errored, null)
+  }
+})
+
+test('http.early - nothing is served after a response that closes the connection', async () => {
+  const store = open()
+  await using server = await listen(store, { port: 0 })
+  const client = await openSocket(server.port, true)
+  const body = '{"name":"Rex","categoryId":1}'
+  const create = POST.replace('Length: 9', `Length: ${body.length}`) + body
+  client.write(`${with_(POST.replace('demo', 'wrong'), 'Expect: 100-continue')}123456789${create}`)
+  assert.deepEqual(statusesIn(await client.ended()), [401])
+  client.socket.destroy()
+  assert.deepEqual(await store.listPets(), [])
+})
+
+const FRAMES: Readonly<Record<string, readonly [request: string, status: number]>> = {
+  'HTTP/2.0': [GET.replace('1.1', '2.0'), 505],
+  'a transfer coding before chunked': [
+    with_(GET.replace('GET', 'POST'), 'Transfer-Encoding: gzip, chunked'),
+    501,
+  ],
+  'Transfer-Encoding in HTTP/1.0': [
+    `${with_(GET.replace('GET', 'POST').replace('1.1', '1.0'), 'Connection: keep-alive\r\nTransfer-Encoding: chunked')}0\r\n\r\n`,
+    400,
+  ],
+  'an upgrade': [with_(GET, 'Connection: Upgrade\r\nUpgrade: websocket'), 200],
+}
+
+for (const [what, [request, status]] of Object.entries(FRAMES)) {
+  test(`http.framing - ${what} is answered ${status}, and the connection closes`, async () => {
+    await using server = await listen(open(), { port: 0 })
+    const client = await openSocket(server.port)
+    client.write(request + GET)
+    const text = await client.ended()
+    assert.deepEqual(statusesIn(text), [status])
+    assert.match(text, /\r\nConnection: close\r\n/)
+  })
+}
+
+const HOSTS = [
+  ['127.0.0.1:99999', 400],
+  ['a b', 400],
+  ['a/b', 400],
+  ['user@a', 400],
+  ['[::1', 400],
+  ['a:port', 400],
+  [':80', 400],
+  ['%zz', 400],
+  ['a, b', 400],
+  ['', 200],
+  ['localhost:4280', 200],
+  ['my_host.example:', 200],
+  ['[2001:db8::1]:80', 200],
+  ['caf%C3%A9.example', 200],
+] as const
+
+for (const [host, status] of HOSTS) {
+  test(`http.host - '${host}' is answered ${status}`, async () => {
+    await using server = await listen(open(), { port: 0 })
+    const client = await openSocket(server.port)
+    client.write(GET.replace('Host: a', `Host: ${host}`))
+    const text = await client.until(/[}\]]$/)
+    assert.deepEqual(statusesIn(text), [status])
+    if (status === 400) assert.equal(lastError(text).code, 'invalid_request')
+    client.socket.destroy()
+  })
+}
+
+test('limits.headers - on responses under the base path or without a path, and on no others', async () => {
+  await using server = await listen(withDocs(open({ cors: true })), { port: 0 })
+  const preflight =
+    'OPTIONS /v1/pets HTTP/1.1\r\nHost: a\r\nOrigin: b\r\nAccess-Control-Request-Method: GET\r\n\r\n'
+  for (const [request, status, isLimited] of [
+    [GET, 200, true],
+    [GET.replace('demo', 'wrong'), 401, true],
+    [GET.replace('/pets', '/nope'), 404, true],
+    [GET.replace('Host: a', 'Host: a b'), 400, true],
+    ['hello\r\n\r\n', 400, true],
+    [preflight, 204, false],
+    [GET.replace('/v1/pets', '/nope'), 404, false],
+    [GET.replace('/v1/pets', '/openapi.json'), 200, false],
+    [GET.replace('/v1/pets', '/openapi.json').replace('Host: a', 'Host: a b'), 400, false],
+    [GET.replace('/v1/pets', '/docs').replace('Host: a\r\n', ''), 400, false],
+  ] as const) {
+    const client = await openSocket(server.port)
+    client.write(request)
+    const text = await client.until(/\r\n\r\n/)
+    assert.deepEqual(statusesIn(text), [status], request)
+    assert.equal(/\r\nX-RateLimit-/.test(text), isLimited, request)
+    client.socket.destroy()
+  }
+})
+
+async function exhausted() {
+  const store = open()
+  await store.forKey('empty').listPets()
+  return store
+}
+
+function open(options: Partial<StoreOptions> = {}) {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: {
+      demo: { id: 'demo', plan: 'business' },
+      empty: { id: 'empty', plan: 'enterprise', limits: { perMinute: 1, perDay: 9 } },
+    },
+    clock: () => T0,
+    ...options,
+  })
+}

@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { listen } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import {
+  type ApiHandler,
+  type ApiRequest,
+  type ApiResponse,
+  createStore,
+  type StoreOptions,
+} from '../../src/index.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
+import { heldHandler } from './held-handler.js'
+import { lastError, openSocket, statusesIn } from './raw-socket.js'
+
+const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+const POST = (headers: string, body = '') =>
+  `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
+const REX = '{"name":"Rex","categoryId":1}'
+
+test('pipelining - responses are sent in the order of the requests', async () => {
+  const { handler, release, arrived } = heldHandler(open())
+  await using server = await listen(handler, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET.replace('/pets', '/a') + GET + GET.replace('/pets', '/pets/1'))
+  await arrived(3)
+  for (const index of [2, 1, 0]) release(index)
+  const text = await client.until(/There is no pet/)
+  assert.deepEqual(statusesIn(text), [404, 200, 404])
+  assert.ok(text.indexOf('no such resource') < text.indexOf('[]'))
+  client.socket.destroy()
+})
+
+test('pipelining - a list sees what was created before it in the same piece', async () => {
+  const store = open()
+  // Loads the parser of bodies.
+  await store.createPet({ name: 'Ada', categoryId: 1 })
+  await using server = await listen(store, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(POST(`Content-Length: ${REX.length}`, REX) + GET)
+  const text = await client.until(/\[.*\]/)
+  assert.deepEqual(statusesIn(text), [201, 200])
+  assert.match(text, /\[.*\{"id":2,"name":"Rex"/)
+  client.socket.destroy()
+})
+
+test('body - one that comes in the same piece as its headers is not waited for', async () => {
+  const store = open()
+  const bodies: ApiRequest['body'][] = []
+  const handler: ApiHandler = {
+    ...store,
+    handle(request) {
+      bodies.push(request.body)
+      return store.handle(request)
+    },
+  }
+  await using server = await listen(handler, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(POST(`Content-Length: ${REX.length}`, REX))
+  await client.until(/"id":1/)
+  client.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
+  await client.until('100 Continue')
+  client.write(REX)
+  await client.until(/"id":2/)
+  assert.deepEqual(
+    bodies.map(body => (typeof body === 'function' ? 'waits' : String(body))),
+    [REX, 'waits'],
+  )
+  client.socket.destroy()
+})
+
+test('abort - a client that disconnects in the middle of its body creates nothing', async () => {
+  const store = open()
+  const { handler, answers } = withAnswersKept(store)
+  const server = await listen(handler, { port: 0 })
+  for (const headers of ['Content-Length: 50', 'Transfer-Encoding: chunked']) {
+    const client = await openSocket(server.port)
+    client.write(POST(`${headers}\r\nExpect: 100-continue`, '5\r\n{"na'))
+    await client.until('100 Continue')
+    client.socket.resetAndDestroy()
+    await client.ended()
+  }
+  await server.close()
+  const bodies = (await Promise.all(answers)).map(({ body }) => JSON.parse(body).message)
+  assert.deepEqual(bodies, ['The body ended early.', 'The body ended early.'])
+  assert.deepEqual(await store.listPets(), [])
+})
+
+test('abort - a client that disconnects with the start of its body gets an answer too', async () => {
+  const store = open()
+  const { handler, answers } = withAnswersKept(store)
+  const server = await listen(handler, { port: 0 })
+  for (let count = 0; count < 20; count++) {
+    const client = await openSocket(server.port)
+    client.write(POST('Content-Length: 50', '{"na'))
+    await new Promise(resolve => client.socket.write('', resolve))
+    client.socket.resetAndDestroy()
+    await client.ended()
+  }
+  await server.close()
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  assert.deepEqual(new Set(statuses), new Set([400]))
+})
+
+/** The answers of a handler, also those that no client receives. */
+function withAnswersKept(inner: ApiHandler) {
+  const answers: Promise<ApiResponse>[] = []
+  const handler: ApiHandler = {
+    ...inner,
+    handle(request) {
+      const answer = Promise.resolve(inner.handle(request))
+      answers.push(answer)
+      return answer
+    },
+  }
+  return { handler, answers }
+}
+
+test('body.size - an upload that is too large is answered, and the connection stays open', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const size = 8_000_000
+  for (const [headers, body] of [
+    [`Content-Length: ${size}`, 'x'.repeat(size)],
+    ['Transfer-Encoding: chunked', `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n0\r\n\r\n`],
+  ] as const) {
+    const client = await openSocket(server.port)
+    client.write(POST(headers))
+    client.write(body)
+    client.write(GET)
+    const text = await client.until('[]')
+    assert.deepEqual(statusesIn(text), [413, 200])
+    client.socket.destroy()
+  }
+})
+
+test('http.expect - 100-continue is honored, other expectations are ignored', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
+  await client.until('100 Continue')
+  client.write(REX)
+  await client.until('"available"}')
+  client.write(POST(`Content-Length: ${REX.length}\r\nExpect: tea`, REX))
+  assert.deepEqual(statusesIn(await client.until('"id":2')), [100, 201, 201])
+  client.socket.destroy()
+})
+
+test('http.host - HTTP/1.1 needs one Host, HTTP/1.0 none', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const without = GET.replace('Host: a\r\n', '')
+  for (const request of [without, GET.replace('Host: a', 'Host: a\r\nHost: a')]) {
+    const client = await openSocket(server.port)
+    client.write(request)
+    const text = await client.until('}')
+    assert.deepEqual(lastError(text), {
+      code: 'invalid_request',
+      message: 'Send the Host header, once.',
+      status: 400,
+    })
+    assert.match(text, /X-RateLimit-Remaining: \d+\r\n/)
+    client.socket.destroy()
+  }
+  const old = await openSocket(server.port)
+  old.write(without.replace('1.1', '1.0'))
+  assert.match(await old.ended(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/)
+})
+
+test('http.host - a preflight also needs one', async () => {
+  await using server = await listen(open({ cors: true }), { port: 0 })
+  const preflight = 'Origin: https://a.example\r\nAccess-Control-Request-Method: POST\r\n'
+  for (const [host, status] of [
+    ['', 400],
+    ['Host: a\r\n', 204],
+  ] as const) {
+    const client = await openSocket(server.port)
+    client.write(`OPTIONS /v1/pets HTTP/1.1\r\n${host}${preflight}\r\n`)
+    assert.deepEqual(statusesIn(await client.until('\r\n\r\n')), [status])
+    client.socket.destroy()
+  }
+})
+
+test('http.target - the absolute form is reduced to its path, and an asterisk is not found', async () => {
+  await using server = await listen(open(), { port: 0 })
+  for (const [target, status] of [
+    ['http://other.example/v1/pets?limit=1', 200],
+    ['HTTPS://u@h:1/v1/pets', 200],
+    ['http://other.example', 404],
+    ['http://other.example?/v1/pets', 404],
+    ['*', 404],
+  ] as const) {
+    const client = await openSocket(server.port)
+    client.write(GET.replace('/v1/pets', target).replace('GET', target === '*' ? 'OPTIONS' : 'GET'))
+    assert.deepEqual(statusesIn(await client.until(/\r\n\r\n[[{]/)), [status], target)
+    client.socket.destroy()
+  }
+})
+
+test('auth.scheme - two Authorization headers are rejected', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET.replace('\r\n\r\n', '\r\nAuthorization: Bearer demo\r\n\r\n'))
+  assert.deepEqual(statusesIn(await client.until('unauthorized')), [401])
+  client.socket.destroy()
+})
+
+test('http.upgrade - an Upgrade is ignored', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET.replace('\r\n\r\n', '\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'))
+  assert.deepEqual(statusesIn(await client.until('[]')), [200])
+  client.socket.destroy()
+})
+
+test('http.half - a client that half-closes still gets its responses', async () => {
+  const { handler, release, arrived } = heldHandler(open())
+  await using server = await listen(handler, { port: 0 })
+  const halfClosed = new Promise<void>(resolve => {
+    const watch = (message: unknown) => {
+      unsubscribe('net.server.socket', watch)
+      const { socket } = message as { socket: Socket }
+      socket.once('end', resolve)
+    }
+    subscribe('net.server.socket', watch)
+  })
+  const client = await openSocket(server.port, true)
+  client.socket.end(GET + GET)
+  await Promise.all([arrived(2), halfClosed])
+  release(0)
+  release(1)
+  assert.deepEqual(statusesIn(await client.ended()), [200, 200])
+})
+
+function open(options: Partial<StoreOptions> = {}) {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
+    ...options,
+  })
+}
+
+test('http.pieces - a response in pieces never has its whole body made', async () => {
+  const handler = {
+    basePath: '/v1',
+    maxBodyBytes: 0,
+    handle: () => ({
+      status: 200,
+      headers: { 'Content-Length': '2' },
+      pieces: () => ['[', ']'],
+      get body(): string {
+        throw new Error('The whole body was made')
+      },
+    }),
+  }
+  await using server = await listen(handler, { port: 0 })
+  assert.equal(await (await fetch(server.url)).text(), '[]')
+})
+
+test('http.deliver - a response with `deliver` is delivered by it, and close does not wait for it', async () => {
+  const handler = open()
+  const silent: ApiHandler = {
+    ...handler,
+    async handle(request) {
+      const answer = await handler.handle(request)
+      if (request.path.endsWith('/1')) return { ...answer, deliver() {} }
+      const deliver = (response: unknown) => void (response as ServerResponse).end('by hand')
+      return { ...answer, deliver }
+    },
+  }
+  const server = await listen(silent, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET)
+  await client.until('by hand')
+  client.write(GET.replace('/pets', '/pets/1') + GET)
+  await new Promise(setImmediate)
+  await server.close()
+  assert.deepEqual(statusesIn(await client.ended()), [200])
+})
+
+test('http.connect - requests carry their connection, and its end is reported', async () => {
+  const handler = open()
+  const ended: number[] = []
+  const seen: unknown[] = []
+  let opened = 0
+  await using server = await listen(
+    {
+      ...handler,
+      connect() {
+        const n = ++opened
+        return { n, end: () => void ended.push(n) }
+      },
+      handle(request) {
+        seen.push((request.connection as unknown as { n: number }).n)
+        return handler.handle(request)
+      },
+    },
+    { port: 0 },
+  )
+  const first = await openSocket(server.port)
+  first.write(GET)
+  await first.until('[]')
+  const second = await openSocket(server.port)
+  second.write(GET + GET)
+  await second.until(/\[\].*\[\]/s)
+  assert.deepEqual(ended, [])
+  second.socket.end()
+  await second.ended()
+  first.write(GET)
+  await first.until(/\[\].*\[\]/s)
+  assert.deepEqual([seen, new Set(ended)], [[1, 2, 2, 1], new Set([2])])
+  first.socket.destroy()
+})
+
+test('http - a handler that breaks its contract costs a connection, not the process', async () => {
+  const store = open()
+  const broken: ApiHandler['handle'][] = [
+    () => {
+      throw new Error('at once')
+    },
+    async () => undefined as never,
+    async request => ({ ...(await store.handle(request)), headers: { 'X-Why': 'a\nb' } }),
+  ]
+  for (const handle of broken) {
+    await using server = await listen({ ...store, handle }, { port: 0 })
+    const client = await openSocket(server.port)
+    client.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\n\r\n')
+    assert.deepEqual(statusesIn(await client.ended()), [])
+  }
+})

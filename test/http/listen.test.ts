@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { type ListenOptions, listen, toNodeHandler } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { createStore, OptionError } from '../../src/index.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
+import { heldHandler } from './held-handler.js'
+
+test('listen - with port 0, `url` has the real port and the base path', async () => {
+  await using server = await listen(open(), { port: 0 })
+  assert.ok(server.port > 0)
+  assert.equal(server.origin, `http://127.0.0.1:${server.port}`)
+  assert.equal(server.url, `${server.origin}/v1`)
+  const response = await fetch(`${server.url}/pets`)
+  assert.equal(response.status, 401)
+  await response.text()
+})
+
+test('listen - an invalid option is named with its value', async () => {
+  for (const [options, message] of [
+    [{ port: -1 }, 'Expected `port` to be an integer from 0 to 65535, got -1'],
+    [{ port: '80' }, "Expected `port` to be an integer from 0 to 65535, got '80'"],
+    [{ host: '' }, "Expected `host` to be a host name or an address, got ''"],
+    [{ proxyHops: true }, 'Expected `proxyHops` to be an integer of at least 0, got true'],
+    [
+      { requestTimeout: 0 },
+      'Expected `requestTimeout` to be an integer from 1 to 2147483647, got 0',
+    ],
+    [
+      { keepAliveTimeout: 2 ** 31 },
+      'Expected `keepAliveTimeout` to be an integer from 1 to 2147483647, got 2147483648',
+    ],
+  ] as const) {
+    await assert.rejects(listen(open(), options as ListenOptions), { name: 'OptionError', message })
+  }
+  await assert.rejects(listen(open(), { prot: 1 } as ListenOptions), OptionError)
+})
+
+test('listen - a handler without `handle` is refused before a port is open', async () => {
+  const message = /^Expected `handler` to be an object with the methods handle, got /
+  for (const handler of [undefined, {}, Promise.resolve(open())]) {
+    await assert.rejects(listen(handler as never, { port: 0 }), { name: 'OptionError', message })
+    assert.throws(() => toFetchHandler(handler as never), { name: 'OptionError', message })
+    assert.throws(() => toNodeHandler(handler as never), { name: 'OptionError', message })
+  }
+})
+
+test('listen - closing finishes requests in flight, however long a request may take', async () => {
+  const held = heldHandler(open())
+  const server = await listen(held.handler, { port: 0, requestTimeout: 2 ** 31 - 1 })
+  const response = fetch(`${server.url}/pets`)
+  await held.arrived(1)
+  const closed = server.close()
+  held.release(0)
+  assert.equal((await response).status, 401)
+  await closed
+})
+
+test('listen - rejects if the port is in use', async () => {
+  await using server = await listen(open(), { port: 0 })
+  await assert.rejects(listen(open(), { port: server.port }), { code: 'EADDRINUSE' })
+})
+
+function open() {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
+  })
+}

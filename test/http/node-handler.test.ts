@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { toNodeHandler } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { withDocs } from '../../adapters/openapi/docs.js'
+import { createStore } from '../../src/index.js'
+
+const KEY = { authorization: 'Bearer demo', 'content-type': 'application/json' }
+
+test('toNodeHandler - serves a store on a server of the app, Error bodies included', async () => {
+  await using app = await serve(toNodeHandler(open()))
+  const pets = `${app.origin}/v1/pets`
+  const created = await send(pets, { method: 'POST', body: '{"name":"Rex","categoryId":1}' })
+  assert.deepEqual([created.status, created.location], [201, '/v1/pets/1'])
+  const large = await send(pets, { method: 'POST', body: 'x'.repeat(2_000_000) })
+  assert.deepEqual([large.status, large.body.code], [413, 'payload_too_large'])
+  assert.deepEqual((await send(pets)).body, [created.body])
+})
+
+test('toNodeHandler - works under a prefix that the framework strips from the URL', async () => {
+  const handler = toNodeHandler(open({ pagination: true }))
+  await using app = await serve((message, response) => {
+    const originalUrl = message.url ?? ''
+    Object.assign(message, { originalUrl, url: originalUrl.slice('/store'.length) })
+    handler(message, response)
+  })
+  const pets = `${app.origin}/store/v1/pets`
+  for (const name of ['Rex', 'Tom']) {
+    const body = JSON.stringify({ name, categoryId: 1 })
+    const { location } = await send(pets, { method: 'POST', body })
+    assert.equal((await send(`${app.origin}${location}`)).body.name, name)
+  }
+  const { link } = await send(`${pets}?limit=1`)
+  assert.equal(link, '</store/v1/pets?limit=1&after=1>; rel="next"')
+  const { link: successor } = await send(`${pets}/1`)
+  assert.equal(successor, '</store/v1/pets>; rel="successor-version"')
+})
+
+test('toNodeHandler - passes on what it does not serve, and only that', async () => {
+  const handler = toNodeHandler(withDocs(open()))
+  await using app = await serve((message, response) =>
+    handler(message, response, () => response.writeHead(418).end('{"code":"next"}')),
+  )
+  for (const [path, status] of [
+    ['/', 418],
+    ['/v1x/pets', 418],
+    ['/v1', 404],
+    ['/v1/nope', 404],
+    ['/openapi.json', 200],
+  ] as const) {
+    assert.equal((await send(app.origin + path)).status, status, path)
+  }
+  assert.equal((await fetch(app.origin, { method: 'HEAD' })).status, 418)
+})
+
+test('toNodeHandler - names the fix when a body parser has already run', async () => {
+  const handler = toNodeHandler(open())
+  await using app = await serve(async (message, response) => {
+    message.resume()
+    await once(message, 'end')
+    handler(message, response)
+  })
+  const { status, body } = await send(`${app.origin}/v1/pets`, { method: 'POST', body: '{}' })
+  const text = 'The body was already read; mount this handler before any body parser.'
+  assert.deepEqual([status, body.message], [500, text])
+})
+
+test('toNodeHandler - reads a body that the app decodes', async () => {
+  const handler = toNodeHandler(open())
+  await using app = await serve((message, response) => {
+    message.setEncoding('utf8')
+    handler(message, response)
+  })
+  const [start, end] = ['{"name":"Zoë","categ', 'oryId":1}']
+  async function* parts() {
+    yield start
+    await new Promise(setImmediate)
+    yield end
+  }
+  for (const body of [start + end, ReadableStream.from(parts())]) {
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+    assert.equal((await send(`${app.origin}/v1/pets`, init)).body.name, 'Zoë')
+  }
+})
+
+test('toNodeHandler - errors of a broken handler reach the error handling of the app', async () => {
+  const broken = () => {
+    throw new Error('at once')
+  }
+  const handler = toNodeHandler({ ...open(), handle: broken })
+  await using app = await serve((message, response) =>
+    handler(message, response, error => response.writeHead(500).end(JSON.stringify(`${error}`))),
+  )
+  assert.equal((await send(`${app.origin}/v1/pets`)).body, 'Error: at once')
+})
+
+test('toNodeHandler - an invalid option is named', () => {
+  assert.throws(() => toNodeHandler(open(), { proxyHops: -1 }), /`proxyHops`.*got -1/)
+})
+
+function open(options: { pagination?: boolean } = {}) {
+  const apiKeys = { demo: { id: 'demo', plan: 'business' } } as const
+  return createStore({ storage: memoryStorage(), apiKeys, ...options })
+}
+
+async function serve(listener: RequestListener) {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  }
+  return { origin: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: close }
+}
+
+async function send(url: string, init: RequestInit = {}) {
+  const response = await fetch(url, { headers: KEY, ...init })
+  const { status, headers } = response
+  // biome-ignore lint/suspicious/noExplicitAny: the shapes are what the tests are about
+  const body: any = await response.json()
+  return { status, body, location: headers.get('location'), link: headers.get('link') }
+}

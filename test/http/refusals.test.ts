@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ListenOptions, listen } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { type ApiHandler, createStore } from '../../src/index.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
+import { lastError, openSocket, statusesIn } from './raw-socket.js'
+
+const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+const POST = GET.replace('GET', 'POST')
+const with_ = (request: string, headers: string) =>
+  request.replace('\r\n\r\n', `\r\n${headers}\r\n\r\n`)
+
+const NOT_HTTP: Readonly<Record<string, string>> = {
+  'a line that is no request line': 'hello\r\n\r\n',
+  'a request line without a version number': 'GET /v1/pets HTTP\r\n\r\n',
+  'a method in lower case': GET.replace('GET', 'get'),
+  'a method nobody knows': GET.replace('GET', 'ADOPT'),
+  'another version': GET.replace('1.1', '3.0'),
+  'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'a space in the target': GET.replace('/pets', '/my pets'),
+  'a TLS handshake': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  CONNECT: GET.replace('GET /v1/pets', 'CONNECT other.example:443'),
+  'a space before the colon': with_(GET, 'X-A : 1'),
+  'a header without a colon': with_(GET, 'nonsense'),
+  'a folded header': with_(GET, 'X-A: 1\r\n  2'),
+  'a bare carriage return': with_(GET, 'X-A: 1\rX-B: 2'),
+  'NUL in a header': with_(GET, 'X-A: 1\x002'),
+  'two Content-Lengths': with_(POST, 'Content-Length: 2\r\nContent-Length: 2'),
+  'a Content-Length that is no number': with_(POST, 'Content-Length: 1e3'),
+  'a negative Content-Length': with_(POST, 'Content-Length: -1'),
+  'a Content-Length beyond counting': with_(POST, `Content-Length: ${'9'.repeat(40)}`),
+  'Content-Length and Transfer-Encoding': with_(
+    POST,
+    'Content-Length: 5\r\nTransfer-Encoding: chunked',
+  ),
+  'a transfer coding that does not end': with_(POST, 'Transfer-Encoding: chunked, gzip'),
+}
+
+for (const [what, bytes] of Object.entries(NOT_HTTP)) {
+  test(`http.refusal - ${what} is answered 400, counted, and ends the connection`, async () => {
+    await using server = await listen(open(), { port: 0 })
+    const client = await openSocket(server.port)
+    client.socket.write(bytes, 'latin1')
+    const text = await client.ended()
+    assert.deepEqual(lastError(text), {
+      code: 'invalid_request',
+      message: 'The request is not valid HTTP/1.1.',
+      status: 400,
+    })
+    assert.deepEqual(statusesIn(text), [400])
+    assert.match(text, /\r\nX-RateLimit-Remaining: 59\r\n/)
+    assert.match(text, /\r\nConnection: close\r\n/)
+  })
+}
+
+test('http.refusal - oversized headers get 431, however many follow', async () => {
+  await using server = await listen(open(), { port: 0 })
+  for (const flood of [
+    `X-Large: ${'x'.repeat(20_000)}\r\n`,
+    `X-Large: ${'x'.repeat(4_000_000)}\r\n`,
+    'X-Many: 1\r\n'.repeat(400_000),
+  ]) {
+    const client = await openSocket(server.port)
+    client.write(`GET /v1/pets HTTP/1.1\r\nHost: a\r\n${flood}\r\n`)
+    const text = await client.ended()
+    assert.deepEqual(statusesIn(text), [431])
+    if (!client.socket.closed) await new Promise(resolve => client.socket.once('close', resolve))
+    assert.equal(client.socket.errored, null, 'the answer is not followed by a reset')
+    const message = 'The header fields are too large.'
+    assert.deepEqual(lastError(text), { code: 'invalid_request', message, status: 431 })
+  }
+})
+
+test('http.refusal - a request that does not arrive in time gets 408', async () => {
+  const options: ListenOptions = { port: 0, headersTimeout: 20, requestTimeout: 40 }
+  await using server = await listen(open(), options)
+  for (const start of ['', 'GET /v1/pets HT', GET.slice(0, -2), with_(POST, 'Content-Length: 9')]) {
+    const client = await openSocket(server.port)
+    client.write(start)
+    const text = await client.ended()
+    const message = 'The request did not arrive in time.'
+    assert.deepEqual(lastError(text), { code: 'invalid_request', message, status: 408 })
+    assert.deepEqual(statusesIn(text), [408], start)
+  }
+})
+
+test('http.refusal - a body that stops after its request was answered gets no second response', async () => {
+  await using server = await listen(open(), { port: 0, headersTimeout: 20, requestTimeout: 40 })
+  for (const request of [
+    with_(POST, 'Content-Length: 1000000000'),
+    with_(POST.replace('/pets', '/nope'), 'Content-Length: 1000000000'),
+  ]) {
+    const client = await openSocket(server.port)
+    client.write(`${request}{"name":`)
+    assert.equal(statusesIn(await client.ended()).length, 1)
+  }
+})
+
+test('http.refusal - valid requests before it are answered first, whichever finishes first', async () => {
+  for (const [before, slow] of ['/a', '/b', '/c'].entries()) {
+    let release: () => void = () => {}
+    const store = open()
+    const refused = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const handler: ApiHandler = {
+      ...store,
+      async handle(request) {
+        if (request.path.endsWith(slow)) await refused
+        return store.handle(request)
+      },
+    }
+    await using server = await listen(handler, { port: 0 })
+    const client = await openSocket(server.port)
+    const good = ['/a', '/b', '/c'].map(path => GET.replace('/pets', path)).join('')
+    client.write(`${good}garbage\r\n\r\nmore garbage\r\n\r\n`)
+    client.write('and more\r\n\r\n')
+    await client.until(new RegExp(`^(HTTP[^}]*}){${before}}`))
+    // An answer out of turn would have time to leave now.
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+    release()
+    assert.deepEqual(statusesIn(await client.ended()), [404, 404, 404, 400])
+  }
+})
+
+test('http.refusal - a broken body is answered after the requests before it, and counted against its own key', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(`${GET}${GET}${with_(POST, 'Transfer-Encoding: chunked')}xyz\r\n`)
+  const text = await client.ended()
+  assert.deepEqual(statusesIn(text), [200, 200, 400])
+  assert.equal(lastError(text).message, 'The request is not valid HTTP/1.1.')
+  assert.match(
+    text,
+    /X-RateLimit-Remaining: 997\r\nX-RateLimit-Reset: \d+\r\nConnection: close\r\n/,
+  )
+})
+
+test('http.refusal - a body cut off by the end of the connection is refused', async () => {
+  const store = open()
+  await using server = await listen(store, { port: 0 })
+  const client = await openSocket(server.port, true)
+  client.socket.end(`${with_(POST, 'Content-Length: 50')}{"name":"Rex","categoryId":1}`)
+  assert.deepEqual(statusesIn(await client.ended()), [400])
+  assert.deepEqual(await store.listPets(), [])
+})
+
+test('http.refusal - is counted against the address, until it gets 429', async () => {
+  await using server = await listen(open(), { port: 0 })
+  let text = ''
+  for (let n = 0; n < 61; n++) {
+    const client = await openSocket(server.port)
+    client.write('hello\r\n\r\n')
+    text = await client.ended()
+  }
+  assert.equal(lastError(text).code, 'rate_limit_exceeded')
+  const client = await openSocket(server.port)
+  client.write(GET)
+  assert.deepEqual(statusesIn(await client.until('[]')), [200], 'a valid key still passes')
+  client.socket.destroy()
+})
+
+function open() {
+  return createStore({
+    storage: memoryStorage(),
+    apiKeys: { demo: { id: 'demo', plan: 'business' } },
+    clock: () => T0,
+  })
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { MAIN } from '../support/paths.js'
+import { temporaryFolders } from './json-files.js'
+
+const folder = temporaryFolders()
+
+test('json file - a signal at the ready line ends the server with code 0 and one file', async t => {
+  for (let round = 0; round < 8; round++) {
+    const path = join(folder(), 'pets.json')
+    const server = start(t, path)
+    server.stdout.once('data', () => server.kill('SIGTERM'))
+    assert.deepEqual(await once(server, 'exit'), [0, null])
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+  }
+})
+
+test('json file - the command line reports an edit while it runs in one line', async t => {
+  const path = join(folder(), 'pets.json')
+  const server = start(t, path)
+  let log = ''
+  server.stderr.on('data', text => {
+    log += text
+  })
+  const [line] = await once(server.stdout, 'data')
+  const { baseUrl, apiKeys } = JSON.parse(line)
+  fs.writeFileSync(path, '{"pets":[]}')
+  const answer = await fetch(`${baseUrl}/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKeys.free}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Rex', categoryId: 1 }),
+  })
+  assert.equal(answer.status, 201)
+  server.kill('SIGTERM')
+  assert.deepEqual(await once(server, 'exit'), [0, null])
+  assert.equal(
+    log,
+    `animal-adoption-store: ${path} was changed by another program; its version is now ${path}.conflict-1\n`,
+  )
+})
+
+function start(t: TestContext, path: string) {
+  const args = ['serve', '--store', path, '--port', '0', '--json', '--log', 'silent']
+  const server = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => server.kill('SIGKILL'))
+  return server
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
+import type { PetStorage } from '../../src/ports.js'
+import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+import { gate, REX, stored, temporaryFolders, until } from './json-files.js'
+
+const folder = temporaryFolders()
+
+test('json file - inserts do not wait for a compaction, and survive a crash during it', async () => {
+  const held = gate()
+  let isHeld = false
+  const { path, storage, calls, idle } = await opened({}, call =>
+    isHeld && call === 'rename document' ? held.passed : undefined,
+  )
+  isHeld = true
+  await insert(storage, 'a', 'b')
+  idle()
+  await until(() => calls.at(-1) === 'rename document')
+  await insert(storage, 'c', 'd', 'e')
+  assert.deepEqual(await stored(path), ['a', 'b', 'c', 'd', 'e'])
+  assert.deepEqual(beside(path), ['pets.json.journal', 'pets.json.journal2'])
+  held.open()
+  await until(() => !fs.existsSync(`${path}.journal`))
+  assert.deepEqual(await stored(path), ['a', 'b', 'c', 'd', 'e'])
+  await storage.close()
+  assert.deepEqual(await stored(path), ['a', 'b', 'c', 'd', 'e'])
+  assert.deepEqual(beside(path), [])
+})
+
+test('json file - a close during a compaction completes it', async () => {
+  const { path, storage, calls, idle } = await opened()
+  await insert(storage, 'a', 'b')
+  idle()
+  await until(() => calls.at(-1) === 'open document')
+  await storage.close()
+  assert.deepEqual(beside(path), [])
+  assert.deepEqual(await stored(path), ['a', 'b'])
+})
+
+test('json file - when idle, a large document is compacted only for a share of it', async () => {
+  const { path, storage, calls, idle } = await opened()
+  await storage.restore({ pets: [{ id: 1, ...REX, name: 'x'.repeat(2_000_000) }], nextId: 2 })
+  const compactions = () => calls.filter(call => call === 'open document').length
+  const before = compactions()
+  await insert(storage, 'y'.repeat(200_000))
+  idle()
+  await insert(storage, 'a')
+  assert.equal(compactions(), before)
+  await insert(storage, 'z'.repeat(50_000))
+  idle()
+  await until(() => !fs.existsSync(`${path}.journal`))
+  assert.equal(compactions(), before + 1)
+  await insert(storage, 'b')
+  await storage.close()
+  assert.equal(compactions(), before + 2)
+})
+
+test('json file - a failed compaction is reported, and a later one completes it', async () => {
+  const errors: string[] = []
+  let isBusy = false
+  const onError = ({ message }: Error) => void errors.push(message)
+  const { path, storage, idle } = await opened({ onError }, call => {
+    if (call === 'rename document' && isBusy) throw diskError('EBUSY')
+  })
+  isBusy = true
+  await insert(storage, 'a', 'b')
+  idle()
+  await until(() => errors.length > 0)
+  assert.deepEqual(errors, [
+    `${path} could not be compacted: EBUSY: planted by a test; the journal keeps all animals`,
+  ])
+  await insert(storage, 'c')
+  assert.deepEqual(await stored(path), ['a', 'b', 'c'])
+  isBusy = false
+  idle()
+  await until(() => beside(path).length < 2)
+  assert.deepEqual(await stored(path), ['a', 'b', 'c'])
+  await storage.close()
+  assert.deepEqual(beside(path), [])
+})
+
+test('json file - a listener that throws does not stop compaction', async () => {
+  let calls = 0
+  const onError = () => {
+    calls++
+    throw new Error('from the listener')
+  }
+  const { path, storage } = await opened({ onError })
+  await insert(storage, 'a')
+  fs.writeFileSync(path, '{"pets":[]}')
+  await storage.close()
+  assert.equal(calls, 1)
+  assert.deepEqual(await stored(path), ['a'])
+})
+
+test('json file - while a disk with a long journal fails, only inserts reject', async () => {
+  let isFailing = false
+  const { path, storage } = await opened({}, call => {
+    if (isFailing && ['fdatasync', 'ftruncate', 'rename document'].includes(call)) {
+      throw diskError('EIO')
+    }
+  })
+  isFailing = true
+  const large = 'x'.repeat(1_100_000)
+  for (const name of ['a', large, 'b']) {
+    await assert.rejects(storage.insert({ ...REX, name }), { code: 'EIO' })
+  }
+  isFailing = false
+  await insert(storage, large)
+  isFailing = true
+  await assert.rejects(storage.insert({ ...REX, name: 'c' }), { code: 'EIO' })
+  await assert.rejects(storage.insert({ ...REX, name: 'd' }), { code: 'EIO' })
+  isFailing = false
+  await insert(storage, 'e')
+  await storage.close()
+  assert.deepEqual(await stored(path), [large, 'e'])
+})
+
+test('json file - without onError, a background failure is a process warning', async t => {
+  const warnings: string[] = []
+  const { emitWarning } = process
+  t.after(() => Object.assign(process, { emitWarning }))
+  Object.assign(process, { emitWarning: (warning: Error) => warnings.push(warning.message) })
+  const { path, storage } = await opened()
+  await insert(storage, 'a')
+  fs.writeFileSync(path, '{"pets":[]}')
+  await storage.close()
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0] as string, /was changed by another program/)
+})
+
+/** A storage that is idle when the test says so; `calls` are its disk calls. */
+async function opened(options: JsonFileOptions = {}, before?: (call: DiskCall) => unknown) {
+  const path = join(folder(), 'pets.json')
+  const calls: DiskCall[] = []
+  const disk = watchedDisk(call => {
+    calls.push(call)
+    return before?.(call) as Promise<void> | undefined
+  })
+  let task = () => {}
+  const whenIdle = (given: () => void) => {
+    task = given
+    return () => {}
+  }
+  const storage = await jsonFileStorage(path, { whenIdle, disk, ...options })
+  return { path, storage, calls, idle: () => task() }
+}
+
+async function insert(storage: PetStorage, ...names: readonly string[]): Promise<void> {
+  for (const name of names) await storage.insert({ ...REX, name })
+}
+
+/** The files beside the document and its lock. */
+function beside(path: string): string[] {
+  const names = fs.readdirSync(join(path, '..'))
+  return names.filter(name => !['pets.json', 'pets.json.lock'].includes(name))
+}

@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { after } from 'node:test'
+import { type Disk, NODE_DISK } from '../../adapters/json-file/disk.js'
+import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
+import type { PetStorage } from '../../src/ports.js'
+import { createStore } from '../../src/store.js'
+import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+import { gate, until } from './json-files.js'
+
+const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
+after(() => fs.rmSync(root, { recursive: true }))
+
+const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+const never = () => () => {}
+
+test('json file - an insert is written and synced before it resolves', async () => {
+  const { storage, calls } = await opened()
+  await storage.insert(REX)
+  await storage.insert(REX)
+  assert.deepEqual(calls.splice(0), [
+    ...['stat pets.json', 'existsSync lock'],
+    ...['open journal', 'stat pets.json', 'fstat', 'fchmod', 'fstat', 'rename journal'],
+    ...['open data', 'fsync', 'close'],
+    ...['existsSync lock', 'writeSync', 'fdatasync', 'existsSync lock'],
+    'statSync pets.json.journal',
+    ...['existsSync lock', 'writeSync', 'fdatasync', 'existsSync lock'],
+    'statSync pets.json.journal',
+  ])
+})
+
+test('json file - a compaction syncs the new document before it replaces the old one', async () => {
+  const { storage, calls } = await opened()
+  await storage.insert(REX)
+  calls.splice(0)
+  await storage.close()
+  assert.deepEqual(calls.slice(0, 19), [
+    'existsSync lock',
+    ...['open document', 'stat pets.json', 'fstat', 'fchmod', 'write', 'fsync', 'fstat', 'close'],
+    ...['stat pets.json', 'rename document', 'open data', 'fsync', 'close'],
+    ...['existsSync lock', 'rename pets.json.journal', 'close', 'unlink removed', 'open data'],
+  ])
+})
+
+test('json file - inserts that wait together share one write and one sync', async () => {
+  const { storage, calls } = await opened()
+  await Promise.all(Array.from({ length: 64 }, () => storage.insert(REX)))
+  assert.equal(calls.filter(call => call === 'writeSync').length, 1)
+  assert.equal(calls.filter(call => call === 'fdatasync').length, 1)
+})
+
+test('json file - callers that continue after a sync share the next one', async () => {
+  const { storage, calls } = await opened()
+  const caller = async (_: unknown, way: number) => {
+    for (let count = 0; count < 3; count++) {
+      await storage.insert(REX)
+      for (let step = 0; step < way; step++) await null
+    }
+  }
+  await Promise.all(Array.from({ length: 64 }, caller))
+  assert.equal(calls.filter(call => call === 'fdatasync').length, 3)
+})
+
+test('json file - reads never wait for the disk, and show an insert once it is synced', async () => {
+  const reached = gate()
+  const release = gate()
+  const { storage } = await opened({}, call => {
+    if (call !== 'fdatasync') return undefined
+    reached.open()
+    return release.passed
+  })
+  const inserting = storage.insert(REX)
+  await reached.passed
+  assert.deepEqual(await storage.list({ limit: 1 }), [])
+  assert.equal(await storage.find(1), undefined)
+  assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
+  release.open()
+  const rex = await inserting
+  assert.deepEqual(await storage.list({ limit: 1 }), [rex])
+})
+
+test('json file - the journal is compacted when idle', async () => {
+  const idle: (() => void)[] = []
+  let calledOff = 0
+  const whenIdle = (task: () => void) => {
+    idle.push(task)
+    return () => void calledOff++
+  }
+  const { storage, path } = await opened({ whenIdle })
+  await storage.insert(REX)
+  await storage.insert(REX)
+  assert.deepEqual([idle.length, calledOff], [2, 1])
+  idle[1]?.()
+  await until(() => !fs.existsSync(`${path}.journal`))
+  await storage.insert(REX)
+  assert.equal(fs.readFileSync(path, 'utf8').match(/Rex/g)?.length, 2)
+  assert.equal(fs.readFileSync(`${path}.journal2`, 'utf8').match(/Rex/g)?.length, 1)
+  await storage.close()
+  assert.equal(calledOff, 3)
+})
+
+test('json file - a journal that has outgrown the document is compacted under load', async () => {
+  const { storage, path, calls } = await opened()
+  const compactions = () => calls.filter(call => call === 'rename document').length
+  const large = { ...REX, name: 'x'.repeat(600_000) }
+  for (const [inserted, journal] of [
+    [2, 'journal'],
+    [4, 'journal2'],
+  ] as const) {
+    await storage.insert(large)
+    assert.equal(compactions(), inserted / 2 - 1)
+    await storage.insert(large)
+    await until(() => !fs.existsSync(`${path}.${journal}`))
+    assert.equal(compactions(), inserted / 2)
+    assert.equal(fs.readFileSync(path, 'utf8').match(/"id"/g)?.length, inserted)
+  }
+})
+
+test('json file - a failed compaction is not retried until as much again has been inserted', async () => {
+  const disk = faults()
+  const { storage, calls } = await opened({}, disk.before)
+  const compactions = () => calls.filter(call => call === 'open document').length
+  const large = { ...REX, name: 'x'.repeat(1_100_000) }
+  disk.fail('open document', 'ENOSPC')
+  await storage.insert(large)
+  for (let count = 0; count < 10; count++) await storage.insert(REX)
+  assert.equal(compactions(), 1)
+  await storage.insert(large)
+  await storage.insert(REX)
+  assert.equal(compactions(), 2)
+})
+
+test('json file - the default timer does not keep a process alive', async t => {
+  const timers: NodeJS.Timeout[] = []
+  const { setTimeout } = globalThis
+  t.after(() => Object.assign(globalThis, { setTimeout }))
+  Object.assign(globalThis, {
+    setTimeout: (...given: Parameters<typeof setTimeout>) => {
+      const timer = setTimeout(...given)
+      timers.push(timer)
+      return timer
+    },
+  })
+  const storage = await jsonFileStorage(join(fs.mkdtempSync(join(root, 'case-')), 'pets.json'))
+  await storage.insert(REX)
+  assert.deepEqual(
+    timers.map(timer => timer.hasRef()),
+    [false],
+  )
+  await storage.close()
+})
+
+for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
+  for (const call of [
+    'open journal',
+    'rename journal',
+    'open data',
+    'fsync',
+    'writeSync',
+    'fdatasync',
+  ]) {
+    test(`json file - ${code} in ${call} rejects the insert without a trace`, async () => {
+      const disk = faults()
+      const { storage, path } = await opened({}, disk.before)
+      disk.fail(call, code)
+      await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), { code })
+      await assert.rejects(storage.insert(REX), { code })
+      assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
+      assert.deepEqual(await inspect(path), [])
+      disk.work()
+      assert.deepEqual(await storage.insert(REX), { id: 1, ...REX })
+      assert.deepEqual(await inspect(path), [1])
+      disk.fail(call, code)
+      if (['writeSync', 'fdatasync'].includes(call))
+        await assert.rejects(storage.insert(REX), { code })
+      else assert.equal((await storage.insert(REX)).id, 2)
+      assert.deepEqual(await inspect(path), idsOf(await storage.dump()))
+    })
+  }
+}
+
+test('json file - a write that ends in the middle of a line leaves no trace', async () => {
+  let room = Number.POSITIVE_INFINITY
+  const writeSync: Disk['writeSync'] = (file, bytes, offset, length, position) => {
+    if (room === 0) throw diskError('ENOSPC')
+    const fitting = Math.min(length, room)
+    room -= fitting
+    return NODE_DISK.writeSync(file, bytes, offset, fitting, position)
+  }
+  const { storage, path } = await opened({ disk: { ...NODE_DISK, writeSync } })
+  await storage.insert(REX)
+  const whole = fs.readFileSync(`${path}.journal`)
+  room = 90
+  await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), { code: 'ENOSPC' })
+  assert.equal(room, 0)
+  assert.deepEqual(fs.readFileSync(`${path}.journal`), whole)
+  room = 200
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+})
+
+test('json file - nothing is acknowledged while a failed write cannot be undone', async () => {
+  const disk = faults()
+  const { storage, path } = await opened({}, disk.before)
+  await storage.insert(REX)
+  disk.fail('fdatasync', 'EIO')
+  disk.fail('ftruncate', 'EIO')
+  await assert.rejects(storage.insert({ ...REX, name: 'lost' }), { code: 'EIO' })
+  disk.work()
+  disk.fail('ftruncate', 'EIO')
+  await assert.rejects(storage.insert(REX), { code: 'EIO' })
+  disk.work()
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+  assert.doesNotMatch(fs.readFileSync(`${path}.journal`, 'utf8'), /lost/)
+})
+
+test('json file - a failed compaction loses nothing, and the next one succeeds', async () => {
+  const disk = faults()
+  const whenIdle = (task: () => void) => {
+    task()
+    return () => {}
+  }
+  const { storage, path } = await opened({ whenIdle }, disk.before)
+  for (const call of ['open document', 'rename document', 'unlink pets.json.journal']) {
+    disk.fail(call, 'ENOSPC')
+    const { id } = await storage.insert(REX)
+    assert.equal((await storage.insert(REX)).id, id + 1)
+    assert.deepEqual(await inspect(path), idsOf(await storage.dump()))
+    assert.equal(fs.existsSync(`${path}.tmp`), false)
+    disk.work()
+  }
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
+
+test('json file - a close that cannot compact rejects, and leaves the journal', async () => {
+  const disk = faults()
+  const { storage, path } = await opened({}, disk.before)
+  await storage.insert(REX)
+  disk.fail('rename document', 'EIO')
+  await assert.rejects(storage.close(), { code: 'EIO' })
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
+  const again = await jsonFileStorage(path)
+  assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }])
+  await again.close()
+})
+
+test('json file - whichever call of a restore fails, it is all or nothing', async () => {
+  const snapshot = { pets: [{ id: 2, ...REX, name: 'Tom' }], nextId: 9 }
+  for (let nth = 1; ; nth++) {
+    let left = Number.POSITIVE_INFINITY
+    const { storage, path } = await opened({}, () => {
+      if (--left === 0) throw diskError('EIO')
+    })
+    await storage.insert(REX)
+    const before = await storage.dump()
+    left = nth
+    const restored = await storage.restore(snapshot).then(
+      () => true,
+      () => false,
+    )
+    if (left > 0) break
+    const expected = restored ? snapshot : before
+    assert.deepEqual(await storage.dump(), expected, `call ${nth}`)
+    assert.deepEqual(await inspect(path), idsOf(expected), `call ${nth}`)
+    assert.equal((await storage.insert(REX)).id, expected.nextId, `call ${nth}`)
+    assert.deepEqual(await inspect(path), idsOf(await storage.dump()), `call ${nth}`)
+    await storage.close()
+  }
+})
+
+test('json file - whichever call fails, at any time, acknowledged inserts stay', async () => {
+  for (let nth = 1; ; nth++) {
+    let left = Number.POSITIVE_INFINITY
+    const whenIdle = (task: () => void) => {
+      task()
+      return () => {}
+    }
+    const { storage, path } = await opened({ whenIdle }, () => {
+      if (--left === 0) throw diskError('EIO')
+    })
+    left = nth
+    const acknowledged: number[] = []
+    for (let count = 0; count < 4; count++) {
+      await storage.insert(REX).then(
+        ({ id }) => acknowledged.push(id),
+        () => {},
+      )
+    }
+    await storage.close().catch(() => {})
+    assert.deepEqual(idsOf(await storage.dump()), acknowledged, `call ${nth}`)
+    assert.deepEqual(await inspect(path), acknowledged, `call ${nth}`)
+    assert.ok(acknowledged.length >= 3, `call ${nth}`)
+    if (left > 0) break
+  }
+})
+
+test('json file - a removed folder makes inserts fail, and its return makes them succeed', async () => {
+  const { storage, path } = await opened()
+  const data = join(path, '..')
+  await storage.insert(REX)
+  fs.rmSync(data, { recursive: true })
+  await assert.rejects(storage.insert(REX), /was removed/)
+  await assert.rejects(storage.insert(REX), { code: 'ENOENT' })
+  assert.equal((await storage.dump()).nextId, 2)
+  fs.mkdirSync(data)
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(data), ['pets.json'])
+})
+
+test('json file - a removed journal or document is written again', async () => {
+  const { storage, path } = await opened()
+  await storage.insert(REX)
+  fs.unlinkSync(`${path}.journal`)
+  await assert.rejects(storage.insert(REX), /pets\.json\.journal was removed or replaced$/)
+  assert.equal((await storage.insert(REX)).id, 2)
+  assert.deepEqual(await inspect(path), [1, 2])
+  fs.unlinkSync(path)
+  await storage.close()
+  assert.deepEqual(await inspect(path), [1, 2])
+})
+
+test('json file - a create on a failing disk is 503, lists still work, and the next create succeeds', async () => {
+  const disk = faults()
+  const { storage } = await opened({}, disk.before)
+  const apiKeys = { key: { id: 'me', plan: 'pro' } } as const
+  const store = createStore({ storage, apiKeys })
+  const headers = { authorization: 'Bearer key' }
+  const request = { path: '/v1/pets', query: '', headers, body: JSON.stringify(REX) }
+  disk.fail('fdatasync', 'EIO')
+  const failed = await store.handle({ ...request, method: 'POST' })
+  assert.equal(failed.status, 503)
+  assert.equal(JSON.parse(failed.body).code, 'storage_unavailable')
+  assert.equal((await store.handle({ ...request, method: 'GET' })).body, '[]')
+  disk.work()
+  assert.equal((await store.handle({ ...request, method: 'POST' })).status, 201)
+})
+
+/** An empty storage on a watched disk; `calls` are its disk calls since opening. */
+async function opened(options: JsonFileOptions = {}, before?: Parameters<typeof watchedDisk>[0]) {
+  const data = join(fs.mkdtempSync(join(root, 'case-')), 'data')
+  fs.mkdirSync(data)
+  const path = join(data, 'pets.json')
+  const calls: DiskCall[] = []
+  const disk = watchedDisk(call => {
+    calls.push(call.startsWith('existsSync') ? 'existsSync lock' : call)
+    return before?.(call)
+  })
+  const storage = await jsonFileStorage(path, { whenIdle: never, disk, ...options })
+  calls.splice(0)
+  return { storage, path, calls }
+}
+
+/** Calls that fail until the disk works again. */
+function faults() {
+  const failing = new Map<DiskCall, string>()
+  return {
+    fail: (call: DiskCall, code: string) => void failing.set(call, code),
+    work: () => failing.clear(),
+    before(call: DiskCall) {
+      const code = failing.get(call)
+      if (code !== undefined) throw diskError(code)
+    },
+  }
+}
+
+/** The ids that a new process would find in the files as they are now. */
+async function inspect(path: string): Promise<number[]> {
+  const copy = fs.mkdtempSync(join(root, 'copy-'))
+  for (const name of ['pets.json', 'pets.json.journal', 'pets.json.journal2']) {
+    const original = join(path, '..', name)
+    if (fs.existsSync(original)) fs.copyFileSync(original, join(copy, name))
+  }
+  const storage = await jsonFileStorage(join(copy, 'pets.json'))
+  const ids = idsOf(await storage.dump())
+  await storage.close()
+  return ids
+}
+
+function idsOf({ pets }: Awaited<ReturnType<PetStorage['dump']>>): number[] {
+  return pets.map(pet => pet.id)
+}

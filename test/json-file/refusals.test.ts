@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import { basename, join } from 'node:path'
+import test from 'node:test'
+import { NODE_DISK } from '../../adapters/json-file/disk.js'
+import { JsonFileError, jsonFileStorage } from '../../adapters/json-file/index.js'
+import { temporaryFolders } from './json-files.js'
+
+const folder = temporaryFolders()
+
+test('json file - a folder is refused', async () => {
+  const path = folder()
+  await refuses(path, 'is a folder; name a file in it')
+})
+
+test('json file - a dangling symbolic link is refused, and not replaced', async () => {
+  const path = join(folder(), 'pets.json')
+  fs.symlinkSync('missing.json', path)
+  await refuses(path, 'is a symbolic link to a missing file; remove the link')
+  assert.equal(fs.readlinkSync(path), 'missing.json')
+})
+
+test('json file - a pipe is refused', { timeout: 20_000 }, async t => {
+  const path = join(folder(), 'pets.json')
+  if (spawnSync('mkfifo', [path]).status !== 0) return t.skip('there is no mkfifo')
+  await refuses(path, 'is not a regular file')
+})
+
+test('json file - a document with two hard links is refused', async () => {
+  const path = given()
+  fs.linkSync(path, join(path, '..', 'other.json'))
+  await refuses(path, 'has 2 hard links, of which only one could be updated; use a copy of it')
+})
+
+test('json file - a document that this process may not write is refused', t => {
+  const path = given()
+  fs.chmodSync(path, 0o444)
+  fs.chmodSync(join(path, '..'), 0o777)
+  fs.chmodSync(join(path, '..', '..'), 0o755)
+  fs.chmodSync(join(path, '..', '..', '..'), 0o755)
+  const module = new URL('../../adapters/json-file/index.js', import.meta.url)
+  const program = `
+    const { jsonFileStorage } = await import('${module}')
+    console.log(await jsonFileStorage(${JSON.stringify(path)}).then(() => 'opened', error => error.message))
+  `
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', program],
+    { ...user, cwd: join(path, '..'), encoding: 'utf8' },
+  )
+  if (status !== 0) return t.skip('another user may not run these tests')
+  assert.equal(stdout, `${path} must be readable and writable; change its permissions\n`)
+})
+
+test('json file - a mounted file is refused, because it cannot be replaced', async () => {
+  const path = join(folder(), 'pets and more.json')
+  fs.writeFileSync(path, '{"pets":[]}')
+  const mount = path.replaceAll(' ', '\\040')
+  const mounts = `22 1 8:1 / / rw - ext4 /dev/root rw\n36 22 8:1 /p ${mount} rw - ext4 /dev/root rw\n`
+  const readFile = async (file: string) =>
+    file === '/proc/self/mountinfo' ? Buffer.from(mounts) : NODE_DISK.readFile(file)
+  const reason = 'is mounted by itself and cannot be replaced; mount its folder instead'
+  await assert.rejects(jsonFileStorage(path, { disk: { ...NODE_DISK, readFile } }), {
+    message: `${path} ${reason}`,
+  })
+})
+
+test('json file - a real bind mount is refused', t => {
+  const path = given()
+  const module = new URL('../../adapters/json-file/index.js', import.meta.url)
+  const program = `
+    const { jsonFileStorage } = await import('${module}')
+    console.log(await jsonFileStorage(${JSON.stringify(path)}).then(() => 'opened', error => error.message))
+  `
+  const script = 'mount --bind "$1" "$1" && exec "$2" --input-type=module --eval "$3"'
+  const { stdout, status } = spawnSync(
+    'unshare',
+    ['--mount', 'sh', '-c', script, 'sh', path, process.execPath, program],
+    { encoding: 'utf8' },
+  )
+  if (status !== 0) return t.skip('this user may not mount files')
+  assert.match(stdout, /pets\.json is mounted by itself and cannot be replaced; mount its folder/)
+})
+
+/** Refused in one line, and without a trace. */
+async function refuses(path: string, reason: string): Promise<void> {
+  const before = fs.readdirSync(join(path, '..'))
+  await assert.rejects(jsonFileStorage(path), error => {
+    assert.ok(error instanceof JsonFileError)
+    assert.equal(error.message, `${path} ${reason}`)
+    return true
+  })
+  assert.deepEqual(fs.readdirSync(join(path, '..')), before)
+  assert.ok(before.includes(basename(path)))
+}
+
+function given(): string {
+  const path = join(folder(), 'pets.json')
+  fs.writeFileSync(path, '{"pets":[]}')
+  return path
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { inspect } from 'node:util'
+import pg from 'pg'
+import { type PostgresOptions, postgresStorage } from '../../adapters/postgres/index.js'
+import { OptionError } from '../../src/index.js'
+import {
+  createCertificate,
+  type Engine,
+  freePort,
+  startPostgres,
+  withoutOpenSsl,
+  withoutPostgres,
+} from '../engines/engines.js'
+
+const skip = withoutPostgres
+const engine = skip ? undefined : await startPostgres()
+after(() => engine?.stop())
+const REX = { name: 'Rex', categoryId: 1 }
+
+test('postgres - invalid options are rejected, and show no URL', async () => {
+  const cases: [PostgresOptions, RegExp][] = [
+    [{}, /Expected either `url` or `pool`/],
+    [{ url: 'mysql://me:s3cret@db/x' }, /`url` to be like postgres:\/\//],
+    [{ url: 'postgres://me:s3cret@db:port/x' }, /`url` to be like postgres:\/\//],
+    [{ url: 's3cret' }, /`url` to be like postgres:\/\//],
+    [{ url: 'postgres://db/x', schema: 'A"; --' }, /`schema` to be lower-case letters/],
+    [{ url: 'postgres://db/x', timeoutMs: 0 }, /`timeoutMs` to be an integer from 1 to/],
+    [{ url: 'postgres://db/x', ssl: 's3cret' as never }, /`ssl` to be true, false or TLS options/],
+    [{ pool: {} as never }, /`pool` to be an object with the methods query, connect, on, off/],
+  ]
+  for (const [options, message] of cases) {
+    const error = await failure(options)
+    assert.ok(error instanceof OptionError)
+    assert.match(error.message, message)
+    assert.doesNotMatch(inspect(error), /s3cret/)
+  }
+})
+
+test('postgres - an unusable database is reported in one line that names the fix', {
+  skip,
+}, async () => {
+  const { url, port } = engine as Engine
+  await prepare()
+  const as = (user: string, database = 'postgres') =>
+    `postgres://${user}:s3cret@127.0.0.1:${port}/${database}`
+  const closed = await freePort()
+  const cases: [url: string, message: RegExp][] = [
+    [`postgres://me:s3cret@127.0.0.1:${closed}/x`, /127\.0\.0\.1:\d+\/x: nothing listens there/],
+    ['postgres://me:s3cret@nowhere.invalid/x', /nowhere\.invalid\/x: the host is unknown/],
+    [as('guarded'), /the password or the user name is wrong/],
+    [as('guarded').replace(':s3cret', ''), /it asks for a password; add it to the URL/],
+    [as('stranger'), /this user may not connect; check pg_hba\.conf/],
+    [as('adoption', 'nowhere'), /there is no such database; create it with createdb/],
+    [as('reader'), /it is read-only; use the address of the primary/],
+    [as('adoption', 'latin'), /has the encoding LATIN1; create one with: createdb -E UTF8/],
+    [`${as('adoption')}?sslmode=verify-full`, /it does not support TLS; remove/],
+  ]
+  for (const [url, message] of cases) {
+    const error = await failure({ url })
+    assert.equal(error.name, 'PostgresError', inspect(error))
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /\n/)
+    assert.doesNotMatch(inspect(error), /s3cret/)
+  }
+
+  async function prepare(): Promise<void> {
+    const storage = await postgresStorage({ url })
+    await storage.close()
+    await asAdmin(
+      url,
+      "CREATE ROLE guarded LOGIN PASSWORD 'other'",
+      'CREATE ROLE stranger LOGIN',
+      'CREATE ROLE reader LOGIN SUPERUSER',
+      'ALTER ROLE reader SET default_transaction_read_only = on',
+      "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0",
+    )
+    const file = join((engine as Engine).folder, 'data', 'pg_hba.conf')
+    const rules = 'host all guarded all scram-sha-256\nhost all stranger all reject\n'
+    writeFileSync(file, rules + readFileSync(file, 'utf8'))
+    await asAdmin(url, 'SELECT pg_reload_conf()')
+  }
+})
+
+test('postgres - a server that accepts but never responds times out', async () => {
+  const mute = createServer().listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  after(() => mute.close())
+  const { port } = mute.address() as { port: number }
+  const url = `postgres://me:s3cret@127.0.0.1:${port}/x`
+  const { message } = await failure({ url, timeoutMs: 200 })
+  assert.match(message, /no answer in time; check the address/)
+})
+
+test('postgres - a read-only replica is refused, and an insert leaves no trace', {
+  skip,
+}, async () => {
+  const replica = await startPostgres()
+  after(() => replica.stop())
+  const storage = await postgresStorage({ url: replica.url })
+  after(storage.close)
+  await storage.insert(REX)
+  await storage.ping()
+  await replica.signal('SIGKILL')
+  const signal = join(replica.folder, 'data', 'standby.signal')
+  writeFileSync(signal, '')
+  await replica.restart()
+  await assert.rejects(storage.ping(), { message: 'The database is a read-only replica' })
+  await assert.rejects(storage.insert(REX), { code: '25006' })
+  assert.match((await failure({ url: replica.url })).message, /it is read-only; use the address/)
+  assert.equal((await storage.find(1))?.name, 'Rex')
+  assert.equal(await storage.find(2), undefined)
+})
+
+test('postgres - TLS requires a trusted certificate', {
+  skip: skip || withoutOpenSsl,
+}, async () => {
+  const secure = await startPostgres()
+  after(() => secure.stop())
+  const file = (name: string) => join(secure.folder, 'data', name)
+  createCertificate(file('server.key'), file('server.crt'))
+  const { uid, gid } = statSync(file('postgresql.conf'))
+  for (const name of ['server.key', 'server.crt']) {
+    chownSync(file(name), uid, gid)
+    chmodSync(file(name), 0o600)
+  }
+  appendFileSync(file('postgresql.conf'), 'ssl = on\n')
+  await asAdmin(secure.url, 'SELECT pg_reload_conf()')
+
+  const ca = readFileSync(file('server.crt'), 'utf8')
+  const { url } = secure
+  assert.match((await failure({ url, ssl: true })).message, /its certificate is not trusted; pass/)
+  for (const access of [
+    { url, ssl: { ca } },
+    { url: `${url}?sslmode=verify-full&sslrootcert=${file('server.crt')}` },
+  ]) {
+    const storage = await postgresStorage(access)
+    const [row] = await asAdmin(
+      secure.url,
+      'SELECT count(*)::int AS count FROM pg_stat_ssl WHERE ssl',
+    )
+    assert.ok(row.count >= 1)
+    await storage.close()
+  }
+})
+
+async function failure(options: PostgresOptions): Promise<Error> {
+  try {
+    await (await postgresStorage(options)).close()
+  } catch (error) {
+    return error as Error
+  }
+  throw new assert.AssertionError({ message: 'It opened' })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the columns of a statement
+async function asAdmin(url: string, ...statements: string[]): Promise<any[]> {
+  const client = new pg.Client(url)
+  await client.connect()
+  let rows: unknown[] = []
+  for (const statement of statements) rows = (await client.query(statement)).rows
+  await client.end()
+  return rows
+}

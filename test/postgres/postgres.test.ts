@@ -1,0 +1,400 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import {
+  type PostgresOptions,
+  type PostgresPool,
+  type PostgresQuery,
+  type PostgresStorage,
+  postgresStorage,
+} from '../../adapters/postgres/index.js'
+import { createDatabase } from '../../adapters/postgres/pool.js'
+import { MIGRATIONS, migrate } from '../../adapters/postgres/schema.js'
+import { createStatements } from '../../adapters/postgres/statements.js'
+import { storageSuite } from '../../adapters/storage-suite.js'
+import { PET_STATUSES } from '../../src/pets/specification.js'
+import {
+  startPgBouncer,
+  startPostgres,
+  withoutPgBouncer,
+  withoutPostgres,
+} from '../engines/engines.js'
+
+const skip = withoutPostgres
+const engine = skip ? undefined : await startPostgres('max_connections=200')
+const pool = new pg.Pool({ connectionString: engine?.url ?? '' })
+// `end` does not wait for its connections to close, and the engine stops right after it.
+pool.on('error', () => {})
+const opened: PostgresStorage[] = []
+after(async () => {
+  for (const storage of opened) await storage.close()
+  await pool.end()
+  await engine?.stop()
+})
+const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+let schemas = 0
+const schemaOf = new WeakMap<PostgresStorage, string>()
+
+storageSuite((name, run) => test(`postgres - ${name}`, { skip }, run), {
+  create: () => open(),
+  async reopen(storage) {
+    const schema = schemaOf.get(storage as PostgresStorage) as string
+    await (storage as PostgresStorage).close()
+    return open({ schema })
+  },
+})
+
+test('postgres - a client that pages with `after` misses nothing from two writers', {
+  skip,
+}, async () => {
+  const one = await open()
+  const schema = schemaOf.get(one) as string
+  const other = await open({ schema })
+  const seen: number[] = []
+  const inserts = [one, other].flatMap(storage =>
+    Array.from({ length: 40 }, async () => {
+      for (let n = 0; n < 25; n++) await storage.insert(REX)
+    }),
+  )
+  const written = Promise.all(inserts)
+  while (seen.length < 2_000) {
+    const page = await one.list({ limit: 100, after: seen.at(-1) })
+    seen.push(...page.map(pet => pet.id))
+  }
+  await written
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 2_000 }, (_, at) => at + 1),
+  )
+})
+
+test('postgres - a batch whose response was lost is sent again, and stored once', {
+  skip,
+}, async () => {
+  let attempts = 0
+  const storage = await open({
+    pool: watchedPool(async (query, next) => {
+      const answer = await next()
+      if (isBatch(query) && ++attempts % 3 !== 0) throw connectionLost()
+      return answer
+    }),
+  })
+  const batches = [1, 2, 3].map(batch => Array.from({ length: 50 }, (_, n) => `${batch}-${n}`))
+  for (const names of batches) {
+    await Promise.all(names.map(name => storage.insert({ ...REX, name })))
+  }
+  const { pets, nextId } = await storage.dump()
+  assert.deepEqual(pets.map(pet => pet.name).toSorted(), batches.flat().toSorted())
+  assert.deepEqual({ attempts, nextId }, { attempts: 9, nextId: 151 })
+})
+
+test('postgres - a statement that the database refuses permanently is not sent again', {
+  skip,
+}, async () => {
+  let attempts = 0
+  const storage = await open({
+    pool: watchedPool((query, next) => {
+      if (isBatch(query)) attempts++
+      return next()
+    }),
+  })
+  await storage.restore({ pets: [], nextId: Number.MAX_SAFE_INTEGER })
+  await assert.rejects(storage.insert(REX), { code: '23514' })
+  assert.equal(attempts, 1)
+})
+
+test('postgres - an invalid pet is rejected without failing its batch', { skip }, async () => {
+  const storage = await open()
+  const wrong: [unknown, RegExp][] = [
+    [{ ...REX, name: 1 }, /`name` to be a string/],
+    [{ ...REX, categoryId: 2n ** 63n }, /`categoryId` to be an int64/],
+    [{ ...REX, categoryId: 0.5 }, /`categoryId` to be an int64/],
+    [{ ...REX, status: 'lost' }, /`status` to be one of available, pending, sold/],
+  ]
+  const good = storage.insert(REX)
+  for (const [pet, message] of wrong) await assert.rejects(storage.insert(pet as never), message)
+  assert.equal((await good).id, 1)
+})
+
+test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet is larger', {
+  skip,
+}, async () => {
+  const batches: number[] = []
+  const storage = await open({
+    pool: watchedPool((query, next) => {
+      const [names] = query.values as [string[]]
+      if (isBatch(query)) batches.push(names.length)
+      return next()
+    }),
+  })
+  await Promise.all(Array.from({ length: 1_200 }, () => storage.insert(REX)))
+  assert.deepEqual(batches.splice(0), [500, 500, 200])
+  const sizes = [400_000, 400_000, 400_000, 2_000_000, 1]
+  const names = sizes.map(size => 'x'.repeat(size))
+  await Promise.all(names.map(name => storage.insert({ ...REX, name })))
+  assert.deepEqual(batches, [2, 1, 1, 1])
+  const stored = await storage.list({ limit: 100, after: 1_200 })
+  assert.deepEqual(
+    stored.map(pet => pet.name.length),
+    sizes,
+  )
+})
+
+test('postgres - equal waiting lists share one query, which shows earlier inserts', {
+  skip,
+}, async () => {
+  const held = holdQueries(query => query.text.includes('LIMIT'))
+  const storage = await open({ pool: held.pool })
+  const first = storage.list({ limit: 10 })
+  await held.arrived()
+  const { id } = await storage.insert(REX)
+  const waiting = Array.from({ length: 50 }, () => storage.list({ limit: 10 }))
+  const different = storage.list({ limit: 11 })
+  held.release()
+  assert.deepEqual(await first, [])
+  for (const page of await Promise.all(waiting)) assert.deepEqual(page, [{ id, ...REX }])
+  assert.equal((await different).length, 1)
+  assert.equal(held.count, 3)
+})
+
+test('postgres - waiting finds share one query', { skip }, async () => {
+  const held = holdQueries(query => query.text.includes('ANY'))
+  const storage = await open({ pool: held.pool })
+  const ids = (await Promise.all([1, 2, 3].map(() => storage.insert(REX)))).map(pet => pet.id)
+  const first = storage.find(1)
+  await held.arrived()
+  const others = [...ids, 99, 0.5].map(id => storage.find(id))
+  held.release()
+  assert.equal((await first)?.id, 1)
+  assert.deepEqual(
+    (await Promise.all(others)).map(pet => pet?.id),
+    [1, 2, 3, undefined, undefined],
+  )
+  assert.equal(held.count, 2)
+})
+
+test('postgres - no plan compiles or reads the whole table', { skip }, async () => {
+  const schema = schemaOf.get(await open()) as string
+  const statements = createStatements(schema, false)
+  const client = await pool.connect()
+  try {
+    await client.query(`INSERT INTO ${schema}.pets
+      SELECT id, '"Rex"', 1, CASE WHEN id % 40000 = 0 THEN 'sold' ELSE 'available' END
+      FROM generate_series(1, 200000) AS id`)
+    await client.query(`ANALYZE ${schema}.pets`)
+    const batch = `'{"\\"Rex\\""}', '{1}', '{sold}', '${'0'.repeat(32)}', 1`
+    for (const mode of ['force_generic_plan', 'force_custom_plan', 'auto']) {
+      await client.query(`SET plan_cache_mode = ${mode}`)
+      for (const status of PET_STATUSES) {
+        const plan = await explain(statements.listByStatus[status].text, '0, 20')
+        assert.match(plan, new RegExp(`Index Scan using pets_${status}`))
+      }
+      assert.match(await explain(statements.list.text, '199000, 20'), /Index Scan using pets_pkey/)
+      const find = await explain(statements.find.text, "'{1,2,3}'")
+      assert.match(find, /(Index|Bitmap Index) Scan (using|on) pets_pkey/)
+      const insert = await explain(statements.insertBatch.text, batch)
+      assert.doesNotMatch(insert, /JIT/)
+      const cost = Number(/cost=[\d.]+\.\.([\d.]+)/.exec(insert)?.[1])
+      assert.ok(cost > 0 && cost < 1_000, `the batch costs ${cost}`)
+    }
+  } finally {
+    client.release(true)
+  }
+
+  async function explain(text: string, values: string): Promise<string> {
+    await client.query(`PREPARE tested AS ${text}`)
+    const { rows } = await client.query(`EXPLAIN EXECUTE tested(${values})`)
+    await client.query('DEALLOCATE tested')
+    return rows.map(row => row['QUERY PLAN']).join('\n')
+  }
+})
+
+test('postgres - many processes may create one schema at once', { skip }, async () => {
+  const storages = await Promise.all(Array.from({ length: 12 }, () => open({ schema: 'crowd' })))
+  const pets = await Promise.all(storages.map(storage => storage.insert(REX)))
+  assert.equal(new Set(pets.map(pet => pet.id)).size, 12)
+})
+
+test('postgres - an older schema is migrated, with its animals', { skip }, async () => {
+  const storage = await open()
+  const schema = schemaOf.get(storage) as string
+  const { id } = await storage.insert(REX)
+  const next = [...MIGRATIONS, () => `ALTER TABLE ${schema}.pets ADD COLUMN note text`]
+  await migrate(createDatabase(pool, 2_500), `"${schema}"`, next)
+  const { rows } = await pool.query(`SELECT id::int, note FROM ${schema}.pets`)
+  assert.deepEqual(rows, [{ id, note: null }])
+  await assert.rejects(open({ schema }), {
+    name: 'PostgresError',
+    message: `The schema "${schema}" has version 2, and this package knows 1; update animal-adoption-store`,
+  })
+})
+
+test('postgres - a migration that fails leaves the schema as it was', { skip }, async () => {
+  const schema = schemaOf.get(await open()) as string
+  const next = [...MIGRATIONS, () => `DROP TABLE ${schema}.pets; SELECT 1 / 0`]
+  await assert.rejects(migrate(createDatabase(pool, 2_500), `"${schema}"`, next))
+  assert.equal((await (await open({ schema })).insert(REX)).id, 1)
+})
+
+test('postgres - a role without CREATE can use an existing schema', { skip }, async () => {
+  const schema = schemaOf.get(await open()) as string
+  await pool.query(`CREATE ROLE clerk LOGIN;
+    GRANT USAGE ON SCHEMA ${schema} TO clerk;
+    GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO clerk`)
+  const url = engine?.url.replace('adoption@', 'clerk@') as string
+  assert.equal((await (await open({ url, schema })).insert(REX)).id, 1)
+  await assert.rejects(open({ url }), /may not create the tables; grant CREATE on the database/)
+})
+
+test('postgres - opening removes writers older than a day', { skip }, async () => {
+  const storage = await open()
+  const schema = schemaOf.get(storage) as string
+  await storage.insert(REX)
+  const writers = async () => (await pool.query(`SELECT 1 FROM ${schema}.pet_writers`)).rows.length
+  await open({ schema })
+  assert.equal(await writers(), 1)
+  await pool.query(`UPDATE ${schema}.pet_writers SET seen = now() - interval '25 hours'`)
+  await open({ schema })
+  assert.equal(await writers(), 0)
+  assert.equal((await storage.insert(REX)).id, 2)
+})
+
+test('postgres - a seed is stored once, and never over other animals', { skip }, async () => {
+  const storage = await open()
+  const other = await open({ schema: schemaOf.get(storage) as string })
+  const seed = { pets: [{ id: 1, ...REX }], nextId: 2 }
+  const seeded = await Promise.all([storage.seed(seed), other.seed(seed)])
+  assert.deepEqual(seeded.toSorted(), [false, true])
+  await storage.insert(REX)
+  assert.equal(await other.seed(seed), false)
+  assert.equal(await other.count(), 2)
+})
+
+test('postgres - a restore reports its progress', { skip }, async () => {
+  const storage = await open()
+  const pets = Array.from({ length: 1_100 }, (_, at) => ({ id: at + 1, ...REX }))
+  const written: number[] = []
+  await storage.restore({ pets, nextId: 1_101 }, { onProgress: count => written.push(count) })
+  assert.deepEqual(written, [500, 1_000, 1_100])
+  assert.equal(await storage.count(), 1_100)
+})
+
+test('postgres - a given pool is used and left open', { skip }, async () => {
+  const storage = await postgresStorage({ pool: pool, schema: 'hosted' })
+  const listeners = pool.listenerCount('error')
+  await storage.insert(REX)
+  await storage.close()
+  await storage.close()
+  assert.equal(pool.listenerCount('error'), listeners - 1)
+  assert.equal((await pool.query('SELECT 1 AS one')).rows[0].one, 1)
+  for (const call of [() => storage.insert(REX), () => storage.find(1), () => storage.dump()]) {
+    await assert.rejects(call(), { name: 'PostgresError', message: 'The storage is closed' })
+  }
+})
+
+test('postgres - close finishes waiting inserts', { skip }, async () => {
+  const storage = await open()
+  const inserts = [1, 2, 3].map(() => storage.insert(REX))
+  await storage.close()
+  assert.deepEqual(
+    (await Promise.all(inserts)).map(pet => pet.id),
+    [1, 2, 3],
+  )
+})
+
+test('postgres - an open storage does not keep its process alive', { skip }, async () => {
+  const script = `
+    import { postgresStorage } from '${new URL('../../adapters/postgres/index.js', import.meta.url)}'
+    const storage = await postgresStorage({ url: '${engine?.url}', schema: 'brief' })
+    console.log((await storage.insert({ name: 'Rex', categoryId: 1 })).id)`
+  const args = ['--input-type=module', '--eval', script]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  assert.equal(stdout, '1\n')
+})
+
+test('postgres - works behind PgBouncer in transaction mode', {
+  skip: withoutPgBouncer,
+}, async () => {
+  await using bouncer = await startPgBouncer(engine as NonNullable<typeof engine>)
+  const storage = await open({ url: bouncer.url })
+  const twin = await open({ url: bouncer.url, schema: schemaOf.get(storage) as string })
+  for (let round = 0; round < 10; round++) {
+    const both = [storage, twin].flatMap(one => [
+      one.insert(REX),
+      one.find(1),
+      one.list({ limit: 2 }),
+    ])
+    await Promise.all(both)
+  }
+  assert.equal((await storage.dump()).nextId, 21)
+  await storage.close()
+  await twin.close()
+})
+
+async function open(options: Partial<PostgresOptions> = {}): Promise<PostgresStorage> {
+  const { schema = `s${schemas++}`, ...rest } = options
+  const access = rest.pool || rest.url ? rest : { url: engine?.url as string }
+  const storage = await postgresStorage({ ...access, schema })
+  schemaOf.set(storage, schema)
+  opened.push(storage)
+  return storage
+}
+
+/** A pool whose queries pass through a function. */
+function watchedPool(
+  watch: (
+    query: PostgresQuery,
+    next: () => ReturnType<PostgresPool['query']>,
+  ) => ReturnType<PostgresPool['query']>,
+): PostgresPool {
+  const real = pool
+  return {
+    query: query => watch(query, () => real.query(query)),
+    connect: () => real.connect(),
+    on: (name, listener) => real.on(name, listener),
+    off: (name, listener) => real.off(name, listener),
+  }
+}
+
+/** A pool that holds the first of the queries that match until it is released. */
+function holdQueries(matches: (query: PostgresQuery) => boolean) {
+  const held = createGate()
+  const arrived = createGate()
+  let count = 0
+  const watched = watchedPool(async (query, next) => {
+    if (!matches(query)) return next()
+    const answer = next()
+    if (++count === 1) {
+      await answer
+      arrived.open()
+      await held.opened
+    }
+    return answer
+  })
+  return {
+    pool: watched,
+    arrived: () => arrived.opened,
+    release: () => held.open(),
+    get count() {
+      return count
+    },
+  }
+}
+
+function createGate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+function isBatch(query: PostgresQuery): boolean {
+  return query.text.startsWith('WITH held')
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import type { ErrorCode, Store, StoreOptions } from '../../../src/index.js'
+import { T0 } from '../../limits/rate-limit-vectors.js'
+import type { Reply, Send } from '../../support/doors.js'
+
+/** One documented behaviour, under a permanent id. */
+export interface Check {
+  /** An id from the decisions in the README, or its own. */
+  readonly id: string
+  readonly behaviour: string
+  /** Added to the options of the fixture. */
+  readonly options?: () => Partial<StoreOptions>
+  run(subject: Subject): Promise<void>
+}
+
+/** A store at T0 behind an adapter, with a key of each kind. */
+export interface Subject {
+  /** Sends the key `demo` unless the call names another. */
+  readonly send: Send
+  readonly store: Store
+  setClock(now: number): void
+}
+
+/** Asserts the status and the whole Error body: `code`, a message, `status`, and nothing else. */
+export function assertError(reply: Reply, status: number, code: ErrorCode, message?: string): void {
+  const body = JSON.parse(reply.body) as { message: string }
+  assert.deepEqual(body, { code, message: message ?? body.message, status })
+  assert.equal(typeof body.message, 'string')
+  assert.equal(reply.status, status)
+  assert.equal(reply.headers['content-type'], 'application/json')
+}
+
+/** The headers of every response below the base path to the key `demo` at T0. */
+export function demoHeaders(remaining: number, bytes: number): Record<string, string> {
+  return {
+    'content-length': String(bytes),
+    'content-type': 'application/json',
+    date: 'Tue, 01 Jan 2030 00:00:00 GMT',
+    'x-ratelimit-limit': '1000',
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(T0 / 1000 + 60),
+  }
+}
+
+/** `POST /v1/pets` with this text, or with this value as JSON. */
+export function post(body: unknown, headers: Record<string, string> = {}) {
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  return { method: 'POST', path: '/v1/pets', headers, body: text }
+}
+
+/** An animal in a response. */
+export interface Answered {
+  readonly id: number
+  readonly name: string
+  readonly status?: string
+}
+
+/** The animal in a response. */
+export function petOf({ body }: Reply): Answered {
+  return JSON.parse(body) as Answered
+}
+
+/** The animals in a response to `listPets`. */
+export function listOf(reply: Reply): Answered[] {
+  assert.equal(reply.status, 200, reply.body)
+  return JSON.parse(reply.body) as Answered[]
+}

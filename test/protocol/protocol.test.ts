@@ -1,0 +1,19 @@
+import { DOORS } from '../support/doors.js'
+import { conformanceSuite } from './checks/conformance.js'
+import { protocolSuite } from './checks/suite.js'
+
+for (const [name, open] of Object.entries(DOORS)) {
+  protocolSuite(name, open)
+  conformanceSuite(name, open)
+  protocolSuite(`${name} over ports that take their time`, open, undefined, later)
+}
+
+/** The same port, but every method is asynchronous. */
+function later<Port extends object>(port: Port): Port {
+  return new Proxy(port, {
+    get(target, name) {
+      const method = Reflect.get(target, name) as (...given: unknown[]) => unknown
+      return async (...given: unknown[]) => method.apply(target, given)
+    },
+  })
+}

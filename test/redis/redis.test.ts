@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { inspect } from 'node:util'
+import { createClient } from '@redis/client'
+import {
+  type RedisOptions,
+  type RedisRateLimits,
+  redisRateLimits,
+} from '../../adapters/redis/index.js'
+import { OptionError } from '../../src/index.js'
+import { decide, type Usage } from '../../src/limits/decide.js'
+import { PLANS, type Policy } from '../../src/limits/plans.js'
+import { createRandom } from '../crash/random.js'
+import {
+  createCertificate,
+  type Engine,
+  freePort,
+  startRedis,
+  startRedisCluster,
+  withoutOpenSsl,
+  withoutRedis,
+} from '../engines/engines.js'
+import { rateLimitSuite } from '../limits/rate-limit-suite.js'
+import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
+
+const skip = withoutRedis
+const STEPS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 200_000 : 20_000
+const MINUTE = 60_000
+const DAY = 86_400_000
+const engine = skip ? undefined : await startRedis()
+const url = engine?.url as string
+const admin = createClient({ url })
+if (!skip) await admin.connect()
+const opened: RedisRateLimits[] = []
+after(async () => {
+  for (const limits of opened) await limits.close()
+  if (!skip) admin.destroy()
+  await engine?.stop()
+})
+let prefixes = 0
+
+if (!skip) rateLimitSuite('redis', consumer)
+
+test('redis - the script decides like `decide`, step by step', { skip }, async () => {
+  const limits = await open({ clock: 'store' })
+  const random = createRandom(7)
+  const usages = new Map<string, Usage>()
+  let now = T0 + 0.5
+  for (let step = 0; step < STEPS; ) {
+    const chunk = Array.from({ length: 1_000 }, () => {
+      step++
+      now += STRIDES[random(STRIDES.length)] as number
+      const partition = `key ${random(8)}`
+      const policy = POLICIES[random(POLICIES.length)] as Policy
+      const expected = decide(usages.get(partition), policy, now)
+      usages.set(partition, expected.usage)
+      return { expected: expected.decision, actual: limits.consume(partition, policy, now) }
+    })
+    // They arrive in the order they were sent.
+    const actual = await Promise.all(chunk.map(({ actual }) => actual))
+    assert.deepEqual(
+      actual,
+      chunk.map(({ expected }) => expected),
+    )
+  }
+  assert.deepEqual(new Map(await limits.dump()), usages)
+})
+
+/** In ms: bursts, fractions, next windows, small and large steps back. */
+const STRIDES = [
+  ...Array(30).fill(0),
+  ...[0.25, 1, 700, 5_000, -1, -900, -59_999, -60_001, -3_600_000],
+  ...[MINUTE, 5 * MINUTE, 61 * MINUTE, DAY / 2, DAY],
+]
+
+const POLICIES: readonly Policy[] = [
+  { perMinute: 3, perDay: 40 },
+  { perMinute: 5, perDay: 9, banAfter: 2 },
+  { perMinute: 1, perDay: 1, banAfter: 1 },
+  { perMinute: 2, perDay: 1_000, banAfter: Number.POSITIVE_INFINITY },
+  { perMinute: Number.MAX_SAFE_INTEGER, perDay: Number.MAX_SAFE_INTEGER },
+]
+
+test('redis - counts near 2^53 are exact', { skip }, async () => {
+  const limits = await open({ clock: 'store' })
+  const most = Number.MAX_SAFE_INTEGER
+  const policy = { perMinute: most, perDay: most }
+  const usage = { ...NOTHING, lastSeen: T0, minuteCount: most - 3, dayCount: most - 2 }
+  await limits.restore([['key', usage]])
+  assert.deepEqual(await limits.inspect('key'), usage)
+  assert.deepEqual(await limits.consume('key', policy, T0), decide(usage, policy, T0).decision)
+  assert.equal((await limits.inspect('key'))?.minuteCount, most - 2)
+  assert.equal((await limits.consume('other', policy, T0)).remaining, most - 1)
+})
+
+const NOTHING: Usage = {
+  lastSeen: 0,
+  minuteCount: 0,
+  rejections: 0,
+  dayCount: 0,
+  bannedUntil: 0,
+  banLevel: 0,
+}
+
+test('redis - the server clock decides, unless the store has its own', {
+  skip,
+}, async () => {
+  const limits = await open()
+  const { reset } = await limits.consume('key', PLANS.free, T0)
+  const seconds = Number((await admin.sendCommand<string[]>(['TIME']))[0])
+  assert.ok(Math.abs(reset - seconds) <= 60)
+  for (const now of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.throws(() => limits.consume('key', PLANS.free, now), RangeError)
+  }
+})
+
+test('redis - addresses are counted in this process, and keys by their id', { skip }, async () => {
+  const limits = await open({ prefix: 'seen:' })
+  await limits.consume('addr:192.0.2.1', PLANS.anonymous, T0)
+  await limits.consume('ci', PLANS.free, T0)
+  assert.deepEqual(await admin.keys('seen:*'), ['seen:ci'])
+  const dumped = await limits.dump()
+  assert.deepEqual(dumped.map(([partition]) => partition).toSorted(), ['addr:192.0.2.1', 'ci'])
+  assert.equal((await limits.inspect('addr:192.0.2.1'))?.minuteCount, 1)
+  await limits.reset('addr:192.0.2.1')
+  assert.equal(await limits.inspect('addr:192.0.2.1'), undefined)
+  assert.equal((await limits.inspect('ci'))?.minuteCount, 1)
+})
+
+test('redis - every key expires: after its day, or a day after its ban', { skip }, async () => {
+  const limits = await open({ prefix: 'ttl:', clock: 'store' })
+  const policy = { perMinute: 1, perDay: 2, banAfter: 1 }
+  await limits.consume('quiet', policy, T0 + 1_000)
+  for (let n = 0; n < 3; n++) await limits.consume('banned', policy, T0)
+  const lifetimes = async () => [await admin.pTTL('ttl:quiet'), await admin.pTTL('ttl:banned')]
+  const expected = [DAY - 1_000 + 60 * MINUTE, DAY + 5 * MINUTE + 60 * MINUTE]
+  close(await lifetimes(), expected)
+  await limits.restore(await limits.dump())
+  close(await lifetimes(), expected)
+
+  function close(actual: number[], wanted: number[]): void {
+    for (const [at, value] of actual.entries()) {
+      assert.ok(value <= (wanted[at] as number) && value > (wanted[at] as number) - 30_000)
+    }
+  }
+})
+
+test('redis - a script that the server lost is sent again, and counts once', { skip }, async () => {
+  const limits = await open()
+  await limits.consume('key', PLANS.free, T0)
+  await admin.sendCommand(['SCRIPT', 'FLUSH'])
+  assert.equal((await limits.consume('key', PLANS.free, T0)).remaining, 58)
+})
+
+test('redis - a reset touches no other prefix, whatever the prefix is', { skip }, async () => {
+  const one = await open({ prefix: 'a[1]*?\\-^' })
+  const other = await open({ prefix: 'a1' })
+  for (let n = 0; n < 1_500; n++) one.consume(`key ${n}`, PLANS.free, T0)
+  await other.consume('key', PLANS.free, T0)
+  assert.equal((await one.dump()).length, 1_500)
+  await one.reset()
+  assert.deepEqual(await one.dump(), [])
+  assert.equal((await other.dump()).length, 1)
+})
+
+test('redis - a given client is used and left open', { skip }, async () => {
+  const sent: unknown[] = []
+  const limits = await redisRateLimits({
+    prefix: 'hosted:',
+    send(command, key) {
+      sent.push(key)
+      return admin.sendCommand([...command])
+    },
+  })
+  assert.equal((await limits.consume('ci', PLANS.free, T0)).remaining, 59)
+  await limits.close()
+  assert.equal(await admin.ping(), 'PONG')
+  assert.deepEqual([...new Set(sent)], ['hosted:', 'hosted:ci'])
+})
+
+test('redis - a cluster of three: quotas are exact, and all keys are dumped and reset', {
+  skip,
+}, async () => {
+  const nodes = await startRedisCluster()
+  after(() => Promise.all(nodes.map(node => node.stop())))
+  const [first] = nodes as [Engine]
+  const limits = await open({ url: first.url })
+  const policy = { perMinute: 1_000, perDay: 20, banAfter: 1_000 }
+  const ids = Array.from({ length: 30 }, (_, n) => `key ${n}`)
+  for (const id of ids) {
+    const decisions = await Promise.all(
+      Array.from({ length: 30 }, () => limits.consume(id, policy, T0)),
+    )
+    assert.equal(decisions.filter(({ code }) => code === undefined).length, 20)
+  }
+  const dumped = await limits.dump()
+  assert.deepEqual(dumped.map(([partition]) => partition).toSorted(), ids.toSorted())
+  await limits.restore(dumped)
+  assert.equal((await limits.consume('key 7', policy, T0)).code, 'rate_limit_exceeded')
+  await limits.reset()
+  assert.deepEqual(await limits.dump(), [])
+})
+
+test('redis - invalid options are rejected, and show no URL', async () => {
+  const cases: [RedisOptions, RegExp][] = [
+    [{}, /Expected either `url` or `send`/],
+    [{ url: 'http://me:s3cret@host' }, /`url` to be like redis:\/\//],
+    [{ url: 'redis://me:s3cret@host:port' }, /`url` to be like redis:\/\//],
+    [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],
+    [{ url: 'redis://host', clock: 'mine' as never }, /`clock` to be one of 'server', 'store'/],
+    [{ url: 'redis://host', connectTimeoutMs: 0 }, /`connectTimeoutMs` to be an integer/],
+    [{ url: 'redis://host', timeoutMs: 0 }, /`timeoutMs` to be an integer from 1 to/],
+  ]
+  for (const [options, message] of cases) {
+    const error = await failure(options)
+    assert.ok(error instanceof OptionError)
+    assert.match(error.message, message)
+    assert.doesNotMatch(inspect(error), /s3cret/)
+  }
+})
+
+test('redis - an unusable server is reported in one line that names the fix', {
+  skip,
+}, async () => {
+  await using guarded = await startRedis('--requirepass other')
+  await using full = await startRedis('--maxmemory 1')
+  const { port } = engine as Engine
+  await using replica = await startRedis(`--replicaof 127.0.0.1 ${port}`)
+  const rules = ['clerk', 'on', '>s3cret', '+@all', '-eval', '-evalsha', '~*']
+  await admin.sendCommand(['ACL', 'SETUSER', ...rules])
+  const closed = await freePort()
+  const at = (access: string, port: number) => `redis://${access}127.0.0.1:${port}`
+  const cases: [url: string, message: RegExp][] = [
+    [at('me:s3cret@', closed), /127\.0\.0\.1:\d+: nothing listens there; start Redis/],
+    ['redis://me:s3cret@nowhere.invalid', /nowhere\.invalid: the host is unknown/],
+    [at('', guarded.port), /it asks for a password; add it to the URL/],
+    [at(':s3cret@', guarded.port), /the password or the user name is wrong/],
+    [at('clerk:s3cret@', port), /this user may not run the script; allow \+eval \+evalsha/],
+    [at('', replica.port), /it is a replica; use the address of the primary/],
+    [at('', full.port), /its memory is full; raise maxmemory/],
+    [`${at('', port)}/99`, /there is no such database; correct the number/],
+  ]
+  for (const [url, message] of cases) {
+    const error = await failure({ url })
+    assert.equal(error.name, 'RedisError', inspect(error))
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /\n/)
+    assert.doesNotMatch(inspect(error), /s3cret/)
+  }
+})
+
+test('redis - TLS requires a trusted certificate', { skip: skip || withoutOpenSsl }, async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'adoption-tls-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
+  createCertificate(key, certificate)
+  // The server runs as another user.
+  for (const path of [folder, key]) chmodSync(path, 0o755)
+  const port = await freePort()
+  await using secure = await startRedis(
+    ...['--port 0', `--tls-port ${port}`, '--tls-auth-clients no'],
+    ...[`--tls-key-file ${key}`, `--tls-cert-file ${certificate}`],
+  )
+  assert.notEqual(secure.port, port)
+  const url = `rediss://127.0.0.1:${port}`
+  assert.match((await failure({ url })).message, /its certificate is not trusted; pass the CA/)
+  for (const trusted of [url, url.replace('rediss', 'valkeys')]) {
+    const limits = await open({ url: trusted, tls: { ca: readFileSync(certificate, 'utf8') } })
+    assert.equal((await limits.consume('key', PLANS.free, T0)).limit, 60)
+    await limits.close()
+  }
+})
+
+test('redis - a server that accepts but never responds times out at the start', async () => {
+  const mute = createServer().listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  const { port } = mute.address() as { port: number }
+  const error = await failure({ url: `redis://127.0.0.1:${port}`, connectTimeoutMs: 100 })
+  assert.match(error.message, /no answer in time; check the address and the firewall/)
+  mute.close()
+})
+
+test('redis - `connectTimeoutMs` may exceed the 5 s of the client library', async t => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as { port: number }
+  const connected = once(silent, 'connection')
+  const idle = t.mock.method(Socket.prototype, 'setTimeout')
+  const opening = failure({ url: `redis://127.0.0.1:${port}`, connectTimeoutMs: 60_000 })
+  const [socket] = await connected
+  socket.destroy()
+  silent.close()
+  await opening
+  const limits = idle.mock.calls.map(call => call.arguments[0])
+  assert.deepEqual(limits, [0])
+})
+
+test('redis - a machine that stalls while it connects does not use up the time limit', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const send = async () => {
+    t.mock.timers.tick(60_000)
+    return '0 0 59 1795305060 0 0'
+  }
+  await (await redisRateLimits({ send })).close()
+})
+
+async function consumer() {
+  const limits = await open({ clock: 'store' })
+  return {
+    async consume(partition: string, policy: string, now: number) {
+      const decision = await limits.consume(partition, policyOf(policy), now)
+      const { code, limit, remaining, reset, retryAfter } = decision
+      return { code, limit, remaining, reset, retryAfter } as typeof decision
+    },
+    async restart() {
+      const dumped = JSON.parse(JSON.stringify(await limits.dump()))
+      await limits.reset()
+      assert.deepEqual(await limits.dump(), [])
+      await limits.restore(dumped)
+    },
+  }
+}
+
+async function open(options: RedisOptions = {}): Promise<RedisRateLimits> {
+  const limits = await redisRateLimits({
+    url,
+    prefix: `${prefixes++}:`,
+    timeoutMs: 10_000,
+    ...options,
+  })
+  opened.push(limits)
+  return limits
+}
+
+async function failure(options: RedisOptions): Promise<Error> {
+  try {
+    await (await redisRateLimits(options)).close()
+  } catch (error) {
+    return error as Error
+  }
+  throw new assert.AssertionError({ message: 'It opened' })
+}

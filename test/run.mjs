@@ -1,0 +1,37 @@
+// Runs the built tests: `node test/run.mjs [all | name…] [-- option…]`.
+// Without a name, the tests that need only Node. `all` adds those of BEYOND_NODE. Other names are
+// files or folders of test/, such as `client` or `limits/decide`; what follows `--` goes to Node.
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Folders whose tests start engines or browsers, or kill processes for minutes. */
+const BEYOND_NODE = ['browser', 'crash', 'engines', 'postgres', 'redis']
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const given = process.argv.slice(2)
+const end = given.includes('--') ? given.indexOf('--') : given.length
+const names = given.slice(0, end)
+
+const tests = readdirSync(join(root, 'dist/test'), { recursive: true })
+  .map(path => path.replaceAll('\\', '/'))
+  .filter(path => path.endsWith('.test.js'))
+  .filter(isChosen)
+  .toSorted()
+if (tests.length === 0) {
+  console.error(`No test file of test/ begins with ${names.join(' or ')}.`)
+  process.exit(2)
+}
+const { status } = spawnSync(
+  process.execPath,
+  ['--test', ...given.slice(end + 1), ...tests.map(path => join('dist/test', path))],
+  { cwd: root, stdio: 'inherit' },
+)
+process.exit(status ?? 1)
+
+function isChosen(path) {
+  if (names.includes('all')) return true
+  if (names.length > 0) return names.some(name => `${path}/`.startsWith(name))
+  return !BEYOND_NODE.some(folder => path.startsWith(`${folder}/`))
+}

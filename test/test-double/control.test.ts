@@ -1,0 +1,497 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { createTestDouble, type TestDoubleOptions } from '../../adapters/test-double/index.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const T0 = Date.UTC(2030, 0, 1)
+
+test('control - is off by default', async t => {
+  const { origin } = await served(t, { control: false })
+  assert.equal((await fetch(`${origin}/_control/health`)).status, 404)
+  assert.equal((await fetch(`${origin}/worlds`, { method: 'POST' })).status, 404)
+})
+
+test('control - reads, sets, advances, freezes and resumes the clock', async t => {
+  const { get, send } = await served(t)
+  const frozen = (now: number) => ({ now, iso: new Date(now).toISOString(), frozen: true })
+  assert.deepEqual(await get('clock'), frozen(T0))
+  assert.deepEqual(await send('POST', 'clock', { advance: '61s' }), [200, frozen(T0 + 61_000)])
+  assert.deepEqual(await send('POST', 'clock', { advance: 1 }), [200, frozen(T0 + 61_001)])
+  assert.deepEqual(await send('POST', 'clock', { set: '2030-01-01T00:00:00Z' }), [200, frozen(T0)])
+  assert.deepEqual(await send('POST', 'clock', { set: T0, advance: '1d' }), [
+    200,
+    frozen(T0 + 86_400_000),
+  ])
+  const [, running] = await send('POST', 'clock', { frozen: false })
+  assert.equal(running.frozen, false)
+  assert.equal((await send('POST', 'clock', { frozen: true }))[1].frozen, true)
+  for (const wrong of [
+    {},
+    { advance: -1 },
+    { set: 'noon' },
+    { set: T0, advance: 'x' },
+    { forward: 1 },
+    [1],
+  ]) {
+    const [status, { code }] = await send('POST', 'clock', wrong)
+    assert.deepEqual([status, code], [400, 'invalid_request'], JSON.stringify(wrong))
+  }
+})
+
+test('control - reset, digest and an exact snapshot', async t => {
+  const { get, send, origin } = await served(t)
+  const { digest } = await get('digest')
+  const [created, pets] = await send(
+    'POST',
+    'pets',
+    '[{"name":"Ada","categoryId":9223372036854775807}]',
+  )
+  assert.equal(created, 201)
+  assert.equal(pets[0].id, 1)
+  const snapshot = await (await fetch(`${origin}/_control/snapshot?name=ada`)).text()
+  assert.match(snapshot, /^\{"name":"ada",.*"categoryId":9223372036854775807/)
+  const { digest: changed } = await get('digest')
+  assert.notEqual(changed, digest)
+  assert.deepEqual(await send('POST', 'reset'), [200, { digest }])
+  assert.deepEqual(await send('PUT', 'snapshot', snapshot), [200, { digest: changed }])
+  const [status, { message }] = await send('PUT', 'snapshot', '{"pets":[]}')
+  assert.equal(status, 400)
+  assert.match(message, /`nextId` is required/)
+})
+
+test('control - keys, requests, faults and the report', async t => {
+  const { get, send, origin, url } = await served(t)
+  const limits = { perMinute: 2, perDay: 10 }
+  const key = { key: 'mine', id: 'ci', plan: 'enterprise', limits }
+  assert.deepEqual(await send('POST', 'keys', key), [201, { id: 'ci', plan: 'enterprise' }])
+  assert.equal((await send('POST', 'keys', key))[0], 400)
+  const [armed, fault] = await send('POST', 'faults', { kind: 'status', status: 503, key: 'ci' })
+  assert.deepEqual([armed, fault], [201, { kind: 'status', status: 503, key: 'ci', left: 1 }])
+  assert.deepEqual(await get('faults'), { faults: [fault] })
+  const headers = { authorization: 'Bearer mine' }
+  const statuses: number[] = []
+  for (let count = 0; count < 6; count++)
+    statuses.push((await fetch(`${url}/pets`, { headers })).status)
+  assert.deepEqual(statuses, [503, 200, 429, 429, 429, 429])
+  assert.equal((await get('requests?key=ci&status=429&operation=listPets')).requests.length, 4)
+  assert.deepEqual((await get('requests')).dropped, 0)
+  assert.equal((await send('GET', 'requests?state=1'))[0], 400)
+  assert.equal((await send('GET', 'requests?status=ok'))[0], 400)
+  const report = await get('report')
+  assert.deepEqual([report.ok, report.findings[0].rule], [false, 'retry-after.early'])
+  const plain = await fetch(`${origin}/_control/report`, { headers: { accept: 'text/plain' } })
+  assert.match(plain.headers.get('content-type') ?? '', /^text\/plain/)
+  assert.match(await plain.text(), /^Verdict: 1 finding in 6 requests/)
+  assert.deepEqual(await send('DELETE', 'requests'), [204, undefined])
+  assert.deepEqual((await get('requests')).requests, [])
+  await send('POST', 'faults', { kind: 'hang' })
+  assert.deepEqual(await send('DELETE', 'faults'), [204, undefined])
+  assert.deepEqual(await get('faults'), { faults: [] })
+  const [, { message }] = await send('POST', 'faults', { kind: 'earthquake' })
+  assert.match(message, /one of 'status', 'delay', 'hang', 'reset', 'truncate', 'malformed'/)
+})
+
+test('control - is served over loopback only', async t => {
+  const { port, origin } = await served(t, { cors: true })
+  const status = async (host: string) => {
+    const call = request({ port, path: '/_control/health', headers: { host } }).end()
+    return new Promise(resolve =>
+      call.on('response', answer => resolve(answer.resume().statusCode)),
+    )
+  }
+  for (const host of ['127.0.0.1', `127.0.0.1:${port}`, 'localhost:1', 'LOCALHOST', '[::1]:80']) {
+    assert.equal(await status(host), 200, host)
+  }
+  for (const host of [
+    'evil.example',
+    '127.0.0.1.evil.example',
+    'localhost.',
+    '[::2]',
+    '10.0.0.1',
+    'a@localhost',
+  ]) {
+    assert.equal(await status(host), 403, host)
+  }
+  const guarded = await fetch(`${origin}/_control/health`, {
+    headers: { origin: 'http://evil.example' },
+  })
+  const names = [...guarded.headers.keys()].filter(name =>
+    /^(access-control|x-ratelimit)/.test(name),
+  )
+  assert.deepEqual(names, [])
+  const preflight = await fetch(`${origin}/_control/reset`, {
+    method: 'OPTIONS',
+    headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' },
+  })
+  assert.equal(preflight.status, 405)
+})
+
+test('control - rejects other machines, whatever Host they send', async () => {
+  const { withControl } = await import('../../adapters/test-double/test-double.js')
+  const { createDouble } = await import('../../adapters/test-double/double.js')
+  const handler = withControl(createDouble({}), {})
+  const from = async (client: string) => {
+    const headers = { host: 'localhost' }
+    const health = { method: 'GET', path: '/_control/health', query: '', headers, client }
+    return (await handler.handle(health)).status
+  }
+  assert.deepEqual([await from('127.0.0.1'), await from('10.0.0.7')], [200, 403])
+})
+
+test('control - changes require application/json, and errors are Error bodies', async t => {
+  const { origin, get } = await served(t)
+  const before = await get('digest')
+  const cases: [method: string, path: string, type: string | undefined, status: number][] = [
+    ['POST', 'reset', undefined, 415],
+    ['POST', 'reset', 'text/plain', 415],
+    ['DELETE', 'faults', undefined, 415],
+    ['POST', 'pets', 'application/x-www-form-urlencoded', 415],
+    ['POST', 'pets', 'application/json', 400],
+    ['POST', 'nothing', 'application/json', 404],
+    ['GET', '', undefined, 404],
+    ['GET', 'constructor', undefined, 404],
+    ['PUT', 'reset', 'application/json', 405],
+    ['POST', 'worlds/w1', 'application/json', 405],
+    ['DELETE', 'worlds/w1', 'application/json', 404],
+  ]
+  for (const [method, path, type, status] of cases) {
+    const answer = await fetch(`${origin}/_control/${path}`, {
+      method,
+      headers: type === undefined ? {} : { 'content-type': type },
+    })
+    const body = (await answer.json()) as Record<string, unknown>
+    assert.deepEqual([answer.status, body['status']], [status, status], `${method} ${path}`)
+    assert.deepEqual(Object.keys(body), ['code', 'message', 'status'])
+  }
+  const large = `[${' '.repeat(17 * 1_048_576)}]`
+  const answer = await fetch(`${origin}/_control/pets`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: large,
+  }).catch(() => ({ status: 413 }))
+  assert.equal(answer.status, 413)
+  assert.deepEqual(await get('digest'), before)
+})
+
+test('control - costs no quota and leaves the API unchanged', async t => {
+  const { get, url } = await served(t)
+  for (let count = 0; count < 100; count++) await get('health')
+  const answer = await fetch(`${url}/pets`, { headers: FREE })
+  assert.equal(answer.headers.get('x-ratelimit-remaining'), '59')
+  assert.equal((await get('requests')).requests.length, 1)
+  const large = await fetch(`${url}/pets`, {
+    method: 'POST',
+    headers: { ...FREE, 'content-type': 'application/json' },
+    body: `{"name":"${'a'.repeat(1_048_576)}","categoryId":1}`,
+  })
+  assert.equal(large.status, 413)
+})
+
+test('worlds - two hundred worlds on one port are isolated from each other', async t => {
+  const { send, origin } = await served(t)
+  const worlds = await Promise.all(
+    Array.from({ length: 200 }, async () => (await send('POST', 'worlds'))[1]),
+  )
+  assert.equal(new Set(worlds.map(({ id }) => id)).size, 200)
+  await Promise.all(
+    worlds.map(async ({ id, baseUrl, controlUrl, apiKeys }, at) => {
+      const headers = {
+        authorization: `Bearer ${apiKeys.free}`,
+        'content-type': 'application/json',
+      }
+      const body = JSON.stringify({ name: id, categoryId: at })
+      for (let count = 0; count <= at % 5; count++)
+        await fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })
+      await command('POST', `${controlUrl}/clock`, { advance: `${at}s` })
+    }),
+  )
+  await Promise.all(
+    worlds.map(async ({ id, baseUrl, controlUrl, apiKeys }, at) => {
+      const answer = await fetch(`${baseUrl}/pets`, {
+        headers: { authorization: `Bearer ${apiKeys.free}` },
+      })
+      const pets = (await answer.json()) as { id: number; name: string }[]
+      assert.deepEqual(
+        pets.map(({ name }) => name),
+        Array((at % 5) + 1).fill(id),
+      )
+      const [, clock] = await command('GET', `${controlUrl}/clock`)
+      assert.equal(clock.now, T0 + at * 1000)
+      const [, journal] = await command('GET', `${controlUrl}/requests?key=free`)
+      assert.equal(journal.requests.length, (at % 5) + 2)
+      const other = worlds[(at + 1) % 200]
+      const stranger = await fetch(`${other.baseUrl}/pets`, {
+        headers: { authorization: `Bearer ${apiKeys.free}` },
+      })
+      assert.equal(stranger.status, 401)
+    }),
+  )
+  assert.equal((await fetch(`${origin}/v1/pets`, { headers: FREE })).status, 200)
+  for (const { id } of worlds) assert.equal((await send('DELETE', `worlds/${id}`))[0], 204)
+  assert.equal((await fetch(`${worlds[0].baseUrl}/pets`)).status, 404)
+})
+
+test('worlds - are limited in number and cannot be nested, and an unknown one is 404', async t => {
+  const { send, origin, url } = await served(t)
+  const [, { controlUrl, baseUrl, apiKeys }] = await send('POST', 'worlds')
+  assert.equal((await command('POST', `${controlUrl}/worlds`))[0], 404)
+  assert.equal(
+    (
+      await fetch(`${baseUrl}/pets/1`, { headers: { authorization: `Bearer ${apiKeys.pro}` } })
+    ).headers.get('link'),
+    '</worlds/w1/v1/pets>; rel="successor-version"',
+  )
+  for (const path of [
+    '/worlds/w99/v1/pets',
+    '/worlds/w99/_control/health',
+    '/worlds/',
+    '/worlds/constructor/v1',
+  ]) {
+    const answer = await fetch(origin + path)
+    assert.equal(answer.status, 404, path)
+    assert.equal(((await answer.json()) as { code: string }).code, 'not_found')
+  }
+  for (let count = 1; count < 1_000; count++) await send('POST', 'worlds')
+  const [status, { message }] = await send('POST', 'worlds')
+  assert.equal(status, 409)
+  assert.match(message, /There are 1000 worlds/)
+  assert.equal((await send('DELETE', 'worlds/w7'))[0], 204)
+  assert.equal((await send('POST', 'worlds'))[1].id, 'w1001')
+  assert.equal((await fetch(`${url}/pets`, { headers: FREE })).status, 200)
+})
+
+test('worlds - start empty, or with the animals, keys and clock of the request', async t => {
+  const { send, origin } = await served(t)
+  const list = async ({ baseUrl }: { baseUrl: string }, key: string) => {
+    const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+    return answer.json()
+  }
+  const [, plain] = await send('POST', 'worlds')
+  assert.deepEqual(await list(plain, plain.apiKeys.free), [])
+  const [status, world] = await send('POST', 'worlds', {
+    pets: [{ name: 'Ada', categoryId: 7 }],
+    keys: { 'my-key': { id: 'mine', plan: 'pro' } },
+    clock: '2029-06-01T00:00:00Z',
+  })
+  assert.deepEqual([status, world.apiKeys], [201, { mine: 'my-key' }])
+  const ada = { id: 1, name: 'Ada', categoryId: 7, status: 'available' }
+  assert.deepEqual(await list(world, 'my-key'), [ada])
+  const [, clock] = await command('GET', `${world.controlUrl}/clock`)
+  assert.equal(clock.iso, '2029-06-01T00:00:00.000Z')
+  await command('POST', `${world.controlUrl}/pets`, [{ name: 'Eve', categoryId: 1 }])
+  await command('POST', `${world.controlUrl}/reset`)
+  assert.deepEqual(await list(world, 'my-key'), [ada])
+  const wrong: [body: unknown, message: RegExp][] = [
+    [{ animals: [] }, /Unknown option `animals`/],
+    [{ pets: [{ name: 'Ada' }] }, /Animal 1: `categoryId` is required/],
+    [{ pets: {} }, /animals must be an array/],
+    [{ keys: { 'secret-1': { id: 'a', plan: 'gold' } } }, /plan/],
+    [{ keys: ['secret-1'] }, /`keys` to be an object/],
+    [{ clock: 'noon' }, /Expected `clock` to be an instant/],
+    [{ clock: '2030-02-31' }, /Expected `clock` to be an instant/],
+    [[], /Send a JSON object/],
+  ]
+  for (const [body, message] of wrong) {
+    const [refused, error] = await send('POST', 'worlds', body)
+    assert.equal(refused, 400, JSON.stringify(body))
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /secret-1/)
+  }
+  assert.equal((await fetch(`${origin}/worlds/w3/v1/pets`)).status, 404)
+})
+
+test('worlds - a delayed request does not keep the server from closing', async () => {
+  const double = createTestDouble({ control: true })
+  const { origin, close } = await double.listen()
+  const [, world] = await command('POST', `${origin}/_control/worlds`)
+  await command('POST', `${world.controlUrl}/faults`, { kind: 'delay', ms: 60_000 })
+  const late = fetch(`${world.baseUrl}/pets`, {
+    headers: { authorization: `Bearer ${world.apiKeys.free}` },
+  })
+  const arrived = async () => (await command('GET', `${world.controlUrl}/requests`))[1].requests
+  while ((await arrived()).length === 0);
+  await close()
+  assert.equal((await late).status, 200)
+})
+
+test('worlds - a delayed request ends with its world', async t => {
+  const { send } = await served(t)
+  const [, world] = await send('POST', 'worlds')
+  await command('POST', `${world.controlUrl}/faults`, { kind: 'delay', ms: 60_000 })
+  const late = fetch(`${world.baseUrl}/pets`, {
+    headers: { authorization: `Bearer ${world.apiKeys.free}` },
+  })
+  const arrived = async () => (await command('GET', `${world.controlUrl}/requests`))[1].requests
+  while ((await arrived()).length === 0);
+  assert.equal((await send('DELETE', `worlds/${world.id}`))[0], 204)
+  assert.equal((await late).status, 200)
+})
+
+test('control - reads bodies of up to 16 MiB, or up to the limit of the API if that is larger', () => {
+  for (const [maxBodyBytes, expected] of [
+    [1_000, 16 * 1_048_576],
+    [17 * 1_048_576, 17 * 1_048_576],
+  ] as const) {
+    assert.equal(createTestDouble({ control: true, maxBodyBytes }).handler.maxBodyBytes, expected)
+  }
+})
+
+test('control - switches auto on and off, and changes the scale of the clock', async t => {
+  const { send } = await served(t)
+  const change = async (body: object) => (await send('POST', 'clock', body))[1]
+  assert.equal((await change({ auto: true })).auto, true)
+  assert.equal((await change({ advance: 1 })).auto, true)
+  assert.equal((await change({ auto: false })).auto, undefined)
+  const { frozen, scale } = await change({ scale: 2 })
+  assert.deepEqual([frozen, scale], [false, 2])
+  assert.equal((await change({ frozen: true })).frozen, true)
+  const [status, { message }] = await send('POST', 'clock', { scale: 2, frozen: true })
+  assert.deepEqual([status, /cannot be combined/.test(message)], [400, true])
+})
+
+test('control - curl alone can reproduce escalating bans', async t => {
+  const { origin, url } = await served(t)
+  const curl = async (...words: string[]) =>
+    (await promisify(execFile)('curl', ['-s', ...words])).stdout
+  try {
+    await curl('--version')
+  } catch {
+    t.skip('there is no curl')
+    return
+  }
+  // rate-limit.md K1 to K8: instant, then Reset and Retry-After of the last of 91 requests.
+  const rows = [
+    [0, 300, 300],
+    [300_000, 900, 600],
+    [900_000, 2_100, 1_200],
+    [2_100_000, 4_500, 2_400],
+    [4_500_000, 8_100, 3_600],
+    [8_100_000, 11_700, 3_600],
+    [98_099_999, 101_700, 3_601],
+    [188_100_000, 188_400, 300],
+  ] as const
+  for (const [at, reset, retryAfter] of rows) {
+    const json = ['-H', 'Content-Type: application/json']
+    await curl(...json, '-d', `{"set":${T0 + at}}`, `${origin}/_control/clock`)
+    const shown = '%{http_code} %header{x-ratelimit-reset} %header{retry-after}\\n'
+    const lines = await curl(
+      '-o',
+      '/dev/null',
+      '-w',
+      shown,
+      '-H',
+      'Authorization: Bearer demo-free',
+      `${url}/pets?n=[1-91]`,
+    )
+    assert.equal(
+      lines.trim().split('\n').at(-1),
+      `429 ${T0 / 1000 + reset} ${retryAfter}`,
+      `at ${at}`,
+    )
+  }
+})
+
+test('control - bad input is a 400 or 404 that names the rule, and changes nothing', async t => {
+  const { get, send } = await served(t)
+  const { digest } = await get('digest')
+  const snapshot = await get('snapshot')
+  const late = { date: 8640000000000 }
+  const cases: [method: string, path: string, body: unknown, status: number, message: RegExp][] = [
+    ['PUT', 'snapshot', { ...snapshot, faults: [null] }, 400, /`faults\.0`/],
+    ['PUT', 'snapshot', { ...snapshot, faults: [[]] }, 400, /`faults\.0`/],
+    ['PUT', 'snapshot', { ...snapshot, faults: [{ kind: 'hang', left: -1 }] }, 400, /`left`/],
+    ['PUT', 'snapshot', { ...snapshot, clock: { now: 8.64e15, frozen: true } }, 400, /clock\.now/],
+    ['POST', 'faults', { kind: 'status', status: 503, retryAfter: late }, 400, /`retryAfter`/],
+    ['POST', 'faults', null, 400, /`kind`/],
+    ['POST', 'clock', { set: 8640000000000000 }, 400, /years 0000 to 9999/],
+    ['POST', 'clock', { advance: 8640000000000000 }, 400, /years 0000 to 9999/],
+    ['DELETE', 'worlds/w1/and/more', undefined, 404, /Unknown command/],
+    ['DELETE', 'worlds/w1/', undefined, 404, /Unknown command/],
+    ['GET', 'clock/now', undefined, 404, /Unknown command/],
+  ]
+  await send('POST', 'worlds')
+  for (const [method, path, body, status, message] of cases) {
+    const sent = body === null ? 'null' : body
+    const [answered, error] = await send(method, path, sent)
+    assert.deepEqual([answered, error.status], [status, status], `${method} ${path}`)
+    assert.match(error.message, message)
+  }
+  assert.deepEqual(await get('digest'), { digest })
+  assert.equal((await send('DELETE', 'worlds/w1'))[0], 204)
+})
+
+test('control - a Retry-After date on a clock far in the future is still an HTTP-date', async t => {
+  const { send, url } = await served(t, { clock: '9999-12-31T23:59:59Z' })
+  await send('POST', 'faults', { kind: 'status', status: 503, retryAfter: { date: 86_400 } })
+  const answer = await fetch(`${url}/pets`, { headers: FREE })
+  assert.equal(answer.headers.get('retry-after'), 'Fri, 31 Dec 9999 23:59:59 GMT')
+})
+
+test('control - no JSON body makes a command fail with 500', async t => {
+  const { send } = await served(t)
+  const commands = ['clock', 'pets', 'keys', 'faults', 'worlds'] as const
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...commands), fc.jsonValue(), async (path, value) => {
+      assert.ok((await send('POST', path, JSON.stringify(value)))[0] < 500)
+      assert.ok((await send('PUT', 'snapshot', JSON.stringify(value)))[0] < 500)
+    }),
+    { numRuns: 200, seed: 7 },
+  )
+})
+
+test('control - a snapshot with any one value replaced is restored or refused with 400', async t => {
+  const { get, send, url } = await served(t)
+  await fetch(`${url}/pets`, { headers: FREE })
+  await send('POST', 'pets', [{ name: 'Ada', categoryId: 1 }])
+  await send('POST', 'faults', { kind: 'delay', ms: 5 })
+  const snapshot = await get('snapshot')
+  for (const path of pathsOf(snapshot)) {
+    for (const value of [null, -1, 1e300, '', 'x', [], {}, [null], true]) {
+      const [status, error] = await send('PUT', 'snapshot', replaced(snapshot, path, value))
+      assert.ok(status === 200 || status === 400, `${path.join('.')}: ${JSON.stringify(error)}`)
+      assert.ok((await send('GET', 'clock'))[0] === 200, path.join('.'))
+    }
+  }
+})
+
+type Path = readonly (string | number)[]
+
+/** Every path in a JSON value, outermost first. */
+function pathsOf(value: unknown, at: Path = []): readonly Path[] {
+  if (typeof value !== 'object' || value === null) return [at]
+  return [at, ...Object.entries(value).flatMap(([name, inner]) => pathsOf(inner, [...at, name]))]
+}
+
+function replaced(value: unknown, [name, ...rest]: Path, by: unknown): unknown {
+  if (name === undefined) return by
+  const copy = structuredClone(value) as Record<string | number, unknown>
+  copy[name] = replaced(copy[name], rest, by)
+  return copy
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shapes are what the tests are about
+type Answer = [status: number, body: any]
+
+async function command(method: string, url: string, body?: unknown): Promise<Answer> {
+  const answer = await fetch(url, {
+    method,
+    ...(method !== 'GET' && { headers: { 'content-type': 'application/json' } }),
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const content = await answer.text()
+  return [answer.status, content === '' ? undefined : JSON.parse(content)]
+}
+
+async function served(t: TestContext, options: TestDoubleOptions = {}) {
+  const double = createTestDouble({ control: true, ...options })
+  const { origin, url, port } = await double.listen()
+  t.after(double.close)
+  const send = (method: string, path: string, body?: unknown) =>
+    command(method, `${origin}/_control/${path}`, body)
+  const get = async (path: string) => (await send('GET', path))[1]
+  return { origin, url, port, send, get }
+}

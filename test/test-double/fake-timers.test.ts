@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import FakeTimers from '@sinonjs/fake-timers'
+import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+const DAY = 86_400_000
+
+test('fake timers - node:test timers drive a running double and a client that uses setTimeout', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: T0 })
+  const double = createTestDouble({ clock: 'running' })
+  let served: number | undefined
+  const done = callPolitely(double, 1_001).then(count => {
+    served = count
+  })
+  while (served === undefined) {
+    await new Promise(resolve => setImmediate(resolve))
+    t.mock.timers.runAll()
+  }
+  await done
+  assertDayUsedUp(double, served)
+})
+
+test('fake timers - sinon timers do the same', async t => {
+  const clock = FakeTimers.install({ now: T0, toFake: ['Date', 'setTimeout', 'clearTimeout'] })
+  t.after(() => clock.uninstall())
+  const double = createTestDouble({ clock: 'running' })
+  let served: number | undefined
+  const done = callPolitely(double, 1_001).then(count => {
+    served = count
+  })
+  while (served === undefined) await clock.nextAsync()
+  await done
+  assertDayUsedUp(double, served)
+})
+
+function assertDayUsedUp(double: TestDouble, served: number): void {
+  assert.equal(served, 1_001)
+  assert.ok(Date.now() >= T0 + DAY && Date.now() < T0 + DAY + 60_000, String(Date.now() - T0))
+  assert.equal(double.clock.now(), Date.now())
+  assert.deepEqual(double.report().findings, [])
+}
+
+/** Application code, unaware of the double. */
+async function callPolitely(double: TestDouble, count: number): Promise<number> {
+  let served = 0
+  while (served < count) {
+    const headers = { authorization: 'Bearer demo-free' }
+    const answer = await double.fetch('pets', { headers })
+    if (answer.status === 200) served++
+    else {
+      const ms = Number(answer.headers.get('retry-after')) * 1_000
+      await new Promise(resolve => setTimeout(resolve, ms))
+    }
+  }
+  return served
+}

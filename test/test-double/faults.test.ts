@@ -1,0 +1,455 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { createTestDouble, type Fault, type TestDouble } from '../../adapters/test-double/index.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const ADA = {
+  method: 'POST',
+  headers: { ...FREE, ...JSON_TYPE },
+  body: '{"name":"Ada","categoryId":1}',
+}
+const T0 = Date.UTC(2030, 0, 1)
+
+test('faults - apply only when armed, and as often as specified', async () => {
+  const double = createTestDouble()
+  const statuses = async (count: number) => {
+    const answers: number[] = []
+    while (answers.length < count)
+      answers.push((await double.fetch('pets', { headers: FREE })).status)
+    return answers
+  }
+  assert.deepEqual(await statuses(2), [200, 200])
+  double.faults.arm({ kind: 'status', status: 503, times: 2 })
+  double.faults.arm({ kind: 'status', status: 500 })
+  assert.deepEqual(await statuses(5), [503, 503, 500, 200, 200])
+  double.faults.arm({ kind: 'status', status: 429, times: 'always' })
+  assert.deepEqual(await statuses(3), [429, 429, 429])
+  assert.deepEqual(double.faults.list(), [
+    { kind: 'status', status: 429, times: 'always', left: 'always' },
+  ])
+  double.faults.clear()
+  assert.deepEqual(await statuses(1), [200])
+})
+
+test('faults - can be restricted to an operation and a key', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, operation: 'createPet', key: 'demo-pro' })
+  const pro = { authorization: 'Bearer demo-pro', ...JSON_TYPE }
+  assert.equal((await double.fetch('pets', { headers: pro })).status, 200)
+  assert.equal((await double.fetch('pets', ADA)).status, 201)
+  assert.equal((await double.fetch('nowhere', { headers: pro })).status, 404)
+  assert.equal((await double.fetch('pets', { ...ADA, headers: pro })).status, 503)
+  assert.equal((await double.fetch('pets', { ...ADA, headers: pro })).status, 201)
+})
+
+test('faults - an invalid fault is rejected when armed, and names the rule', () => {
+  const double = createTestDouble()
+  const wrong: [fault: unknown, message: RegExp][] = [
+    [
+      { kind: 'slow' },
+      /`kind` to be one of 'status', 'delay', 'hang', 'reset', 'truncate', 'malformed', got 'slow'/,
+    ],
+    [null, /`kind`/],
+    [
+      { kind: 'hang', operation: 'deletePet' },
+      /`operation` to be one of 'listPets', 'createPet', 'getPet', got 'deletePet'/,
+    ],
+    [{ kind: 'hang', key: 'demo-gold' }, /`key` to be one of 'demo-free', 'demo-pro'/],
+    [{ kind: 'hang', times: 0 }, /`times` to be an integer of at least 1, or 'always', got 0/],
+    [{ kind: 'hang', probability: 0.5 }, /^Unknown option `probability`/],
+    [{ kind: 'status', status: 200 }, /`status` to be an integer from 400 to 599, got 200/],
+    [{ kind: 'status', status: 600 }, /`status` to be an integer from 400 to 599, got 600/],
+    [{ kind: 'status', status: 500, code: 'oops' }, /`code` to be one of 'invalid_request'/],
+    [{ kind: 'status', status: 500, body: 7 }, /`body` to be a string, an object or an array/],
+    [{ kind: 'status', status: 500, headers: { 'x\n': '1' } }, /`headers` to be/],
+    [{ kind: 'status', status: 500, headers: { 'X-A': 'é\r' } }, /`headers` to be/],
+    [{ kind: 'status', status: 500, headers: { 'content-length': '1' } }, /`headers` to be/],
+    [{ kind: 'delay', ms: 1, real: 'yes' }, /`real` to be true or false/],
+    [{ kind: 'hang', nth: 0 }, /`nth` to be an integer of at least 1/],
+    [{ kind: 'hang', real: true }, /Unknown option `real`/],
+    [{ kind: 'status', status: 429, retryAfter: -1 }, /`retryAfter` to be seconds/],
+    [{ kind: 'delay' }, /`ms`/],
+  ]
+  for (const [fault, message] of wrong) {
+    assert.throws(() => double.faults.arm(fault as Fault), { name: 'OptionError', message })
+  }
+  assert.deepEqual(double.faults.list(), [])
+})
+
+test('faults - accepts values at their bounds and rejects values beyond', () => {
+  const double = createTestDouble()
+  const century = 36_525 * 86_400
+  const status = { kind: 'status', status: 503 }
+  for (const fault of [
+    { kind: 'delay', ms: 0 },
+    { kind: 'hang', nth: 1, times: 1 },
+    { ...status, retryAfter: { date: century } },
+    { ...status, retryAfter: { date: -century } },
+    { ...status, headers: { "!#$%&'*+.^_`|~-a": '\t ~\u0080\u00ff' } },
+    { ...status, headers: { 'X-Connection': '' } },
+  ]) {
+    double.faults.arm(fault as Fault)
+  }
+  for (const fault of [
+    { kind: 'delay', ms: -1 },
+    { ...status, retryAfter: 1.5 },
+    { ...status, retryAfter: {} },
+    { ...status, retryAfter: { date: 0.5 } },
+    { ...status, retryAfter: { date: century + 1 } },
+    { ...status, retryAfter: { date: 1, unit: 's' } },
+    { ...status, headers: [] },
+    { ...status, headers: { '': '1' } },
+    { ...status, headers: { Connection: 'close' } },
+    { ...status, headers: { 'Transfer-Encoding': 'chunked' } },
+    { ...status, headers: { 'X-A': 1 } },
+    { ...status, headers: { 'X-A': '\u007f' } },
+    { ...status, headers: { 'X-A': '\u0100' } },
+    { ...status, body: null },
+    { ...status, left: 0 },
+    { ...status, left: 1, waiting: -1 },
+  ]) {
+    const arm = () => double.faults.arm(fault as Fault)
+    assert.throws(arm, { name: 'OptionError' }, JSON.stringify(fault))
+  }
+})
+
+test('faults - do not apply to requests without an operation', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, times: 'always' })
+  assert.equal((await double.fetch('nowhere', { headers: FREE })).status, 404)
+  assert.equal((await double.fetch('pets', { method: 'PUT', headers: FREE })).status, 405)
+  assert.equal((await double.fetch('pets', { headers: FREE })).status, 503)
+})
+
+test('faults - a status can have any Retry-After, with an Error body and true rate limit headers', async () => {
+  const double = createTestDouble()
+  const kinds: [retryAfter: number | { date: number } | null | undefined, header: string | null][] =
+    [
+      [undefined, null],
+      [null, null],
+      [0, '0'],
+      [30, '30'],
+      [{ date: 30 }, 'Tue, 01 Jan 2030 00:00:30 GMT'],
+      [{ date: -30 }, 'Mon, 31 Dec 2029 23:59:30 GMT'],
+    ]
+  for (const [retryAfter, header] of kinds) {
+    double.faults.arm({
+      kind: 'status',
+      status: 429,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    })
+    const answer = await double.fetch('pets', ADA)
+    assert.equal(answer.headers.get('retry-after'), header)
+    const { code, message, status, ...rest } = (await answer.json()) as Record<string, unknown>
+    assert.deepEqual(
+      [code, typeof message, status, rest],
+      ['rate_limit_exceeded', 'string', 429, {}],
+    )
+  }
+  assert.deepEqual(await double.pets.listPets(), [])
+  const next = await double.fetch('pets', { headers: FREE })
+  assert.equal(next.headers.get('x-ratelimit-remaining'), String(59 - kinds.length))
+})
+
+test('faults - any status from 400 to 599 has an Error body with a code that fits', async () => {
+  const double = createTestDouble({ rateLimit: false })
+  const codes: Record<string, string[]> = {}
+  for (let status = 400; status <= 599; status++) {
+    double.faults.arm({ kind: 'status', status })
+    const answer = await double.fetch('pets', { headers: FREE })
+    const error = (await answer.json()) as { code: string; status: number }
+    assert.deepEqual([answer.status, error.status], [status, status])
+    codes[error.code] = [...(codes[error.code] ?? []), String(status)]
+  }
+  const { invalid_request: client = [], internal_error: server = [], ...special } = codes
+  assert.deepEqual([client.length, client.every(status => status < '500')], [93, true])
+  assert.deepEqual([server.length, server.every(status => status >= '500')], [97, true])
+  assert.deepEqual(special, {
+    unauthorized: ['401'],
+    not_found: ['404'],
+    method_not_allowed: ['405'],
+    gone: ['410'],
+    payload_too_large: ['413'],
+    unsupported_media_type: ['415'],
+    rate_limit_exceeded: ['429'],
+    storage_unavailable: ['502', '503', '504'],
+  })
+  double.faults.arm({ kind: 'status', status: 429, code: 'api_key_banned' })
+  const banned = await double.fetch('pets', { headers: FREE })
+  assert.equal(((await banned.json()) as { code: string }).code, 'api_key_banned')
+})
+
+test('faults - a status can have any body and headers, in process and on a socket', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const page = '<h1>Bad Gateway – nginx</h1>'
+  const cases: [fault: object, type: string, body: string][] = [
+    [{ body: page, headers: { 'content-type': 'text/html' } }, 'text/html', page],
+    [{ body: '' }, 'text/plain; charset=utf-8', ''],
+    [{ body: { error: { id: 1 } } }, 'application/json', '{"error":{"id":1}}'],
+    [{ body: [], headers: { Via: '1.1 x' }, retryAfter: 3 }, 'application/json', '[]'],
+  ]
+  for (const [fault, type, body] of cases) {
+    for (const call of [double.fetch, fetch]) {
+      double.faults.arm({ kind: 'status', status: 502, ...fault } as Fault)
+      const base = call === fetch ? url : double.baseUrl
+      const answer = await call(`${base}/pets`, { headers: FREE })
+      const { headers } = answer
+      assert.deepEqual([answer.status, headers.get('content-type')], [502, type])
+      assert.equal(await answer.text(), body)
+      assert.equal(headers.get('content-length'), String(Buffer.byteLength(body)))
+      assert.equal(headers.has('x-ratelimit-remaining'), true)
+      assert.equal(headers.get('via'), 'headers' in fault && body === '[]' ? '1.1 x' : null)
+    }
+  }
+  double.faults.arm({ kind: 'status', status: 502, body: page })
+  const head = await fetch(`${url}/pets`, { method: 'HEAD', headers: FREE })
+  assert.deepEqual([head.status, await head.text()], [502, ''])
+})
+
+test('faults - an injected 429 is no-store, other statuses are not', async () => {
+  const double = createTestDouble()
+  for (const [status, cacheControl] of [
+    [429, 'no-store'],
+    [428, null],
+    [430, null],
+    [503, null],
+  ] as const) {
+    double.faults.arm({ kind: 'status', status })
+    const { headers } = await double.fetch('pets', { headers: FREE })
+    assert.equal(headers.get('cache-control'), cacheControl, String(status))
+    assert.equal(headers.get('retry-after'), null)
+  }
+})
+
+test('faults - headers replace the usual ones, case-insensitively', async () => {
+  const double = createTestDouble()
+  double.faults.arm({
+    kind: 'status',
+    status: 503,
+    headers: { 'CONTENT-TYPE': 'text/html', 'x-RateLimit-remaining': '7' },
+  })
+  const { headers } = await double.handle({
+    method: 'GET',
+    path: '/v1/pets',
+    query: '',
+    headers: FREE,
+  })
+  const named = (name: string) =>
+    Object.entries(headers).filter(([header]) => header.toLowerCase() === name)
+  assert.deepEqual(named('content-type'), [['CONTENT-TYPE', 'text/html']])
+  assert.deepEqual(named('x-ratelimit-remaining'), [['x-RateLimit-remaining', '7']])
+})
+
+test('faults - a body that is not plain JSON data is refused when armed', () => {
+  const { faults } = createTestDouble()
+  const circular: Record<string, unknown> = {}
+  circular['self'] = [circular]
+  const bodies = [{ at: new Date(0) }, { y: () => 1 }, { n: [Number.NaN] }, new Map(), circular]
+  for (const body of bodies) {
+    assert.throws(() => faults.arm({ kind: 'status', status: 500, body }), {
+      name: 'OptionError',
+      message: /^Expected `body` to be a string, an object or an array of plain JSON data, got /,
+    })
+  }
+  const shared = { id: 2n ** 60n }
+  const body = { twice: [shared, shared], none: null, is: true, at: undefined }
+  assert.equal(faults.arm({ kind: 'status', status: 500, body }).left, 1)
+  assert.equal(faults.list().length, 1)
+})
+
+test('faults - a single header is added to the Error body', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, headers: { Via: '1.1 x' } })
+  const answer = await double.fetch('pets', { headers: FREE })
+  assert.equal(answer.headers.get('via'), '1.1 x')
+  assert.equal(((await answer.json()) as { code: string }).code, 'storage_unavailable')
+})
+
+test('faults - body and headers apply only to the injected status', async () => {
+  const limits = { perMinute: 1, perDay: 1 }
+  const double = createTestDouble({ plans: { free: limits } })
+  await double.fetch('pets', { headers: FREE })
+  double.faults.arm({ kind: 'status', status: 503, body: 'down', headers: { Via: '1.1 x' } })
+  const answer = await double.fetch('pets', { headers: FREE })
+  assert.deepEqual([answer.status, answer.headers.get('via')], [429, null])
+  assert.match(await answer.text(), /used up/)
+})
+
+test('faults - truncate sends the first half of the bytes, malformed that of the characters', async () => {
+  const double = createTestDouble()
+  for (const name of ['Ada', 'Adas', 'é', '\u{1f415}', '']) {
+    await double.pets.createPet({ name, categoryId: 1 })
+    const whole = await (await double.fetch('pets', { headers: FREE })).text()
+    const bytes = Buffer.from(whole)
+
+    double.faults.arm({ kind: 'truncate' })
+    const truncated = await double.fetch('pets', { headers: FREE })
+    const reader = (truncated.body as ReadableStream<Uint8Array>).getReader()
+    const { value } = await reader.read()
+    assert.deepEqual(Buffer.from(value as Uint8Array), bytes.subarray(0, bytes.length >> 1))
+    await assert.rejects(reader.read(), TypeError)
+    assert.equal(truncated.headers.get('content-length'), String(bytes.length))
+
+    double.faults.arm({ kind: 'malformed' })
+    const malformed = await double.fetch('pets', { headers: FREE })
+    const half = whole.slice(0, whole.length >> 1)
+    assert.equal(malformed.headers.get('content-length'), String(Buffer.byteLength(half)))
+    assert.equal(await malformed.text(), half)
+  }
+})
+
+test('faults - a hanging call in process ends when its double closes', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'hang' })
+  const call = double.fetch('pets', { headers: FREE })
+  await arrived(double)
+  await settled()
+  await double.close()
+  await assert.rejects(call, { name: 'TypeError', message: 'fetch failed' })
+})
+
+test('faults - malformed leaves an empty body unchanged', async () => {
+  const double = createTestDouble()
+  const head = () => double.fetch('pets', { method: 'HEAD', headers: FREE })
+  const length = (await head()).headers.get('content-length')
+  double.faults.arm({ kind: 'malformed' })
+  assert.equal((await head()).headers.get('content-length'), length)
+})
+
+test('faults - nth picks the matching request, even after a restore', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, nth: 3, times: 2, operation: 'listPets' })
+  double.faults.arm({ kind: 'status', status: 500, nth: 5 })
+  const statuses = async (count: number) => {
+    const seen: number[] = []
+    while (seen.length < count) seen.push((await double.fetch('pets', { headers: FREE })).status)
+    return seen
+  }
+  assert.equal((await double.fetch('pets', ADA)).status, 201)
+  assert.deepEqual(await statuses(1), [200])
+  assert.deepEqual(
+    double.faults.list().map(({ left, waiting }) => [left, waiting]),
+    [
+      [2, 1],
+      [1, 2],
+    ],
+  )
+  await double.restore(await double.snapshot())
+  assert.deepEqual(await statuses(5), [200, 503, 503, 500, 200])
+  assert.deepEqual(double.faults.list(), [])
+})
+
+test('faults - a real delay takes real time on a frozen clock, and a reset ends it', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 300, real: true, times: 2 })
+  let status = 0
+  const call = async () => {
+    status = (await double.fetch('pets', { headers: FREE })).status
+  }
+  const first = call()
+  await settled()
+  double.clock.advance('1d')
+  t.mock.timers.tick(299)
+  await settled()
+  assert.equal(status, 0)
+  t.mock.timers.tick(1)
+  await first
+  assert.equal(status, 200)
+  assert.equal(double.clock.now(), T0 + 86_400_000)
+  status = 0
+  const second = call()
+  await settled()
+  double.reset()
+  await second
+  assert.equal(status, 200)
+})
+
+for (const kind of ['reset', 'hang', 'truncate', 'malformed', 'delay'] as const) {
+  test(`faults - ${kind} is the same in process and on a socket`, async () => {
+    const fault: Fault = kind === 'delay' ? { kind, ms: 1_000 } : { kind }
+    const [inProcess, overHttp] = [await outcome(fault, false), await outcome(fault, true)]
+    assert.deepEqual(inProcess, overHttp)
+    assert.deepEqual(inProcess, OUTCOMES[kind])
+  })
+}
+
+test('faults - reset is a TCP reset, truncate sends half of the bytes and closes', async () => {
+  await using double = createTestDouble()
+  const { port } = await double.listen()
+  await double.seed([{ name: 'Ada'.repeat(100), categoryId: 1 }])
+  const send = () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo-free\r\n\r\n')
+    return text(socket)
+  }
+  double.faults.arm({ kind: 'reset' })
+  await assert.rejects(send(), { code: 'ECONNRESET' })
+  double.faults.arm({ kind: 'truncate' })
+  const [head = '', body = ''] = (await send()).split('\r\n\r\n')
+  const announced = Number(/content-length: (\d+)/i.exec(head)?.[1])
+  assert.equal(Buffer.byteLength(body), announced >> 1)
+})
+
+test('faults - a delay combines with another fault', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 1_000, times: 'always' })
+  double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 1 } })
+  const late = double.fetch('pets', { headers: FREE })
+  double.clock.advance('1s')
+  const answer = await late
+  assert.equal(answer.status, 503)
+  assert.equal(answer.headers.get('retry-after'), new Date(T0 + 2_000).toUTCString())
+})
+
+/** The outcome of a `createPet`, and the number of pets after it. */
+async function outcome(fault: Fault, socket: boolean): Promise<readonly unknown[]> {
+  await using double = createTestDouble()
+  double.faults.arm(fault)
+  const abort = new AbortController()
+  const init = { ...ADA, signal: abort.signal }
+  const url = socket ? (await double.listen()).url : double.baseUrl
+  const call = (socket ? fetch : double.fetch)(`${url}/pets`, init)
+  if (fault.kind === 'delay') {
+    await arrived(double)
+    assert.deepEqual(await double.pets.listPets(), [])
+    double.clock.advance('1s')
+  }
+  if (fault.kind === 'hang') {
+    await arrived(double)
+    abort.abort(new Error('enough'))
+    const [{ status, answeredAt } = {}] = double.requests()
+    assert.deepEqual([status, answeredAt], [null, null])
+  }
+  const outcome = await call.then(
+    async answer => [answer.status, await answer.text().catch(describe)],
+    error => [describe(error)],
+  )
+  return [...outcome, (await double.pets.listPets()).length]
+}
+
+const OUTCOMES = {
+  reset: ['TypeError: fetch failed (Error ECONNRESET read ECONNRESET)', 1],
+  hang: ['Error: enough', 0],
+  truncate: [201, 'TypeError: terminated (SocketError UND_ERR_SOCKET other side closed)', 1],
+  malformed: [201, '{"id":1,"name":"Ada","catego', 1],
+  delay: [201, '{"id":1,"name":"Ada","categoryId":1,"status":"available"}', 1],
+}
+
+function describe(error: Error & { cause?: { name: string; code: string; message: string } }) {
+  const { name, message, cause } = error
+  return `${name}: ${message}${cause ? ` (${cause.name} ${cause.code} ${cause.message})` : ''}`
+}
+
+/** After everything that needs only promises. */
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+async function arrived(double: TestDouble): Promise<void> {
+  while (double.requests().length === 0) await new Promise(resolve => setImmediate(resolve))
+}

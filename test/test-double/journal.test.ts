@@ -1,0 +1,434 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import {
+  createTestDouble,
+  type ExchangeFilter,
+  type JournalEntry,
+  type TestDouble,
+} from '../../adapters/test-double/index.js'
+import type { Awaitable } from '../../src/lib/async.js'
+import { toJson } from '../../src/lib/json.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+const SECRET = 's3cret-key'
+const KEYS = { [SECRET]: { id: 'ci', plan: 'pro' } } as const
+type Changeable = Record<'requestHeaders' | 'headers', Record<string, string>> & {
+  readonly unknown: string[]
+}
+const HEADERS = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
+
+test('journal - holds all headers and bodies of requests and responses', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const body = '{"name":"Adé","categoryId":9223372036854775807}'
+  const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  const headers = { ...HEADERS, 'idempotency-key': 'a1', traceparent: trace }
+  await double.fetch('pets', { method: 'POST', headers, body })
+  const [exchange] = double.requests()
+  assert.equal(exchange?.requestHeaders['idempotency-key'], 'a1')
+  assert.equal(exchange?.requestHeaders['traceparent'], trace)
+  assert.equal(exchange?.requestHeaders['authorization'], 'Bearer REDACTED')
+  assert.equal(exchange?.requestBody, body)
+  assert.equal(exchange?.headers['X-RateLimit-Remaining'], '299')
+  assert.equal(
+    exchange?.body,
+    '{"id":1,"name":"Adé","categoryId":9223372036854775807,"status":"available"}',
+  )
+  assert.equal(exchange?.url, '/v1/pets')
+})
+
+test('journal - changing an entry or a snapshot changes neither the journal nor the digest', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  await double.fetch('pets', { headers: HEADERS })
+  const digest = await double.digest()
+  const read = () => toJson(double.requests())
+  const before = read()
+  const [[entry], { journal }] = [double.requests(), await double.snapshot()]
+  for (const exchange of [entry, ...journal.exchanges] as unknown[] as Changeable[]) {
+    exchange.requestHeaders['content-type'] = 'text/plain'
+    exchange.headers['X-RateLimit-Remaining'] = '0'
+    exchange.unknown.push('page')
+  }
+  assert.equal(read(), before)
+  assert.equal(await double.digest(), digest)
+  await double.fetch('pets', { headers: HEADERS })
+  assert.deepEqual(double.requests()[1]?.unknown, [])
+})
+
+test('journal - redacts credentials wherever the client sends them', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  await double.fetch(`pets?limit=2&key=${SECRET}&q=private#${SECRET}`, {
+    method: 'POST',
+    headers: { ...HEADERS, 'x-api-key': 'other', 'x-note': `my ${SECRET}`, cookie: 'sid=1' },
+    body: `{"name":"${SECRET}"}`,
+  })
+  const [exchange] = double.requests()
+  const { 'content-length': _, ...headers } = exchange?.requestHeaders ?? {}
+  assert.deepEqual(headers, {
+    authorization: 'Bearer REDACTED',
+    'content-type': 'application/json',
+    cookie: 'REDACTED',
+    'x-api-key': 'REDACTED',
+    'x-note': 'my REDACTED',
+  })
+  assert.equal(exchange?.url, '/v1/pets?limit=REDACTED&key=REDACTED&q=REDACTED')
+  assert.equal(exchange?.requestBody, '{"name":"REDACTED"}')
+  assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
+})
+
+test('journal - redacts tokens of eight characters or more wherever they occur', async () => {
+  for (const [token, shown] of [
+    ['pet-key', 'my pet-key'],
+    ['pets-key', 'my REDACTED'],
+  ] as const) {
+    const double = createTestDouble({ apiKeys: { [token]: { id: 'ci', plan: 'pro' } } })
+    const headers = { authorization: `bearer  ${token}`, 'x-note': `my ${token}` }
+    await double.fetch('pets', { headers })
+    const [exchange] = double.requests()
+    assert.equal(exchange?.requestHeaders['x-note'], shown)
+    assert.equal(exchange?.requestHeaders['authorization'], 'bearer  REDACTED')
+  }
+  const double = createTestDouble()
+  await double.fetch('pets', {
+    headers: { authorization: 'demo-free', 'proxy-authorization': 'x' },
+  })
+  const { authorization, 'proxy-authorization': proxy } = double.requests()[0]?.requestHeaders ?? {}
+  assert.deepEqual([authorization, proxy], ['REDACTED', 'REDACTED'])
+})
+
+test('journal - redacts every valid key, wherever it is and however it is spelled', async () => {
+  const key = 'super/secret+12345'
+  const double = createTestDouble({ apiKeys: { [key]: { id: 'ci', plan: 'pro' } } })
+  const encoded = encodeURIComponent(key)
+  const authorization = `Bearer ${key}`
+  const json = { 'content-type': 'application/json' }
+  const post = (body: string, headers = {}) => ({
+    method: 'POST',
+    headers: { ...json, ...headers },
+    body,
+  })
+  const sent: [path: string, init?: RequestInit][] = [
+    [`pets?limit=${encoded}`, { headers: { authorization } }],
+    [`pets?status=${encoded.toLowerCase()}`],
+    [`pets?${encoded}`, { headers: { authorization } }],
+    [`pets/${encoded}`],
+    ['pets', post(`{"name":"${key}","categoryId":1}`, { authorization })],
+    ['pets', post(`{"${key}":1}`)],
+    ['pets', post(`{"super\\/s\\u0065cret+12345":1}`)],
+    ['pets', { headers: { authorization: `${key} x` } }],
+    ['pets', { headers: { authorization: `${key}, Bearer ${key}` } }],
+    ['pets', { headers: { 'api-key': key } }],
+  ]
+  for (const [path, init] of sent) await double.fetch(path, init)
+  const { pets: _, ...snapshot } = await double.snapshot()
+  const shown = toJson([double.requests(), snapshot, double.report()])
+  assert.doesNotMatch(shown, /super(?!secret)/i)
+  assert.equal(double.requests()[4]?.body, REDACTED_PET)
+  assert.deepEqual(double.requests()[2]?.unknown, ['REDACTED'])
+  assert.equal(double.requests()[7]?.requestHeaders['authorization'], 'REDACTED')
+})
+
+const REDACTED_PET = '{"id":1,"name":"REDACTED","categoryId":1,"status":"available"}'
+
+test('journal - redacts keys that are added later', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const added = 'added-key-12345'
+  double.addKey(added, { id: 'added', plan: 'pro' })
+  await double.fetch(`pets/${added}`, { headers: HEADERS })
+  await double.fetch('pets', { method: added, headers: HEADERS })
+  assert.doesNotMatch(toJson(double.requests()), /added-key/)
+})
+
+test('journal - lists unknown query parameters and body fields', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const unknownIn = async (path: string, body?: string) => {
+    const init = body === undefined ? {} : { method: 'POST', body }
+    await double.fetch(path, { headers: HEADERS, ...init })
+    return double.requests().at(-1)?.unknown
+  }
+  assert.deepEqual(await unknownIn('pets?limit=1&status=sold'), [])
+  assert.deepEqual(await unknownIn('pets?li%6Dit=1&after=1&a+b=1&%E0%A4=1&&x'), [
+    'after',
+    'a b',
+    '%E0%A4',
+    'x',
+  ])
+  assert.deepEqual(await unknownIn('pets/1?limit=1'), ['limit'])
+  assert.deepEqual(await unknownIn('nowhere?x=1'), [])
+  assert.deepEqual(await unknownIn('pets', '{"name":1,"categoryId":1,"status":1,"id":1}'), ['id'])
+  for (const body of ['', '[{"id":1}]', 'null', '"id"', '{"id"']) {
+    assert.deepEqual(await unknownIn('pets', body), [], body)
+  }
+  const paged = createTestDouble({ pagination: true })
+  await paged.fetch('pets?after=1&x=1', { headers: { authorization: 'Bearer demo-free' } })
+  const [exchange] = paged.requests()
+  assert.deepEqual([exchange?.unknown, exchange?.query], [['x'], 'after=1'])
+  assert.equal(exchange?.url, '/v1/pets?after=1&x=REDACTED')
+})
+
+test('digest - is the same in process and on a socket, and counts content-type and origin', async t => {
+  const digestAfter = async (
+    open: (double: TestDouble) => Awaitable<(path: string, init: RequestInit) => Promise<Response>>,
+    added: Record<string, string> = {},
+  ) => {
+    const double = createTestDouble({ apiKeys: KEYS })
+    t.after(() => double.close())
+    const send = await open(double)
+    const headers = { ...HEADERS, ...added }
+    const body = '{"name":"Ada","categoryId":1}'
+    await (await send('pets', { headers })).text()
+    await (await send('pets', { method: 'POST', headers, body })).text()
+    return double.digest()
+  }
+  const inProcess = (double: TestDouble) => double.fetch
+  const onSocket = async (double: TestDouble) => {
+    const { url } = await double.listen()
+    return (path: string, init: RequestInit) => fetch(`${url}/${path}`, init)
+  }
+  const digest = await digestAfter(inProcess)
+  assert.equal(await digestAfter(onSocket), digest)
+  assert.equal(await digestAfter(inProcess, { 'user-agent': 'x', 'x-note': 'y' }), digest)
+  for (const [name, value] of [
+    ['content-type', 'application/json; charset=utf-8'],
+    ['origin', 'https://example.com'],
+  ] as const) {
+    assert.notEqual(await digestAfter(inProcess, { [name]: value }), digest, name)
+  }
+})
+
+test('journal - the request digest covers method, path, query and body', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const digestOf = async (path: string, init: RequestInit = {}) => {
+    await double.fetch(path, { ...init, headers: { ...HEADERS, ...init.headers } })
+    return double.requests().at(-1)?.requestDigest
+  }
+  const digest = await digestOf('pets')
+  assert.equal(digest, 'd3b4d4c5cb91f0a1', 'the same on every machine')
+  assert.equal(await digestOf('pets', { headers: { 'user-agent': 'x' } }), digest)
+  const digests = new Set<string | undefined>([digest])
+  for (const path of ['pets/1', 'pets?limit=1', 'pets?limit=2']) digests.add(await digestOf(path))
+  for (const body of ['', 'ab', 'ba']) digests.add(await digestOf('pets', { method: 'POST', body }))
+  digests.add(await digestOf('pets', { method: 'HEAD' }))
+  assert.equal(digests.size, 8)
+})
+
+test('journal - records the code of an Error body, and null for any other body', async () => {
+  const double = createTestDouble()
+  const codeOf = async (body: string | object | undefined, status = 503) => {
+    double.faults.arm({ kind: 'status', status, ...(body !== undefined && { body }) })
+    await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+    return double.requests().at(-1)?.code
+  }
+  assert.equal(await codeOf(undefined), 'storage_unavailable')
+  assert.equal(await codeOf({ code: 'gone' }, 400), 'gone')
+  for (const body of ['', '<h1>', {}]) assert.equal(await codeOf(body), null)
+  await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  assert.equal(double.requests().at(-1)?.code, null)
+})
+
+test('journal - clearing resets the drop count but not the numbering', async () => {
+  const double = createTestDouble({ journal: 2 })
+  const send = () => double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  for (let at = 0; at < 3; at++) await send()
+  assert.equal(double.dropped, 1)
+  double.clearRequests()
+  assert.deepEqual([double.dropped, double.requests()], [0, []])
+  for (let at = 0; at < 2; at++) await send()
+  assert.equal(double.dropped, 0)
+  assert.deepEqual(
+    double.requests().map(({ n }) => n),
+    [4, 5],
+  )
+})
+
+test('journal - header names, header values, URLs and bodies count towards its size', async () => {
+  const sizes = [
+    { path: 'pets', headers: { 'x-a': 'x'.repeat(4_000) } },
+    { path: 'pets', headers: { ['x'.repeat(4_000)]: 'a' } },
+    { path: `pets?limit=${'1'.repeat(4_000)}`, headers: {} },
+    { path: 'pets', headers: {}, method: 'POST', body: 'x'.repeat(4_000) },
+  ]
+  for (const { path, ...init } of sizes) {
+    const double = createTestDouble({ journalBytes: 10_000 })
+    for (let at = 0; at < 3; at++) await double.fetch(path, init)
+    assert.deepEqual([double.requests().length, double.dropped], [2, 1], path.slice(0, 20))
+    double.clearRequests()
+    for (let at = 0; at < 2; at++) await double.fetch(path, init)
+    assert.equal(double.dropped, 0)
+  }
+})
+
+test('journal - an exchange larger than the limit is dropped once its response is sent', async () => {
+  const double = createTestDouble({ journalBytes: 3_000 })
+  await double.seed([{ name: 'x'.repeat(3_000), categoryId: 1 }])
+  await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  assert.deepEqual([double.requests(), double.dropped], [[], 1])
+})
+
+test('journal - a response counts once sent, and may drop earlier exchanges', async () => {
+  const double = createTestDouble({ journalBytes: 10_000 })
+  await double.seed(Array.from({ length: 4 }, () => ({ name: 'x'.repeat(1_000), categoryId: 1 })))
+  for (let at = 0; at < 3; at++) {
+    await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  }
+  assert.deepEqual(
+    double.requests().map(({ n }) => n),
+    [2, 3],
+  )
+  const copy = createTestDouble({ journalBytes: 5_500 })
+  await copy.restore(await double.snapshot())
+  assert.deepEqual([copy.requests().map(({ n }) => n), copy.dropped], [[3], 2])
+})
+
+test('journal - filters by path, method and time, and rejects unknown filters', async () => {
+  const double = createTestDouble({ apiKeys: KEYS })
+  await double.fetch('pets', { headers: HEADERS })
+  double.clock.advance('1m')
+  await double.fetch('pets', { method: 'POST', headers: HEADERS, body: '{}' })
+  double.clock.advance('1m')
+  await double.fetch('pets/7', { headers: HEADERS })
+  await double.fetch('pets')
+  const numbers = (filter: ExchangeFilter) => double.requests(filter).map(({ n }) => n)
+  assert.deepEqual(numbers({ path: '/v1/pets' }), [1, 2, 4])
+  assert.deepEqual(numbers({ path: '/v1/pets', method: 'GET' }), [1, 4])
+  assert.deepEqual(numbers({ since: T0 + 60_000 }), [2, 3, 4])
+  assert.deepEqual(numbers({ until: '2030-01-01T00:02:00Z' }), [1, 2])
+  assert.deepEqual(numbers({ since: T0 + 1, until: T0 + 120_000 }), [2])
+  assert.deepEqual(numbers({ key: null }), [4])
+  assert.deepEqual(numbers({ key: 'ci', status: 400 }), [2])
+  const wrong: [filter: object, message: RegExp][] = [
+    [{ pth: '/v1/pets' }, /Unknown option `pth`; expected one of path/],
+    [{ operation: 'list' }, /`operation` to be one of 'listPets'/],
+    [{ status: '404' }, /`status` to be an integer/],
+    [{ since: 'noon' }, /Expected `since` to be an instant/],
+  ]
+  for (const [filter, message] of wrong) {
+    assert.throws(() => double.requests(filter), { name: 'OptionError', message })
+  }
+})
+
+test('journal - is bounded by bytes, and counts what it dropped', async () => {
+  const double = createTestDouble({ journalBytes: 20_000 })
+  const name = 'x'.repeat(5_000)
+  for (let at = 0; at < 10; at++) {
+    const headers = { authorization: 'Bearer demo-pro', 'content-type': 'application/json' }
+    const body = toJson({ name, categoryId: at })
+    await double.fetch('pets', { method: 'POST', headers, body })
+  }
+  const kept = double.requests()
+  assert.equal(kept.length + double.dropped, 10)
+  assert.ok(kept.length >= 1 && kept.length <= 2, String(kept.length))
+  assert.equal(kept.at(-1)?.n, 10)
+  assert.equal(double.report().dropped, double.dropped)
+  assert.ok(toJson((await double.snapshot()).journal).length < 25_000)
+})
+
+test('journal - the size of a request in flight counts once, even if it is dropped meanwhile', async () => {
+  const double = createTestDouble({ journal: 2, rateLimit: false })
+  double.faults.arm({ kind: 'delay', ms: 1_000, times: 50 })
+  const headers = { authorization: 'Bearer demo-free' }
+  const late = Array.from({ length: 50 }, () => double.fetch('pets', { headers }))
+  double.clock.advance('1s')
+  await Promise.all(late)
+  await double.fetch('pets', { headers })
+  assert.deepEqual(
+    double.requests().map(({ n }) => n),
+    [50, 51],
+  )
+})
+
+test('journal - counts every character of an exchange, and 500 for the rest, exactly', async () => {
+  const measure = createTestDouble({ apiKeys: KEYS })
+  const ask = (double: TestDouble) => double.fetch('pets', { method: 'HEAD', headers: HEADERS })
+  await ask(measure)
+  const [{ url, requestHeaders, headers, requestBody, body }] = measure.requests() as [JournalEntry]
+  assert.deepEqual([requestBody, body], [null, null])
+  const texts = [url, ...Object.entries({ ...requestHeaders, ...headers }).flat()]
+  const size = 500 + texts.join('').length
+  for (const [room, kept] of [
+    [3 * size, 3],
+    [3 * size - 1, 2],
+  ] as const) {
+    const double = createTestDouble({ apiKeys: KEYS, journalBytes: room })
+    await Promise.all([1, 2, 3].map(() => ask(double)))
+    assert.equal(double.requests().length, kept)
+    double.clearRequests()
+    for (let count = 0; count < 5; count++) await ask(double)
+    assert.equal(double.requests().length, kept)
+    await double.restore(await double.snapshot())
+    assert.equal(double.requests().length, kept)
+  }
+})
+
+test('journal - drops the oldest exchange when a request arrives, and may be cleared meanwhile', async () => {
+  const double = createTestDouble({ apiKeys: KEYS, journal: 1 })
+  await double.fetch('pets', { headers: HEADERS })
+  double.faults.arm({ kind: 'delay', ms: 1 })
+  const waiting = double.fetch('pets', { headers: HEADERS })
+  assert.deepEqual(
+    double.requests().map(({ n, status }) => [n, status]),
+    [[2, null]],
+  )
+  double.clearRequests()
+  double.clock.advance(1)
+  assert.equal((await waiting).status, 200)
+  assert.deepEqual(double.requests(), [])
+})
+
+test('journal - a caller is a key: a request in flight says nothing of another key', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 1, key: 'demo-free' })
+  const get = (key: string) => double.fetch('pets', { headers: { authorization: `Bearer ${key}` } })
+  const waiting = get('demo-free')
+  await get('demo-pro')
+  double.clock.advance(1)
+  await waiting
+  assert.deepEqual(
+    double.requests().map(({ sequential }) => sequential),
+    [true, true],
+  )
+})
+
+test('journal - toCurl repeats a request in a shell', async t => {
+  if (spawnSync('curl', ['--version']).error) {
+    t.skip('curl is not installed')
+    return
+  }
+  await using double = createTestDouble({ apiKeys: KEYS })
+  const { url, origin } = await double.listen()
+  const body = `{"name":"it's \\"Ada\\" $HOME","categoryId":1}`
+  const headers = { ...HEADERS, 'idempotency-key': "it's" }
+  await fetch(`${url}/pets?limit=1`, { method: 'POST', headers, body })
+  const [first] = double.requests()
+  const command = first?.toCurl() ?? ''
+  assert.match(command, /^curl -sS -X POST 'http:\/\/127\.0\.0\.1:\d+\/v1\/pets\?limit=REDACTED' /)
+  const run = (line: string) =>
+    promisify(execFile)('/bin/sh', ['-c', line], {
+      env: { ...process.env, ADOPTION_STORE_API_KEY: SECRET },
+    })
+  const { stdout } = await run(command)
+  assert.deepEqual(JSON.parse(stdout), {
+    id: 2,
+    name: `it's "Ada" $HOME`,
+    categoryId: 1,
+    status: 'available',
+  })
+  const [, second] = double.requests()
+  assert.equal(second?.requestBody, first?.requestBody)
+  assert.equal(second?.requestHeaders['idempotency-key'], "it's")
+  assert.equal(second?.key, 'ci')
+  await double.fetch('pets?status=sold', { headers })
+  const inProcess = double.requests().at(-1)
+  assert.match(inProcess?.toCurl() ?? '', /^curl -sS 'http:\/\/adoption-store\.test\/v1\/pets\?/)
+  const { stdout: list } = await run(inProcess?.toCurl(origin) ?? '')
+  assert.equal(list, '[]')
+})
+
+test('journal - an entry is plain data except for its toCurl', async () => {
+  const double = createTestDouble()
+  await double.fetch('pets')
+  const [entry] = double.requests()
+  const { journal } = await double.snapshot()
+  assert.deepEqual({ ...entry }, journal.exchanges[0])
+})

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import https from 'node:https'
+import { text } from 'node:stream/consumers'
+import { after, before, beforeEach, test } from 'node:test'
+import { HttpResponse, http } from 'msw'
+import { setupServer } from 'msw/node'
+import { createTestDouble, type FaultKind } from '../../adapters/test-double/index.js'
+
+const ADA = '{"name":"Ada","categoryId":1}'
+const HEADERS = { authorization: 'Bearer demo-free', 'content-type': 'application/json' }
+
+const double = createTestDouble({ baseUrl: 'https://api.example.com/v1' })
+// As in the guide.
+const server = setupServer(
+  http.all(`${double.baseUrl}/*`, ({ request }) =>
+    double.fetch(request).catch(() => HttpResponse.error()),
+  ),
+)
+before(() => server.listen({ onUnhandledRequest: 'error' }))
+beforeEach(() => double.reset())
+after(() => server.close())
+
+/** What an app sees through MSW, and the number of animals after it. */
+const OUTCOMES: Partial<Record<FaultKind, { fetch: unknown[]; https: unknown[] }>> = {
+  reset: { fetch: ['TypeError: Failed to fetch', 1], https: ['TypeError: Network error', 1] },
+  truncate: { fetch: [201, 'TypeError: terminated', 1], https: [201, 'Error: aborted', 1] },
+  malformed: {
+    fetch: [201, '{"id":1,"name":"Ada","catego', 1],
+    https: [201, '{"id":1,"name":"Ada","catego', 1],
+  },
+  hang: { fetch: ['Error: enough', 0], https: ['AbortError: The operation was aborted', 0] },
+}
+
+for (const [kind, expected] of Object.entries(OUTCOMES) as [
+  'reset' | 'truncate' | 'malformed' | 'hang',
+  { fetch: unknown[]; https: unknown[] },
+][]) {
+  test(`msw - ${kind} is a network error for the app, not a 500 from the mock`, async () => {
+    const outcomes: Record<string, unknown[]> = {}
+    for (const [name, call] of Object.entries({ fetch: byFetch, https: byHttps })) {
+      double.reset()
+      double.faults.arm({ kind })
+      const abort = new AbortController()
+      const outcome = call(abort.signal).catch(error => [`${error.name}: ${error.message}`])
+      if (kind === 'hang') {
+        while (double.requests().length === 0) await new Promise(setImmediate)
+        abort.abort(new Error('enough'))
+      }
+      outcomes[name] = [...(await outcome), (await double.pets.listPets()).length]
+    }
+    assert.deepEqual(outcomes, expected)
+  })
+}
+
+test('msw - a status fault and a delay pass through unchanged', async () => {
+  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  double.faults.arm({ kind: 'status', status: 502, body: '<h1>Bad Gateway</h1>' })
+  const answer = await double.run(() => byFetch())
+  assert.deepEqual(answer, [502, '<h1>Bad Gateway</h1>'])
+})
+
+async function byFetch(signal?: AbortSignal): Promise<unknown[]> {
+  const init = { method: 'POST', headers: HEADERS, body: ADA, ...(signal && { signal }) }
+  const answer = await fetch(`${double.baseUrl}/pets`, init)
+  return [answer.status, await answer.text().catch(error => `${error.name}: ${error.message}`)]
+}
+
+async function byHttps(signal: AbortSignal): Promise<unknown[]> {
+  return new Promise((resolve, reject) => {
+    const init = { method: 'POST', headers: HEADERS, signal }
+    const call = https.request(`${double.baseUrl}/pets`, init, answer => {
+      text(answer)
+        .catch(error => `${error.name}: ${error.message}`)
+        .then(content => resolve([answer.statusCode, content]))
+    })
+    call.on('error', reject)
+    call.end(ADA)
+  })
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import { parseJson, toJson } from '../../src/lib/json.js'
+import { openSocket } from '../http/raw-socket.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const MINE = { authorization: 'Bearer mine' }
+
+test('reset - an upload that began earlier ends in the state it began in', async () => {
+  const double = createTestDouble()
+  let send = (_: string | undefined) => {}
+  const body = new ReadableStream({
+    start(controller) {
+      send = text => {
+        if (text === undefined) controller.close()
+        else controller.enqueue(new TextEncoder().encode(text))
+      }
+    },
+  })
+  const upload = double.fetch('pets', {
+    method: 'POST',
+    headers: { ...FREE, 'content-type': 'application/json' },
+    body,
+    duplex: 'half',
+  } as RequestInit)
+  send('{"name":"Ada",')
+  await settled()
+  double.reset()
+  send('"categoryId":1}')
+  send(undefined)
+  assert.equal((await upload).status, 201)
+  assert.deepEqual(await double.pets.listPets(), [])
+  assert.deepEqual(double.requests(), [])
+})
+
+test('reset - a delayed upload that began before it is not delayed any more', async () => {
+  for (const end of ['reset', 'close'] as const) {
+    const double = createTestDouble()
+    double.faults.arm({ kind: 'delay', ms: 60_000 })
+    let finish = () => {}
+    const body = new ReadableStream({
+      start(controller) {
+        finish = () => {
+          controller.enqueue(new TextEncoder().encode('{"name":"Ada","categoryId":1}'))
+          controller.close()
+        }
+      },
+    })
+    const headers = { ...FREE, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+    const upload = double.fetch('pets', init)
+    await settled()
+    await double[end]()
+    finish()
+    assert.equal((await upload).status, 201, end)
+  }
+})
+
+test('reset - an upload over a socket that began earlier ends in the state it began in', async () => {
+  await using double = createTestDouble()
+  const { port } = await double.listen()
+  const socket = await openSocket(port)
+  const body = '{"name":"Ada","categoryId":1}'
+  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer demo-free\r\n')
+  socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  socket.write(body.slice(0, 5))
+  await settled()
+  await settled()
+  // The server has seen the headers once it answers another connection.
+  await fetch(`http://127.0.0.1:${port}/v1/pets`)
+  double.reset()
+  socket.write(body.slice(5))
+  await socket.until('"name":"Ada"')
+  socket.socket.destroy()
+  assert.deepEqual(await double.pets.listPets(), [])
+  assert.deepEqual(double.requests(), [])
+})
+
+test('listen - closes while a delayed upload is still arriving', async () => {
+  const double = createTestDouble()
+  const server = await double.listen()
+  double.faults.arm({ kind: 'delay', ms: 60_000, operation: 'createPet' })
+  const socket = await openSocket(server.port)
+  const body = '{"name":"Ada","categoryId":1}'
+  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer demo-free\r\n')
+  socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  await fetch(`${server.url}/pets`)
+  const closed = server.close()
+  socket.write(body)
+  await socket.until('"name":"Ada"')
+  await closed
+})
+
+test('restore - a run over sockets has the same digest as an uninterrupted run', async () => {
+  const run = async (interrupt: (double: TestDouble) => unknown) => {
+    const double = createTestDouble()
+    const server = await double.listen()
+    const list = async () => {
+      const socket = await openSocket(server.port)
+      socket.write('GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n')
+      socket.write('Authorization: Bearer demo-free\r\n\r\n')
+      await socket.ended()
+    }
+    await list()
+    await list()
+    await interrupt(double)
+    await list()
+    await double.close()
+    return double.digest()
+  }
+  const uninterrupted = await run(() => {})
+  const interrupted = await run(async double => {
+    const snapshot = await double.snapshot()
+    for (let at = 0; at < 3; at++) await double.fetch('pets', { headers: FREE })
+    await double.restore(snapshot)
+  })
+  assert.equal(interrupted, uninterrupted)
+})
+
+test('restore - continues connection numbers and blames no new client for earlier responses', async () => {
+  const double = createTestDouble()
+  for (let at = 0; at < 61; at++) await (await double.fetch('pets', { headers: FREE })).text()
+  const snapshot = await double.snapshot()
+  const other = createTestDouble()
+  await other.restore(snapshot)
+  await other.fetch('pets', { headers: FREE })
+  const [last] = other.requests().slice(-1)
+  assert.deepEqual([last?.connection, last?.sequential], [62, false])
+})
+
+test('restore - added keys stay valid, faults for them included', async () => {
+  const double = createTestDouble()
+  double.addKey('mine', { id: 'mine', plan: 'pro' })
+  double.faults.arm({ kind: 'status', status: 503, key: 'mine' })
+  const snapshot = await double.snapshot()
+  await double.restore(snapshot)
+  assert.equal((await double.fetch('pets', { headers: MINE })).status, 503)
+  assert.equal((await double.fetch('pets', { headers: MINE })).status, 200)
+  double.reset()
+  assert.equal((await double.fetch('pets', { headers: MINE })).status, 401)
+})
+
+test('restore - a fault for a missing key applies once the key is added', async () => {
+  const double = createTestDouble()
+  double.addKey('mine', { id: 'mine', plan: 'pro' })
+  double.faults.arm({ kind: 'status', status: 503, key: 'mine' })
+  const other = createTestDouble()
+  await other.restore(await double.snapshot())
+  other.addKey('mine', { id: 'mine', plan: 'pro' })
+  assert.equal((await other.fetch('pets', { headers: MINE })).status, 503)
+})
+
+test('restore - the journal continues its numbering', async () => {
+  const double = createTestDouble({ journal: 3 })
+  for (let at = 0; at < 5; at++) await double.fetch('pets', { headers: FREE })
+  double.clearRequests()
+  const snapshot = await double.snapshot()
+  const list = async () => {
+    await double.fetch('pets', { headers: FREE })
+    return double.requests().map(({ n }) => n)
+  }
+  assert.deepEqual(await list(), [6])
+  await double.restore(snapshot)
+  assert.deepEqual([await list(), double.dropped], [[6], 0])
+})
+
+test('restore - yields the same snapshot, field by field', async () => {
+  const double = createTestDouble()
+  await double.seed([{ categoryId: 1, name: 'Ada', status: 'sold' } as const])
+  double.faults.arm({ times: 2, kind: 'status', retryAfter: 1, status: 503 })
+  double.faults.arm({ ms: 5, kind: 'delay', operation: 'createPet' })
+  for (let at = 0; at < 92; at++) await double.fetch('pets?x=1', { headers: FREE })
+  await double.fetch('pets')
+  double.clock.advance('90s')
+  const written = toJson(await double.snapshot())
+  const other = createTestDouble()
+  await other.restore((await parseJson(written)) as never)
+  assert.equal(toJson(await other.snapshot()), written)
+})
+
+test('journal - forgets callers whose exchanges were dropped', async t => {
+  if (!globalThis.gc) {
+    const { setFlagsFromString } = await import('node:v8')
+    const { runInNewContext } = await import('node:vm')
+    setFlagsFromString('--expose-gc')
+    globalThis.gc = runInNewContext('gc')
+  }
+  const double = createTestDouble({ journal: 10, rateLimit: false })
+  const call = (at: number) =>
+    double.handle({
+      method: 'GET',
+      path: '/v1/pets',
+      query: '',
+      headers: { ...FREE, 'user-agent': `agent ${at} ${'x'.repeat(200)}` },
+    })
+  for (let at = 0; at < 2_000; at++) await call(at)
+  globalThis.gc?.()
+  const before = process.memoryUsage().heapUsed
+  for (let at = 0; at < 40_000; at++) await call(at)
+  globalThis.gc?.()
+  const grown = process.memoryUsage().heapUsed - before
+  t.diagnostic(`${Math.round(grown / 1024)} KiB`)
+  assert.ok(grown < 4 * 1_048_576, `${grown} bytes for 40,000 callers`)
+})
+
+/** After everything that needs only promises and streams. */
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

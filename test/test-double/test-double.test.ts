@@ -1,0 +1,645 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { listen } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { createTestDouble, DEMO_KEYS, type TestDouble } from '../../adapters/test-double/index.js'
+import { ApiError } from '../../src/errors.js'
+import type { Awaitable } from '../../src/lib/async.js'
+import { parseJson, toJson } from '../../src/lib/json.js'
+import { OptionError } from '../../src/lib/options.js'
+import type { PetSnapshot } from '../../src/ports.js'
+import type { ApiRequest } from '../../src/protocol/api.js'
+import { createStore } from '../../src/store.js'
+
+const DOUBLE = new URL('../../adapters/test-double/index.js', import.meta.url).href
+const FREE = { authorization: 'Bearer demo-free' }
+const ADA = { name: 'Ada', categoryId: 9223372036854775807n }
+
+test('test double - exhausts a day of Free and starts the next one without timers or the wall clock', async t => {
+  const double = createTestDouble()
+  forbidRealTime(t)
+  const list = () => double.fetch('pets', { headers: FREE })
+  for (let count = 0; count < 1_000; count++) {
+    if (count > 0 && count % 60 === 0) double.clock.advance('1m')
+    assert.equal((await list()).status, 200)
+  }
+  const refused = await list()
+  assert.equal(refused.status, 429)
+  const secondsLeft = 86_400 - 16 * 60
+  assert.equal(refused.headers.get('retry-after'), String(secondsLeft))
+  double.clock.advance(`${secondsLeft}s`)
+  assert.equal((await list()).status, 200)
+  assert.deepEqual(double.report().findings, [])
+})
+
+test('test double - a script has the same transcript in process, through fetch and over HTTP, twice', async () => {
+  const first = await transcript(inProcess)
+  assert.equal(first.length, 76)
+  for (const door of [inProcess, throughFetch, throughFetch, overHttp, overHttp]) {
+    assert.deepEqual(await transcript(door), first, door.name)
+  }
+})
+
+test('test double - without faults it answers like a plain store, byte for byte', async () => {
+  assert.deepEqual(await transcript(overHttp, false), await transcript(plainStore, false))
+})
+
+test('test double - getPet is gone from 5 December 2030 on its clock', async () => {
+  const double = createTestDouble()
+  await double.seed([ADA])
+  const get = async () => (await double.fetch('pets/1', { headers: FREE })).status
+  double.clock.set('2030-12-04T23:59:59.999Z')
+  assert.equal(await get(), 200)
+  double.clock.advance(1)
+  assert.equal(await get(), 410)
+})
+
+test('test double - takes only the animals of a snapshot as its initial ones', async () => {
+  const other = createTestDouble()
+  await other.seed([ADA])
+  await other.fetch('pets', { headers: FREE })
+  other.faults.arm({ kind: 'hang' })
+  const double = createTestDouble({ pets: await other.snapshot(), clock: '2031-01-01', faults: [] })
+  const { pets, nextId, clock, usage, faults, journal } = await double.snapshot()
+  assert.deepEqual([pets, nextId], [[{ id: 1, ...ADA, status: 'available' }], 2])
+  assert.deepEqual(clock, { now: Date.UTC(2031, 0, 1), frozen: true })
+  assert.deepEqual([usage, faults, journal.received], [[], [], 0])
+})
+
+test('test double - rejects invalid initial animals by name', () => {
+  const rex = { id: 1, name: 'Rex', categoryId: 1 }
+  const cases: [pets: unknown, message: RegExp][] = [
+    [5, /^Expected `pets` to be an object, got 5$/],
+    [{ pets: 5, nextId: 1 }, /^Expected `pets\.pets` to be an array, got 5$/],
+    [{ clock: 5 }, /^Expected `pets\.pets` to be an array, got undefined$/],
+    [{ pets: [rex] }, /^Expected `pets\.nextId` to be an integer of at least 1, got undefined$/],
+    [{ pets: [rex], nextId: 1 }, /^Invalid `pets`: .*`nextId`/],
+    [{ pets: [rex, rex], nextId: 2 }, /^Invalid `pets`: /],
+    ...[
+      null,
+      { id: 1, foo: 'a' },
+      { ...rex, id: 0 },
+      { ...rex, name: 1 },
+      { ...rex, categoryId: 1.5 },
+      { ...rex, status: 'lost' },
+    ].map((pet): [unknown, RegExp] => [
+      { pets: [rex, pet], nextId: 3 },
+      /^Expected `pets\.pets\[1\]` to be an animal/,
+    ]),
+  ]
+  for (const [pets, message] of cases) {
+    const create = () => createTestDouble({ pets: pets as PetSnapshot })
+    assert.throws(create, { name: 'OptionError', message })
+  }
+  createTestDouble({
+    pets: { pets: [{ ...rex, categoryId: 2n ** 62n, status: 'sold' }], nextId: 2 },
+  })
+})
+
+test('reset - restores the initial digest after any change', async () => {
+  const double = createTestDouble({
+    pets: { pets: [{ id: 3, name: 'Bo', categoryId: 1 }], nextId: 9 },
+  })
+  const beginning = await double.digest()
+  const changes: Record<string, (double: TestDouble) => unknown> = {
+    pets: () => double.pets.createPet(ADA),
+    counters: () => double.handle(listing('demo-free')),
+    ban: () => Promise.all(Array.from({ length: 91 }, () => double.handle(listing('demo-free')))),
+    addresses: () => double.handle(listing('nobody')),
+    fault: () => double.faults.arm({ kind: 'hang' }),
+    clock: () => double.clock.advance(1),
+    running: () => double.clock.resume(),
+    key: () => double.addKey('mine', { id: 'mine', plan: 'pro' }),
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    await change(double)
+    assert.notEqual(await double.digest(), beginning, name)
+    double.reset()
+    assert.equal(await double.digest(), beginning, name)
+  }
+  assert.deepEqual(await double.seed([ADA]), [{ ...ADA, id: 9, status: 'available' }])
+  double.reset()
+  assert.deepEqual(await double.seed([ADA]), [{ ...ADA, id: 9, status: 'available' }])
+  assert.equal((await double.handle(listing('mine'))).status, 401)
+})
+
+test('digest - covers the journal', async () => {
+  const double = createTestDouble({ rateLimit: false })
+  const beginning = await double.digest()
+  await double.handle(listing('demo-free'))
+  assert.notEqual(await double.digest(), beginning)
+})
+
+test('reset - concurrent requests see the old state or the new one, and bring nothing back', async () => {
+  const double = createTestDouble({ rateLimit: false })
+  const start = await double.digest()
+  for (let round = 0; round < 20; round++) {
+    double.faults.arm({ kind: 'delay', ms: 1_000, operation: 'createPet' })
+    const delayed = double.handle(creation('late'))
+    await double.seed(Array.from({ length: 50 }, () => ADA))
+    const readers: Awaitable<{ body: string }>[] = []
+    const creators: Awaitable<{ status: number }>[] = []
+    for (let at = 0; at < 20; at++) {
+      if (at === 10) double.reset()
+      if (at < 10) creators.push(double.handle(creation('early')))
+      readers.push(double.handle(listing('demo-free', 'limit=100')))
+    }
+    const sizes = (await Promise.all(readers)).map(({ body }) => JSON.parse(body).length)
+    assert.ok(
+      sizes.slice(0, 10).every(size => size >= 50),
+      String(sizes),
+    )
+    assert.deepEqual(sizes.slice(10), Array(10).fill(0))
+    assert.equal((await delayed).status, 201)
+    for (const creator of creators) assert.equal((await creator).status, 201)
+    assert.deepEqual(await double.pets.listPets(), [])
+    assert.equal(double.requests().length, 10)
+    double.reset()
+    assert.equal(await double.digest(), start)
+  }
+})
+
+test('snapshot - is plain JSON, exact, and restorable in another process', async () => {
+  const double = createTestDouble()
+  await double.seed([ADA])
+  for (let count = 0; count < 91; count++) await double.handle(listing('demo-free'))
+  double.faults.arm({ kind: 'status', status: 503, times: 3, key: 'demo-pro' })
+  double.clock.advance('10s')
+  await double.handle(listing('demo-pro'))
+  const json = toJson(await double.snapshot('banned'))
+  assert.match(json, /"name":"banned",.*9223372036854775807/)
+  assert.doesNotMatch(json, /nobody/)
+
+  const script = `
+    import { createTestDouble } from ${JSON.stringify(DOUBLE)}
+    import { parseJson } from ${JSON.stringify(new URL('../../src/lib/json.js', import.meta.url).href)}
+    import { text } from 'node:stream/consumers'
+    const double = createTestDouble()
+    await double.restore(await parseJson(await text(process.stdin)))
+    console.log(await double.digest())
+    const answer = await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+    console.log((await answer.json()).code, (await double.pets.listPets())[0].categoryId)
+    console.log(double.faults.list()[0].left)`
+  assert.deepEqual((await node(script, json)).split('\n'), [
+    await double.digest(),
+    'api_key_banned 9223372036854775807n',
+    '2',
+    '',
+  ])
+})
+
+test('snapshot - can be restored by its name', async () => {
+  const double = createTestDouble()
+  await double.seed([ADA])
+  await double.snapshot('one animal')
+  const digest = await double.digest()
+  double.reset()
+  await double.restore('one animal')
+  assert.equal(await double.digest(), digest)
+  await assert.rejects(double.restore('two animals'), OptionError)
+})
+
+test('snapshot - an invalid one changes nothing and names the field', async () => {
+  const double = createTestDouble()
+  await double.seed([ADA])
+  const digest = await double.digest()
+  const good = (await parseJson(toJson(await double.snapshot()))) as object
+  const bad: [wrong: unknown, message: RegExp][] = [
+    [7, /snapshot/],
+    [{}, /`pets` is required/],
+    [{ ...good, clock: { now: '2030', frozen: true } }, /`clock\.now`/],
+    [
+      { ...good, usage: [['demo-free', { lastSeen: 0 }]] },
+      /`usage\.0\.1\.minuteCount` is required/,
+    ],
+    [{ ...good, faults: [{ kind: 'earthquake' }] }, /`kind` to be one of 'status'/],
+    [{ ...good, nextId: 1 }, /`nextId` to be .* above 1, got 1/],
+    [{ ...good, journal: { exchanges: [{ n: 1 }], dropped: 0 } }, /journal\.exchanges\.0/],
+  ]
+  for (const [wrong, message] of bad) {
+    await assert.rejects(double.restore(wrong as never), { message })
+    assert.equal(await double.digest(), digest)
+  }
+})
+
+test('journal - lists exchanges in order, with virtual times and without keys', async () => {
+  const double = createTestDouble({ apiKeys: { s3cret: { id: 'ci', plan: 'free' } } })
+  const authorization = 'Bearer s3cret'
+  double.faults.arm({ kind: 'delay', ms: 500 })
+  const late = double.fetch('pets?limit=2&key=s3cret', { headers: { authorization } })
+  await double.fetch('pets/7', { headers: { authorization } })
+  double.clock.advance('2s')
+  await late
+  await double.fetch('pets', {
+    method: 'POST',
+    headers: { authorization: 'Bearer wr0ng' },
+    body: '{"name":1}',
+  })
+  const journal = double
+    .requests()
+    .map(({ n, at, answeredAt, key, operation, query, status, code, fault }) => [
+      n,
+      at - T0,
+      (answeredAt ?? 0) - T0,
+      key,
+      operation,
+      query,
+      status,
+      code,
+      fault,
+    ])
+  assert.deepEqual(journal, [
+    [1, 0, 2_000, 'ci', 'listPets', 'limit=2', 200, null, 'delay'],
+    [2, 0, 0, 'ci', 'getPet', '', 404, 'not_found', null],
+    [3, 2_000, 2_000, null, 'createPet', '', 401, 'unauthorized', null],
+  ])
+  assert.equal(double.requests()[1]?.headers['X-RateLimit-Remaining'], '59')
+  assert.equal(double.requests()[2]?.requestBody, '{"name":1}')
+  assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|wr0ng/)
+  assert.deepEqual(
+    double.requests({ status: 404 }).map(({ n }) => n),
+    [2],
+  )
+  assert.deepEqual(
+    double.requests({ operation: 'listPets', key: 'ci' }).map(({ n }) => n),
+    [1],
+  )
+})
+
+test('journal - keeps the last exchanges and counts those it dropped', async () => {
+  const double = createTestDouble({ journal: 3 })
+  for (let count = 0; count < 5; count++) await double.handle(listing('demo-free'))
+  assert.deepEqual(
+    double.requests().map(({ n }) => n),
+    [3, 4, 5],
+  )
+  assert.equal(double.dropped, 2)
+  assert.equal(double.report().dropped, 2)
+  const other = createTestDouble({ journal: 2 })
+  await other.restore(await double.snapshot())
+  await other.handle(listing('demo-free'))
+  assert.deepEqual(
+    other.requests().map(({ n }) => n),
+    [5, 6],
+  )
+  assert.equal(other.dropped, 4)
+})
+
+test('fetch - accepts what the global one accepts, and reaches only its base URL', async () => {
+  const double = createTestDouble({ baseUrl: 'https://api.example.com/v1/' })
+  assert.equal(double.baseUrl, 'https://api.example.com/v1')
+  const json = { ...FREE, 'content-type': 'application/json' }
+  const body = toJson(ADA)
+  const request = new Request(`${double.baseUrl}/pets`, { method: 'POST', headers: json, body })
+  const created = await double.fetch(request)
+  assert.equal(created.status, 201)
+  assert.equal(created.url, 'https://api.example.com/v1/pets')
+  assert.equal(
+    await created.text(),
+    `{"id":1,"name":"Ada","categoryId":${ADA.categoryId},"status":"available"}`,
+  )
+  for (const input of [
+    'pets',
+    '/v1/pets',
+    `${double.baseUrl}/pets#x`,
+    new URL(`${double.baseUrl}/pets`),
+  ]) {
+    assert.equal((await double.fetch(input, { headers: FREE })).status, 200, String(input))
+  }
+  assert.equal((await double.fetch('https://api.example.com/v2/pets')).status, 404)
+  await assert.rejects(double.fetch('https://example.com/v1/pets'), {
+    name: 'TypeError',
+    message: /reaches https:\/\/api\.example\.com\/v1 only/,
+  })
+})
+
+test('fetch - sends and refuses the same with and without a Request', async () => {
+  const double = createTestDouble()
+  const json = { ...FREE, 'Content-Type': 'application/json' }
+  const { signal } = new AbortController()
+  class Inherited {
+    get method() {
+      return 'POST'
+    }
+  }
+  Object.defineProperty(Inherited.prototype, 'method', { enumerable: true })
+  const inits: unknown[] = [
+    undefined,
+    {},
+    {
+      headers: [
+        ['A', '1'],
+        ['a', ' 2 '],
+      ],
+      signal,
+    },
+    { headers: new Headers(json), method: undefined, signal: null },
+    { headers: { 'a b': '1' } },
+    { headers: { a: '\u20ac' } },
+    { headers: null },
+    { signal: {} },
+    { method: 'get' },
+    { method: 'HEAD' },
+    { method: 'POST' },
+    { method: 'POST', headers: json, body: toJson(ADA) },
+    { method: 'POST', headers: json, body: '\ufeff{"name":"\ud800"}' },
+    { method: 'POST', headers: FREE, body: '' },
+    { method: 'POST', headers: FREE, body: 'text' },
+    { method: 'POST', headers: FREE, body: null },
+    { method: 'POST', headers: FREE, body: new URLSearchParams({ name: 'Ada' }) },
+    { method: 'POST', body: 7 },
+    { body: '{}' },
+    { method: 'PUT', body: '{}' },
+    { mode: 'navigate' },
+    new Request('http://a.test', { method: 'POST', headers: FREE }),
+    new Inherited(),
+  ]
+  const entryOf = async (...given: Parameters<typeof fetch>) => {
+    double.reset()
+    const answer = await double.fetch(...given).catch(({ name }: Error) => name)
+    const [entry] = double.requests()
+    return { entry, answer: typeof answer === 'string' ? answer : await answer.text() }
+  }
+  for (const [at, given] of inits.entries()) {
+    const init = given as RequestInit
+    for (const path of [
+      'pets',
+      '/v1/pets?limit=1&x#y',
+      'http://me:secret@adoption-store.test/v1/',
+    ]) {
+      const built = (async () => new Request(new URL(path, `${double.baseUrl}/`), init))()
+      const viaRequest = await built.then(entryOf, ({ name }: Error) => ({
+        entry: undefined,
+        answer: name,
+      }))
+      assert.deepEqual(await entryOf(path, init), viaRequest, `${at} ${path}`)
+    }
+  }
+})
+
+test('fetch - can be aborted before and during a request', async () => {
+  const double = createTestDouble()
+  const reason = new Error('enough')
+  await assert.rejects(double.fetch('pets', { signal: AbortSignal.abort(reason) }), reason)
+  assert.equal(double.requests().length, 0)
+  double.faults.arm({ kind: 'hang' })
+  double.faults.arm({ kind: 'delay', ms: 1 })
+  for (const _ of ['delay', 'hang']) {
+    const abort = new AbortController()
+    const waiting = double.fetch('pets', { headers: FREE, signal: abort.signal })
+    abort.abort(reason)
+    await assert.rejects(waiting, reason)
+  }
+})
+
+test('fetch - can be aborted at every step of a request that hangs', async () => {
+  const double = createTestDouble()
+  const reason = new Error('enough')
+  for (let step = 0; step < 20; step++) {
+    double.faults.arm({ kind: 'hang' })
+    const abort = new AbortController()
+    const waiting = double.fetch('pets', { headers: FREE, signal: abort.signal })
+    const refused = assert.rejects(waiting, reason, String(step))
+    for (let turn = 0; turn < step; turn++) await undefined
+    abort.abort(reason)
+    await refused
+  }
+  await double.close()
+})
+
+test('test double - thousands in one process share nothing', async () => {
+  const doubles = Array.from({ length: 2_000 }, (_, at) =>
+    createTestDouble({ clock: at, apiKeys: { key: { id: 'one', plan: 'free' } } }),
+  )
+  await Promise.all(
+    doubles.map((double, at) => double.seed([{ name: String(at), categoryId: at }])),
+  )
+  for (const [at, double] of doubles.entries()) {
+    assert.deepEqual(
+      (await double.pets.listPets()).map(({ name }) => name),
+      [String(at)],
+    )
+    assert.equal(double.clock.now(), at)
+  }
+})
+
+// A hidden class of its own keeps all that an object sees until the next full garbage collection.
+test('test double - a young garbage collection clears doubles, resets and stores', async () => {
+  const output = await node(
+    `import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+     import { runInNewContext } from 'node:vm'
+     import { createTestDouble, DEMO_KEYS as apiKeys } from '${DOUBLE}'
+     import { createStore } from '${new URL('../../src/index.js', import.meta.url)}'
+     import { memoryStorage } from '${new URL('../../adapters/memory.js', import.meta.url)}'
+     setFlagsFromString('--expose-gc')
+     const gc = runInNewContext('gc')
+     const double = createTestDouble()
+     const works = {
+       create: () => createTestDouble({ clock: 0 }),
+       reset: () => double.reset(),
+       store: () => createStore({ storage: memoryStorage(), apiKeys }),
+     }
+     const kept = () => getHeapSpaceStatistics()
+       .filter(({ space_name: name }) => /^(old|map)_space$/.test(name))
+       .reduce((sum, { space_used_size: size }) => sum + size, 0)
+     for (const [name, work] of Object.entries(works)) {
+       for (let time = 0; time < 500; time++) work()
+       gc()
+       const before = kept()
+       for (let time = 0; time < 1000; time++) work()
+       gc({ type: 'minor' })
+       gc({ type: 'minor' })
+       const bytes = (kept() - before) / 1000
+       if (bytes > 500) console.log(name, bytes)
+     }`,
+    '',
+  )
+  assert.equal(output, '')
+})
+
+test('test double - names an invalid option', () => {
+  const wrong: [options: object, message: RegExp][] = [
+    [{ clock: '2030-01-01T00:00:00' }, /Expected `clock` to be an instant/],
+    [{ journal: 0 }, /`journal` to be an integer of at least 1, got 0/],
+    [{ baseUrl: '/v1' }, /`baseUrl` to be an absolute http or https URL/],
+    [{ baseUrl: 'ftp://localhost/v1' }, /`baseUrl` to be an absolute http or https URL/],
+    [{ baseUrl: 'http://' }, /`baseUrl` to be an absolute http or https URL/],
+    ...['http://a/v1#f', 'http://a/v1?q', 'http://me:s3cret@a/v1', new URL('http://a/v1')].map(
+      (baseUrl): [object, RegExp] => [
+        { baseUrl },
+        /^Expected `baseUrl` to be an absolute http or https URL, without user name, query and fragment, got an? [a-z]+$/,
+      ],
+    ),
+    [{ faults: [{ kind: 'delay' }] }, /`ms`/],
+    [{ sunse: null }, /`sunse`/],
+  ]
+  for (const [options, message] of wrong) {
+    assert.throws(() => createTestDouble(options), { name: 'OptionError', message })
+  }
+})
+
+test('test double - options may be left out, but not null', async () => {
+  const message = 'Expected `options` to be an object, got null'
+  assert.throws(() => createTestDouble(null as never), { name: 'OptionError', message })
+  const double = createTestDouble()
+  assert.equal((await double.fetch('pets', null as never)).status, 401)
+})
+
+test('seed - creates all animals or none, and names the invalid one', async () => {
+  const double = createTestDouble({ defaultStatus: null })
+  await assert.rejects(double.seed([ADA, { name: 'Bo' } as never]), (error: unknown) => {
+    assert.ok(error instanceof ApiError)
+    assert.match(error.message, /Animal 2: `categoryId` is required/)
+    return true
+  })
+  assert.deepEqual(await double.pets.listPets(), [])
+  assert.deepEqual(await double.seed([ADA, ADA]), [
+    { ...ADA, id: 1 },
+    { ...ADA, id: 2 },
+  ])
+})
+
+test('listen - close lets the process exit despite open sockets, hanging and delayed calls', async () => {
+  const script = `
+    import { createTestDouble } from ${JSON.stringify(DOUBLE)}
+    const headers = { authorization: 'Bearer demo-free' }
+    const double = createTestDouble()
+    const server = await double.listen()
+    await Promise.all([1, 2, 3].map(async () => (await fetch(server.url + '/pets', { headers })).text()))
+    double.faults.arm({ kind: 'hang' })
+    double.faults.arm({ kind: 'delay', ms: 60_000, operation: 'createPet' })
+    const hung = fetch(server.url + '/pets', { headers }).catch(error => error.cause.code)
+    const late = fetch(server.url + '/pets', { headers, method: 'POST', body: '' })
+    while (double.requests().length < 5) await new Promise(setImmediate)
+    const end = performance.now()
+    await server[Symbol.asyncDispose]()
+    process.on('exit', () => console.log(Math.round(performance.now() - end)))
+    console.log(await hung, (await late).status)`
+  const [outcome, took] = (await node(script, '')).split('\n')
+  assert.equal(outcome, 'UND_ERR_SOCKET 415')
+  // Idle sockets are kept for 5 s and the delay is longer: neither was waited for.
+  assert.ok(Number(took) < 2_000, `${took} ms`)
+})
+
+test('clock - a delay on a running clock does not keep the process alive', async () => {
+  const script = `
+    import { createTestDouble } from ${JSON.stringify(DOUBLE)}
+    const double = createTestDouble({ clock: 'running', faults: [{ kind: 'delay', ms: 60_000 }] })
+    void double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+    const start = performance.now()
+    process.on('exit', () => console.log(performance.now() - start < 30_000))`
+  assert.equal(await node(script, ''), 'true\n')
+})
+
+test('listen - await using closes the server', async () => {
+  let url: string
+  {
+    await using double = createTestDouble()
+    const server = await double.listen()
+    url = server.url
+    assert.equal((await fetch(`${url}/pets`, { headers: FREE })).status, 200)
+  }
+  await assert.rejects(fetch(`${url}/pets`, { headers: FREE }))
+})
+
+const T0 = Date.UTC(2030, 0, 1)
+
+/** Whoever asks for real time fails the test. */
+function forbidRealTime(t: TestContext): void {
+  const forbidden = () => assert.fail('real time was asked for')
+  t.mock.method(Date, 'now', forbidden)
+  t.mock.method(globalThis, 'setTimeout', forbidden)
+  t.mock.method(globalThis, 'setInterval', forbidden)
+}
+
+type Send = (method: string, target: string, key: string, body?: string) => Promise<Response>
+type Door = (double: TestDouble) => Promise<{ send: Send; close: () => Promise<void> }>
+
+const inProcess: Door = async double => ({
+  async send(method, target, key, body) {
+    const [path = '', query = ''] = `/v1/${target}`.split('?')
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const answer = await double.handle({ method, path, query, headers, body, client: '127.0.0.1' })
+    return new Response(answer.body || null, answer)
+  },
+  close: double.close,
+})
+
+const plainStore: Door = async ({ clock }) => {
+  const storage = memoryStorage()
+  const options = { pagination: true, cors: true, clock: clock.now }
+  const server = await listen(createStore({ storage, apiKeys: DEMO_KEYS, ...options }), { port: 0 })
+  return {
+    send: (method, target, key, body) => fetch(`${server.url}/${target}`, init(method, key, body)),
+    close: server.close,
+  }
+}
+
+const throughFetch: Door = async double => ({
+  send: (method, target, key, body) => double.fetch(target, init(method, key, body)),
+  close: double.close,
+})
+
+const overHttp: Door = async double => {
+  const { url } = await double.listen()
+  const send: Send = (method, target, key, body) =>
+    fetch(`${url}/${target}`, init(method, key, body))
+  return { send, close: double.close }
+}
+
+function init(method: string, key: string, body: string | undefined): RequestInit {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return { method, headers, ...(body === undefined ? {} : { body }) }
+}
+
+/** The responses to a script with every kind of answer: status, headers in order, body. */
+async function transcript(door: Door, faults = true): Promise<readonly string[]> {
+  const double = createTestDouble({ pagination: true, cors: true })
+  const { send, close } = await door(double)
+  const responses: string[] = []
+  const tell = async (answer: Promise<Response>) => {
+    const { status, headers } = await answer
+    const fields = [...headers].filter(([name]) => name !== 'connection' && name !== 'keep-alive')
+    responses.push(JSON.stringify([status, fields, await (await answer).text()]))
+  }
+  if (faults) {
+    const operation = 'getPet'
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 30 }, operation })
+    double.faults.arm({ kind: 'malformed', operation })
+  }
+  await tell(send('POST', 'pets', 'demo-free', toJson(ADA)))
+  await tell(send('POST', 'pets', 'demo-free', '{"name":"Bo","categoryId":1.5}'))
+  for (let count = 0; count < 3; count++) await tell(send('GET', 'pets/1', 'demo-free'))
+  await tell(send('GET', 'pets?limit=1', 'demo-free'))
+  await tell(send('HEAD', 'pets', 'demo-free'))
+  await tell(send('DELETE', 'pets', 'demo-free'))
+  await tell(send('GET', 'nowhere', 'nobody'))
+  double.clock.advance('1.5s')
+  for (let count = 0; count < 66; count++) await tell(send('GET', 'pets', 'demo-free'))
+  double.clock.set('2030-12-05T00:00:00Z')
+  await tell(send('GET', 'pets/1', 'demo-free'))
+  await close()
+  return responses
+}
+
+function listing(key: string, query = ''): ApiRequest {
+  return { method: 'GET', path: '/v1/pets', query, headers: { authorization: `Bearer ${key}` } }
+}
+
+function creation(name: string): ApiRequest {
+  return { ...listing('demo-free'), method: 'POST', body: `{"name":"${name}","categoryId":1}` }
+}
+
+async function node(script: string, input: string): Promise<string> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
+  })
+  child.stdin.end(input)
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return output
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent as HttpAgent, get as httpGet } from 'node:http'
+import { test } from 'node:test'
+import { Agent, fetch as undiciFetch } from 'undici'
+import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+
+test('verdict - over sockets: a client with one connection, and one with a new one each time', async () => {
+  for (const headers of [{}, { connection: 'close' }]) {
+    await using double = createTestDouble()
+    const { url } = await double.listen()
+    for (let count = 0; count < 66; count++) await get(url, headers)
+    assert.deepEqual(rules(double), ['retry-after.early'], JSON.stringify(headers))
+  }
+})
+
+test('verdict - over sockets: three immediate retries with the global fetch', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  double.faults.arm({ kind: 'status', status: 429, retryAfter: 30, times: 4 })
+  for (let tries = 0; tries < 4; tries++) await get(url)
+  assert.deepEqual(rules(double), ['retry-after.early'])
+})
+
+test('verdict - over sockets: a wrong request again and again with the global fetch', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  for (let tries = 0; tries < 5; tries++) {
+    await (await fetch(`${url}/pets?limit=0`, { headers: FREE })).text()
+  }
+  assert.deepEqual(rules(double), ['refusal.repeated'])
+})
+
+test('verdict - over sockets: one early retry on one connection is certain', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 })
+  double.faults.arm({ kind: 'status', status: 429, retryAfter: 3 })
+  await getWith(agent, url)
+  double.clock.advance('1200ms')
+  await getWith(agent, url)
+  agent.destroy()
+  assert.deepEqual(rules(double), ['retry-after.early'])
+})
+
+test('verdict - over sockets: ten rejected requests in flight are no violation', async () => {
+  for (const headers of [{}, { connection: 'close' }]) {
+    await using double = createTestDouble()
+    const { url } = await double.listen()
+    await exhaust(double)
+    await Promise.all(Array.from({ length: 10 }, () => get(url, headers)))
+    assert.equal(double.requests({ status: 429 }).length, 10)
+    assert.deepEqual(rules(double), [], JSON.stringify(headers))
+  }
+})
+
+test('verdict - over sockets: nor are requests that waited for one of a few connections', async () => {
+  for (const connections of [3, 6]) {
+    for (let repetition = 0; repetition < 5; repetition++) {
+      await using double = createTestDouble()
+      const { url } = await double.listen()
+      const dispatcher = new Agent({ connections })
+      await exhaust(double)
+      const send = async () =>
+        (await undiciFetch(`${url}/pets`, { headers: FREE, dispatcher })).text()
+      await Promise.all(Array.from({ length: 18 }, send))
+      await dispatcher.close()
+      assert.equal(double.requests({ status: 429 }).length, 18)
+      assert.deepEqual(rules(double), [], `${connections} connections`)
+    }
+  }
+})
+
+test('verdict - over sockets: immediate retries that take turns on four connections are a note: a queue looks the same', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: 4, scheduling: 'fifo' })
+  await Promise.all(Array.from({ length: 4 }, () => getWith(agent, url)))
+  await exhaust(double)
+  for (let count = 0; count < 16; count++) await getWith(agent, url)
+  agent.destroy()
+  const connections = new Set(double.requests({ status: 429 }).map(({ connection }) => connection))
+  assert.equal(connections.size, 4)
+  assert.deepEqual(rules(double), [])
+  assert.deepEqual(
+    double.report().notes.map(({ rule }) => rule),
+    ['retry-after.early'],
+  )
+})
+
+test('verdict - over sockets: processes with a connection each that wait', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const processes = Array.from({ length: 5 }, () => new Agent({ connections: 1 }))
+  const send = async (dispatcher: Agent) =>
+    (await undiciFetch(`${url}/pets`, { headers: FREE, dispatcher })).text()
+  for (let minute = 0; minute < 3; minute++) {
+    await exhaust(double)
+    for (const process of processes) await send(process)
+    double.clock.advance('1m')
+    for (const process of processes) await send(process)
+  }
+  await Promise.all(processes.map(process => process.close()))
+  assert.equal(double.requests({ status: 429 }).length, 15)
+  assert.deepEqual(rules(double), [])
+})
+
+test('verdict - curl in a loop is seen as one client', async t => {
+  if (spawnSync('curl', ['--version']).error) {
+    t.skip('curl is not installed')
+    return
+  }
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  await exhaust(double)
+  for (let tries = 0; tries < 4; tries++) {
+    const words = ['-s', '-o', '/dev/null', '-H', 'Authorization: Bearer demo-free', `${url}/pets`]
+    await once(spawn('curl', words), 'exit')
+  }
+  assert.deepEqual(rules(double), ['retry-after.early'])
+})
+
+async function get(url: string, headers: Record<string, string> = {}): Promise<void> {
+  await (await fetch(`${url}/pets`, { headers: { ...FREE, ...headers } })).text()
+}
+
+async function getWith(agent: HttpAgent, url: string): Promise<void> {
+  const [response] = await once(httpGet(`${url}/pets`, { agent, headers: FREE }), 'response')
+  response.resume()
+  await once(response, 'close')
+}
+
+async function exhaust(double: TestDouble): Promise<void> {
+  const remaining = async () =>
+    (await double.fetch('pets', { headers: FREE })).headers.get('x-ratelimit-remaining')
+  while ((await remaining()) !== '0');
+}
+
+function rules(double: TestDouble): readonly string[] {
+  return double.report().findings.map(({ rule }) => rule)
+}

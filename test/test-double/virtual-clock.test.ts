@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { httpDate } from '../../adapters/test-double/clock/clock.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+import { OptionError } from '../../src/lib/options.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+const FREE = { authorization: 'Bearer demo-free' }
+
+test('clock - is frozen until set or advanced, and accepts every time format', () => {
+  const { clock } = createTestDouble()
+  assert.deepEqual([clock.now(), clock.frozen], [T0, true])
+  for (const [duration, ms] of [
+    ['500ms', 500],
+    ['61s', 61_000],
+    ['1.5m', 90_000],
+    ['24h', 86_400_000],
+    ['1d', 86_400_000],
+    [7, 7],
+  ] as const) {
+    const before = clock.now()
+    clock.advance(duration)
+    assert.equal(clock.now() - before, ms)
+  }
+  for (const instant of [T0, '2030-01-01', '2030-01-01T01:00:00+01:00', new Date(T0)]) {
+    clock.set(instant)
+    assert.equal(clock.now(), T0)
+  }
+})
+
+test('clock - rejects ambiguous times and stays unchanged', () => {
+  const { clock } = createTestDouble()
+  for (const wrong of ['2030-01-01T00:00:00', 'tomorrow', '', Number.NaN, 9e15, null, true]) {
+    assert.throws(() => clock.set(wrong as string), OptionError)
+  }
+  for (const wrong of [-1, '61', '1 s', '1w', '-1s', Number.POSITIVE_INFINITY, null]) {
+    assert.throws(() => clock.advance(wrong as string), OptionError)
+  }
+  assert.throws(() => clock.advance(8.64e15), OptionError)
+  assert.equal(clock.now(), T0)
+})
+
+test('clock - accepts the years 0000 to 9999', () => {
+  const { clock } = createTestDouble()
+  const [first, last] = ['0000-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'].map(
+    Date.parse,
+  ) as [number, number]
+  for (const edge of [first, last]) {
+    clock.set(edge)
+    assert.equal(clock.now(), edge)
+  }
+  assert.throws(() => clock.set(first - 1), OptionError)
+  assert.throws(() => clock.set(last + 1), OptionError)
+  assert.throws(() => clock.advance(1), OptionError)
+  clock.advance(0)
+  assert.equal(clock.now(), last)
+  clock.set(0)
+  assert.throws(
+    () => clock.advance(Number.MAX_SAFE_INTEGER + 1),
+    /Expected `advance` to be a duration/,
+  )
+  assert.throws(() => clock.advance(Number.MAX_SAFE_INTEGER), /Expected `now` to be an instant/)
+})
+
+test('clock - error messages show the first 80 characters of an invalid time', () => {
+  const { clock } = createTestDouble()
+  const long = 'x'.repeat(100)
+  assert.throws(() => clock.set(long), /got 'x{80}'$/)
+  assert.throws(() => clock.advance(long), /got 'x{80}'$/)
+  assert.throws(() => clock.set(Number.NaN), /got NaN$/)
+})
+
+test('clock - HTTP-dates are clamped to the years 0000 to 9999', () => {
+  for (const [instant, date] of [
+    [T0, 'Tue, 01 Jan 2030 00:00:00 GMT'],
+    [8.64e15, 'Fri, 31 Dec 9999 23:59:59 GMT'],
+    [-8.64e15, 'Sat, 01 Jan 0000 00:00:00 GMT'],
+  ] as const) {
+    assert.equal(httpDate(instant), date)
+  }
+})
+
+test('clock - the scale is at most 1,000,000', t => {
+  const time = wallClock(t)
+  const { clock } = createTestDouble()
+  clock.resume({ scale: 1_000_000 })
+  time.tick(1)
+  assert.equal(clock.now(), T0 + 1_000_000)
+  assert.throws(() => clock.resume({ scale: 1_000_001 }), OptionError)
+  clock.resume({ scale: 0.5 })
+  time.tick(3)
+  assert.equal(clock.now(), T0 + 1_000_001)
+})
+
+test('clock - resumes and freezes at its current time', t => {
+  const time = wallClock(t)
+  const { clock } = createTestDouble()
+  time.tick(5_000)
+  assert.equal(clock.now(), T0)
+  clock.resume()
+  time.tick(1_500)
+  assert.deepEqual([clock.now(), clock.frozen], [T0 + 1_500, false])
+  clock.advance('1m')
+  clock.resume()
+  time.tick(1)
+  assert.equal(clock.now(), T0 + 61_501)
+  clock.set(T0)
+  clock.freeze()
+  time.tick(1_000)
+  assert.deepEqual([clock.now(), clock.frozen], [T0, true])
+})
+
+test("clock - 'running' follows real time, even after a reset", async t => {
+  const time = wallClock(t)
+  const double = createTestDouble({ clock: 'running' })
+  const digest = await double.digest()
+  double.clock.advance('1h')
+  assert.equal(double.clock.now(), Date.now() + 3_600_000)
+  assert.notEqual(await double.digest(), digest)
+  time.tick(10)
+  double.reset()
+  assert.equal(double.clock.now(), Date.now())
+  assert.equal(await double.digest(), digest)
+})
+
+test('clock - a delay ends when due, not before', async () => {
+  const double = createTestDouble()
+  const ended: string[] = []
+  const start = (name: string, ms: number) => {
+    double.faults.arm({ kind: 'delay', ms })
+    return double.fetch('pets', { headers: FREE }).then(() => ended.push(name))
+  }
+  const slow = start('slow', 2_000)
+  const fast = start('fast', 1_000)
+  double.clock.advance(999)
+  await settled()
+  assert.deepEqual(ended, [])
+  double.clock.advance(1)
+  await fast
+  assert.deepEqual(ended, ['fast'])
+  double.clock.set('2030-01-02')
+  await slow
+  assert.deepEqual(ended, ['fast', 'slow'])
+})
+
+test('clock - a delay ends in real time while the clock runs, even across a freeze and a jump', async t => {
+  const time = wallClock(t)
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 1_000, times: 2 })
+  const first = double.fetch('pets', { headers: FREE })
+  await settled()
+  double.clock.resume()
+  time.tick(999)
+  double.clock.freeze()
+  time.tick(10_000)
+  assert.equal(double.clock.now(), T0 + 999)
+  double.clock.resume()
+  time.tick(1)
+  assert.equal((await first).status, 200)
+  const second = double.fetch('pets', { headers: FREE })
+  await settled()
+  double.clock.advance('1s')
+  assert.equal((await second).status, 200)
+})
+
+test('clock - a reset and close end delays', async () => {
+  for (const real of [false, true]) {
+    const double = createTestDouble()
+    double.faults.arm({ kind: 'delay', ms: 3_600_000, real })
+    const before = double.fetch('pets', { headers: FREE })
+    await settled()
+    double.reset()
+    assert.equal((await before).status, 200)
+    double.faults.arm({ kind: 'delay', ms: 3_600_000, real })
+    const last = double.fetch('pets', { headers: FREE })
+    await settled()
+    await double.close()
+    assert.equal((await last).status, 200)
+  }
+  assert.ok(!process.getActiveResourcesInfo().includes('Timeout'), 'the process can exit')
+})
+
+/** Real time and its timers, advanced by the test. */
+function wallClock(t: TestContext) {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
+  return t.mock.timers
+}
+
+/** After everything that needs no more than promises. */
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+test('clock - a date that does not exist is refused', () => {
+  const { clock } = createTestDouble()
+  for (const instant of ['2030-02-30', '2030-02-29T00:00:00Z', '2031-04-31T10:00+02:00']) {
+    assert.throws(() => clock.set(instant), {
+      name: 'OptionError',
+      message: /^Expected `set` to be an instant /,
+    })
+  }
+  clock.set('2028-02-29')
+  assert.equal(clock.now(), Date.UTC(2028, 1, 29))
+})
