@@ -26,8 +26,8 @@ export interface Environment {
   readonly store: string
   readonly limits: string
   readonly engines: Engines
-  /** Applies changed files of `--keys` and `--seed`. */
-  reload(keys: Keys, initial: Initial): Promise<void>
+  /** Applies what a changed file of `--keys` or `--seed` now holds. */
+  reload(changed: Changed): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
 }
@@ -36,6 +36,12 @@ export interface Environment {
 export interface Initial {
   readonly pets: PetSnapshot
   readonly source: string
+}
+
+/** The content of the files that have changed. */
+export interface Changed {
+  readonly keys?: Keys
+  readonly initial?: Initial
 }
 
 export type Keys = Readonly<Record<string, ApiKey>>
@@ -89,8 +95,9 @@ export async function openEnvironment(
     store: name,
     limits: limits?.name ?? 'memory:',
     engines: { store: ping, limits: limits?.ping },
-    async reload(keys, initial) {
-      if (storeName === 'memory:' && flags.seed !== undefined) await storage.restore(initial.pets)
+    async reload({ keys, initial }) {
+      if (storeName === 'memory:' && initial) await storage.restore(initial.pets)
+      if (!keys) return
       for (const key of Object.keys(known)) store.apiKeys.remove(key)
       for (const [key, record] of Object.entries(keys)) store.apiKeys.add(key, record)
       known = keys
@@ -131,6 +138,7 @@ export async function openControlled(
     })
     return { double, apiKeys, worlds }
   }
+  let latest = { keys, initial }
   let current = open(keys, initial)
   return {
     get double() {
@@ -153,9 +161,10 @@ export async function openControlled(
     limits: 'memory:',
     engines: {},
     // A reset restores the initial state, which is what has changed.
-    async reload(keys, initial) {
+    async reload(changed) {
       const { double } = current
-      current = open(keys, initial)
+      latest = { ...latest, ...changed }
+      current = open(latest.keys, latest.initial)
       await double.close()
     },
   }

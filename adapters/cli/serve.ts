@@ -13,7 +13,6 @@ import {
   openEnvironment,
   readApiKeys,
   readDelay,
-  readInitial,
 } from './environment.js'
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
@@ -59,6 +58,8 @@ async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promi
       '--watch reloads --seed with --store memory: only; add --keys, or leave it',
     )
   }
+  // Before the files are read, so that no change in between is missed.
+  const watched = flags.watch ? (await import('./reload.js')).watchedFiles(flags, note) : undefined
   const apiKeys = await readApiKeys(flags)
   const report = createReport(Date.now, writeLine)
 
@@ -68,10 +69,8 @@ async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promi
       ? undefined
       : await open({ ...flags, ...OWN }, 'staging-port', stagingPort)
   const production = await open(flags, 'port', port, staging?.server.url)
-  if (flags.watch) {
-    const environments = [production.environment, ...(staging ? [staging.environment] : [])]
-    await startWatching(flags, environments, stops)
-  }
+  const environments = [production.environment, ...(staging ? [staging.environment] : [])]
+  if (watched) stops.push(watched.reloadInto(environments, apiKeys))
 
   const { server, environment } = production
   const ready: Ready = {
@@ -149,22 +148,6 @@ async function printBanner(flags: Flags, ready: Ready, source: string): Promise<
     modes,
   }
   process.stdout.write(banner(ready, details))
-}
-
-/** Reloads the files into every environment; a file with an error changes nothing. */
-async function startWatching(
-  flags: Flags,
-  environments: readonly Environment[],
-  stops: Stops,
-): Promise<void> {
-  const { watchFiles } = await import('./watch.js')
-  const paths = [flags.seed, flags.keys].filter(path => path !== undefined)
-  const reload = async () => {
-    const [keys, initial] = [await readApiKeys(flags), await readInitial(flags)]
-    for (const environment of environments) await environment.reload(keys, initial)
-    note(`reloaded ${paths.join(' and ')}`)
-  }
-  stops.push(watchFiles(paths, () => void reload().catch(({ message }) => note(message))))
 }
 
 const POLICIES: Readonly<Record<Plan, Policy>> = {

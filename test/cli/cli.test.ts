@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -347,20 +347,80 @@ test('cli - --watch reloads seed and keys, and an invalid file changes nothing',
     assert.deepEqual([await list('one'), await list('two')], [['Ada'], 401])
 
     const two = '[{"name":"Bo","categoryId":1},{"name":"Cy","categoryId":2}]'
-    assert.match(await lineAfter(server, () => writeFile(seed, two)), /reloaded .* and /)
+    assert.match(await lineAfter(server, () => writeFile(seed, two)), /reloaded .*: 2 animals\n$/)
     assert.deepEqual(await list('one'), ['Bo', 'Cy'])
 
     const other = '{"two":{"id":"two","plan":"pro"}}'
-    assert.match(await lineAfter(server, () => writeFile(keys, other)), /reloaded/)
+    assert.match(
+      await lineAfter(server, () => writeFile(keys, other)),
+      /reloaded .*: added two; removed one\n$/,
+    )
     assert.deepEqual([await list('one'), await list('two')], [401, ['Bo', 'Cy']])
 
     assert.match(
       await lineAfter(server, () => writeFile(seed, '[{"name":"Dee"}]')),
-      /animal 1 \('Dee'\): `categoryId` is required/,
+      /animal 1 \('Dee'\): `categoryId` is required; nothing was reloaded\n$/,
     )
     assert.deepEqual(await list('two'), ['Bo', 'Cy'])
     await stopped(server)
   }
+})
+
+test('cli - --watch keeps created animals when only the keys change, and never shows a key', async t => {
+  const keys = await file(t, '{"one-12345678":{"id":"one","plan":"free"}}')
+  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
+  const words = ['--json', '--log', 'silent', '--watch', '--keys', keys, '--seed', seed]
+  const server = await started(t, ...words)
+  const { baseUrl } = JSON.parse(server.ready)
+  const headers = { authorization: 'Bearer one-12345678', 'content-type': 'application/json' }
+  const body = '{"name":"Bo","categoryId":1}'
+  assert.equal((await fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })).status, 201)
+
+  const both =
+    '{"one-12345678":{"id":"one","plan":"pro"},"two-12345678":{"id":"a\\nb","plan":"pro"}}'
+  const line = await lineAfter(server, () => writeFile(keys, both))
+  assert.match(line, /: added a\\nb; changed one\n$/)
+  const list = await fetch(`${baseUrl}/pets`, { headers })
+  assert.equal(list.headers.get('x-ratelimit-limit'), '300')
+  assert.equal(((await list.json()) as unknown[]).length, 2)
+
+  for (const broken of ['', '{"one-12345678":', '{}', '{"k":{"id":"k","plan":"gold"}}']) {
+    const refused = await lineAfter(server, () => writeFile(keys, broken))
+    assert.match(refused, /; nothing was reloaded\n$/)
+    assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200, broken)
+  }
+  assert.doesNotMatch((await stopped(server)).log, /12345678/)
+})
+
+test('cli - --watch sees mounted Secrets, swapped links, and a folder that is made again', async t => {
+  const folder = await temporaryFolder(t)
+  const version = async (name: string, id: string) => {
+    await mkdir(join(folder, name))
+    await writeFile(join(folder, name, 'keys.json'), `{"${id}":{"id":"${id}","plan":"free"}}`)
+  }
+  await version('..1', 'first')
+  await symlink('..1', join(folder, '..data'))
+  await symlink('..data/keys.json', join(folder, 'keys.json'))
+  const path = join(folder, 'keys.json')
+  const server = await started(t, '--json', '--log', 'silent', '--watch', '--keys', path)
+
+  // As Kubernetes updates a volume: a new folder, then one rename of the link to it.
+  await version('..2', 'second')
+  await symlink('..2', join(folder, '..data_tmp'))
+  const swapped = await lineAfter(server, () =>
+    rename(join(folder, '..data_tmp'), join(folder, '..data')),
+  )
+  assert.match(swapped, /: added second; removed first\n$/)
+
+  const moved = await lineAfter(server, () => rename(folder, `${folder}-away`))
+  t.after(() => rm(`${folder}-away`, { recursive: true, force: true }))
+  assert.match(moved, /keys\.json does not exist; nothing was reloaded\n$/)
+  const again = await lineAfter(server, async () => {
+    await mkdir(folder)
+    await writeFile(path, '{"third":{"id":"third","plan":"free"}}')
+  })
+  assert.match(again, /: added third; removed second\n$/)
+  await stopped(server)
 })
 
 test('cli - after --watch has reloaded the keys, none of them is logged', async t => {

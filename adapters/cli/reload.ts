@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Environment, type Keys, readApiKeys, readInitial } from './environment.js'
+import type { Flags } from './flags.js'
+import { versionsOf, watchFiles } from './watch.js'
+
+export interface WatchedFiles {
+  /**
+   * Reloads a changed file into every environment. A file with an error changes nothing.
+   *
+   * @param keys what `--keys` held at the start
+   * @returns stops watching
+   */
+  reloadInto(environments: readonly Environment[], keys: Keys): () => Promise<void>
+}
+
+/**
+ * Begins to watch `--seed` and `--keys`.
+ *
+ * @param note writes what has changed, or the error in the file, as one line
+ */
+export function watchedFiles(flags: Flags, note: (line: string) => void): WatchedFiles {
+  const { seed, keys } = flags
+  const before = versionsOf([seed, keys].filter(path => path !== undefined))
+  return {
+    reloadInto(environments, atStart) {
+      let known = atStart
+      let latest = Promise.resolve()
+      return watchFiles(before, changed => {
+        // One after the other: an older file must not overtake a newer one.
+        latest = latest.then(async () => {
+          if (changed.some(path => path === keys)) await logged(reloadKeys)
+          if (changed.some(path => path === seed)) await logged(reloadSeed)
+        })
+      })
+
+      async function reloadKeys(): Promise<string> {
+        const next = await readApiKeys(flags)
+        for (const environment of environments) await environment.reload({ keys: next })
+        const difference = differenceOf(known, next)
+        known = next
+        return `reloaded ${keys}: ${difference}`
+      }
+
+      async function reloadSeed(): Promise<string> {
+        const initial = await readInitial(flags)
+        for (const environment of environments) await environment.reload({ initial })
+        return `reloaded ${seed}: ${initial.pets.pets.length} animals`
+      }
+
+      async function logged(reload: () => Promise<string>): Promise<void> {
+        note(await reload().catch((error: Error) => `${error.message}; nothing was reloaded`))
+      }
+    },
+  }
+}
+
+/** By id, as keys are never shown: `added web, removed ci, changed load`. */
+function differenceOf(before: Keys, after: Keys): string {
+  const [old, current] = [recordsById(before), recordsById(after)]
+  const added = [...current.keys()].filter(id => !old.has(id))
+  const removed = [...old.keys()].filter(id => !current.has(id))
+  const changed = [...current.keys()].filter(
+    id => old.has(id) && !isDeepStrictEqual(old.get(id), current.get(id)),
+  )
+  const parts = Object.entries({ added, removed, changed })
+    .filter(([, ids]) => ids.length > 0)
+    .map(([what, ids]) => `${what} ${ids.map(printable).join(', ')}`)
+  return parts.join('; ') || 'the same keys as before'
+}
+
+/** The keys of each id with their records. */
+function recordsById(keys: Keys): Map<string, [key: string, record: unknown][]> {
+  const byId = new Map<string, [string, unknown][]>()
+  for (const [key, record] of Object.entries(keys)) {
+    byId.set(record.id, [...(byId.get(record.id) ?? []), [key, record]])
+  }
+  return byId
+}
+
+/** An id may hold control characters, which would forge a line. */
+function printable(id: string): string {
+  return JSON.stringify(id).slice(1, -1)
+}
