@@ -16,14 +16,14 @@ import type { ExchangeFilter, JournalEntry } from './journal.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
 import { type Beginning, checkSnapshot, createState, type Inspect, type Snapshot } from './state.js'
+import type { Report } from './verdict/report.js'
 import {
   type Above,
   createVerdict,
   type Recording,
-  type Report,
-  reportOn,
+  type Restored,
   type Verdict,
-} from './verdict/report.js'
+} from './verdict/verdict.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -90,8 +90,8 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   readonly dropped: number
   clearRequests(): void
   /**
-   * What the client did wrong, as far as the journal shows it; since the start: in all worlds, and
-   * before resets as well.
+   * What the client did wrong since the last reset or `clearRequests`; since the start: in all worlds,
+   * and before resets as well.
    *
    * @default { since: 'reset' }
    */
@@ -187,7 +187,7 @@ export function createDouble(
     report(reportOptions) {
       const { since } = readOptions(reportOptions, { since: 'reset' } as const, REPORT_RULES)
       if (since === 'start') return verdict.report()
-      return reportOn(state.journal.dump(), state.clock.now(), allow)
+      return { ...state.recording.report(), dropped: state.journal.dropped() }
     },
     inspect: {
       usage: keyId => state.inspect.usage(keyId),
@@ -202,16 +202,16 @@ export function createDouble(
   const handler = around(double)
   return double
 
-  function record(now: Clock, after = resets): Recording {
-    return verdict.record(after === 0 ? null : `after reset ${after}`, now)
+  function record(now: Clock, restored?: Restored, after = resets): Recording {
+    return verdict.record(after === 0 ? null : `after reset ${after}`, now, restored)
   }
 
   /** Replaces the whole state, and ends what waits on the old clock. */
   function replace(beginning: Beginning, apiKeys: KeyRing): void {
     const old = state
     // It may throw, and then nothing has changed.
-    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, now =>
-      record(now, resets + 1),
+    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, (now, restored) =>
+      record(now, restored, resets + 1),
     )
     resets++
     old.recording.end()

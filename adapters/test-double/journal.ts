@@ -23,7 +23,7 @@ import {
   type Redact,
 } from './exchange.js'
 import type { Call, FaultKind } from './faults/faults.js'
-import type { Recording } from './verdict/report.js'
+import type { Recording } from './verdict/verdict.js'
 
 /** Matches exchanges that have all of it. */
 export interface ExchangeFilter {
@@ -137,6 +137,7 @@ export function createJournal(
       drafts.length = 0
       dropped = 0
       size = 0
+      recording.clear(n)
     },
     dump: () => ({
       exchanges: drafts.map(copyOf),

@@ -36,7 +36,7 @@ import {
 } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 import { createJournal, type Journal, type JournalOptions, type JournalState } from './journal.js'
-import type { Recording } from './verdict/report.js'
+import type { Recording, Restored } from './verdict/verdict.js'
 
 export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */
@@ -95,13 +95,13 @@ export interface Inspect {
 
 /**
  * @param onEvent called when a request arrives, a response leaves, or a wait begins
- * @param record has the verdict listen, by the clock of this state
+ * @param record has the verdict listen, by the clock of this state, from the journal it begins with
  */
 export function createState(
   options: StateOptions,
   begin: Beginning,
   onEvent: () => void,
-  record: (now: Clock) => Recording,
+  record: (now: Clock, restored: Restored | undefined) => Recording,
 ): State {
   const apiKeys = options.apiKeys.copy()
   const { pets = [], nextId = pets.length + 1, usage = [] } = begin
@@ -113,7 +113,7 @@ export function createState(
   // New names come before the spread, for the reason in `readOptions`.
   const store = openStore({ apiKeys, ...options.store, storage, rateLimits, clock: clock.now })
   const faults = createFaults(() => apiKeys.list().map(({ id }) => id), begin.faults)
-  const recording = record(clock.now)
+  const recording = record(clock.now, begin.journal)
   const journal = createJournal(
     {
       clock: clock.now,

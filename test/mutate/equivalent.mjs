@@ -126,10 +126,10 @@ export const EQUIVALENT = [
     ],
   },
   {
-    file: 'verdict/report.js',
+    file: 'verdict/ledger.js',
     why: 'Only the order of the numbers of periods matters.',
-    from: 'let started = 0;',
-    to: ['let started = (0 + 1);'],
+    from: 'let opened = 0;',
+    to: ['let opened = (0 + 1);'],
   },
   {
     file: 'test-double/exchange.js',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, Finding, Report, RuleId } from '../../adapters/test-double/index.js'
-import { createVerdict, reportOn, reportText } from '../../adapters/test-double/verdict/report.js'
+import { reportText } from '../../adapters/test-double/verdict/report.js'
+import { createVerdict } from '../../adapters/test-double/verdict/verdict.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 
 const MINUTE = 60_000
@@ -508,13 +509,13 @@ test('verdict - exchanges are judged in the order of their responses', () => {
   assert.equal(seen, `${texts.join('; ')}; and 1 more`)
   assert.deepEqual(requests, [4, 3, 1, 2])
   const exchanges = rows.map((row, index) => exchangeOf(row, index + 1)).toReversed()
-  assert.deepEqual(reportOn({ exchanges, dropped: 3 }, T0).findings[0]?.requests, [4, 3, 1, 2])
+  assert.deepEqual(reportOn(exchanges, T0).findings[0]?.requests, [4, 3, 1, 2])
 })
 
 test('verdict - an empty journal is ok', () => {
   const nothing = { ok: true, requests: 0, dropped: 0, findings: [], notes: [] }
   assert.deepEqual(createVerdict().report(), nothing)
-  assert.deepEqual(reportOn({ exchanges: [], dropped: 3 }, T0), { ...nothing, dropped: 3 })
+  assert.deepEqual(reportOn([], T0), nothing)
 })
 
 test('verdict - a request without a response is counted but not judged', () => {
@@ -541,7 +542,7 @@ test('verdict - the text report counts requests, findings and notes', () => {
   assert.equal(firstLine({}), 'Verdict: no violations in 2 requests.')
   assert.equal(
     firstLine({ requests: 1, dropped: 1 }),
-    'Verdict: no violations in 1 request (1 earlier ones were dropped).',
+    'Verdict: no violations in 1 request (the journal has dropped 1).',
   )
   assert.equal(
     firstLine({ findings: [finding], notes: [finding] }),
@@ -581,7 +582,14 @@ function only(rows: readonly Row[]): Finding {
 
 function report(rows: readonly Row[], now = T0 + DAY): Report {
   const exchanges = rows.map((row, index) => exchangeOf(row, index + 1))
-  return reportOn({ exchanges, dropped: 0 }, now)
+  return reportOn(exchanges, now)
+}
+
+function reportOn(exchanges: readonly Exchange[], now: number): Report {
+  const journal = { exchanges, received: exchanges.length }
+  return createVerdict()
+    .record(null, () => now, journal)
+    .report()
 }
 
 /** By default one client on one connection lists pets with a valid key, and is answered at once. */

@@ -12,7 +12,7 @@ import {
   reportText,
   type TestDouble,
 } from '../../adapters/test-double/index.js'
-import { createVerdict } from '../../adapters/test-double/verdict/report.js'
+import { createVerdict } from '../../adapters/test-double/verdict/verdict.js'
 import {
   BAD_CLIENTS,
   type Client,
@@ -271,14 +271,65 @@ test('verdict - a request that ends after a reset counts where it began', async 
   assert.deepEqual(rules(double, 'start'), ['name.unknown'])
 })
 
-test('verdict - since the start: what the journal drops or a test clears is remembered', async () => {
+test('verdict - what the journal drops is remembered, and what a test clears since the start', async () => {
   const double = createTestDouble({ journal: 5, plans: { free: { perMinute: 1e6, perDay: 1e6 } } })
   const { send } = createApi(double)
   await send({ path: 'pets?page=2' })
   for (let count = 0; count < 10; count++) await send()
-  assert.deepEqual([rules(double), rules(double, 'start')], [[], ['name.unknown']])
+  const { requests, dropped } = double.report()
+  assert.deepEqual([requests, dropped, double.report({ since: 'start' }).requests], [11, 6, 11])
+  assert.deepEqual([rules(double), rules(double, 'start')], [['name.unknown'], ['name.unknown']])
   double.clearRequests()
+  assert.deepEqual([rules(double), double.report().requests], [[], 0])
   assert.deepEqual(rules(double, 'start'), ['name.unknown'])
+})
+
+test('verdict - a journal of one exchange changes no finding', async () => {
+  for (const [rule, behaviour, client] of BAD_CLIENTS) {
+    const double = createTestDouble({ journal: 1 })
+    await client(createApi(double))
+    for (const since of ['reset', 'start'] as const) {
+      assert.deepEqual(rules(double, since), [rule], `${rule} ${behaviour}, since ${since}`)
+    }
+  }
+})
+
+test('verdict - clearing the journal hides the requests before it, not what they began', async () => {
+  const double = createTestDouble()
+  const api = createApi(double)
+  const send = api.connection()
+  await send({ path: 'pets?page=2' })
+  await api.exhaust(send)
+  await send()
+  double.clearRequests()
+  assert.deepEqual(rules(double), [])
+  await send()
+  const [finding, ...others] = double.report().findings
+  const [n] = double.requests().map(({ n }) => n)
+  assert.deepEqual([finding?.rule, finding?.requests, others], ['retry-after.early', [n], []])
+  assert.deepEqual(rules(double, 'start'), ['name.unknown', 'retry-after.early'])
+})
+
+test('verdict - a restored journal is in the report, but not in one since the start', async () => {
+  const double = createTestDouble()
+  await createApi(double).send({ path: 'pets?page=2' })
+  const other = createTestDouble()
+  await createApi(other).send({ path: 'pets/1' })
+  await other.restore(await double.snapshot())
+  assert.deepEqual([rules(other), rules(other, 'start')], [['name.unknown'], ['deprecated.called']])
+  await createApi(other).send({ path: 'pets?offset=2' })
+  const { findings, requests } = other.report({ since: 'start' })
+  assert.deepEqual(
+    [requests, findings.map(({ rule, where, seen }) => [rule, where, seen])],
+    [
+      2,
+      [
+        ['deprecated.called', null, 'getPet, which is deprecated, was called'],
+        ['name.unknown', 'after reset 1', '`offset` was sent'],
+      ],
+    ],
+  )
+  assert.match(other.report().findings[0]?.seen ?? '', /^`page` was sent; `offset` was sent$/)
 })
 
 test('verdict - what is kept of a caller and of a period is bounded', async () => {

@@ -8,7 +8,7 @@ import { DEMO_KEYS } from '../../shared/demo-keys.js'
 import type { Instant } from '../clock/clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Verdict } from '../verdict/report.js'
+import type { Verdict } from '../verdict/verdict.js'
 
 /** Where a world is, and the keys that are valid there only. */
 export interface World {

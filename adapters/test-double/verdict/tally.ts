@@ -1,0 +1,91 @@
+import type { Finding } from './report.js'
+import { type Breach, MOST_SHOWN, RULES, type RuleId, type Seen } from './rules.js'
+
+const MOST_TEXTS = 3
+
+/** Where something was seen: in the how manieth period, and its name in the report. */
+export interface Place {
+  /** 1, 2, 3 … */
+  readonly number: number
+  readonly where: string | null
+}
+
+/** What was violated so far: one entry a rule and key, however often it happened. */
+export interface Tally {
+  add(breaches: readonly Breach[], place: Place): void
+  /** In the order in which they began. */
+  list(
+    allow: readonly RuleId[],
+  ): readonly { readonly isLikely: boolean; readonly finding: Finding }[]
+  copy(): Tally
+}
+
+interface Entry {
+  readonly rule: RuleId
+  readonly key: string | null
+  readonly isLikely: boolean
+  readonly first: Seen
+  readonly place: Place
+  /** How often each was seen. */
+  readonly texts: Map<string, number>
+  /** How many others there were. */
+  more: number
+  readonly requests: Set<number>
+}
+
+export function createTally(entries: Map<string, Entry> = new Map()): Tally {
+  return {
+    add(breaches, place) {
+      for (const { rule, seen, exchanges, isLikely = false } of breaches) {
+        const [first] = exchanges
+        if (!first) continue
+        const { key } = first
+        const id = `${rule} ${isLikely} ${key}`
+        const entry = entries.get(id) ?? {
+          ...{ rule, key, isLikely, first, place },
+          ...{ texts: new Map(), more: 0, requests: new Set() },
+        }
+        entries.set(id, entry)
+        if (entry.texts.has(seen) || entry.texts.size < MOST_TEXTS) {
+          entry.texts.set(seen, (entry.texts.get(seen) ?? 0) + 1)
+        } else entry.more++
+        if (entry.place.number !== place.number) continue
+        for (const { n } of exchanges) if (entry.requests.size < MOST_SHOWN) entry.requests.add(n)
+      }
+    },
+    list(allow) {
+      return [...entries.values()].sort(byBeginning).map(entry => ({
+        isLikely: entry.isLikely,
+        finding: findingOf(entry, allow),
+      }))
+    },
+    copy() {
+      const copies = [...entries].map(([id, { texts, requests, ...entry }]) => {
+        return [id, { ...entry, texts: new Map(texts), requests: new Set(requests) }] as const
+      })
+      return createTally(new Map(copies))
+    },
+  }
+}
+
+function byBeginning(one: Entry, other: Entry): number {
+  return one.place.number - other.place.number || one.first.n - other.first.n
+}
+
+function findingOf(
+  { rule, key, first, place, texts, more, requests }: Entry,
+  allow: readonly RuleId[],
+): Finding {
+  const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
+  return {
+    rule,
+    key,
+    seen: more === 0 ? seen.join('; ') : `${seen.join('; ')}; and ${more} more`,
+    fix: RULES.find(({ id }) => id === rule)?.fix ?? '',
+    at: first.at,
+    iso: new Date(first.at).toISOString(),
+    where: place.where,
+    requests: [...requests],
+    allowed: allow.includes(rule),
+  }
+}
