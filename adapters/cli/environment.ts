@@ -235,7 +235,7 @@ function storeOptions(flags: Flags) {
 
 async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
-  const { instantOf } = await import('../test-double/clock/clock.js')
+  const { instantOf } = await import('../shared/time.js')
   try {
     return instantOf('clock', clock)
   } catch (error) {

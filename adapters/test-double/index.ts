@@ -1,5 +1,5 @@
 export { DEMO_KEYS } from '../shared/demo-keys.js'
-export type { Duration, Instant } from './clock/clock.js'
+export type { Duration, Instant } from '../shared/time.js'
 export type { VirtualClock } from './clock/virtual-clock.js'
 export type { ReportOptions, TestDouble } from './double.js'
 export type { Exchange } from './exchange.js'

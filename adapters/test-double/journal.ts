@@ -12,8 +12,8 @@ import { OPERATIONS, type Operation } from '../../src/pets/specification.js'
 import type { Clock } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import type { ReadRequest } from '../shared/read-request.js'
+import { type Instant, instantOf } from '../shared/time.js'
 import { createCallers } from './callers.js'
-import { type Instant, instantOf } from './clock/clock.js'
 import {
   complete,
   createRedactor,

@@ -23,7 +23,7 @@ import {
 } from '../../src/store.js'
 import { memoryStorage } from '../memory.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
-import { type Instant, instantOf } from './clock/clock.js'
+import { type Instant, instantOf } from '../shared/time.js'
 import type { Fault } from './faults/faults.js'
 import type { Beginning, StateOptions } from './state.js'
 import { RULES, type RuleId } from './verdict/rules.js'

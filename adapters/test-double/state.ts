@@ -18,13 +18,8 @@ import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import type { ReadRequest } from '../shared/read-request.js'
-import {
-  type ClockState,
-  createClock,
-  isClockTime,
-  isScale,
-  type StateClock,
-} from './clock/clock.js'
+import { isClockTime } from '../shared/time.js'
+import { type ClockState, createClock, isScale, type StateClock } from './clock/clock.js'
 import type { Exchange } from './exchange.js'
 import {
   type ArmedFault,

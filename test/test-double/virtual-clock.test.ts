@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { httpDate } from '../../adapters/test-double/clock/clock.js'
+import { httpDate } from '../../adapters/shared/time.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { OptionError } from '../../src/lib/options.js'
 

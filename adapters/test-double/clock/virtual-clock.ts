@@ -1,4 +1,5 @@
-import type { Duration, Instant, ResumeOptions, StateClock } from './clock.js'
+import type { Duration, Instant } from '../../shared/time.js'
+import type { ResumeOptions, StateClock } from './clock.js'
 
 /** A clock that a test controls. Frozen it reads no other clock; running it follows real time. */
 export interface VirtualClock

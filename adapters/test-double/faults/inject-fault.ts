@@ -4,7 +4,8 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import { toJson } from '../../../src/lib/json.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
-import { httpDate, type StateClock } from '../clock/clock.js'
+import { httpDate } from '../../shared/time.js'
+import type { StateClock } from '../clock/clock.js'
 import type { Call, DelayFault, FaultKind, Faults, StatusFault } from './faults.js'
 
 /** Has the store answer a request, with the faults that apply to it. */

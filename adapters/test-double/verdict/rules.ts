@@ -1,4 +1,4 @@
-import { LATEST } from '../clock/clock.js'
+import { LATEST } from '../../shared/time.js'
 import type { Exchange } from '../exchange.js'
 
 export type RuleId =
