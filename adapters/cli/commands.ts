@@ -1,10 +1,8 @@
 import type { Flags } from './flags.js'
+import type { Stop } from './serve.js'
 
 /** The commands that take more than the command line itself, each loaded when it runs. */
-export async function runServe(
-  flags: Flags,
-  stopOnSignal: (stop: () => Promise<void>) => void,
-): Promise<void> {
+export async function runServe(flags: Flags, stopOnSignal: (stop: Stop) => void): Promise<void> {
   const { serve } = await import('./serve.js')
   await serve(flags, stopOnSignal)
 }

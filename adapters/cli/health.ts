@@ -7,6 +7,8 @@ export interface Engines {
   readonly store?: (() => Promise<void>) | undefined
   /** Without it this process counts by itself. */
   readonly limits?: (() => Promise<void>) | undefined
+  /** Aborted once this process wants no new requests: a load balancer should use another. */
+  readonly draining?: AbortSignal
 }
 
 /**
@@ -31,9 +33,10 @@ export function withHealth(
       state('store', engines.store, 'unavailable'),
       state('limits', engines.limits, 'degraded'),
     ])
-    const status = store === 'ok' ? 'ok' : 'unavailable'
+    const reachable = store === 'ok' ? 'ok' : 'unavailable'
+    const status = engines.draining?.aborted ? 'draining' : reachable
     return {
-      status: store === 'ok' ? 200 : 503,
+      status: status === 'ok' ? 200 : 503,
       text: JSON.stringify({ status, store, limits }),
     }
   }

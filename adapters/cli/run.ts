@@ -1,4 +1,5 @@
 import { type Command, type Flags, helpText, parseCommandLine } from './flags.js'
+import type { Stop } from './serve.js'
 import { readVariables } from './variables.js'
 
 /**
@@ -42,13 +43,13 @@ async function runVerify(words: readonly string[]): Promise<void> {
   process.exitCode = await verifyCommand(words)
 }
 
-function stopOnSignal(stop: () => Promise<void>): void {
+function stopOnSignal(stop: Stop): void {
   let stopping = false
   for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
     process.on(signal, () => {
       if (stopping) process.exit(128 + number)
       stopping = true
-      stop().then(() => process.exit(0), fail)
+      stop(signal).then(() => process.exit(0), fail)
     })
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { chain, lazy } from '../../src/lib/async.js'
 import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
@@ -6,6 +7,7 @@ import { withConsole } from '../console/index.js'
 import { type HttpServer, listen } from '../http/listen.js'
 import type { DocsOptions } from '../openapi/docs.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
+import { durationOf } from '../shared/time.js'
 import type { Ready } from './banner.js'
 import {
   type Environment,
@@ -22,29 +24,40 @@ import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 
 type Stops = (() => Promise<void>)[]
 
+/** Stops the servers; on SIGTERM, after the time of `--drain`. */
+export type Stop = (signal?: string) => Promise<void>
+
 /**
  * Starts the servers that the flags describe, and announces them on stdout.
  *
  * @param stopOnSignal receives the function that stops it, before the announcement
  * @throws UsageError, and whatever a socket or a storage throws
  */
-export async function serve(
-  flags: Flags,
-  stopOnSignal: (stop: () => Promise<void>) => void,
-): Promise<void> {
+export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): Promise<void> {
+  const drain = durationOf('--drain', flags.drain ?? '0s')
   const stops: Stops = []
-  const stop = async () => {
+  const draining = new AbortController()
+  const stop: Stop = async signal => {
+    if (signal === 'SIGTERM' && drain > 0) {
+      draining.abort()
+      await setTimeout(drain)
+    }
     for (const one of stops.splice(0).reverse()) await one()
   }
   try {
-    await start(flags, stops, () => stopOnSignal(stop))
+    await start(flags, stops, draining.signal, () => stopOnSignal(stop))
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promise<void> {
+async function start(
+  flags: Flags,
+  stops: Stops,
+  draining: AbortSignal,
+  beforeReady: () => void,
+): Promise<void> {
   const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
   if (stagingPort === port && port !== 0) {
@@ -113,7 +126,7 @@ async function start(flags: Flags, stops: Stops, beforeReady: () => void): Promi
       demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
       stagingBaseUrl,
     })
-    const indexed = withIndex(withHealth(documented, engines, report), {
+    const indexed = withIndex(withHealth(documented, { ...engines, draining }, report), {
       control: isControlled(flags),
     })
     const shown = flags['no-console'] ? indexed : withConsole(indexed, environment.console)

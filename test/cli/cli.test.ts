@@ -188,6 +188,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       2,
       /--watch reloads --seed with --store memory: only/,
     ],
+    [['--drain', 'soon'], 2, /Expected `--drain` to be a duration: .*, got 'soon'$/m],
     [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
     [
       ['--store', 'pets.txt'],
@@ -435,6 +436,29 @@ test('cli - after --watch has reloaded the keys, none of them is logged', async 
     assert.match(log, /"query":"k=\[key\]"/)
     assert.doesNotMatch(log, /newkey/)
   }
+})
+
+test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until the time is over', async t => {
+  const server = await started(t, '--json', '--log', 'silent', '--drain', '1h')
+  const { origin, baseUrl } = JSON.parse(server.ready)
+  assert.equal((await fetch(`${origin}/readyz`)).status, 200)
+  server.child.kill('SIGTERM')
+  let answer = await fetch(`${origin}/readyz`)
+  while (answer.status === 200) answer = await fetch(`${origin}/readyz`)
+  assert.deepEqual(
+    [answer.status, await answer.json()],
+    [503, { status: 'draining', store: 'ok', limits: 'ok' }],
+  )
+  const headers = { authorization: 'Bearer demo-free' }
+  assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200)
+  assert.equal((await fetch(`${origin}/healthz`)).status, 200)
+  // A second signal ends the wait.
+  assert.equal((await stopped(server)).code, 128 + 15)
+
+  const interrupted = await started(t, '--json', '--log', 'silent', '--drain', '1h')
+  assert.equal((await stopped(interrupted, 'SIGINT')).code, 0)
+  const brief = await started(t, '--json', '--log', 'silent', '--drain', '1ms')
+  assert.equal((await stopped(brief)).code, 0)
 })
 
 test('cli - output that cannot be written is one line', {
