@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
-import { ROOT_URL } from '../support/paths.js'
-import { startNginx, withoutNginx } from './engines.js'
+import { ROOT, ROOT_URL } from '../support/paths.js'
+import {
+  createFolder,
+  startNginx,
+  startPostgres,
+  startRedis,
+  unprivileged,
+  withoutBoth,
+  withoutNginx,
+} from './engines.js'
 
-const CONFIG = readFileSync(new URL('adapters/postgres/deploy/nginx.conf', ROOT_URL), 'utf8')
+const CONFIG = deployed('nginx.conf')
 
 test('deploy - nginx balances requests, reports the client address, and hides a process that is down', {
   skip: withoutNginx,
@@ -42,3 +55,143 @@ test('deploy - nginx balances requests, reports the client address, and hides a 
   assert.deepEqual(answered, [2, 6])
   await servers[1]?.close()
 })
+
+test('deploy - what nginx answers itself is JSON, and the API answers what it can', {
+  skip: withoutNginx,
+}, async () => {
+  const store = createStore({ storage: memoryStorage(), apiKeys: { k: { id: 'k', plan: 'pro' } } })
+  const server = await listen(store, { port: 0, proxyHops: 1 })
+  const address = `127.0.0.1:${server.port}`
+  const config = CONFIG.replace('store-1:4280', address).replace('store-2:4280', address)
+  await using nginx = await startNginx(config)
+  const create = async (bytes: number) => {
+    const headers = { authorization: 'Bearer k', 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'x'.repeat(bytes), categoryId: 1 })
+    return fetch(`${nginx.url}/v1/pets`, { method: 'POST', headers, body })
+  }
+  const refused = await create(1.5 * 1024 * 1024)
+  assert.equal(refused.status, 413)
+  assert.ok(refused.headers.get('x-ratelimit-limit'), 'answered by the API')
+  await assertError(await create(3 * 1024 * 1024), 413, 'payload_too_large')
+
+  const socket = connect(nginx.port, '127.0.0.1')
+  socket.end('GET /v1/pets HTTP/1.1\r\nBad Header\r\n\r\n')
+  assert.match(await text(socket), /^HTTP\/1.1 400 [\s\S]*"code":"invalid_request"/)
+
+  await server.close()
+  const unavailable = await fetch(`${nginx.url}/v1/pets`)
+  assert.equal(unavailable.headers.get('retry-after'), '1')
+  await assertError(unavailable, 503, 'storage_unavailable')
+})
+
+test('deploy - a process that answers 503 for a moment stays in use', {
+  skip: withoutNginx,
+}, async () => {
+  let isBusy = true
+  const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+  const handle: typeof store.handle = request =>
+    isBusy
+      ? { status: 503, headers: { 'Content-Type': 'application/json' }, body: '{"status":503}' }
+      : store.handle(request)
+  const server = await listen({ ...store, handle }, { port: 0, proxyHops: 1 })
+  const address = `127.0.0.1:${server.port}`
+  const config = CONFIG.replace('store-1:4280', address).replace('store-2:4280', address)
+  await using nginx = await startNginx(config)
+  const list = () => fetch(`${nginx.url}/v1/pets`)
+  for (let n = 0; n < 5; n++) assert.deepEqual(await (await list()).json(), { status: 503 })
+  isBusy = false
+  assert.equal((await list()).status, 401)
+  await server.close()
+})
+
+const withoutRegistry = (): string | false => {
+  const isReached = spawnSync('npm', ['ping'], { stdio: 'ignore' }).status === 0
+  if (isReached || process.env['ADOPTION_STORE_ENGINES'] === 'required') return false
+  return 'npm reaches no registry'
+}
+
+test('deploy - every line of the Dockerfile works for an unprivileged user', {
+  skip: withoutBoth || withoutRegistry(),
+}, async t => {
+  await using postgres = await startPostgres()
+  await using redis = await startRedis()
+  const folder = createFolder('deploy')
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const { uid = -1, gid = -1 } = unprivileged()
+  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: ROOT,
+    stdio: 'ignore',
+  })
+  mkdirSync(join(folder, 'keys'))
+  const keys = join(folder, 'keys/keys.json')
+  writeFileSync(keys, '{"s3cret-key":{"id":"web","plan":"pro"}}', { mode: 0o600 })
+  for (const path of [keys, ...readdirSync(folder).map(name => join(folder, name))]) {
+    chownSync(path, uid, gid)
+  }
+  const environment = {
+    PATH: [join(folder, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
+    HOME: folder,
+    PORT: '0',
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+  }
+  const inFolder = { ...unprivileged(), cwd: folder, env: environment }
+  const instructions = deployed('Dockerfile')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+  const words = (name: string) =>
+    instructions
+      .filter(line => line.startsWith(`${name} `))
+      .map(line => line.slice(name.length + 1))
+
+  const [copied = ''] = words('COPY')
+  const pattern = new RegExp(`^${copied.split(' ')[0]?.replace('*', '.*')}$`)
+  assert.equal(readdirSync(folder).filter(name => pattern.test(name)).length, 1, copied)
+  for (const line of words('RUN')) execFileSync('sh', ['-c', line], inFolder)
+
+  const [start = ''] = words('CMD')
+  const [program = '', ...options] = JSON.parse(start).map((word: string) =>
+    word.replace('/run/keys', join(folder, 'keys')).replace('0.0.0.0', '127.0.0.1'),
+  )
+  const child = spawn(program, [...options, '--json'], inFolder)
+  t.after(() => child.kill('SIGKILL'))
+  const log = text(child.stderr)
+  const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
+  assert.match(String(line), /^\{"baseUrl"/, `${line}: ${child.exitCode === null ? '' : await log}`)
+  const { baseUrl, origin } = JSON.parse(String(line))
+  assert.equal((await fetch(`${origin}/readyz`)).status, 200)
+  const headers = { authorization: 'Bearer s3cret-key' }
+  assert.deepEqual(await (await fetch(`${baseUrl}/pets`, { headers })).json(), [])
+
+  const [health = ''] = words('HEALTHCHECK').map(line => line.replace(/^.*? CMD /, ''))
+  const [command = '', ...rest] = JSON.parse(health.replace('http://127.0.0.1:4280', origin))
+  execFileSync(command, rest, inFolder)
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  child.kill('SIGTERM')
+  await ended
+})
+
+test('deploy - the images pin the clients that the tests run with, and compose names what exists', () => {
+  const { devDependencies } = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
+  for (const name of ['pg', '@redis/client']) {
+    assert.match(deployed('Dockerfile'), new RegExp(` ${name}@${devDependencies[name]}\\b`))
+  }
+  const compose = deployed('compose.yaml')
+  assert.match(compose, /\.\/keys:\/run\/keys:ro/)
+  for (const [, image = ''] of compose.matchAll(/image: (\S+)/g)) assert.match(image, /:\d+\.\d+/)
+  for (const [, file = ''] of compose.matchAll(/- \.\/([\w.]+):.*:ro/g)) {
+    assert.ok(file === 'keys' || deployed(file), file)
+  }
+})
+
+async function assertError(response: Response, status: number, code: string): Promise<void> {
+  assert.equal(response.headers.get('content-type'), 'application/json')
+  const body = (await response.json()) as Record<string, unknown>
+  assert.deepEqual([response.status, body['code'], body['status']], [status, code, status])
+  assert.deepEqual(Object.keys(body), ['code', 'message', 'status'])
+}
+
+function deployed(file: string): string {
+  return readFileSync(new URL(`adapters/postgres/deploy/${file}`, ROOT_URL), 'utf8')
+}

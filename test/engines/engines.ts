@@ -302,15 +302,16 @@ function statOf(pid: number): string[] | undefined {
   }
 }
 
-function createFolder(name: string): string {
+/** A new folder, owned by the user that engines run as. */
+export function createFolder(name: string): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `adoption-${name}-`)))
   const { uid, gid } = unprivileged()
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
   return folder
 }
 
-/** PostgreSQL refuses to run as root. */
-function unprivileged(): { uid?: number; gid?: number } {
+/** The user that engines run as: PostgreSQL refuses to run as root. */
+export function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
   const [, , uid, gid] = users.find(line => line.startsWith('nobody:'))?.split(':') ?? []
