@@ -26,7 +26,7 @@ import { createStore, type Store, type StoreOptions, SUNSET } from '../../src/in
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
-import { MAIN_KEY, openFaulty, SPARE_KEY } from './planted-faults.js'
+import { MAIN_KEY, openFaulty, SPARE_KEY } from './faulty-server.js'
 
 const DAY = 86_400_000
 const folder = temporaryFolders()

@@ -5,13 +5,8 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import { BYTE_FAULTS, openProxy } from './byte-faults.js'
-import {
-  MAIN_KEY,
-  openFaulty,
-  PLANTED_FAULTS,
-  type PlantedFault,
-  SPARE_KEY,
-} from './planted-faults.js'
+import { PLANTED_FAULTS } from './faults/index.js'
+import { MAIN_KEY, openFaulty, type PlantedFault, SPARE_KEY } from './faulty-server.js'
 
 test('conformance - a server without a fault breaks nothing', async () => {
   assert.deepEqual(await brokenBy({}), [])

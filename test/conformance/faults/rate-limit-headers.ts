@@ -1,0 +1,68 @@
+import {
+  all,
+  anywhere,
+  headers,
+  isList,
+  isSpare,
+  LIMIT,
+  NO_LIMITS,
+  type PlantedFault,
+  REMAINING,
+  RESET,
+  status,
+} from '../faulty-server.js'
+
+export const rateLimitHeadersFaults: readonly PlantedFault[] = [
+  ...([200, 201, 400, 401, 404] as const).map(
+    (code): PlantedFault => ({
+      name: `answers ${code} without rate limit headers`,
+      caughtBy: `ratelimit.present.${code}`,
+      wrong: headers(
+        all(status(code), request => !isSpare(request)),
+        () => NO_LIMITS,
+      ),
+    }),
+  ),
+  {
+    name: 'has fractions of requests',
+    caughtBy: 'ratelimit.integers',
+    wrong: headers(
+      request => isList(request) && !isSpare(request),
+      given => ({ [REMAINING]: given[REMAINING] && `${given[REMAINING]}.5` }),
+    ),
+  },
+  {
+    name: 'has more requests left than the limit',
+    caughtBy: 'ratelimit.bounds',
+    wrong: headers(
+      all(isList, request => !isSpare(request)),
+      given => ({ [LIMIT]: '60', [REMAINING]: String(Number(given[REMAINING]) + 60) }),
+    ),
+  },
+  {
+    name: 'resets in milliseconds',
+    caughtBy: 'ratelimit.reset-seconds',
+    wrong: headers(anywhere, given => ({ [RESET]: given[RESET] && `${given[RESET]}000` })),
+  },
+  {
+    name: 'resets in so many seconds',
+    caughtBy: 'ratelimit.reset-seconds',
+    also: ['ratelimit.reset-future'],
+    wrong: headers(anywhere, given => ({ [RESET]: given[RESET] && '60' })),
+  },
+  {
+    name: 'resets an hour ago',
+    caughtBy: 'ratelimit.reset-future',
+    wrong: headers(anywhere, given => ({
+      [RESET]: given[RESET] && String(Number(given[RESET]) - 3_600),
+    })),
+  },
+  {
+    name: 'never counts down',
+    caughtBy: 'ratelimit.counts',
+    wrong: headers(
+      request => !isSpare(request),
+      given => ({ [REMAINING]: given[REMAINING] && '42' }),
+    ),
+  },
+]
