@@ -130,7 +130,10 @@ export function readStoreOptions(options: StoreOptions) {
   const settings = readOptions<StoreOptions, typeof defaults>(options, defaults, STORE_RULES)
   const { sunset, deprecatedAt } = settings
   if (sunset !== null && deprecatedAt !== null && deprecatedAt > sunset) {
-    throw new OptionError('Expected `deprecatedAt` to be at or before `sunset` (RFC 9745 §4)')
+    throw new OptionError({
+      option: 'deprecatedAt',
+      expected: 'at or before `sunset` (RFC 9745 §4)',
+    })
   }
   const plans = readPlans(settings.plans)
   return { ...settings, plans, apiKeys: createApiKeys(settings.apiKeys, plans) }

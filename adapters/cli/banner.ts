@@ -19,7 +19,8 @@ export interface Ready {
 /** What the banner adds for people. */
 export interface Details {
   readonly source: string
-  readonly policies: Readonly<Record<Plan, Policy>>
+  /** Undefined without rate limits. */
+  readonly policies: Readonly<Record<Plan, Policy>> | undefined
   readonly keysFile: string | undefined
   readonly hasConsole: boolean
   /** Options in effect, such as 'no rate limits'. */
@@ -51,18 +52,17 @@ export function banner(ready: Ready, details: Details): string {
   return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
 }
 
-function keyRows({ apiKeys }: Ready, { policies, keysFile, modes }: Details): readonly Row[] {
+function keyRows({ apiKeys }: Ready, { policies, keysFile }: Details): readonly Row[] {
   if (keysFile !== undefined) return [['API keys', `from ${keysFile}`]]
   return Object.entries(apiKeys).map(([plan, key], index) => {
-    const { perMinute, perDay } = policies[plan as Plan]
-    const budget = modes.includes(NO_LIMITS)
-      ? plan
-      : `${count(perMinute)} requests a minute, ${count(perDay)} a day`
+    const budget = policies ? budgetText(policies[plan as Plan]) : plan
     return [index === 0 ? 'API keys' : '', `${key.padEnd(16)} ${budget}`]
   })
 }
 
-export const NO_LIMITS = 'no rate limits'
+function budgetText({ perMinute, perDay }: Policy): string {
+  return `${count(perMinute)} requests a minute, ${count(perDay)} a day`
+}
 
 function rowIf(label: string, value: string | null | undefined): readonly Row[] {
   return value === null || value === undefined ? [] : [[label, value]]

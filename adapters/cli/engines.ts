@@ -31,7 +31,7 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
   if (name === 'memory:') return { ...openHere(memoryStorage()), name }
   if (!name.endsWith('.json') || name.includes('://')) {
     const stores = `${flag === '--store' ? 'memory:, ' : ''}a file that ends with .json, or postgres://…`
-    throw new UsageError(`${flag} takes ${stores}; got '${withoutSecrets(name)}'`)
+    throw new UsageError(`${flag} takes ${stores}; got '${withoutSecrets(name)}'`, flag)
   }
   const { jsonFileStorage } = await import('../json-file/index.js')
   const onError = ({ message }: Error) =>
@@ -51,6 +51,7 @@ export async function openLimits(name: string, stops: Stops): Promise<OpenLimits
   if (!/^(redis|valkey)s?:/.test(name)) {
     throw new UsageError(
       `--limits takes memory:, redis://…, rediss://… or valkey://…; got '${withoutSecrets(name)}'`,
+      '--limits',
     )
   }
   const { placeOf, redisRateLimits } = await import('../redis/open.js')
@@ -90,13 +91,16 @@ function urlOf(flag: string, name: string, variable: string): string {
   if (name.includes('//')) return name
   const url = process.env[variable]
   if (url) return url
-  throw new UsageError(`${flag} ${withoutSecrets(name)} needs the variable ${variable} to be a URL`)
+  throw new UsageError(
+    `${flag} ${withoutSecrets(name)} needs the variable ${variable} to be a URL`,
+    flag,
+  )
 }
 
 function usable(flag: string, source: string, placeOf: () => string): string {
   try {
     return placeOf()
   } catch (error) {
-    throw new UsageError(`${flag}: ${(error as Error).message}${source}`)
+    throw new UsageError(`${flag}: ${(error as Error).message}${source}`, flag)
   }
 }

@@ -1,3 +1,4 @@
+import type { OptionError } from '../../src/lib/options.js'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -9,7 +10,7 @@ import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
 import { openLimits, openStorage } from './engines.js'
-import { type Flags, UsageError, wholeNumber } from './flags.js'
+import { type Flags, UsageError, usageError, wholeNumber } from './flags.js'
 import type { Engines } from './health.js'
 import { withoutSecrets } from './without-secrets.js'
 
@@ -22,6 +23,8 @@ export interface Environment {
   readonly animals: number
   /** Where the animals come from, in words. */
   readonly source: string
+  /** Whether the store held animals already, so that those of `--seed` were not used. */
+  readonly ignoresSeed: boolean
   /** The engines as they may be shown: without user and password. */
   readonly store: string
   readonly limits: string
@@ -63,7 +66,11 @@ export async function openEnvironment(
     return openControlled(flags, keys, await readInitial(flags))
   }
   if (flags['no-rate-limit'] && limitsName !== 'memory:') {
-    throw new UsageError('--no-rate-limit cannot be combined with --limits')
+    throw new UsageError(
+      '--no-rate-limit cannot be combined with --limits',
+      '--no-rate-limit',
+      '--limits',
+    )
   }
   const { storage, name, seed, count, ping } = await openStorage('--store', storeName, stops)
   const limits = await openLimits(limitsName, stops)
@@ -92,6 +99,7 @@ export async function openEnvironment(
     },
     animals: await count(),
     source: seeded ? initial.source : storedSource(flags),
+    ignoresSeed: !seeded && flags.seed !== undefined,
     store: name,
     limits: limits?.name ?? 'memory:',
     engines: { store: ping, limits: limits?.ping },
@@ -109,6 +117,8 @@ function refuseEngine(flag: 'store' | 'limits', name: string): void {
   if (name === 'memory:') return
   throw new UsageError(
     `--control could reset ${withoutSecrets(name)}; use it with --${flag} memory:`,
+    '--control',
+    `--${flag}`,
   )
 }
 
@@ -157,6 +167,7 @@ export async function openControlled(
     },
     animals: initial.pets.pets.length,
     source: initial.source,
+    ignoresSeed: false,
     store: 'memory:',
     limits: 'memory:',
     engines: {},
@@ -239,7 +250,7 @@ async function readClock({ clock }: Flags): Promise<number | 'running'> {
   try {
     return instantOf('clock', clock)
   } catch (error) {
-    throw new UsageError((error as Error).message.replace('`clock`', '--clock'))
+    throw usageError(error as OptionError, '--clock')
   }
 }
 

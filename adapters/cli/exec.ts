@@ -53,6 +53,7 @@ function checkAllowed({ allow }: Flags): void {
   const known = nearestFirst(unknown, rules).join(', ')
   throw new UsageError(
     `--allow takes a rule of the verdict, got '${unknown}'; expected one of ${known}`,
+    '--allow',
   )
 }
 

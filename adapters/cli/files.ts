@@ -12,16 +12,20 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
   const strictSchema = newPetSchema.strict()
   const fields = Object.keys(newPetSchema.shape).join(', ')
   const list = await readJson('--seed', path)
-  if (!Array.isArray(list)) throw new UsageError(`--seed ${path} must be an array of animals`)
+  if (!Array.isArray(list)) {
+    throw new UsageError(`--seed ${path} must be an array of animals`, '--seed')
+  }
   const pets = list.map((item, index) => {
     const parsed = strictSchema.safeParse(item)
     if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      const problem =
-        issue?.code === 'unrecognized_keys'
-          ? `unknown field \`${issue.keys[0]}\`; expected ${fields}`
-          : describeIssues(parsed.error, item).replace('The body', 'it')
-      throw new UsageError(`--seed ${path}: animal ${index + 1}${nameOf(item)}: ${problem}`)
+      const unknown = parsed.error.issues.find(issue => issue.code === 'unrecognized_keys')
+      const problem = unknown
+        ? `unknown field \`${unknown.keys[0]}\`; expected ${fields}`
+        : describeIssues(parsed.error, item, 'it')
+      throw new UsageError(
+        `--seed ${path}: animal ${index + 1}${nameOf(item)}: ${problem}`,
+        '--seed',
+      )
     }
     const { name, categoryId, status = 'available' } = parsed.data
     return { id: index + 1, name, categoryId, status }
@@ -33,16 +37,19 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   // Not shown: it holds the keys.
   if (path.trimStart().startsWith('{')) {
-    throw new UsageError('--keys takes a file, not its content: --keys <file.json>')
+    throw new UsageError('--keys takes a file, not its content: --keys <file.json>', '--keys')
   }
   const keys = (await readJson('--keys', path)) as Record<string, ApiKey>
   if (Array.isArray(keys) || Object.keys(keys ?? {}).length === 0) {
-    throw new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)
+    throw new UsageError(
+      `--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`,
+      '--keys',
+    )
   }
   try {
     createApiKeys(keys)
   } catch (error) {
-    throw new UsageError(`--keys ${path}: ${(error as Error).message}`)
+    throw new UsageError(`--keys ${path}: ${(error as Error).message}`, '--keys')
   }
   return keys
 }
@@ -57,7 +64,10 @@ async function readJson(flag: string, path: string): Promise<unknown> {
   try {
     return await parseJson(text)
   } catch {
-    throw new UsageError(`${flag} ${path} is not valid JSON${await describeSyntaxError(text)}`)
+    throw new UsageError(
+      `${flag} ${path} is not valid JSON${await describeSyntaxError(text)}`,
+      flag,
+    )
   }
 }
 
@@ -66,7 +76,7 @@ async function readBytes(flag: string, path: string): Promise<Uint8Array> {
     return await readFile(path)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    throw new UsageError(`${flag} ${path} ${UNREADABLE[code] ?? `cannot be read: ${code}`}`)
+    throw new UsageError(`${flag} ${path} ${UNREADABLE[code] ?? `cannot be read: ${code}`}`, flag)
   }
 }
 
@@ -74,7 +84,7 @@ function decode(flag: string, path: string, bytes: Uint8Array): string {
   try {
     return decodeUtf8(bytes)
   } catch {
-    throw new UsageError(`${flag} ${path} is not valid UTF-8; save it as UTF-8`)
+    throw new UsageError(`${flag} ${path} is not valid UTF-8; save it as UTF-8`, flag)
   }
 }
 

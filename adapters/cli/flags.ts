@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
+import { describeProblem, type OptionProblem } from '../../src/lib/options.js'
 import { withoutSecrets } from './without-secrets.js'
 
 export interface Flag {
@@ -67,6 +68,18 @@ export interface CommandLine {
 /** Invalid usage or input file: exit code 2. The message says how to fix it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+  /** The options to correct, such as `--port`. */
+  readonly flags: readonly string[]
+
+  constructor(message: string, ...flags: readonly string[]) {
+    super(message)
+    this.flags = flags
+  }
+}
+
+/** The problem of an option in a program, with the option as it is on the command line. */
+export function usageError(problem: OptionProblem, flag: string): UsageError {
+  return new UsageError(describeProblem(problem, flag), flag)
 }
 
 /**
@@ -200,15 +213,20 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
     const fix = isExec
       ? 'cannot be combined with exec'
       : 'works with exec only: exec [options] -- <command>'
-    throw new UsageError(`--${unfit} ${fix}`)
+    throw new UsageError(`--${unfit} ${fix}`, `--${unfit}`)
   }
   if (flags.empty && flags.seed !== undefined) {
-    throw new UsageError('--empty cannot be combined with --seed; use only one')
+    throw new UsageError(
+      '--empty cannot be combined with --seed; use only one',
+      '--empty',
+      '--seed',
+    )
   }
   const { watch, seed, keys } = flags
   if (watch && command === 'serve' && seed === undefined && keys === undefined) {
     throw new UsageError(
       '--watch needs a file to watch: add --seed <file.json> or --keys <file.json>',
+      '--watch',
     )
   }
   const [word] = rest
@@ -228,7 +246,10 @@ export function wholeNumber(
   const given = flags[name]
   if (given === undefined) return undefined
   if (/^\d+$/.test(given) && Number(given) <= maximum) return Number(given)
-  throw new UsageError(`--${name} takes a whole number from 0 to ${maximum}, got '${given}'`)
+  throw new UsageError(
+    `--${name} takes a whole number from 0 to ${maximum}, got '${given}'`,
+    `--${name}`,
+  )
 }
 
 export function helpText(): string {

@@ -54,12 +54,21 @@ function stopOnSignal(stop: Stop): void {
   }
 }
 
+interface Failure extends Pick<Error, 'name' | 'message'> {
+  /** The options to correct, such as `--port`. */
+  readonly flags?: readonly string[]
+}
+
 /** @param sources options that came from the environment, with the variable to correct */
 function fail(error: unknown, sources: ReadonlyMap<string, string> = new Map()): void {
-  const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
-  const [line = ''] = message.split('\n')
+  const {
+    name,
+    message,
+    flags = [],
+  } = (error instanceof Error ? error : { name: '', message: String(error) }) as Failure
+  const [line] = message.split('\n')
   const hints = [...sources]
-    .filter(([option]) => new RegExp(`--${option}[ :]`).test(line))
+    .filter(([option]) => flags.includes(`--${option}`))
     .map(([option, variable]) => ` (--${option} is set by ${variable})`)
   process.stderr.write(`animal-adoption-store: ${line}${hints.join('')}\n`)
   // By name, as each file of the bundle has classes of its own.

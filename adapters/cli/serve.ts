@@ -61,7 +61,11 @@ async function start(
   const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
   if (stagingPort === port && port !== 0) {
-    throw new UsageError(`--staging-port ${port} is also --port; use a different one`)
+    throw new UsageError(
+      `--staging-port ${port} is also --port; use a different one`,
+      '--staging-port',
+      '--port',
+    )
   }
   const log = readLogFormat(flags)
   const host = readHost(flags)
@@ -69,6 +73,8 @@ async function start(
   if (flags.watch && flags.keys === undefined && (flags.store ?? 'memory:') !== 'memory:') {
     throw new UsageError(
       '--watch reloads --seed with --store memory: only; add --keys, or leave it',
+      '--watch',
+      '--store',
     )
   }
   // Before the files are read, so that no change in between is missed.
@@ -97,9 +103,8 @@ async function start(
     pid: process.pid,
     ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
   }
-  const { source, store } = environment
-  if (source.includes('is ignored'))
-    note(`${store} holds ${environment.animals} animals, ${source}`)
+  const { source, store, animals, ignoresSeed } = environment
+  if (ignoresSeed) note(`${store} holds ${animals} animals, ${source}`)
   beforeReady()
   if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
   else if (!flags.quiet) await printBanner(flags, ready, source)
@@ -142,11 +147,11 @@ async function start(
 const OWN = { store: 'memory:', limits: 'memory:' }
 
 async function printBanner(flags: Flags, ready: Ready, source: string): Promise<void> {
-  const { banner, NO_LIMITS } = await import('./banner.js')
+  const { banner } = await import('./banner.js')
   const { clock, keys, pagination, watch } = flags
   const delay = readDelay(flags)
   const modes = [
-    ...(flags['no-rate-limit'] ? [NO_LIMITS] : []),
+    ...(flags['no-rate-limit'] ? ['no rate limits'] : []),
     ...(flags['no-cors'] ? ['no CORS'] : []),
     ...(pagination ? ['pagination'] : []),
     ...(delay > 0 ? [`${delay} ms delay`] : []),
@@ -155,7 +160,7 @@ async function printBanner(flags: Flags, ready: Ready, source: string): Promise<
   ]
   const details = {
     source,
-    policies: POLICIES,
+    policies: flags['no-rate-limit'] ? undefined : POLICIES,
     keysFile: keys,
     hasConsole: !flags['no-console'],
     modes,
@@ -192,17 +197,25 @@ function readHost(flags: Flags): string {
   const { host = '127.0.0.1', keys } = flags
   if (/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) return host
   if (isControlled(flags)) {
-    throw new UsageError(`--host ${host} would let others use --control; use 127.0.0.1`)
+    throw new UsageError(
+      `--host ${host} would let others use --control; use 127.0.0.1`,
+      '--host',
+      '--control',
+      '--clock',
+    )
   }
   if (keys !== undefined) return host
   throw new UsageError(
     `--host ${host} would expose the demo keys; add --keys <file.json>, or use 127.0.0.1`,
+    '--host',
   )
 }
 
 function readLogFormat({ log = 'pretty', quiet }: Flags): LogFormat {
   const format = LOG_FORMATS.find(known => known === log)
-  if (!format) throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${log}'`)
+  if (!format) {
+    throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${log}'`, '--log')
+  }
   return quiet ? 'silent' : format
 }
 
@@ -214,20 +227,38 @@ async function listenOn(
   portFlag: PortFlag,
 ): Promise<HttpServer> {
   const { host, port } = options
+  const free = `use --${portFlag} 0 to pick a free one`
   try {
     return await listen(handler, options)
   } catch (error) {
-    const describe = LISTEN_FAILURES.get((error as NodeJS.ErrnoException).code ?? '')
-    throw describe ? new Error(describe(host, port, portFlag)) : error
+    switch ((error as NodeJS.ErrnoException).code) {
+      case 'EADDRINUSE':
+        throw new ListenError(`port ${port} is taken; ${free}`, `--${portFlag}`)
+      case 'EACCES':
+        throw new ListenError(`port ${port} is not allowed; ${free}`, `--${portFlag}`)
+      case 'EADDRNOTAVAIL':
+        throw new ListenError(
+          `${host} is not an address of this machine; use --host 127.0.0.1`,
+          '--host',
+        )
+      case 'ENOTFOUND':
+        throw new ListenError(`${host} is not a known host; use --host 127.0.0.1`, '--host')
+      default:
+        throw error
+    }
   }
 }
 
-const LISTEN_FAILURES = new Map<string, (host: string, port: number, flag: PortFlag) => string>([
-  ['EADDRINUSE', (_, port, flag) => `port ${port} is taken; use --${flag} 0 to pick a free one`],
-  ['EACCES', (_, port, flag) => `port ${port} is not allowed; use --${flag} 0 to pick a free one`],
-  ['EADDRNOTAVAIL', host => `${host} is not an address of this machine; use --host 127.0.0.1`],
-  ['ENOTFOUND', host => `${host} is not a known host; use --host 127.0.0.1`],
-])
+/** The address cannot be bound: exit code 1, since the same words may work later. */
+class ListenError extends Error {
+  override readonly name = 'ListenError'
+  readonly flags: readonly string[]
+
+  constructor(message: string, flag: string) {
+    super(message)
+    this.flags = [flag]
+  }
+}
 
 /** https://no-color.org */
 function hasColors(): boolean {

@@ -5,7 +5,14 @@ import { reportJUnit } from '../conformance/junit.js'
 import { resultText, summaryText } from '../conformance/report.js'
 import { prepare, selectChecks, sumOfRequests, verify } from '../conformance/verify.js'
 import { VerifyError } from '../conformance/verify-error.js'
-import { type Flag, type FlagTable, helpRows, parseOptions, UsageError } from './flags.js'
+import {
+  type Flag,
+  type FlagTable,
+  helpRows,
+  parseOptions,
+  UsageError,
+  usageError,
+} from './flags.js'
 import { createProgress } from './progress.js'
 
 const FLAGS = {
@@ -52,7 +59,7 @@ export async function verifyCommand(words: readonly string[]): Promise<number> {
     return await verifyServer(flags, operands)
   } catch (error) {
     if (error instanceof VerifyError) throw new UsageError(error.message)
-    if (error instanceof OptionError) throw new UsageError(inFlags(error.message))
+    if (error instanceof OptionError) throw usageError(error, flagOf(error.option))
     throw error
   }
 }
@@ -186,14 +193,16 @@ ${helpRows(TABLE)}
 `
 }
 
-/** Names of options as they are on the command line. */
-function inFlags(message: string): string {
-  return message
-    .replace('`baseUrl`', '<base-url>')
-    .replace('`apiKey`', '--key')
-    .replace('`spareKey`', '--spare-key')
-    .replace('`limits`', '--limits')
-    .replace('`openApiUrl`', '--openapi')
+/** The option as it is on the command line. */
+function flagOf(option: string): string {
+  return Object.hasOwn(NAMES, option) ? String(NAMES[option]) : `--${option}`
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  baseUrl: '<base-url>',
+  apiKey: '--key',
+  spareKey: '--spare-key',
+  openApiUrl: '--openapi',
 }
 
 function print(text: string): number {

@@ -106,7 +106,10 @@ export function readClientOptions(
 ): WithDefaults<ClientOptions, typeof DEFAULTS> {
   // Not a rule: its message would show the password.
   if (/^[^/]*\/\/[^/]*@/.test(String(given?.baseUrl))) {
-    throw new OptionError('Expected `baseUrl` without user name and password')
+    throw new OptionError(
+      { option: 'baseUrl', expected: 'an address without user name and password' },
+      'Expected `baseUrl` without user name and password',
+    )
   }
   return readOptions(given, DEFAULTS, RULES)
 }

@@ -129,12 +129,11 @@ export type ReadOptions = WithDefaults<ConformanceOptions, typeof DEFAULTS>
 export function readConformanceOptions(given: ConformanceOptions): ReadOptions {
   const options = readOptions(given, DEFAULTS, RULES)
   if (options.limits && options.spareKey === undefined) {
-    throw new OptionError(
-      'Expected `spareKey` with `limits`: a throwaway key that may be exhausted',
-    )
+    const expected = 'a throwaway key that the checks of limits may exhaust'
+    throw new OptionError({ option: 'spareKey', expected, got: 'none' })
   }
   if (options.spareKey === options.apiKey) {
-    throw new OptionError('Expected `spareKey` to be another key than `apiKey`')
+    throw new OptionError({ option: 'spareKey', expected: 'a second key', got: 'the same one' })
   }
   return options
 }

@@ -119,9 +119,11 @@ export function selectChecks({
       unknown,
       CHECKS.map(({ id }) => id),
     )
-    throw new OptionError(
-      `No check is called \`${unknown}\`; closest are ${ids.slice(0, 3).join(', ')}`,
-    )
+    throw new OptionError({
+      option: only.includes(unknown) ? 'only' : 'skip',
+      expected: `checks or groups, such as ${ids.slice(0, 3).join(', ')}`,
+      got: `'${unknown}'`,
+    })
   }
   return CHECKS.filter(
     check =>

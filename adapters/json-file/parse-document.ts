@@ -50,10 +50,13 @@ function nameOf(text: string, position: number): string {
   return `\`pets[${position}]\` (line ${text.slice(0, start).split('\n').length})`
 }
 
-const documentSchema = z.strictObject({
-  pets: z.array(z.strictObject(petSchema.shape), 'must be an array'),
-  nextId: z.int('must be a positive integer').min(1, 'must be a positive integer').optional(),
-})
+const documentSchema = z.strictObject(
+  {
+    pets: z.array(z.strictObject(petSchema.shape, 'must be an object'), 'must be an array'),
+    nextId: z.int('must be a positive integer').min(1, 'must be a positive integer').optional(),
+  },
+  'must be an object',
+)
 
 /** The field as in JavaScript, `pets[2].name`, and its rule. */
 function describe(issue: z.core.$ZodIssue): string {
@@ -66,5 +69,5 @@ function describe(issue: z.core.$ZodIssue): string {
     return `${subject} has the unknown field \`${issue.keys[0]}\``
   }
   if (issue.input === undefined) return `${field} is required`
-  return `${subject} ${issue.message.startsWith('must') ? issue.message : 'must be an object'}`
+  return `${subject} ${issue.message}`
 }

@@ -89,7 +89,8 @@ type Access = Pick<PostgresOptions, 'url' | 'pool' | 'ssl'> & { readonly connect
 async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
   const { url, pool: given, ssl, connections } = options
   if ((url === undefined) === (given === undefined)) {
-    throw new OptionError('Expected either `url` or `pool`')
+    const problem = { option: 'url', expected: 'an address, unless `pool` is given' }
+    throw new OptionError(problem, 'Expected either `url` or `pool`')
   }
   if (given) {
     const closePool = async () => void given.off('error', ignore)
@@ -116,7 +117,10 @@ async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
 /** @throws OptionError without the URL in it: it may hold a password */
 export function placeOf(url: string): string {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new OptionError('Expected `url` to be like postgres://user:password@host:5432/database')
+    throw new OptionError({
+      option: 'url',
+      expected: 'like postgres://user:password@host:5432/database',
+    })
   }
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`

@@ -110,7 +110,8 @@ type Access = Pick<RedisOptions, 'url' | 'send' | 'nodes' | 'tls'> & {
 
 function accessOf({ url, send, nodes, tls, connectTimeoutMs }: Access): Server {
   if ((url === undefined) === (send === undefined)) {
-    throw new OptionError('Expected either `url` or `send`')
+    const problem = { option: 'url', expected: 'an address, unless `send` is given' }
+    throw new OptionError(problem, 'Expected either `url` or `send`')
   }
   if (url !== undefined) {
     const open = async () => {
@@ -132,7 +133,10 @@ function accessOf({ url, send, nodes, tls, connectTimeoutMs }: Access): Server {
 /** @throws OptionError without the URL in it: it may hold a password */
 export function placeOf(url: string): string {
   if (!/^(redis|valkey)s?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new OptionError('Expected `url` to be like redis://user:password@host:6379/0')
+    throw new OptionError({
+      option: 'url',
+      expected: 'like redis://user:password@host:6379/0',
+    })
   }
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`

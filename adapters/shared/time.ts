@@ -21,9 +21,12 @@ export function instantOf(name: string, value: Instant): number {
   const ms = typeof value === 'string' ? isoInstant(value) : value
   const instant = typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
   if (isClockTime.accepts(instant)) return instant
-  throw new OptionError(
-    `Expected \`${name}\` to be an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z', got ${show(value)}`,
-  )
+  throw new OptionError({
+    option: name,
+    expected:
+      "an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z'",
+    got: show(value),
+  })
 }
 
 /** @throws OptionError naming the field */
@@ -31,9 +34,11 @@ export function durationOf(name: string, value: Duration): number {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
   const ms = typeof value === 'number' ? value : Number(count) * (UNITS.get(unit) ?? Number.NaN)
   if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
-  throw new OptionError(
-    `Expected \`${name}\` to be a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d', got ${show(value)}`,
-  )
+  throw new OptionError({
+    option: name,
+    expected: "a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d'",
+    got: show(value),
+  })
 }
 
 /** RFC 9110 §5.6.7; years have four digits there. */

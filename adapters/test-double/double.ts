@@ -176,7 +176,9 @@ export function createDouble(
       const snapshot = typeof given === 'string' ? snapshots.get(given) : given
       if (!snapshot) {
         const got = given ? `'${given}'` : 'nothing'
-        throw new OptionError(`Expected a snapshot or the name of one, got ${got}`)
+        const expected = 'a snapshot or the name of one'
+        const message = `Expected ${expected}, got ${got}`
+        throw new OptionError({ option: 'snapshot', expected, got }, message)
       }
       replace(await checkSnapshot(snapshot), state.apiKeys)
     },
@@ -308,7 +310,10 @@ function afterBody(request: ApiRequest, call: () => void): ApiRequest {
 const door = lazy(async () => {
   const http: Partial<typeof import('../http/index.js')> = await import('../http/index.js')
   if (http.listen) return { listen: http.listen }
-  throw new OptionError('listen needs Node; use `fetch` of the double, or MSW, in a browser')
+  throw new OptionError(
+    { option: 'listen', expected: 'called in Node' },
+    'listen needs Node; use `fetch` of the double, or MSW, in a browser',
+  )
 })
 
 const REPORT_RULES: Rules<ReportOptions> = { since: isOneOf(['reset', 'start']) }
@@ -326,7 +331,7 @@ async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<readonly
   for (const [at, animal] of animals.entries()) {
     const parsed = newPetSchema.safeParse(animal)
     if (parsed.success) continue
-    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal)}`)
+    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}`)
   }
   return Promise.all(animals.map(animal => pets.createPet(animal)))
 }

@@ -165,7 +165,9 @@ function checkedStorage(initial: PetSnapshot | undefined): PetStorage {
   try {
     return memoryStorage(initial)
   } catch (error) {
-    throw new OptionError(`Invalid \`pets\`: ${(error as RangeError).message}`)
+    const { message } = error as RangeError
+    const problem = { option: 'pets', expected: 'animals with ids that a storage accepts' }
+    throw new OptionError(problem, `Invalid \`pets\`: ${message}`)
   }
 }
 

@@ -219,7 +219,7 @@ export async function checkSnapshot(value: unknown): Promise<Snapshot> {
   const { snapshotSchema, describeIssues } = await schema()
   const parsed = snapshotSchema.safeParse(value)
   if (!parsed.success)
-    throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error, value)}`)
+    throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error, value, 'it')}`)
   return parsed.data
 }
 

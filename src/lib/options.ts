@@ -1,8 +1,40 @@
 import { nearestFirst } from './nearest.js'
 
-/** Invalid options or API key records, found at construction and not at the first request. */
-export class OptionError extends TypeError {
+/** What is wrong with an option, as data. */
+export interface OptionProblem {
+  /** Its path, such as `plans.free.perMinute`. */
+  readonly option: string
+  /** What it has to be; completes the sentence "Expected `x` to be …". */
+  readonly expected: string
+  /** The value as messages show it, such as `'lost'`; undefined where it may hold a secret. */
+  readonly got?: string | undefined
+}
+
+/**
+ * Invalid options or API key records, found at construction and not at the first request. Programs
+ * read the fields; the message is for people.
+ */
+export class OptionError extends TypeError implements OptionProblem {
   override readonly name = 'OptionError'
+  readonly option: string
+  readonly expected: string
+  readonly got: string | undefined
+
+  /** @param message for a problem that another sentence explains better */
+  constructor(problem: OptionProblem, message = describeProblem(problem)) {
+    super(message)
+    this.option = problem.option
+    this.expected = problem.expected
+    this.got = problem.got
+  }
+}
+
+/** @param name the option as its reader knows it, such as `--port` */
+export function describeProblem(
+  { option, expected, got }: OptionProblem,
+  name = `\`${option}\``,
+): string {
+  return `Expected ${name} to be ${expected}${got === undefined ? '' : `, got ${got}`}`
 }
 
 /** What a value has to be. */
@@ -37,8 +69,10 @@ export function readOptions<Options extends object, Defaults extends Partial<Opt
   const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
   for (const [name] of set) {
     if (Object.hasOwn(rules, name)) continue
-    const known = nearestFirst(name, Object.keys(rules)).join(', ')
-    throw new OptionError(`Unknown option \`${within}${name}\`; expected one of ${known}`)
+    const option = `${within}${name}`
+    const expected = `one of ${nearestFirst(name, Object.keys(rules)).join(', ')}`
+    const message = `Unknown option \`${option}\`; expected ${expected}`
+    throw new OptionError({ option, expected, got: name }, message)
   }
   // In V8, a literal that adds names after a spread gives each object its own hidden class.
   const options: Record<string, unknown> = Object.assign({}, defaults, Object.fromEntries(set))
@@ -49,8 +83,8 @@ export function readOptions<Options extends object, Defaults extends Partial<Opt
 /** @throws OptionError naming the option, the rule and the value */
 export function check(name: string, value: unknown, { expected, accepts, secret }: Rule): void {
   if (accepts(value)) return
-  const shown = secret && typeof value === 'string' ? 'a string' : show(value)
-  throw new OptionError(`Expected \`${name}\` to be ${expected}, got ${shown}`)
+  const got = secret && typeof value === 'string' ? 'a string' : show(value)
+  throw new OptionError({ option: name, expected, got })
 }
 
 export const isBoolean = rule('true or false', value => typeof value === 'boolean')

@@ -33,11 +33,19 @@ export const petSchema = z.object({
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
 
-/** The rules that an input breaks, one per field: "`name` is required; `status` must be one of …". */
-export function describeIssues({ issues }: z.ZodError, input: unknown): string {
+/**
+ * The rules that an input breaks, one per field: "`name` is required; `status` must be one of …".
+ *
+ * @param subject the input as a whole, in words
+ */
+export function describeIssues(
+  { issues }: z.ZodError,
+  input: unknown,
+  subject = 'The body',
+): string {
   return issues
     .map(({ path, message }) => {
-      if (path.length === 0) return `The body ${message}`
+      if (path.length === 0) return `${subject} ${message}`
       const rule = valueAt(input, path) === undefined ? 'is required' : message
       return `\`${path.map(String).join('.')}\` ${rule}`
     })

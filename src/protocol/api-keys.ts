@@ -70,11 +70,13 @@ function createRing(keys: Map<string, KnownKey>, ids: Set<string>, plans: PlanTa
     find: key => keys.get(key),
     add(key, record) {
       if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
-        throw new OptionError('Expected an API key to be printable ASCII without spaces')
+        const expected = 'printable ASCII without spaces'
+        const message = `Expected an API key to be ${expected}`
+        throw new OptionError({ option: 'apiKeys', expected }, message)
       }
       const known = readApiKey(record, plans)
-      if (keys.has(key)) throw new OptionError('Duplicate API key')
-      if (ids.has(known.id)) throw new OptionError(`Duplicate API key id '${known.id}'`)
+      if (keys.has(key)) throw duplicate('API key')
+      if (ids.has(known.id)) throw duplicate(`API key id '${known.id}'`)
       keys.set(key, known)
       ids.add(known.id)
     },
@@ -110,7 +112,18 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
   const { id, plan, limits } = readOptions(record, {}, KEY_RULES, `${field}.`)
   if (plan === 'enterprise') return { id, plan, policy: checkPolicy(`${field}.limits`, limits) }
   if (limits === undefined) return { id, plan, policy: plans[plan] }
-  throw new OptionError(`Expected \`${field}.limits\` only on enterprise, got it on ${plan}`)
+  const message = `Expected \`${field}.limits\` only on enterprise, got it on ${plan}`
+  throw new OptionError(
+    { option: `${field}.limits`, expected: `undefined on ${plan}`, got: 'an object' },
+    message,
+  )
+}
+
+function duplicate(what: string): OptionError {
+  return new OptionError(
+    { option: 'apiKeys', expected: 'an object with each key and id once' },
+    `Duplicate ${what}`,
+  )
 }
 
 const KEY_RULES: Rules<ApiKey> = {

@@ -160,6 +160,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
   const brokenSeed = await file(t, '[{"name":"Ada","categoryId":1},\n {"name":"Bo","status" 1}]')
   const oddSeed = await file(t, '[{"id":7,"name":"Ada","categoryId":1}]')
   const noSeed = await file(t, '[null]')
+  const typoSeed = await file(t, '[{"nam":"Ada","categoryId":1}]')
   const brokenKeys = await file(t, '{s3cret: 1}')
   const latin1 = await file(t, Buffer.from('[{"name":"Zo\xeb","categoryId":1}]', 'latin1'))
   const badKeys = await file(t, '{"k":{"id":"ci","plan":"gold"}}')
@@ -214,6 +215,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       /animal 1 \('Ada'\): unknown field `id`; expected name, categoryId, st/,
     ],
     [['--seed', noSeed], 2, /animal 1: it must be a JSON object/],
+    [['--seed', typoSeed], 2, /animal 1: unknown field `nam`; expected name, categoryId, status$/m],
     [
       ['--keys', brokenKeys],
       2,
@@ -282,6 +284,12 @@ test('cli - options that are not given come from the environment', async t => {
     [{ PORT: 'http' }, /--port takes a whole number .* got 'http' \(--port is set by PORT\)/],
     [{ ADOPTION_STORE_PORT: 'x', PORT: '1' }, /got 'x' \(--port is set by ADOPTION_STORE_PORT\)/],
     [{ HOST: '0.0.0.0' }, /would expose the demo keys; .* \(--host is set by HOST\)/],
+    [
+      { ADOPTION_STORE_EMPTY: '1', ADOPTION_STORE_SEED: seed },
+      /use only one \(--seed is set by ADOPTION_STORE_SEED\) \(--empty is set by .*_EMPTY\)/,
+    ],
+    // A path may look like an option.
+    [{ ADOPTION_STORE_SEED: 'x --port .json', PORT: '0' }, /exist \(--seed is set by [A-Z_]+\)$/m],
     [{ ADOPTION_STORE_CLOCK: 'soon' }, /got 'soon' \(--clock is set by ADOPTION_STORE_CLOCK\)/],
     [
       { ADOPTION_STORE_STORE: 'postgres:', DATABASE_URL: 'nowhere' },

@@ -165,13 +165,16 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
     ],
     [
       [url, '--key', KEY, '--limits'],
-      'Expected --spare-key with --limits: a throwaway key that may be exhausted',
+      'Expected --spare-key to be a throwaway key that the checks of limits may exhaust, got none',
     ],
     [
       [url, '--key', KEY, '--limits', '--spare-key', KEY],
-      'Expected --spare-key to be another key than --key',
+      'Expected --spare-key to be a second key, got the same one',
     ],
-    [[url, '--key', KEY, '--only', 'auht'], /^No check is called `auht`; closest are auth/],
+    [
+      [url, '--key', KEY, '--only', 'auht'],
+      /^Expected --only to be checks or groups, such as auth\..*, got 'auht'$/,
+    ],
     [[url, `--kye=${KEY}`], 'Unknown option --kye; did you mean --key?'],
     [
       [url.replace('//', `//me:${KEY}@`), '--key', KEY],

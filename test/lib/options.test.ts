@@ -59,6 +59,22 @@ test('options - an unknown option lists the known ones, closest first', () => {
   })
 })
 
+test('options - an error names option, rule and value as data', () => {
+  const rate = { perMinute: 60, perDay: 1_000 }
+  const key = { id: 'ci', plan: 'gold' }
+  for (const [options, option, expected, got] of [
+    [{ defaultStatus: 'lost' }, 'defaultStatus', /^one of 'available'.*null$/, "'lost'"],
+    [{ plans: { free: { ...rate, perDay: 0 } } }, 'plans.free.perDay', new RegExp(COUNT), '0'],
+    [{ plans: { gold: rate } }, 'plans.gold', /^one of free, pro/, 'gold'],
+    [{ apiKeys: { s3cret: key } }, "apiKeys['ci'].plan", /^one of 'free'/, "'gold'"],
+    [{ apiKeys: { s3cret: 's3cret' } }, 'apiKeys[…]', /^an object$/, 'a string'],
+    [{ apiKeys: { 's3cret key': key } }, 'apiKeys', /^printable ASCII/, undefined],
+    [{ sunset: 0, deprecatedAt: 1 }, 'deprecatedAt', /^at or before `sunset`/, undefined],
+  ] as const) {
+    assert.throws(() => open(options), { name: 'OptionError', option, expected, got })
+  }
+})
+
 test('options - names are compared by edit distance', () => {
   for (const [from, to, letters] of [
     ['', '', 0],

@@ -112,10 +112,15 @@ function changeClock(call: Call): Reply {
   const given = fields(call.body, CLOCK_RULES)
   const { set, advance, frozen, scale, auto } = given
   if (Object.values(given).every(value => value === undefined)) {
-    throw new OptionError(`Expected one of ${Object.keys(CLOCK_RULES).join(', ')}, got none`)
+    const expected = `one of ${Object.keys(CLOCK_RULES).join(', ')}`
+    const problem = { option: 'clock', expected, got: 'none' }
+    throw new OptionError(problem, `Expected ${expected}, got none`)
   }
   if (scale !== undefined && frozen === true) {
-    throw new OptionError('`scale` cannot be combined with `frozen: true`; send one of them')
+    throw new OptionError(
+      { option: 'scale', expected: 'undefined with `frozen: true`', got: String(scale) },
+      '`scale` cannot be combined with `frozen: true`; send one of them',
+    )
   }
   const { clock } = call.double
   // Everything is checked before anything changes.
@@ -174,7 +179,8 @@ function listRequests({ double, request }: Call): Reply {
     'until',
   ])
   if (status !== undefined && !/^\d{3}$/.test(status)) {
-    throw new OptionError(`Expected \`status\` to be three digits, got '${status.slice(0, 80)}'`)
+    const got = `'${status.slice(0, 80)}'`
+    throw new OptionError({ option: 'status', expected: 'three digits', got })
   }
   const requests = double.requests({
     ...(filter as ExchangeFilter),
