@@ -138,15 +138,3 @@ export async function keepOwner(disk: Disk, file: number, like: FileStats): Prom
   }
   await disk.fchmod(file, Number(like.mode) & 0o7777)
 }
-
-export function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT'
-}
-
-/** The answer, or undefined when there is no such file. */
-export function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
-  return call.catch(error => {
-    if (isMissing(error)) return undefined
-    throw error
-  })
-}

@@ -4,15 +4,8 @@ import type { Adapter } from 'lowdb'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { petToJson } from '../../src/pets/pet.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
-import {
-  type Disk,
-  type FileStats,
-  ifPresent,
-  keepOwner,
-  readAt,
-  syncFolder,
-  writeAt,
-} from './disk.js'
+import { ifPresent } from '../shared/missing-file.js'
+import { type Disk, type FileStats, keepOwner, readAt, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 import { readOwnLayout } from './own-layout.js'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Disk, type FileStats, ifPresent, keepOwner, syncFolder, writeAt } from './disk.js'
+import { ifPresent } from '../shared/missing-file.js'
+import { type Disk, type FileStats, keepOwner, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 

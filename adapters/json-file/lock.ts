@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { type Disk, ifPresent, isMissing } from './disk.js'
+import { ifPresent, isMissing } from '../shared/missing-file.js'
+import type { Disk } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface Lock {

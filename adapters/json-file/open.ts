@@ -1,12 +1,12 @@
 import { Low } from 'lowdb'
 import { hasMethods, isFunction, type Rules, readOptions } from '../../src/lib/options.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
+import { locateFile } from '../shared/locate-file.js'
 import { type Disk, NODE_DISK } from './disk.js'
 import { documentFile } from './document.js'
 import { createFiles, type Files } from './files.js'
 import { createJournal, removeJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
-import { locate } from './locate.js'
 import { type Lock, takeLock } from './lock.js'
 import { replayJournals } from './replay.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
@@ -44,7 +44,11 @@ export async function jsonFileStorage(
 ): Promise<JsonFileStorage> {
   const { whenIdle, onError, disk } = readOptions(options, DEFAULTS, RULES)
   try {
-    const real = await locate(disk, path)
+    const real = await locateFile(
+      disk,
+      path,
+      (reason, options) => new JsonFileError(path, reason, options),
+    )
     const lock = await takeLock(disk, real)
     try {
       return createStorage(real, await openFiles(disk, real, lock, guarded(onError)), whenIdle)

@@ -1,7 +1,7 @@
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { PetFilter, PetSnapshot, PetStorage } from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
-import { createBatches } from './batches.js'
+import { answerAll, createBatches } from '../shared/batches.js'
 import { PostgresError } from './failures.js'
 import type { Database, Run } from './pool.js'
 import { fromRow, type PetRow, toRow } from './rows.js'
@@ -43,8 +43,11 @@ export interface StorageParts {
 
 export function createStorage(parts: StorageParts): PostgresStorage {
   const { database, schema, statements, writer, closePool } = parts
-  const inserts = createBatches(insertBatch, { ...LIMITS, sizeOf: ({ name }) => name.length })
-  const finds = createBatches(findAll, { ...LIMITS, sizeOf: () => 0 })
+  const inserts = createBatches(answerAll(insertBatch), {
+    ...LIMITS,
+    sizeOf: ({ name }) => name.length,
+  })
+  const finds = createBatches(answerAll(findAll), { ...LIMITS, sizeOf: () => 0 })
   const shareList = createSharedQueries<readonly Pet[]>()
   let lastBatch = 0
   let closing: Promise<void> | undefined

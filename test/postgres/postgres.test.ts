@@ -109,8 +109,8 @@ test('postgres - an invalid pet is rejected without failing its batch', { skip }
   const storage = await open()
   const wrong: [unknown, RegExp][] = [
     [{ ...REX, name: 1 }, /`name` to be a string/],
-    [{ ...REX, categoryId: 2n ** 63n }, /`categoryId` to be an int64/],
-    [{ ...REX, categoryId: 0.5 }, /`categoryId` to be an int64/],
+    [{ ...REX, categoryId: 2n ** 63n }, /`categoryId` to be an integer/],
+    [{ ...REX, categoryId: 0.5 }, /`categoryId` to be an integer/],
     [{ ...REX, status: 'lost' }, /`status` to be one of available, pending, sold/],
   ]
   const good = storage.insert(REX)

@@ -12,12 +12,19 @@ export interface BatchLimits<Item> {
   readonly sizeOf: (item: Item) => number
 }
 
-/** @param run resolves with one answer per item, in order */
+/** An item of a batch in progress, to be settled once. */
+export interface Waiting<Item, Answer> {
+  readonly item: Item
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** @param run settles every item; if it throws or rejects, those left are rejected with its error */
 export function createBatches<Item, Answer>(
-  run: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  run: (batch: readonly Waiting<Item, Answer>[]) => Promise<void> | void,
   limits: BatchLimits<Item>,
 ): Batches<Item, Answer> {
-  let waiting: Pending<Item, Answer>[] = []
+  let waiting: Waiting<Item, Answer>[] = []
   let working: Promise<void> | undefined
 
   return {
@@ -35,8 +42,7 @@ export function createBatches<Item, Answer>(
       await new Promise(setImmediate)
       const batch = takeBatch()
       try {
-        const answers = await run(batch.map(({ item }) => item))
-        for (const [at, { resolve }] of batch.entries()) resolve(answers[at] as Answer)
+        await run(batch)
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
@@ -44,7 +50,7 @@ export function createBatches<Item, Answer>(
     working = undefined
   }
 
-  function takeBatch(): Pending<Item, Answer>[] {
+  function takeBatch(): Waiting<Item, Answer>[] {
     let count = 0
     let size = 0
     for (const { item } of waiting) {
@@ -58,8 +64,12 @@ export function createBatches<Item, Answer>(
   }
 }
 
-interface Pending<Item, Answer> {
-  readonly item: Item
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: unknown) => void
+/** A `run` that answers a whole batch at once, with one answer per item, in order. */
+export function answerAll<Item, Answer>(
+  answer: (items: readonly Item[]) => Promise<readonly Answer[]>,
+): (batch: readonly Waiting<Item, Answer>[]) => Promise<void> {
+  return async batch => {
+    const answers = await answer(batch.map(({ item }) => item))
+    for (const [at, { resolve }] of batch.entries()) resolve(answers[at] as Answer)
+  }
 }
