@@ -1,7 +1,8 @@
 import { toPet } from '../src/pets/pet.js'
 import type { NewPet, Pet } from '../src/pets/schema.js'
 import { PET_STATUSES, type PetStatus } from '../src/pets/specification.js'
-import type { PetFilter, PetSnapshot, PetStorage } from '../src/ports.js'
+import type { InsertedOnce, Once, PetFilter, PetSnapshot, PetStorage } from '../src/ports.js'
+import { createUsedKeys } from './shared/used-keys.js'
 
 export { memoryRateLimits } from '../src/limits/memory.js'
 
@@ -16,6 +17,7 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
 
   return {
     insert: pet => index.insert(pet),
+    insertOnce: (pet, once, now) => index.findOnce(once, now) ?? index.insertOnce(pet, once, now),
     find: id => index.find(id),
     list: filter => index.list(filter),
     dump: () => index.dump(),
@@ -34,6 +36,10 @@ export interface PetIndex {
    * @throws RangeError
    */
   insert(pet: NewPet, id?: number): Pet
+  /** What a key in use stored. */
+  findOnce(once: Once, now: number): InsertedOnce | undefined
+  /** Inserts a pet with a key that is not in use. */
+  insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
   /** Assigns no id below this one from now on. */
   skipTo(id: number): void
   find(id: number): Pet | undefined
@@ -59,28 +65,49 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     )
   }
   nextId = snapshot.nextId
+  const keys = createUsedKeys(snapshot.idempotencyKeys?.filter(({ petId }) => find(petId)))
 
   return {
     nextId: () => nextId,
-    insert(given, id = nextId) {
-      const pet = admit(id, given)
-      all.pets.push(pet)
-      if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
-      return pet
+    insert,
+    findOnce(once, now) {
+      const used = keys.find(once, now)
+      if (!used) return undefined
+      return { pet: find(used.petId) as Pet, fingerprint: used.fingerprint, replayed: true }
+    },
+    insertOnce(given, once, now) {
+      const pet = insert(given)
+      const { scope, key, fingerprint, expiresAt } = once
+      keys.add({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)
+      return { pet, fingerprint, replayed: false }
     },
     skipTo(id) {
       nextId = Math.max(nextId, id)
     },
-    find(id) {
-      const guess = all.pets[id - 1]
-      if (guess?.id === id) return guess
-      const pet = all.pets[positionAfter(all.pets, id - 1)]
-      return pet?.id === id ? pet : undefined
-    },
+    find,
     list({ limit, status, after }) {
       return (status === undefined ? all : shelfOf(status)).page(limit, after)
     },
-    dump: () => ({ pets: all.pets.slice(), nextId }),
+    dump() {
+      const pets = all.pets.slice()
+      return keys.size() === 0
+        ? { pets, nextId }
+        : { pets, nextId, idempotencyKeys: [...keys.list()] }
+    },
+  }
+
+  function insert(given: NewPet, id = nextId): Pet {
+    const pet = admit(id, given)
+    all.pets.push(pet)
+    if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
+    return pet
+  }
+
+  function find(id: number): Pet | undefined {
+    const guess = all.pets[id - 1]
+    if (guess?.id === id) return guess
+    const pet = all.pets[positionAfter(all.pets, id - 1)]
+    return pet?.id === id ? pet : undefined
   }
 
   /** Freezes a copy, and moves `nextId` past it. */

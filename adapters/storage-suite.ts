@@ -1,6 +1,6 @@
 import type { NewPet, Pet } from '../src/pets/schema.js'
 import { PET_STATUSES } from '../src/pets/specification.js'
-import type { PetSnapshot, PetStorage } from '../src/ports.js'
+import type { Once, PetSnapshot, PetStorage } from '../src/ports.js'
 
 /** Creates the storages to test. */
 export interface StorageFactory {
@@ -10,6 +10,8 @@ export interface StorageFactory {
   reopen?(storage: PetStorage): Promise<PetStorage>
   /** Kinds of names that the storage cannot keep. It must reject them, which the suite checks. */
   readonly cannotKeep?: readonly NameKind[]
+  /** Whether the storage has `insertOnce`. */
+  readonly idempotency?: boolean
 }
 
 export type NameKind = keyof typeof UNUSUAL_NAMES
@@ -19,11 +21,12 @@ export type Test = (name: string, run: () => Promise<void>) => unknown
 
 /** The contract of `PetStorage`, a test per rule. The ids in front of the names are permanent. */
 export function storageSuite(test: Test, factory: StorageFactory): void {
-  const { create, reopen, cannotKeep = [] } = factory
+  const { create, reopen, cannotKeep = [], idempotency = false } = factory
   const kinds = Object.keys(UNUSUAL_NAMES) as NameKind[]
   const kept = kinds.filter(kind => !cannotKeep.includes(kind))
   const names = [...NAMES, ...kept.flatMap(kind => UNUSUAL_NAMES[kind])]
-  for (const [name, check] of Object.entries(CASES)) {
+  const cases = idempotency ? { ...CASES, ...ONCE } : CASES
+  for (const [name, check] of Object.entries(cases)) {
     test(name, () => named(name, async () => check(await create(), names)))
   }
   for (const kind of cannotKeep) {
@@ -31,7 +34,8 @@ export function storageSuite(test: Test, factory: StorageFactory): void {
     test(name, () => named(name, async () => rejectsNames(await create(), UNUSUAL_NAMES[kind])))
   }
   if (!reopen) return
-  for (const [name, check] of Object.entries(REOPENED)) {
+  const reopened = idempotency ? { ...REOPENED, ...REOPENED_ONCE } : REOPENED
+  for (const [name, check] of Object.entries(reopened)) {
     test(name, () => named(name, async () => check(await create(), reopen, names)))
   }
 }
@@ -290,6 +294,132 @@ const CASES: Record<string, Case> = {
   },
 }
 
+/** For storages with `insertOnce`. */
+const ONCE: Record<string, Case> = {
+  async 'once.insert - the first create of a key inserts its pet'(storage) {
+    const first = await insertOnce(storage, onceOf('k1'))
+    const second = await insertOnce(storage, onceOf('k2'))
+    const third = await storage.insert(REX)
+    same([first.replayed, second.replayed], [false, false])
+    same(first, { pet: { id: first.pet.id, ...REX }, fingerprint: MINE, replayed: false })
+    same(await storage.list({ limit: 100 }), [first.pet, second.pet, third])
+    same(await storage.find(second.pet.id), second.pet)
+  },
+  async 'once.replay - a later create of the key inserts nothing and returns the first pet'(
+    storage,
+  ) {
+    const { pet } = await insertOnce(storage, onceOf('k'))
+    await storage.insert(REX)
+    const tom = { ...REX, name: 'Tom' }
+    const again = await insertOnce(storage, onceOf('k'), tom, 500)
+    same(again, { pet, fingerprint: MINE, replayed: true })
+    same(idsOf(await storage.list({ limit: 100 })), [pet.id, pet.id + 1])
+    same((await storage.dump()).nextId, pet.id + 2)
+  },
+  async 'once.fingerprint - a replay has the fingerprint of the create that stored the pet'(
+    storage,
+  ) {
+    const { pet } = await insertOnce(storage, onceOf('k'))
+    const again = await insertOnce(storage, { ...onceOf('k'), fingerprint: 'fedcba9876543210' })
+    same(again, { pet, fingerprint: MINE, replayed: true })
+  },
+  async 'once.scope - the same key in another scope is another key'(storage) {
+    const scopes = ['a', 'ab', 'A', 'a b', 'a\n', 'a\0', 'ä', 'a'.repeat(5_000)]
+    for (const scope of scopes) {
+      const { replayed } = await insertOnce(storage, onceOf('bk', { scope }))
+      same(replayed, false, `for the scope ${show(scope).slice(0, 40)}`)
+    }
+    same((await insertOnce(storage, onceOf('k', { scope: 'ab' }))).replayed, false)
+    for (const [at, scope] of scopes.entries()) {
+      const { pet, replayed } = await insertOnce(storage, onceOf('bk', { scope }))
+      same([pet.id, replayed], [at + 1, true])
+    }
+  },
+  async 'once.key - keys are compared exactly'(storage) {
+    const keys = ['k', 'K', 'k ', ' k', 'kk', '__proto__', '"\\', "'%_", 'k'.repeat(255)]
+    for (const key of keys) same((await insertOnce(storage, onceOf(key))).replayed, false, key)
+    for (const [at, key] of keys.entries()) {
+      same((await insertOnce(storage, onceOf(key))).pet.id, at + 1, key)
+    }
+  },
+  async 'once.expiry - a key is free from the time at which it expires'(storage) {
+    const first = await insertOnce(storage, onceOf('k', { expiresAt: 1_000 }), REX, 0)
+    const last = await insertOnce(storage, onceOf('k', { expiresAt: 1_999 }), REX, 999)
+    same([last.pet.id, last.replayed], [first.pet.id, true])
+    const next = { ...onceOf('k', { expiresAt: 2_000 }), fingerprint: 'fedcba9876543210' }
+    const second = await insertOnce(storage, next, REX, 1_000)
+    same(second, { ...second, fingerprint: next.fingerprint, replayed: false })
+    truth(second.pet.id > first.pet.id, 'the pet of the first create came back')
+    const again = await insertOnce(storage, next, REX, 1_999)
+    same(again, { ...second, replayed: true })
+  },
+  async 'once.concurrent - of concurrent creates with one key, one inserts and all get its pet'(
+    storage,
+  ) {
+    const creates = Array.from({ length: 60 }, (_, at) => insertOnce(storage, onceOf(`k${at % 3}`)))
+    const [inserted, others] = await Promise.all([
+      Promise.all(creates),
+      insertNamed(storage, 'a', 'b', 'c'),
+    ])
+    for (const rest of [0, 1, 2]) {
+      const answers = inserted.filter((_, at) => at % 3 === rest)
+      same(new Set(answers.map(({ pet }) => pet.id)).size, 1)
+      same(answers.filter(({ replayed }) => !replayed).length, 1)
+    }
+    const { pets } = await storage.dump()
+    same(pets.length, 3 + others.length)
+    same(new Set(idsOf(pets)).size, pets.length)
+  },
+  async 'once.rejected - a rejected insert leaves its key free'(storage) {
+    const failing: NewPet = {
+      get name(): string {
+        throw new Error('This pet has no name')
+      },
+      categoryId: 1,
+    }
+    await rejects(async () => insertOnce(storage, onceOf('k'), failing))
+    same((await insertOnce(storage, onceOf('k'))).replayed, false)
+    same((await storage.list({ limit: 100 })).length, 1)
+  },
+  async 'once.dump - a dump holds the keys, and a restore brings them back'(storage) {
+    const { pet } = await insertOnce(storage, onceOf('k'))
+    await storage.insert(REX)
+    const used = { ...onceOf('k'), petId: pet.id }
+    const dumped = await storage.dump()
+    same(dumped.idempotencyKeys, [used])
+    await storage.restore({ pets: [], nextId: 1 })
+    await storage.restore(dumped)
+    same(await storage.dump(), dumped)
+    same(await insertOnce(storage, onceOf('k')), { pet, fingerprint: MINE, replayed: true })
+  },
+  async 'once.restore - a restore replaces the keys'(storage) {
+    await insertOnce(storage, onceOf('old'))
+    const pets = [{ id: 7, ...REX }]
+    const idempotencyKeys = [{ ...onceOf('new'), petId: 7 }]
+    await storage.restore({ pets, nextId: 8, idempotencyKeys })
+    same((await insertOnce(storage, onceOf('new'))).pet.id, 7)
+    same((await insertOnce(storage, onceOf('old'))).pet.id, 8)
+  },
+  async 'once.orphan - a restored key without its pet is free'(storage) {
+    const idempotencyKeys = [{ ...onceOf('k'), petId: 3 }]
+    await storage.restore({ pets: [{ id: 2, ...REX }], nextId: 5, idempotencyKeys })
+    const { pet, replayed } = await insertOnce(storage, onceOf('k'))
+    same([pet.id, replayed], [5, false])
+  },
+}
+
+const MINE = '0123456789abcdef'
+
+/** A key that expires at 1,000,000. */
+function onceOf(key: string, others: Partial<Once> = {}): Once {
+  return { scope: 'web', key, fingerprint: MINE, expiresAt: 1_000_000, ...others }
+}
+
+async function insertOnce(storage: PetStorage, once: Once, pet: NewPet = REX, now = 0) {
+  if (!storage.insertOnce) throw new Error('The storage has no method insertOnce')
+  return storage.insertOnce(pet, once, now)
+}
+
 type ReopenedCase = (...given: [PetStorage, Reopen, readonly string[]]) => Promise<void>
 
 const REOPENED: Record<string, ReopenedCase> = {
@@ -312,6 +442,19 @@ const REOPENED: Record<string, ReopenedCase> = {
     await storage.restore({ pets: [{ id: 1, ...REX }], nextId: 2 })
     const again = await reopen(storage)
     same(await again.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
+  },
+}
+
+const REOPENED_ONCE: Record<string, ReopenedCase> = {
+  async 'reopen.once - keys are kept with their expiry'(storage, reopen) {
+    const { pet } = await insertOnce(storage, onceOf('k', { scope: 'ä"\n' }))
+    await insertOnce(storage, onceOf('"\\'))
+    const before = await storage.dump()
+    const again = await reopen(storage)
+    same(await again.dump(), before)
+    const once = onceOf('k', { scope: 'ä"\n' })
+    same(await insertOnce(again, once, REX, 999_999), { pet, fingerprint: MINE, replayed: true })
+    same((await insertOnce(await reopen(again), once, REX, 1_000_000)).replayed, false)
   },
 }
 type Reopen = (storage: PetStorage) => Promise<PetStorage>

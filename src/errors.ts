@@ -9,6 +9,7 @@ export const ERROR_STATUS = {
   gone: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  idempotency_key_reused: 422,
   rate_limit_exceeded: 429,
   api_key_banned: 429,
   internal_error: 500,
@@ -86,6 +87,13 @@ export function payloadTooLarge(maxBodyBytes: number): ApiError {
 
 export function unsupportedMediaType(message: string): ApiError {
   return new ApiError('unsupported_media_type', message)
+}
+
+/** draft-ietf-httpapi-idempotency-key-header-07 §2.7. */
+export function idempotencyKeyReused(): ApiError {
+  const message =
+    'This Idempotency-Key was used for another animal; send a new key, or the same animal again.'
+  return new ApiError('idempotency_key_reused', message)
 }
 
 /** RFC 6585 §4: a 429 must not be cached. */

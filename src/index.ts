@@ -25,11 +25,14 @@ export {
 } from './pets/specification.js'
 export type {
   Clock,
+  InsertedOnce,
+  Once,
   PetFilter,
   PetSnapshot,
   PetStorage,
   RateLimitSnapshot,
   RateLimitStore,
+  UsedKey,
 } from './ports.js'
 export type { ApiHandler, ApiRequest, ApiResponse, Identity } from './protocol/api.js'
 export type { ApiKey, ApiKeys, KnownKey } from './protocol/api-keys.js'

@@ -18,6 +18,34 @@ export interface PetFilter {
 export interface PetSnapshot {
   readonly pets: readonly Pet[]
   readonly nextId: number
+  /** In the order in which they were used. */
+  readonly idempotencyKeys?: readonly UsedKey[] | undefined
+}
+
+/** Names a create, so that it can be sent again and stores its pet once. */
+export interface Once {
+  /** Whose key it is: the id of an API key. */
+  readonly scope: string
+  /** Chosen by the client: 1 to 255 characters of printable ASCII. */
+  readonly key: string
+  /** Differs for another pet, so that a key that is used twice is recognized. Opaque, 16 characters. */
+  readonly fingerprint: string
+  /** When the key is free again, in ms since the epoch. */
+  readonly expiresAt: number
+}
+
+/** A key with the pet it stored. Pets never change, so the pet is the first answer. */
+export interface UsedKey extends Once {
+  readonly petId: number
+}
+
+/** The outcome of `insertOnce`. */
+export interface InsertedOnce {
+  readonly pet: Pet
+  /** Of the create that stored the pet. The caller compares it with its own. */
+  readonly fingerprint: string
+  /** Whether an earlier create stored the pet. */
+  readonly replayed: boolean
 }
 
 /**
@@ -28,11 +56,20 @@ export interface PetSnapshot {
 export interface PetStorage {
   /** Assigns the next id (positive, ascending, never reused) and resolves when the pet is durable. */
   insert(pet: NewPet): Awaitable<Pet>
+  /**
+   * Inserts the pet and its key in one step; if the key is in use, it inserts nothing and returns what
+   * the key stored. Of concurrent calls with the same scope and key, from any process, one inserts.
+   * A key is in use until `now` reaches its `expiresAt`. Storages without this method cannot serve
+   * the store option `idempotency`.
+   *
+   * @param now ms since the epoch
+   */
+  insertOnce?(pet: NewPet, once: Once, now: number): Awaitable<InsertedOnce>
   find(id: number): Awaitable<Pet | undefined>
   /** Sorted by ascending id. */
   list(filter: PetFilter): Awaitable<readonly Pet[]>
   dump(): Awaitable<PetSnapshot>
-  /** Replaces everything. A rejected restore changes nothing. */
+  /** Replaces everything. A rejected restore changes nothing. Keys whose pet is missing are dropped. */
   restore(snapshot: PetSnapshot): Awaitable<void>
 }
 

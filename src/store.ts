@@ -3,6 +3,7 @@ import { createEvents, type StoreEmitter } from './events.js'
 import {
   hasMethods,
   isBoolean,
+  isCount,
   isFunction,
   isInstant,
   isObject,
@@ -18,7 +19,7 @@ import {
 import { insureRateLimits, type Timer } from './limits/insurance.js'
 import { memoryRateLimits } from './limits/memory.js'
 import { checkPolicy, PLANS, type PlanTable } from './limits/plans.js'
-import { createPetOperations, type Pets } from './pets/operations.js'
+import { createPetOperations, type Idempotency, type Pets } from './pets/operations.js'
 import { checkListPetsQuery } from './pets/query.js'
 import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './pets/specification.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
@@ -92,6 +93,13 @@ export interface StoreOptions {
    */
   readonly standardHeaders?: 'draft-10' | null
   /**
+   * Stores a create with an `Idempotency-Key` once, and answers its repetitions for `ttlMs` ms with
+   * the same animal (draft-ietf-httpapi-idempotency-key-header-07). Requires a storage with
+   * `insertOnce`.
+   * @default null
+   */
+  readonly idempotency?: Idempotency | null
+  /**
    * The largest request body, in bytes; larger ones get 413.
    * @default 1_048_576
    */
@@ -135,6 +143,7 @@ export function readStoreOptions(options: StoreOptions) {
       expected: 'at or before `sunset` (RFC 9745 §4)',
     })
   }
+  if (settings.idempotency !== null) checkIdempotency(settings.idempotency, settings.storage)
   const plans = readPlans(settings.plans)
   return { ...settings, plans, apiKeys: createApiKeys(settings.apiKeys, plans) }
 }
@@ -197,6 +206,7 @@ export const STORE_DEFAULTS = {
   pagination: false,
   cors: false,
   standardHeaders: null,
+  idempotency: null,
   maxBodyBytes: MAX_BODY_BYTES,
 } as const
 
@@ -218,7 +228,18 @@ export const STORE_RULES: Rules<StoreOptions> = {
   pagination: isBoolean,
   cors: isBoolean,
   standardHeaders: isOneOf(['draft-10', null]),
+  idempotency: orNull(isObject),
   maxBodyBytes: isSize,
+}
+
+function checkIdempotency(given: Idempotency, storage: PetStorage): void {
+  readOptions(given, {}, { ttlMs: isCount }, 'idempotency.')
+  if (typeof storage.insertOnce === 'function') return
+  const expected = 'an object with the method insertOnce'
+  throw new OptionError(
+    { option: 'storage', expected },
+    'Expected `storage` to have the method insertOnce, which `idempotency` requires; this one cannot store a key with its animal',
+  )
 }
 
 function readPlans(given: Partial<PlanTable>): PlanTable {

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { createPetIndex, memoryStorage } from '../adapters/memory.js'
 import { type StorageFactory, storageSuite } from '../adapters/storage-suite.js'
 import type { NewPet, Pet } from '../src/pets/schema.js'
-import type { PetStorage } from '../src/ports.js'
+import type { InsertedOnce, Once, PetStorage, UsedKey } from '../src/ports.js'
 
 test('storage suite - passes a correct storage', async () => {
   assert.deepEqual(await failingCases(storage => storage), [])
@@ -11,7 +11,11 @@ test('storage suite - passes a correct storage', async () => {
 
 test('storage suite - has a planted bug for every case', () => {
   const ids: string[] = []
-  storageSuite(name => ids.push(idOf(name)), { create: memoryStorage, reopen: async s => s })
+  storageSuite(name => ids.push(idOf(name)), {
+    create: memoryStorage,
+    reopen: async s => s,
+    idempotency: true,
+  })
   const failed = Object.values(plantedBugs()).map(bug => bug.fails)
   assert.deepEqual(failed.sort(), ids.sort())
 })
@@ -314,6 +318,103 @@ function plantedBugs(): Record<string, Bug> {
       fails: 'reopen.id',
       plant: reopening(({ pets }) => ({ pets, nextId: (pets.at(-1)?.id ?? 0) + 1 })),
     },
+    'a key that hides its first pet': {
+      fails: 'once.insert',
+      plant: good => overOnce(good, async call => ({ ...(await call()), replayed: true })),
+    },
+    'a key that is ignored': {
+      fails: 'once.replay',
+      plant: good => ({
+        ...good,
+        insertOnce: async (pet, { fingerprint }) => ({
+          pet: await good.insert(pet),
+          fingerprint,
+          replayed: false,
+        }),
+      }),
+    },
+    'the fingerprint of the replay': {
+      fails: 'once.fingerprint',
+      plant: good =>
+        overOnce(good, async (call, { fingerprint }) => ({ ...(await call()), fingerprint })),
+    },
+    'one scope for all': {
+      fails: 'once.scope',
+      plant: good => withOnce(good, once => ({ ...once, scope: 'all' })),
+    },
+    'keys in lower case': {
+      fails: 'once.key',
+      plant: good => withOnce(good, once => ({ ...once, key: once.key.toLowerCase() })),
+    },
+    'a key that expires too late': {
+      fails: 'once.expiry',
+      plant: good => withOnce(good, once => ({ ...once, expiresAt: once.expiresAt + 1 })),
+    },
+    'a key looked up, then inserted': {
+      fails: 'once.concurrent',
+      plant(good) {
+        const used = new Map<string, InsertedOnce>()
+        return overOnce(good, async (_, { key, fingerprint }, pet) => {
+          const known = used.get(key)
+          await null
+          if (known) return { ...known, replayed: true }
+          const first = { pet: await good.insert(pet), fingerprint, replayed: false }
+          used.set(key, first)
+          return first
+        })
+      },
+    },
+    'a key stored before its pet': {
+      fails: 'once.rejected',
+      plant(good) {
+        const used = new Set<string>()
+        return overOnce(good, async (call, { key }) => {
+          const replayed = used.has(key)
+          used.add(key)
+          return { ...(await call()), replayed }
+        })
+      },
+    },
+    'a dump without keys': {
+      fails: 'once.dump',
+      plant: good => ({
+        ...good,
+        async dump() {
+          const { pets, nextId } = await good.dump()
+          return { pets, nextId }
+        },
+      }),
+    },
+    'a restore that keeps the old keys': {
+      fails: 'once.restore',
+      plant(good) {
+        const old: UsedKey[] = []
+        return {
+          ...good,
+          async restore(snapshot) {
+            old.push(...((await good.dump()).idempotencyKeys ?? []))
+            const { idempotencyKeys = [], pets } = snapshot
+            const moved = old.map(used => ({ ...used, petId: pets[0]?.id ?? 0 }))
+            await good.restore({ ...snapshot, idempotencyKeys: [...idempotencyKeys, ...moved] })
+          },
+        }
+      },
+    },
+    'a restored key that takes any pet': {
+      fails: 'once.orphan',
+      plant: good => ({
+        ...good,
+        async restore(snapshot) {
+          const { idempotencyKeys = [], pets } = snapshot
+          const moved = idempotencyKeys.map(used => ({ ...used, petId: pets[0]?.id ?? 0 }))
+          await good.restore({ ...snapshot, idempotencyKeys: moved })
+        },
+      }),
+    },
+    'a restart that forgets keys': {
+      fails: 'reopen.once',
+      plant: reopening(({ pets, nextId }) => ({ pets, nextId })),
+    },
     'a restart that brings back what was replaced': {
       fails: 'reopen.restore',
       plant: reopening(({ pets, nextId }) => ({
@@ -333,6 +434,7 @@ async function failingCases(plant: Plant): Promise<string[]> {
   storageSuite((name, run) => cases.push([name, run]), {
     create: () => plant(memoryStorage()),
     reopen: async storage => (storage as Reopenable)[RESTART]?.() ?? storage,
+    idempotency: true,
   })
   const failing: string[] = []
   for (const [name, run] of cases) {
@@ -360,6 +462,24 @@ function reopening(change: (snapshot: Awaited<ReturnType<PetStorage['dump']>>) =
     }
     return storage
   }
+}
+
+type InsertOnce = NonNullable<PetStorage['insertOnce']>
+
+function overOnce(
+  good: PetStorage,
+  change: (call: () => ReturnType<InsertOnce>, once: Once, pet: NewPet) => ReturnType<InsertOnce>,
+): PetStorage {
+  const insertOnce = good.insertOnce as InsertOnce
+  return {
+    ...good,
+    insertOnce: (pet, once, now) => change(() => insertOnce(pet, once, now), once, pet),
+  }
+}
+
+function withOnce(good: PetStorage, change: (once: Once) => Once): PetStorage {
+  const insertOnce = good.insertOnce as InsertOnce
+  return { ...good, insertOnce: (pet, once, now) => insertOnce(pet, change(once), now) }
 }
 
 /** Changes every pet on its way out. */

@@ -6,7 +6,7 @@ import {
   PET_STATUSES,
   SUNSET,
 } from '../../src/pets/specification.js'
-import { responseComponents, responsesOf } from './responses.js'
+import { type Features, responseComponents, responsesOf } from './responses.js'
 import { jsonSchemas, schemaRef } from './schemas.js'
 
 export interface OpenApiOptions {
@@ -31,6 +31,11 @@ export interface OpenApiOptions {
    */
   readonly rateLimit?: boolean | undefined
   /**
+   * Also describes `Idempotency-Key`, for a store with the option of that name.
+   * @default false
+   */
+  readonly idempotency?: boolean | undefined
+  /**
    * Public keys, shown in the description of the security scheme.
    * @default none
    */
@@ -50,7 +55,8 @@ export interface OpenApiDocument {
 /** Assembles the description; its responses and schemas are in files of their own. */
 export function describeApi(options: OpenApiOptions): OpenApiDocument {
   const { baseUrl = nowhere('production'), stagingBaseUrl = nowhere('staging') } = options
-  const { pagination = false, rateLimit = true, demoKeys = [] } = options
+  const { pagination = false, rateLimit = true, idempotency = false, demoKeys = [] } = options
+  const features = { rateLimit, idempotency }
   const example = demoKeys.length === 0 ? '' : ` Demo keys: ${demoKeys.join(', ')}.`
 
   return {
@@ -69,12 +75,12 @@ export function describeApi(options: OpenApiOptions): OpenApiDocument {
       },
     ],
     paths: {
-      '/pets': { get: listPets(pagination, rateLimit), post: createPet(rateLimit) },
-      '/pets/{petId}': { get: getPet(rateLimit) },
+      '/pets': { get: listPets(pagination, features), post: createPet(features) },
+      '/pets/{petId}': { get: getPet(features) },
     },
     components: {
       schemas: jsonSchemas(),
-      ...responseComponents(rateLimit),
+      ...responseComponents(features),
       securitySchemes: {
         apiKey: {
           type: 'http',
@@ -125,7 +131,7 @@ function operation(operationId: Operation, summary: string, description: string)
   return { operationId, tags: ['Pets'], summary, description }
 }
 
-function listPets(pagination: boolean, rateLimit: boolean) {
+function listPets(pagination: boolean, features: Features) {
   return {
     ...operation(
       'listPets',
@@ -142,14 +148,15 @@ function listPets(pagination: boolean, rateLimit: boolean) {
         headers: pagination ? ['Link'] : [],
       },
       ['invalid_request'],
-      rateLimit,
+      features,
     ),
   }
 }
 
-function createPet(rateLimit: boolean) {
+function createPet(features: Features) {
   return {
     ...operation('createPet', 'Add an animal', 'Stores an animal and assigns it an id.'),
+    ...(features.idempotency && { parameters: [IDEMPOTENCY_KEY] }),
     requestBody: {
       description: 'The animal to add. Unknown fields are ignored.',
       required: true,
@@ -166,15 +173,15 @@ function createPet(rateLimit: boolean) {
         schema: 'Pet',
         description: 'The animal as stored.',
         example: REX,
-        headers: ['Location'],
+        headers: features.idempotency ? ['Location', 'Idempotent-Replayed'] : ['Location'],
       },
-      ['invalid_request', 'payload_too_large', 'unsupported_media_type'],
-      rateLimit,
+      ['invalid_request', 'payload_too_large', 'unsupported_media_type', 'idempotency_key_reused'],
+      features,
     ),
   }
 }
 
-function getPet(rateLimit: boolean) {
+function getPet(features: Features) {
   return {
     ...operation(
       'getPet',
@@ -197,7 +204,7 @@ function getPet(rateLimit: boolean) {
       200,
       { schema: 'Pet', description: 'The animal.', example: REX, headers: ['Link', 'Sunset'] },
       ['not_found', 'gone'],
-      rateLimit,
+      features,
     ),
   }
 }
@@ -221,4 +228,13 @@ const AFTER = {
   in: 'query',
   description: 'Return only animals with a higher id.',
   schema: { type: 'integer', format: 'int64', minimum: 0 },
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Names the create: sent again with the same key, it gets the first response and stores no other animal. A Structured Field string of 1 to 255 characters.',
+  schema: { type: 'string' },
+  example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
 }

@@ -35,6 +35,7 @@ const RULES: Rules<OpenApiOptions> = {
   stagingBaseUrl: optional(isText),
   pagination: optional(isBoolean),
   rateLimit: optional(isBoolean),
+  idempotency: optional(isBoolean),
   demoKeys: optional({
     expected: 'an array of strings',
     accepts: keys => Array.isArray(keys) && keys.every(key => typeof key === 'string'),

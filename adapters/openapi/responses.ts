@@ -3,6 +3,7 @@ import {
   ERROR_STATUS,
   type ErrorCode,
   gone,
+  idempotencyKeyReused,
   invalidRequest,
   methodNotAllowed,
   notFound,
@@ -19,6 +20,12 @@ import { SUNSET } from '../../src/pets/specification.js'
 import { MAX_BODY_BYTES } from '../../src/protocol/body.js'
 import { schemaRef } from './schemas.js'
 
+/** Parts of the API that a store may have or not. */
+export interface Features {
+  readonly rateLimit: boolean
+  readonly idempotency: boolean
+}
+
 /** The response on success. */
 export interface Success {
   readonly schema: 'Pet' | 'Pets'
@@ -33,13 +40,13 @@ export function responsesOf(
   status: 200 | 201,
   { schema, description, example, headers = [] }: Success,
   ownCodes: readonly ErrorCode[],
-  rateLimit: boolean,
+  features: Features,
 ): Readonly<Record<string, object>> {
-  const codes = [...ownCodes, ...SHARED_CODES].filter(code => rateLimit || !isLimit(code))
+  const codes = [...ownCodes, ...SHARED_CODES].filter(code => isServed(code, features))
   return {
     [status]: {
       description,
-      headers: headerRefs([...everyAnswer(rateLimit), ...headers]),
+      headers: headerRefs([...everyAnswer(features), ...headers]),
       content: { 'application/json': { schema: { $ref: schemaRef(schema) }, example } },
     },
     ...Object.fromEntries(
@@ -49,15 +56,16 @@ export function responsesOf(
 }
 
 /** What `responsesOf` refers to. */
-export function responseComponents(rateLimit: boolean) {
-  const described = FAILURES.filter(([, { code }]) => rateLimit || !isLimit(code))
+export function responseComponents(features: Features) {
+  const described = FAILURES.filter(([, { code }]) => isServed(code, features))
   const failures = described.map(([description, ...examples]) => [
     nameOf(examples[0].code),
-    { description, headers: headersOf(examples[0], rateLimit), content: errorContent(examples) },
+    { description, headers: headersOf(examples[0], features), content: errorContent(examples) },
   ])
-  const unused: readonly string[] = rateLimit
-    ? []
-    : [...LIMIT_HEADERS, 'Retry-After', 'Cache-Control']
+  const unused: readonly string[] = [
+    ...(features.rateLimit ? [] : [...LIMIT_HEADERS, 'Retry-After', 'Cache-Control']),
+    ...(features.idempotency ? [] : ['Idempotent-Replayed']),
+  ]
   const headers = Object.entries(HEADERS).filter(([name]) => !unused.includes(name))
   return { responses: Object.fromEntries(failures), headers: Object.fromEntries(headers) }
 }
@@ -99,6 +107,7 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
     'The Content-Type is not application/json, or the body is compressed.',
     unsupportedMediaType('The Content-Type must be application/json.'),
   ],
+  ['The Idempotency-Key was used for another animal.', idempotencyKeyReused()],
   [
     'The limit is exhausted, or the API key is temporarily banned for too many requests after a 429.',
     rateLimited(decide(USED_UP, PLANS.free, INSTANT).decision),
@@ -113,12 +122,13 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
 
-function everyAnswer(rateLimit: boolean): readonly (typeof LIMIT_HEADERS)[number][] {
+function everyAnswer({ rateLimit }: Features): readonly (typeof LIMIT_HEADERS)[number][] {
   return rateLimit ? LIMIT_HEADERS : []
 }
 
-function isLimit(code: ErrorCode): boolean {
-  return ERROR_STATUS[code] === 429
+function isServed(code: ErrorCode, { rateLimit, idempotency }: Features): boolean {
+  if (code === 'idempotency_key_reused') return idempotency
+  return rateLimit || ERROR_STATUS[code] !== 429
 }
 
 const HEADERS = {
@@ -137,6 +147,10 @@ const HEADERS = {
   'Cache-Control': header('The response must not be cached.', { const: 'no-store' }),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', { type: 'string' }),
   Location: header('The URL of the animal.', { type: 'string' }),
+  'Idempotent-Replayed': {
+    ...optionalHeader('An earlier request with the same Idempotency-Key stored the animal.'),
+    schema: { const: 'true' },
+  },
   Allow: header('The methods that this path supports.', { type: 'string' }),
   Link: optionalHeader('The next page, or what replaces a deprecated operation (RFC 8288).'),
   Sunset: optionalHeader('When the operation is removed, as an HTTP date (RFC 8594).'),
@@ -153,9 +167,9 @@ function optionalHeader(description: string) {
 /** A request can fail before it is counted; there is no limit to report then. */
 function headersOf(
   { code, headers }: ApiError,
-  rateLimit: boolean,
+  features: Features,
 ): Readonly<Record<string, object>> {
-  const shared = everyAnswer(rateLimit)
+  const shared = everyAnswer(features)
   if (code !== 'internal_error') return headerRefs([...shared, ...Object.keys(headers)])
   return Object.fromEntries(shared.map(name => [name, { ...HEADERS[name], required: false }]))
 }

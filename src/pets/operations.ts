@@ -1,7 +1,15 @@
-import { ApiError, gone, invalidRequest, notFound, storageUnavailable } from '../errors.js'
+import {
+  ApiError,
+  gone,
+  idempotencyKeyReused,
+  invalidRequest,
+  notFound,
+  storageUnavailable,
+} from '../errors.js'
 import { type Awaitable, chain, lazy, orElse } from '../lib/async.js'
+import { fingerprint } from '../lib/fingerprint.js'
 import type { Int64 } from '../lib/int64.js'
-import type { PetFilter, PetStorage } from '../ports.js'
+import type { InsertedOnce, PetFilter, PetStorage } from '../ports.js'
 import { toNewPet } from './pet.js'
 import type { ListPetsQuery } from './query.js'
 import type { NewPet, Pet } from './schema.js'
@@ -27,30 +35,65 @@ export interface PetsOptions {
   readonly storage: PetStorage
   readonly defaultStatus: PetStatus | null
   readonly sunset: number | null
+  readonly idempotency: Idempotency | null
+}
+
+/** How long a key is kept. */
+export interface Idempotency {
+  readonly ttlMs: number
 }
 
 /** The same operations within the core. They answer synchronously when the storage does. */
 export interface PetOperations {
   createPet(input: unknown): Awaitable<Pet>
+  /**
+   * Creates the pet, or returns what the key has created.
+   * @throws ApiError `idempotency_key_reused` when that was another pet
+   */
+  createPetOnce(input: unknown, name: CreateName): Awaitable<Omit<InsertedOnce, 'fingerprint'>>
   listPets(filter: PetFilter): Awaitable<readonly Pet[]>
   /** @param now ms since the epoch */
   getPet(id: Int64, now: number): Awaitable<Pet>
+}
+
+/** The idempotency key of a create, by whom it was sent, and when. */
+export interface CreateName {
+  readonly scope: string
+  readonly key: string
+  /** ms since the epoch */
+  readonly now: number
 }
 
 const model = lazy(() => import('./schema.js'))
 
 /** Parse, call the storage, return. */
 export function createPetOperations(
-  { storage, defaultStatus, sunset }: PetsOptions,
+  { storage, defaultStatus, sunset, idempotency }: PetsOptions,
   onCreated: (pet: Pet) => void,
 ): PetOperations {
   return {
     createPet: input =>
-      chain(model(), ({ newPetSchema, describeIssues }) => {
-        const parsed = newPetSchema.safeParse(input)
-        if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
-        const pet = toNewPet(parsed.data, defaultStatus)
+      chain(model(), schema => {
+        const pet = toNewPet(parse(schema, input), defaultStatus)
         return orElse(() => chain(storage.insert(pet), announced), unavailable)
+      }),
+    createPetOnce: (input, { scope, key, now }) =>
+      chain(model(), schema => {
+        const parsed = parse(schema, input)
+        const pet = toNewPet(parsed, defaultStatus)
+        // As sent, so that another default status changes nothing for a client that tries again.
+        const asked = fingerprintOf(parsed)
+        const expiresAt = now + (idempotency?.ttlMs ?? 0)
+        const once = { scope, key, fingerprint: asked, expiresAt }
+        return orElse(
+          () =>
+            chain((storage as Required<PetStorage>).insertOnce(pet, once, now), inserted => {
+              if (inserted.fingerprint !== asked) throw idempotencyKeyReused()
+              if (!inserted.replayed) onCreated(inserted.pet)
+              return inserted
+            }),
+          unavailable,
+        )
       }),
     listPets: filter => orElse(() => storage.list(filter), unavailable),
     getPet(id, now) {
@@ -65,6 +108,19 @@ export function createPetOperations(
     onCreated(pet)
     return pet
   }
+}
+
+type Model = typeof import('./schema.js')
+
+function parse({ newPetSchema, describeIssues }: Model, input: unknown): NewPet {
+  const parsed = newPetSchema.safeParse(input)
+  if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
+  return parsed.data
+}
+
+/** The name comes last, because it may contain anything. */
+function fingerprintOf({ name, categoryId, status }: NewPet): string {
+  return fingerprint(`${categoryId} ${status ?? ''} ${name}`)
 }
 
 const NO_PET = 'There is no pet with this id.'

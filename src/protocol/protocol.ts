@@ -6,8 +6,9 @@ import type { Pet } from '../pets/schema.js'
 import type { Clock, PetFilter } from '../ports.js'
 import { type Admission, type Gate, UNCOUNTED } from './admission.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Identity } from './api.js'
-import { bearerToken } from './api-keys.js'
+import { bearerToken, type KnownKey } from './api-keys.js'
 import { readBody } from './body.js'
+import { readIdempotencyKey } from './idempotency-key.js'
 import {
   type Content,
   errorRepresentation,
@@ -37,7 +38,7 @@ export function createProtocol(
   gate: Gate,
   options: ProtocolOptions,
 ): Protocol {
-  const { clock, basePath, cors, pagination, maxBodyBytes } = options
+  const { clock, basePath, cors, pagination, maxBodyBytes, idempotency } = options
   const routeOf = createRouter(basePath)
   const headersOf = responseHeaders(options)
   const readQuery = createQueryReader(pagination)
@@ -74,25 +75,28 @@ export function createProtocol(
 
   function answer(
     { request, route, now }: Exchange,
-    { failure }: Admission,
+    { failure, key }: Admission,
   ): Awaitable<Representation> {
     if (failure) throw failure
     if (!route) throw notFound(`The API is served below ${basePath}.`)
     if (isPreflight(request)) return PREFLIGHT
     if (route.failure) throw route.failure
-    return operate(route, request, now)
+    return operate(route, request, now, key)
   }
 
   function operate(
     route: OperationRoute,
     request: ApiRequest,
     now: number,
+    key: KnownKey | undefined,
   ): Awaitable<Representation> {
     switch (route.operation) {
       case 'getPet':
         return chain(operations.getPet(route.petId, now), found)
       case 'createPet':
-        return chain(readBody(request, maxBodyBytes), body => createPet(body, request.mount))
+        return idempotency === null || request.headers['idempotency-key'] === undefined
+          ? chain(readBody(request, maxBodyBytes), body => createPet(body, request.mount))
+          : createPetOnce(request, now, key as KnownKey)
       case 'listPets': {
         const filter = readQuery(request.query)
         const page = operations.listPets(filter)
@@ -104,6 +108,23 @@ export function createProtocol(
   function createPet(body: unknown, mount: string | undefined): Awaitable<Representation> {
     return chain(operations.createPet(body), pet =>
       petRepresentation(201, pet, headersOf.created(pet.id, mount)),
+    )
+  }
+
+  /** draft-ietf-httpapi-idempotency-key-header-07. */
+  function createPetOnce(
+    request: ApiRequest,
+    now: number,
+    { id: scope }: KnownKey,
+  ): Awaitable<Representation> {
+    const { headers, mount } = request
+    if (Number.isNaN(now)) throw new RangeError('The clock failed, so no key can expire')
+    const name = { scope, key: readIdempotencyKey(headers), now }
+    return chain(readBody(request, maxBodyBytes), body =>
+      chain(operations.createPetOnce(body, name), ({ pet, replayed }) => {
+        const created = headersOf.created(pet.id, mount)
+        return petRepresentation(201, pet, replayed ? { ...created, ...REPLAYED } : created)
+      }),
     )
   }
 
@@ -166,6 +187,8 @@ interface Exchange {
   /** ms since the epoch: read once, and used for the whole response. */
   readonly now: number
 }
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' }
 
 /** Needs no key and costs no quota (Fetch standard, "CORS protocol"). */
 const PREFLIGHT: Representation = {

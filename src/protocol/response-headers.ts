@@ -1,5 +1,6 @@
 import type { Decision } from '../limits/decide.js'
 import type { Policy } from '../limits/plans.js'
+import type { Idempotency } from '../pets/operations.js'
 import type { Operation } from '../pets/specification.js'
 import type { PetFilter } from '../ports.js'
 import type { Admission } from './admission.js'
@@ -26,6 +27,7 @@ export interface HeaderOptions {
   readonly standardHeaders: 'draft-10' | null
   readonly sunset: number | null
   readonly deprecatedAt: number | null
+  readonly idempotency: Idempotency | null
 }
 
 const EXPOSED =
@@ -33,11 +35,15 @@ const EXPOSED =
 
 /** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
-  const { basePath, cors, pagination, standardHeaders, sunset, deprecatedAt } = options
+  const { basePath, cors, pagination, standardHeaders, sunset, deprecatedAt, idempotency } = options
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
   const sunsetDate = sunset === null ? undefined : new Date(sunset).toUTCString()
-  const exposed = pagination ? `${EXPOSED}, Link` : EXPOSED
+  const exposed = [
+    EXPOSED,
+    ...(pagination ? ['Link'] : []),
+    ...(idempotency ? ['Idempotent-Replayed'] : []),
+  ].join(', ')
 
   return {
     /** RFC 8288: the address of the next page. */

@@ -35,6 +35,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['pagination', 1, 'true or false', '1'],
   ['cors', '*', 'true or false', "'*'"],
   ['standardHeaders', 'draft-7', "one of 'draft-10', null", "'draft-7'"],
+  ['idempotency', true, 'an object, or null', 'true'],
   ['maxBodyBytes', -1, 'an integer of at least 0', '-1'],
   ['maxBodyBytes', 1.5, 'an integer of at least 0', '1.5'],
   ['maxBodyBytes', Number.POSITIVE_INFINITY, 'an integer of at least 0', 'Infinity'],
@@ -185,6 +186,23 @@ test('options - deprecatedAt cannot be after sunset', () => {
   assert.throws(() => open({ deprecatedAt: SUNSET + 1 }), {
     name: 'OptionError',
     message: 'Expected `deprecatedAt` to be at or before `sunset` (RFC 9745 §4)',
+  })
+})
+
+test('options - `idempotency` needs a lifetime, and a storage that keeps keys', () => {
+  for (const [idempotency, message] of [
+    [{}, `Expected \`idempotency.ttlMs\` to be ${COUNT}, got undefined`],
+    [{ ttlMs: 0 }, `Expected \`idempotency.ttlMs\` to be ${COUNT}, got 0`],
+    [{ ttlMs: 1, ttl: 1 }, 'Unknown option `idempotency.ttl`; expected one of ttlMs'],
+  ] as const) {
+    assert.throws(() => open({ idempotency }), { name: 'OptionError', message })
+  }
+  const { insertOnce: _, ...storage } = memoryStorage()
+  open({ storage })
+  assert.throws(() => open({ storage, idempotency: { ttlMs: 1 } }), {
+    name: 'OptionError',
+    message:
+      'Expected `storage` to have the method insertOnce, which `idempotency` requires; this one cannot store a key with its animal',
   })
 })
 

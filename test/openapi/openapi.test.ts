@@ -19,7 +19,7 @@ import { type Contract, createContract } from './contract.js'
 
 const NOW = Date.UTC(2030, 0, 1)
 
-const protocol = createContract(await openApiDocument())
+const protocol = createContract(await openApiDocument({ idempotency: true }))
 const open = DOORS['handle'] as (handler: ApiHandler) => Promise<Door>
 protocolSuite('openapi', handler => open(protocol.watch(handler)))
 
@@ -28,7 +28,7 @@ test('openApiDocument - every response of the protocol suite conforms', () => {
 })
 
 test('openApiDocument - every documented status is reachable, and every response conforms', async () => {
-  const contract = createContract(await openApiDocument())
+  const contract = createContract(await openApiDocument({ idempotency: true }))
   await reachEveryStatus(contract)
   assert.deepEqual(contract.violations, [])
   assert.deepEqual(contract.reached(), contract.documented.toSorted())
@@ -123,7 +123,7 @@ test('openApiDocument - demo keys are shown in the security scheme', async () =>
 })
 
 test('openApiDocument - every example is valid', async () => {
-  const document = await openApiDocument({ pagination: true })
+  const document = await openApiDocument({ pagination: true, idempotency: true })
   const { check } = createContract(document)
   let examples = 0
   visit(document, ({ schema, example, examples: named }) => {
@@ -133,8 +133,8 @@ test('openApiDocument - every example is valid', async () => {
       examples++
     }
   })
-  // Three answers, one body and one parameter, and a failure of every code.
-  assert.equal(examples, 5 + Object.keys(ERROR_STATUS).length)
+  // Three answers, one body and two parameters, and a failure of every code.
+  assert.equal(examples, 6 + Object.keys(ERROR_STATUS).length)
 })
 
 test('openApiDocument - has both servers, with the given addresses', async () => {
@@ -170,6 +170,20 @@ test('openApiDocument - describes pagination only if enabled', async () => {
   assert.deepEqual(await has(true), [['limit', 'status', 'after'], true])
 })
 
+test('openApiDocument - describes Idempotency-Key only if enabled', async () => {
+  const off = await openApiDocument()
+  assert.doesNotMatch(JSON.stringify(off.paths), /[Ii]dempoten|"422"/)
+  assert.doesNotMatch(JSON.stringify(off.components['headers']), /[Ii]dempoten/)
+  assert.doesNotMatch(JSON.stringify(off.components['responses']), /[Ii]dempoten/)
+  const on = at(await openApiDocument({ idempotency: true }), 'paths', '/pets', 'post')
+  assert.deepEqual(names(on.parameters), ['Idempotency-Key'])
+  assert.deepEqual(Object.keys(on.responses[201].headers).slice(-2), [
+    'Location',
+    'Idempotent-Replayed',
+  ])
+  assert.deepEqual(on.responses[422], { $ref: '#/components/responses/IdempotencyKeyReused' })
+})
+
 async function reachEveryStatus(contract: Contract): Promise<void> {
   const storage = memoryStorage()
   await storage.insert({ name: 'Rex', categoryId: 9_223_372_036_854_775_807n, status: 'sold' })
@@ -181,6 +195,7 @@ async function reachEveryStatus(contract: Contract): Promise<void> {
     { storage: { ...storage, insert: broken, list: broken, find: broken } },
     { clock: () => Number.NaN },
     { clock: () => SUNSET },
+    { idempotency: { ttlMs: 1_000 } },
     { plans: { free: { perMinute: 1, perDay: 9 }, anonymous: { perMinute: 1, perDay: 9 } } },
   ]
   for (const options of unusual) {
@@ -218,6 +233,12 @@ const REQUESTS = [
   request('GET', '/v1/pets?limit=0'),
   request('GET', '/v1/pets/2'),
   request('POST', '/v1/pets', '{"name":"Tom","categoryId":1}'),
+  ...['Tom', 'Tom', 'Max'].map(name =>
+    request('POST', '/v1/pets', JSON.stringify({ name, categoryId: 1 }), {
+      authorization: 'Bearer good',
+      'idempotency-key': '"k"',
+    }),
+  ),
   request('POST', '/v1/pets', '{}'),
   request('POST', '/v1/pets', '{}', {}),
   request('POST', '/v1/pets', ' '.repeat(101)),

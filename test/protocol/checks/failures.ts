@@ -20,6 +20,7 @@ export const failureChecks: readonly Check[] = [
         gone: 410,
         payload_too_large: 413,
         unsupported_media_type: 415,
+        idempotency_key_reused: 422,
         rate_limit_exceeded: 429,
         api_key_banned: 429,
         internal_error: 500,

@@ -11,6 +11,7 @@ import { corsChecks } from './cors.js'
 import { createChecks } from './create.js'
 import { failureChecks } from './failures.js'
 import { getChecks } from './get.js'
+import { idempotencyChecks } from './idempotency.js'
 import { limitChecks } from './limits.js'
 import { listChecks } from './list.js'
 import { routeChecks } from './route.js'
@@ -19,6 +20,7 @@ import { routeChecks } from './route.js'
 export const CHECKS: readonly Check[] = [
   ...listChecks,
   ...createChecks,
+  ...idempotencyChecks,
   ...getChecks,
   ...bodyChecks,
   ...authChecks,

@@ -1,0 +1,19 @@
+/**
+ * 64 bits in hex that differ for different texts, but by accident: not a cryptographic hash. Two
+ * multiplicative hashes over the UTF-16 units, with different factors.
+ */
+export function fingerprint(text: string): string {
+  let one = 0x811c9dc5
+  let two = text.length
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    one = Math.imul(one ^ unit, 0x01000193)
+    one ^= one >>> 15
+    two = Math.imul((two << 5) ^ (two >>> 27) ^ unit, 0x9e3779b1)
+  }
+  return hex(one) + hex(two ^ (two >>> 16))
+}
+
+function hex(half: number): string {
+  return (half >>> 0).toString(16).padStart(8, '0')
+}
