@@ -35,5 +35,5 @@ export type {
   UsedKey,
 } from './ports.js'
 export type { ApiHandler, ApiRequest, ApiResponse, Identity } from './protocol/api.js'
-export type { ApiKey, ApiKeys, KnownKey } from './protocol/api-keys.js'
+export type { ApiKey, ApiKeys, KnownKey, Sha256 } from './protocol/api-keys.js'
 export { createStore, type MeteredPets, type Store, type StoreOptions } from './store.js'

@@ -24,7 +24,7 @@ import { checkListPetsQuery } from './pets/query.js'
 import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './pets/specification.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { type Admission, createGate } from './protocol/admission.js'
-import { type ApiKey, type ApiKeys, createApiKeys } from './protocol/api-keys.js'
+import { type ApiKey, type ApiKeys, createApiKeys, type Sha256 } from './protocol/api-keys.js'
 import { MAX_BODY_BYTES } from './protocol/body.js'
 import { createProtocol, type Protocol } from './protocol/protocol.js'
 
@@ -32,6 +32,11 @@ export interface StoreOptions {
   readonly storage: PetStorage
   /** The valid API keys. */
   readonly apiKeys: Readonly<Record<string, ApiKey>>
+  /**
+   * Computes SHA-256 in hex, for keys that are given as `sha256:<hex>`.
+   * @default null
+   */
+  readonly sha256?: Sha256 | null
   /**
    * The current time, in ms since the Unix epoch.
    * @default Date.now
@@ -145,7 +150,7 @@ export function readStoreOptions(options: StoreOptions) {
   }
   if (settings.idempotency !== null) checkIdempotency(settings.idempotency, settings.storage)
   const plans = readPlans(settings.plans)
-  return { ...settings, plans, apiKeys: createApiKeys(settings.apiKeys, plans) }
+  return { ...settings, plans, apiKeys: createApiKeys(settings.apiKeys, plans, settings.sha256) }
 }
 
 /** `createStore` for options that are already read. */
@@ -195,6 +200,7 @@ export function openStore(settings: StoreSettings): Store {
 }
 
 export const STORE_DEFAULTS = {
+  sha256: null,
   clock: Date.now,
   rateLimit: true,
   rateLimitTimeoutMs: 150,
@@ -213,6 +219,7 @@ export const STORE_DEFAULTS = {
 export const STORE_RULES: Rules<StoreOptions> = {
   storage: hasMethods('insert', 'find', 'list', 'dump', 'restore'),
   apiKeys: isSecretObject,
+  sha256: orNull(isFunction),
   clock: isFunction,
   rateLimit: isBoolean,
   rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),

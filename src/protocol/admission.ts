@@ -38,8 +38,8 @@ export const UNCOUNTED: Admission = {
 }
 
 export interface Gate {
-  /** Looks up the key of a token. Counts nothing. */
-  identify(token: string | undefined): KnownKey | undefined
+  /** Looks up the key of a token, valid at `now`. Counts nothing. */
+  identify(token: string | undefined, now: number): KnownKey | undefined
   /** Identifies the caller, takes one request from its budget, then requires a valid key. */
   admit(caller: Caller): Awaitable<Admission>
 }
@@ -63,7 +63,7 @@ export function createGate(options: GateOptions): Gate {
     identify,
     admit(caller) {
       const { token, client = 'local', now } = caller
-      const key = identify(token)
+      const key = identify(token, now)
       const policy = key ? key.policy : anonymous
       if (!rateLimits) return admission(caller, key, policy, undefined)
       const partition = key ? key.id : `addr:${client}`
@@ -74,8 +74,8 @@ export function createGate(options: GateOptions): Gate {
     },
   }
 
-  function identify(token: string | undefined): KnownKey | undefined {
-    return token === undefined ? undefined : apiKeys.find(token)
+  function identify(token: string | undefined, now: number): KnownKey | undefined {
+    return token === undefined ? undefined : apiKeys.find(token, now)
   }
 
   function announce(partition: string, decision: Decision): void {

@@ -1,5 +1,6 @@
 import {
   check,
+  isInstant,
   isObject,
   isOneOf,
   isSecretObject,
@@ -20,11 +21,17 @@ import {
 
 /** Who a key belongs to, and its plan. */
 export interface ApiKey {
-  /** Names the key in events, logs and counters. Budgets belong to it. */
+  /**
+   * Names the key in events, logs and counters. Budgets belong to it: keys with the same id share
+   * one, so that a customer can change keys without a gap.
+   */
   readonly id: string
+  /** Keys with the same id have the same plan and limits. */
   readonly plan: Plan
   /** Required on enterprise, not allowed on other plans (spec §8). */
   readonly limits?: Policy | undefined
+  /** The first instant at which the key is no longer valid, in ms since the Unix epoch. */
+  readonly expires?: number | undefined
 }
 
 /** A checked key with its policy. */
@@ -32,63 +39,138 @@ export interface KnownKey {
   readonly id: string
   readonly plan: Plan
   readonly policy: Policy
+  readonly expires?: number | undefined
 }
+
+/** SHA-256 of a text, as 64 lower-case hex digits. */
+export type Sha256 = (text: string) => string
 
 /** The currently valid keys. */
 export interface ApiKeys {
-  find(key: string): KnownKey | undefined
+  /** @param now in ms since the Unix epoch; without it, expired keys are found too */
+  find(key: string, now?: number): KnownKey | undefined
   /**
    * Makes a key valid from the next request on.
    *
-   * @throws OptionError for an invalid record, or a key or id already in use
+   * @param key the key itself, or `sha256:` and the digest of one in hex
+   * @throws OptionError for an invalid record, a key already in use, or another plan for its id
    */
   add(key: string, record: ApiKey): void
-  /** Revokes a key; false when it was not valid. */
+  /** Revokes a key, named as it was added; false when it was not there. */
   remove(key: string): boolean
 }
 
 /** The valid keys, as used within this package. */
 export interface KeyRing extends ApiKeys {
   list(): readonly KnownKey[]
-  /** The keys themselves: secrets. */
+  /** The keys themselves, without those known by their digest only: secrets. */
   keys(): Iterable<string>
   copy(): KeyRing
 }
 
-/** @throws OptionError for an invalid record, or an id in use twice */
+/** @throws OptionError for an invalid record, or an id with two plans */
 export function createApiKeys(
   records: Readonly<Record<string, ApiKey>>,
   plans: PlanTable = PLANS,
+  sha256: Sha256 | null = null,
 ): KeyRing {
-  const ring = createRing(new Map(), new Set(), plans)
+  const ring = createRing(
+    { plain: new Map(), digests: new Map(), owners: new Map() },
+    plans,
+    sha256,
+  )
   for (const [key, record] of Object.entries(records)) ring.add(key, record)
   return ring
 }
 
-function createRing(keys: Map<string, KnownKey>, ids: Set<string>, plans: PlanTable): KeyRing {
+/** The records by key, by digest of a key, and by id. */
+interface Keys {
+  readonly plain: Map<string, KnownKey>
+  readonly digests: Map<string, KnownKey>
+  readonly owners: Map<string, readonly KnownKey[]>
+}
+
+function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRing {
+  const { plain, digests, owners } = keys
   return {
-    find: key => keys.get(key),
+    find(key, now = Number.NEGATIVE_INFINITY) {
+      const known = plain.get(key) ?? findByDigest(key)
+      return known?.expires !== undefined && now >= known.expires ? undefined : known
+    },
     add(key, record) {
       if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
         const expected = 'printable ASCII without spaces'
-        const message = `Expected an API key to be ${expected}`
-        throw new OptionError({ option: 'apiKeys', expected }, message)
+        throw invalidKeys(expected, `Expected an API key to be ${expected}`)
       }
+      const { map, name } = placeOf(key)
       const known = readApiKey(record, plans)
-      if (keys.has(key)) throw duplicate('API key')
-      if (ids.has(known.id)) throw duplicate(`API key id '${known.id}'`)
-      keys.set(key, known)
-      ids.add(known.id)
+      if (map.has(name)) throw invalidKeys('each key once', 'Duplicate API key')
+      const others = owners.get(known.id) ?? []
+      for (const other of others) checkSamePlan(known, other)
+      map.set(name, known)
+      owners.set(known.id, [...others, known])
     },
     remove(key) {
-      const known = keys.get(key)
-      if (known) ids.delete(known.id)
-      return keys.delete(key)
+      const { map, name } = placeOf(key)
+      const known = map.get(name)
+      if (!known) return false
+      map.delete(name)
+      const others = owners.get(known.id)?.filter(other => other !== known) ?? []
+      if (others.length > 0) owners.set(known.id, others)
+      else owners.delete(known.id)
+      return true
     },
-    list: () => [...keys.values()],
-    keys: () => keys.keys(),
-    copy: () => createRing(new Map(keys), new Set(ids), plans),
+    list: () => [...owners.values()].flat(),
+    keys: () => plain.keys(),
+    copy: () =>
+      createRing(
+        { plain: new Map(plain), digests: new Map(digests), owners: new Map(owners) },
+        plans,
+        sha256,
+      ),
   }
+
+  function findByDigest(key: string): KnownKey | undefined {
+    return sha256 && digests.size > 0 ? digests.get(sha256(key)) : undefined
+  }
+
+  /** @throws OptionError for a digest that is none, or that nothing can be compared with */
+  function placeOf(key: string): { readonly map: Map<string, KnownKey>; readonly name: string } {
+    if (!key.startsWith(DIGEST)) return { map: plain, name: key }
+    const name = key.slice(DIGEST.length)
+    if (!/^[0-9a-f]{64}$/.test(name)) {
+      const expected = 'followed by 64 lower-case hex digits'
+      throw invalidKeys(expected, `Expected ${DIGEST} in an API key to be ${expected}`)
+    }
+    if (!sha256) {
+      const message = 'API keys given by their digest need the option `sha256`'
+      throw new OptionError({ option: 'sha256', expected: 'a function' }, message)
+    }
+    return { map: digests, name }
+  }
+}
+
+const DIGEST = 'sha256:'
+
+/** A budget has one policy. */
+function checkSamePlan(one: KnownKey, other: KnownKey): void {
+  if (one.plan === other.plan && isSamePolicy(one.policy, other.policy)) return
+  throw invalidKeys(
+    'one plan for each id',
+    `Expected all API keys of '${one.id}' to have the same plan and limits`,
+  )
+}
+
+function invalidKeys(expected: string, message: string): OptionError {
+  return new OptionError({ option: 'apiKeys', expected }, message)
+}
+
+function isSamePolicy(one: Policy, other: Policy): boolean {
+  return (
+    one.perMinute === other.perMinute &&
+    one.perDay === other.perDay &&
+    one.banAfter === other.banAfter
+  )
 }
 
 /**
@@ -109,21 +191,16 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
   // The key itself is a secret, so messages name the id.
   const field =
     typeof record.id === 'string' && record.id !== '' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
-  const { id, plan, limits } = readOptions(record, {}, KEY_RULES, `${field}.`)
-  if (plan === 'enterprise') return { id, plan, policy: checkPolicy(`${field}.limits`, limits) }
-  if (limits === undefined) return { id, plan, policy: plans[plan] }
-  const message = `Expected \`${field}.limits\` only on enterprise, got it on ${plan}`
-  throw new OptionError(
-    { option: `${field}.limits`, expected: `undefined on ${plan}`, got: 'an object' },
-    message,
-  )
-}
-
-function duplicate(what: string): OptionError {
-  return new OptionError(
-    { option: 'apiKeys', expected: 'an object with each key and id once' },
-    `Duplicate ${what}`,
-  )
+  const { id, plan, limits, expires } = readOptions(record, {}, KEY_RULES, `${field}.`)
+  if (plan !== 'enterprise' && limits !== undefined) {
+    const message = `Expected \`${field}.limits\` only on enterprise, got it on ${plan}`
+    throw new OptionError(
+      { option: `${field}.limits`, expected: `undefined on ${plan}`, got: 'an object' },
+      message,
+    )
+  }
+  const policy = plan === 'enterprise' ? checkPolicy(`${field}.limits`, limits) : plans[plan]
+  return expires === undefined ? { id, plan, policy } : { id, plan, policy, expires }
 }
 
 const KEY_RULES: Rules<ApiKey> = {
@@ -134,4 +211,5 @@ const KEY_RULES: Rules<ApiKey> = {
   ),
   plan: isOneOf(PLAN_NAMES),
   limits: optional(isObject),
+  expires: optional(isInstant),
 }

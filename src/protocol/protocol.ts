@@ -49,7 +49,7 @@ export function createProtocol(
     identify(request) {
       return {
         operation: routeOf(request.method, request.path)?.operation,
-        key: gate.identify(tokenOf(request)),
+        key: gate.identify(tokenOf(request), readClock()),
       }
     },
     handle(request) {

@@ -152,7 +152,7 @@ test('options - an invalid key is named by its id, never by its value', () => {
     ],
     [
       { id: 'a', plan: 'free', name: 'x' },
-      "Unknown option `apiKeys['a'].name`; expected one of id, plan, limits",
+      "Unknown option `apiKeys['a'].name`; expected one of id, plan, limits, expires",
     ],
   ] as const) {
     assert.throws(() => open({ apiKeys: { secret: record } }), { name: 'OptionError', message })
@@ -169,14 +169,16 @@ test('options - a key id may contain surrogate pairs but no lone surrogate', () 
   withId('a\u{1f415}\n')
 })
 
-test('options - API keys and key ids are unique', () => {
+test('options - API keys are unique, and keys with one id have one plan', () => {
   const record = { id: 'a', plan: 'free' } as const
-  const apiKeys = { first: record, second: record }
-  assert.throws(() => open({ apiKeys }), { message: "Duplicate API key id 'a'" })
+  const apiKeys = { first: record, second: { ...record, plan: 'pro' } } as const
+  assert.throws(() => open({ apiKeys }), {
+    message: "Expected all API keys of 'a' to have the same plan and limits",
+  })
   const store = open({ apiKeys: { first: record } })
   const again = () => store.apiKeys.add('first', { id: 'b', plan: 'free' })
   assert.throws(again, { message: 'Duplicate API key' })
-  assert.throws(() => store.apiKeys.add('second', record), /Duplicate API key id 'a'/)
+  assert.throws(() => store.apiKeys.add('second', apiKeys.second), /same plan and limits$/)
   assert.equal(store.apiKeys.find('second'), undefined)
 })
 
