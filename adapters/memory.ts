@@ -1,7 +1,14 @@
 import { toPet } from '../src/pets/pet.js'
 import type { NewPet, Pet } from '../src/pets/schema.js'
 import { PET_STATUSES, type PetStatus } from '../src/pets/specification.js'
-import type { InsertedOnce, Once, PetFilter, PetSnapshot, PetStorage } from '../src/ports.js'
+import type {
+  InsertedOnce,
+  Once,
+  PetFilter,
+  PetSnapshot,
+  PetStorage,
+  UsedKey,
+} from '../src/ports.js'
 import { createUsedKeys } from './shared/used-keys.js'
 
 export { memoryRateLimits } from '../src/limits/memory.js'
@@ -17,7 +24,13 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
 
   return {
     insert: pet => index.insert(pet),
-    insertOnce: (pet, once, now) => index.findOnce(once, now) ?? index.insertOnce(pet, once, now),
+    insertOnce(given, once, now) {
+      const known = index.findOnce(once, now)
+      if (known) return known
+      const pet = index.insert(given)
+      index.use({ ...once, petId: pet.id }, now)
+      return { pet, fingerprint: once.fingerprint, replayed: false }
+    },
     find: id => index.find(id),
     list: filter => index.list(filter),
     dump: () => index.dump(),
@@ -38,8 +51,10 @@ export interface PetIndex {
   insert(pet: NewPet, id?: number): Pet
   /** What a key in use stored. */
   findOnce(once: Once, now: number): InsertedOnce | undefined
-  /** Inserts a pet with a key that is not in use. */
-  insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
+  /** Notes which pet a key stored. Ignored if that pet is missing. */
+  use(used: UsedKey, now?: number): void
+  /** In the order in which they were used. */
+  usedKeys(): Iterable<UsedKey>
   /** Assigns no id below this one from now on. */
   skipTo(id: number): void
   find(id: number): Pet | undefined
@@ -65,7 +80,8 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     )
   }
   nextId = snapshot.nextId
-  const keys = createUsedKeys(snapshot.idempotencyKeys?.filter(({ petId }) => find(petId)))
+  const keys = createUsedKeys()
+  for (const used of snapshot.idempotencyKeys ?? []) use(used)
 
   return {
     nextId: () => nextId,
@@ -75,12 +91,8 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       if (!used) return undefined
       return { pet: find(used.petId) as Pet, fingerprint: used.fingerprint, replayed: true }
     },
-    insertOnce(given, once, now) {
-      const pet = insert(given)
-      const { scope, key, fingerprint, expiresAt } = once
-      keys.add({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)
-      return { pet, fingerprint, replayed: false }
-    },
+    use,
+    usedKeys: () => keys.list(),
     skipTo(id) {
       nextId = Math.max(nextId, id)
     },
@@ -101,6 +113,10 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     all.pets.push(pet)
     if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
     return pet
+  }
+
+  function use(used: UsedKey, now = Number.NEGATIVE_INFINITY): void {
+    if (find(used.petId)) keys.add(used, now)
   }
 
   function find(id: number): Pet | undefined {

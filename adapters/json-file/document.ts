@@ -7,6 +7,7 @@ import { createPetIndex, type PetIndex } from '../memory.js'
 import { ifPresent } from '../shared/missing-file.js'
 import { type Disk, type FileStats, keepOwner, readAt, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
+import { keyToJson } from './key-line.js'
 import type { Lock } from './lock.js'
 import { readOwnLayout } from './own-layout.js'
 
@@ -137,24 +138,36 @@ async function parse(disk: Disk, path: string, file: number, length: number): Pr
   }
 }
 
-/**
- * The text of a document in pieces. Pets that are inserted meanwhile are left out, so that another
- * task can insert between two pieces.
- */
+/** The text of a document in pieces, so that another task can insert between two of them. */
 function* piecesOf(index: PetIndex): Generator<string> {
-  const nextId = index.nextId()
-  let text = '{"pets":['
-  let isFirst = true
-  for (const pet of petsBelow(index, nextId)) {
-    const line = `${isFirst ? '' : ','}\n${petToJson(pet)}`
-    isFirst = false
-    if (text.length + line.length > PIECE) {
-      yield text
-      text = ''
+  let piece = ''
+  for (const text of textsOf(index)) {
+    if (piece.length + text.length > PIECE) {
+      yield piece
+      piece = ''
     }
-    text += line
+    piece += text
   }
-  yield `${text}${isFirst ? '' : '\n'}],"nextId":${nextId}}\n`
+  yield piece
+}
+
+/** Pets that are inserted meanwhile are left out, and so are their keys. */
+function* textsOf(index: PetIndex): Generator<string> {
+  const nextId = index.nextId()
+  let before = '{"pets":[\n'
+  for (const pet of petsBelow(index, nextId)) {
+    yield before + petToJson(pet)
+    before = ',\n'
+  }
+  yield before === ',\n' ? '\n]' : '{"pets":[]'
+  yield `,"nextId":${nextId}`
+  before = ',"idempotencyKeys":[\n'
+  for (const used of index.usedKeys()) {
+    if (used.petId >= nextId) continue
+    yield before + keyToJson(used)
+    before = ',\n'
+  }
+  yield before === ',\n' ? '\n]}\n' : '}\n'
 }
 
 function* petsBelow(index: PetIndex, nextId: number) {

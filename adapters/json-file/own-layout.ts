@@ -1,6 +1,7 @@
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { type Disk, readAt } from './disk.js'
+import { parseKeyLine } from './key-line.js'
 import { parsePetLine } from './pet-line.js'
 
 /**
@@ -32,10 +33,23 @@ export async function readOwnLayout(disk: Disk, file: number): Promise<PetIndex 
   }
 
   function readEnd(line: string): ReadLine | undefined {
-    const nextId = Number(END.exec(line)?.[1])
+    const [, digits, keys] = END.exec(line) ?? []
+    const nextId = Number(digits)
     if (!(nextId >= index.nextId())) return undefined
     index.skipTo(nextId)
-    return readNothing
+    return keys === undefined ? readNothing : readKey
+  }
+
+  function readKey(line: string): ReadLine | undefined {
+    const isLast = !line.endsWith(',')
+    const used = parseKeyLine(isLast ? line : line.slice(0, -1))
+    if (!used) return undefined
+    index.use(used)
+    return isLast ? readKeysEnd : readKey
+  }
+
+  function readKeysEnd(line: string): ReadLine | undefined {
+    return line === ']}' ? readNothing : undefined
   }
 
   function readNothing(): undefined {}
@@ -45,7 +59,7 @@ export async function readOwnLayout(disk: Disk, file: number): Promise<PetIndex 
 type ReadLine = (line: string) => ReadLine | undefined
 
 const BEGIN = '{"pets":['
-const END = /^\],"nextId":([1-9]\d{0,14})\}$/
+const END = /^\],"nextId":([1-9]\d{0,14})(?:\}|(,"idempotencyKeys":\[))$/
 
 /** The lines of a file, those of a piece at a time. */
 async function* linesOf(disk: Disk, file: number): AsyncGenerator<string[]> {

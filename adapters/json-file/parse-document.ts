@@ -13,9 +13,10 @@ import { describeSyntaxError } from '../shared/json-syntax.js'
 export async function parseDocument(text: string): Promise<PetSnapshot> {
   const parsed = documentSchema.safeParse(await parse(text), { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
-  const { pets, nextId } = parsed.data
+  const { pets, nextId, idempotencyKeys } = parsed.data
   checkIds(text, pets, nextId)
-  return { pets, nextId: nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1) }
+  const next = nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1)
+  return { pets, nextId: next, idempotencyKeys }
 }
 
 async function parse(text: string): Promise<unknown> {
@@ -50,10 +51,24 @@ function nameOf(text: string, position: number): string {
   return `\`pets[${position}]\` (line ${text.slice(0, start).split('\n').length})`
 }
 
+const positive = z.int('must be a positive integer').min(1, 'must be a positive integer')
+
+const usedKeySchema = z.strictObject(
+  {
+    scope: z.string('must be a string'),
+    key: z.string('must be a string'),
+    fingerprint: z.string('must be a string'),
+    expiresAt: z.number('must be a number'),
+    petId: positive,
+  },
+  'must be an object',
+)
+
 const documentSchema = z.strictObject(
   {
     pets: z.array(z.strictObject(petSchema.shape, 'must be an object'), 'must be an array'),
-    nextId: z.int('must be a positive integer').min(1, 'must be a positive integer').optional(),
+    nextId: positive.optional(),
+    idempotencyKeys: z.array(usedKeySchema, 'must be an array').optional(),
   },
   'must be an object',
 )

@@ -1,11 +1,13 @@
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { petToJson } from '../../src/pets/pet.js'
 import type { Pet } from '../../src/pets/schema.js'
+import type { UsedKey } from '../../src/ports.js'
 import type { PetIndex } from '../memory.js'
 import { ifPresent } from '../shared/missing-file.js'
 import { type BatchHeader, HEADER_LENGTH, HEADER_START, isIntact, readHeader } from './batch.js'
 import { type Disk, readAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
+import { KEY_START, parseKeyLine } from './key-line.js'
 import { parsePetLine } from './pet-line.js'
 
 /**
@@ -29,13 +31,13 @@ export async function replayJournals(
       journal.size = Number((await disk.fstat(file, { bigint: true })).size)
     }
     for (const journal of journals) {
-      for await (const { pets } of batchesOf(journal)) {
-        journal.firstId = pets[0]?.id ?? 0
+      for await (const { entries } of batchesOf(journal)) {
+        journal.firstId = entries[0]?.pet.id ?? 0
         break
       }
     }
     for (const journal of journals.sort((a, b) => a.firstId - b.firstId)) {
-      for await (const batch of batchesOf(journal)) replay(journal.path, batch, index)
+      for await (const { entries } of batchesOf(journal)) replay(journal.path, entries, index)
     }
     return journals.length > 0
   } finally {
@@ -51,22 +53,25 @@ interface OpenJournal {
   firstId: number
 }
 
-interface Batch {
-  readonly pets: readonly Pet[]
-  /** The number of its first pet's line in the file. */
+interface Entry {
+  readonly pet: Pet
+  /** The key that stored it. */
+  used?: UsedKey
+  /** Where its line is in the file. */
   readonly line: number
 }
 
-function replay(path: string, { pets, line }: Batch, index: PetIndex): void {
-  for (const [at, pet] of pets.entries()) {
+function replay(path: string, entries: readonly Entry[], index: PetIndex): void {
+  for (const { pet, used, line } of entries) {
     if (pet.id === index.nextId()) {
       index.insert(pet, pet.id)
+      if (used) index.use(used)
       continue
     }
     const known = index.find(pet.id)
     if (known && petToJson(known) === petToJson(pet)) continue
     const reason = `has the pet ${pet.id}, which does not follow from the document`
-    throw new JsonFileError(path, `is damaged: line ${line + at} ${reason}`)
+    throw new JsonFileError(path, `is damaged: line ${line} ${reason}`)
   }
 }
 
@@ -74,23 +79,26 @@ function replay(path: string, { pets, line }: Batch, index: PetIndex): void {
  * The batches of a journal. A last batch that is not intact was being written at a crash or a power
  * cut, was never acknowledged, and is left out.
  */
-async function* batchesOf(journal: OpenJournal): AsyncGenerator<Batch> {
+async function* batchesOf(
+  journal: OpenJournal,
+): AsyncGenerator<{ readonly entries: readonly Entry[] }> {
   const { path, size } = journal
   let line = 1
   for (let position = 0; position < size; ) {
     const { start, header, lines } = await readBatch(journal, position)
-    const pets = lines && parseLines(lines)
+    const read = lines && parseLines(lines, line + 1)
     if (!header || !lines || !isIntact(header, lines)) {
       // A write that was cut off begins with a header.
-      if (start.startsWith('{"id":')) throw damaged(path, `the pet in line ${line} has no batch`)
+      if (start.startsWith('{"id":') || start.startsWith(KEY_START))
+        throw damaged(path, `the pet in line ${line} has no batch`)
       // An unfinished write leaves no complete lines: something else changed a digit.
-      if (pets) throw damaged(path, `the checksum of line ${line} does not match its batch`)
+      if (read) throw damaged(path, `the checksum of line ${line} does not match its batch`)
       if (await isUnfinished(journal, position, header)) return
       throw damaged(path, `line ${line} does not begin an intact batch`)
     }
-    if (!pets) throw damaged(path, `the batch lines from line ${line + 1} on are not all pets`)
-    yield { pets, line: line + 1 }
-    line += 1 + pets.length
+    if (!read) throw damaged(path, `the batch lines from line ${line + 1} on are not all pets`)
+    yield read
+    line += 1 + read.lines
     position += HEADER_LENGTH + header.length
   }
 }
@@ -137,16 +145,24 @@ function readAhead(disk: Disk, file: number): OpenJournal['read'] {
   }
 }
 
-function parseLines(bytes: Buffer): readonly Pet[] | undefined {
+/** @param first the number of the first line in the file */
+function parseLines(bytes: Buffer, first: number) {
   const text = readUtf8(bytes)
   if (!text?.endsWith('\n')) return undefined
-  const pets: Pet[] = []
-  for (const line of text.slice(0, -1).split('\n')) {
+  const entries: Entry[] = []
+  const lines = text.slice(0, -1).split('\n')
+  for (const [at, line] of lines.entries()) {
     const pet = parsePetLine(line)
-    if (!pet) return undefined
-    pets.push(pet)
+    if (pet) {
+      entries.push({ pet, line: first + at })
+      continue
+    }
+    const last = entries.at(-1)
+    const used = parseKeyLine(line)
+    if (!used || !last || last.used || used.petId !== last.pet.id) return undefined
+    last.used = used
   }
-  return pets
+  return { entries, lines: lines.length }
 }
 
 function readUtf8(bytes: Buffer): string | undefined {

@@ -26,6 +26,7 @@ storageSuite(test, {
     await (storage as JsonFileStorage).close()
     return open(paths.get(storage) as string)
   },
+  idempotency: true,
 })
 
 test('json file - a missing file is created', async () => {

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import type { Once } from '../../src/ports.js'
+import { diskError, watchedDisk } from './disk-faults.js'
+import { never, REX, temporaryFolders } from './json-files.js'
+
+const folder = temporaryFolders()
+const REX_1 = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
+const KEY_1 =
+  '{"scope":"web","key":"k1","fingerprint":"0123456789abcdef","expiresAt":1000,"petId":1}'
+
+test('json file keys - a key is a line after its pet, in the same batch of the journal', async () => {
+  const { path, storage } = await opened()
+  await Promise.all(['k1', 'k2'].map(key => storage.insertOnce(REX, once(key), 0)))
+  const [header, ...lines] = fs.readFileSync(`${path}.journal`, 'utf8').split('\n')
+  assert.match(header ?? '', /^\{"crc32"/)
+  const second = [REX_1.replace('1', '2'), KEY_1.replace('k1', 'k2').replace(/1\}$/, '2}')]
+  assert.deepEqual(lines, [REX_1, KEY_1, ...second, ''])
+})
+
+test('json file keys - the document lists them after its pets, and has no such field without any', async () => {
+  const { path, storage } = await opened()
+  await storage.insertOnce(REX, once('k1'), 0)
+  await storage.close()
+  const document = `{"pets":[\n${REX_1}\n],"nextId":2,"idempotencyKeys":[\n${KEY_1}\n]}\n`
+  assert.equal(fs.readFileSync(path, 'utf8'), document)
+  const again = await jsonFileStorage(path)
+  await again.restore({ pets: [], nextId: 1 })
+  await again.close()
+  assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[],"nextId":1}\n')
+})
+
+test('json file keys - survive a crash before and after a compaction', async () => {
+  let compact = () => {}
+  const { path, storage } = await opened({
+    whenIdle: task => {
+      compact = task
+      return () => {}
+    },
+  })
+  await storage.insertOnce(REX, once('k1'), 0)
+  const first = await crashed(path)
+  assert.equal((await first.insertOnce(REX, once('k1'), 999)).pet.id, 1)
+  await first.close()
+  await storage.insertOnce(REX, once('k2'), 0)
+  compact()
+  await storage.insertOnce(REX, once('k3'), 0)
+  const second = await crashed(path)
+  assert.deepEqual(
+    (await second.dump()).idempotencyKeys?.map(({ key, petId }) => `${key} ${petId}`),
+    ['k1 1', 'k2 2', 'k3 3'],
+  )
+  await second.close()
+})
+
+test('json file keys - a repeated key in one batch is stored once, and rejected with it', async () => {
+  let full = false
+  const disk = watchedDisk(call => {
+    if (full && call === 'fdatasync') throw diskError('ENOSPC')
+  })
+  const { storage } = await opened({ disk })
+  full = true
+  const both = () => [
+    storage.insertOnce(REX, once('k1'), 0),
+    storage.insertOnce(REX, once('k1'), 0),
+  ]
+  const failed = await Promise.allSettled(both())
+  assert.deepEqual(
+    failed.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  full = false
+  const stored = await Promise.all(both())
+  assert.deepEqual(
+    stored.map(({ pet, replayed }) => [pet.id, replayed]),
+    [
+      [1, false],
+      [1, true],
+    ],
+  )
+  assert.equal((await storage.dump()).pets.length, 1)
+})
+
+test('json file keys - a replay needs no disk, and is answered while the disk fails', async () => {
+  let full = false
+  const disk = watchedDisk(call => {
+    if (full && call === 'fdatasync') throw diskError('ENOSPC')
+  })
+  const { storage } = await opened({ disk })
+  await storage.insertOnce(REX, once('k1'), 0)
+  full = true
+  const [replay, fresh] = await Promise.allSettled([
+    storage.insertOnce(REX, once('k1'), 0),
+    storage.insertOnce(REX, once('k2'), 0),
+  ])
+  assert.deepEqual([replay.status, fresh.status], ['fulfilled', 'rejected'])
+})
+
+test('json file keys - in a handwritten document, keys of missing pets are dropped', async () => {
+  const orphan = KEY_1.replace('"petId":1', '"petId":9').replace('k1', 'k9')
+  const path = given(`{"pets": [${REX_1}], "idempotencyKeys": [${orphan}, ${KEY_1}]}`)
+  const storage = await jsonFileStorage(path)
+  assert.deepEqual((await storage.dump()).idempotencyKeys, [JSON.parse(KEY_1)])
+  assert.equal((await storage.insertOnce(REX, once('k9'), 0)).replayed, false)
+  await storage.close()
+})
+
+for (const [what, keys, reason] of [
+  ['that are no array', '{}', '`idempotencyKeys` must be an array'],
+  ['with a missing field', '[{"scope":"web"}]', '`idempotencyKeys[0].key` is required'],
+  ['with another field', `[${KEY_1.replace('}', ',"x":1}')}]`, 'has the unknown field `x`'],
+  [
+    'with a wrong petId',
+    `[${KEY_1.replace('"petId":1', '"petId":0')}]`,
+    '.petId` must be a positive integer',
+  ],
+  ['with a wrong time', `[${KEY_1.replace('1000', '"later"')}]`, '.expiresAt` must be a number'],
+] as const) {
+  test(`json file keys - a document with keys ${what} is refused and left as it is`, async () => {
+    for (const content of [
+      `{"pets":[${REX_1}],"nextId":2,"idempotencyKeys":${keys}}`,
+      `{"pets":[\n${REX_1}\n],"nextId":2,"idempotencyKeys":${keys.replace('[', '[\n').replace(']', '\n]')}}\n`,
+    ]) {
+      const path = given(content)
+      await assert.rejects(jsonFileStorage(path), error => {
+        assert.ok((error as Error).message.includes(reason), (error as Error).message)
+        return true
+      })
+      assert.equal(fs.readFileSync(path, 'utf8'), content)
+    }
+  })
+}
+
+test('json file keys - a key that could not be read again is rejected', async () => {
+  const { storage } = await opened()
+  const wrong = { ...once('k1'), expiresAt: Number.NaN }
+  await assert.rejects(storage.insertOnce(REX, wrong, 0), /Expected an idempotency key/)
+  const idempotencyKeys = [{ ...wrong, petId: 1 }]
+  const snapshot = { pets: [{ id: 1, ...REX }], nextId: 2, idempotencyKeys }
+  await assert.rejects(storage.restore(snapshot), /Expected an idempotency key/)
+  assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
+})
+
+test('json file keys - a key line that does not follow its pet is damage', async () => {
+  const { path, storage } = await opened()
+  await storage.insertOnce(REX, once('k1'), 0)
+  const { encodeBatch } = await import('../../adapters/json-file/batch.js')
+  for (const lines of [`${KEY_1}\n${REX_1}\n`, `${REX_1}\n${KEY_1}\n${KEY_1}\n`]) {
+    fs.writeFileSync(
+      `${path}.journal`,
+      Buffer.concat([encodeBatch(lines), encodeBatch(`${REX_1}\n`)]),
+    )
+    await assert.rejects(crashed(path), /the batch lines from line 2 on are not all pets/)
+  }
+})
+
+function once(key: string): Once {
+  return { scope: 'web', key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
+}
+
+async function opened(options: Parameters<typeof jsonFileStorage>[1] = {}) {
+  const path = join(folder(), 'pets.json')
+  return { path, storage: await jsonFileStorage(path, { whenIdle: never, ...options }) }
+}
+
+function given(content: string): string {
+  const path = join(folder(), 'pets.json')
+  fs.writeFileSync(path, content)
+  return path
+}
+
+/** The storage of a process that finds the files as they are now. */
+function crashed(path: string) {
+  const copy = join(folder(), 'pets.json')
+  for (const name of fs.readdirSync(join(path, '..'))) {
+    if (!name.endsWith('.lock')) fs.copyFileSync(join(path, '..', name), join(copy, '..', name))
+  }
+  return jsonFileStorage(copy, { whenIdle: never })
+}
