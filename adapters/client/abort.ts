@@ -5,8 +5,7 @@ const listeners = new WeakMap<AbortSignal, Set<() => void>>()
  * listener for any number of callbacks: an EventTarget warns of a leak at the eleventh, and
  * searches all of them to remove one.
  */
-export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
-  if (!signal) return () => {}
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = listeners.get(signal) ?? listen(signal)
   callbacks.add(callback)
   return () => {

@@ -1,4 +1,3 @@
-import { onAbort } from './abort.js'
 import { ConnectionError, ContractError } from './errors.js'
 import { type Limits, readLimits } from './headers.js'
 import type { Time } from './time.js'
@@ -18,7 +17,8 @@ export interface Answer {
 }
 
 export interface AttemptOptions {
-  readonly fetch: typeof globalThis.fetch
+  /** @default the platform's, looked up at each call because tests replace it */
+  readonly fetch?: typeof globalThis.fetch | undefined
   readonly time: Time
   readonly timeoutMs: number
   readonly maxResponseBytes: number
@@ -37,50 +37,26 @@ export function attempt(
   options: AttemptOptions,
 ): Promise<Answer> {
   const { time, timeoutMs } = options
-  const sending = new AbortController()
-
-  return new Promise((resolve, reject) => {
-    const fail = (reason: unknown) => {
-      cleanUp()
-      // Also ends a `fetch` that ignores signals.
-      reject(reason)
-      sending.abort(reason)
-    }
-    const timeout = () => fail(connectionError(request, `no response within ${timeoutMs} ms`))
-    const stopTimer = time.at(time.now() + timeoutMs, timeout, fail)
-    const stopListening = onAbort(signal, () => fail(signal?.reason))
-    exchange(request, sending.signal, options).then(
-      answer => {
-        cleanUp()
-        resolve(answer)
-      },
-      error => fail(error instanceof ContractError ? error : failedConnection(request, error)),
-    )
-
-    function cleanUp(): void {
-      stopTimer()
-      stopListening()
-    }
-  })
+  const timedOut = () => connectionError(request, `no response within ${timeoutMs} ms`)
+  return time.within(timeoutMs, signal, signal => exchange(request, signal, options), timedOut)
 }
 
 async function exchange(
   request: ClientRequest,
   signal: AbortSignal,
-  { fetch, maxResponseBytes }: AttemptOptions,
+  { fetch = globalThis.fetch, maxResponseBytes }: AttemptOptions,
 ): Promise<Answer> {
-  const { url, ...init } = request
-  const response = await fetch(url, { ...init, redirect: 'manual', signal })
-  const { status, headers, type } = response
-  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
-    void response.body?.cancel()
-    throw redirected(request, headers.get('location'))
+  const { method, url, headers, body } = request
+  try {
+    const init = { method, headers, redirect: 'manual', signal } as const
+    const response = await fetch(url, body === undefined ? init : { ...init, body })
+    if (isRedirect(response)) throw redirected(request, response)
+    const text = await readText(response, maxResponseBytes)
+    if (text === undefined) throw tooLarge(request, maxResponseBytes)
+    return { status: response.status, text, limits: readLimits(response.headers) }
+  } catch (error) {
+    throw error instanceof ContractError ? error : failedConnection(request, error)
   }
-  const text = await readText(response, maxResponseBytes)
-  if (text !== undefined) return { status, text, limits: readLimits(headers) }
-  throw new ContractError(
-    `The response to ${title(request)} is larger than \`maxResponseBytes\` (${maxResponseBytes}).`,
-  )
 }
 
 /** The body, counted as it is decompressed; undefined if it is larger than `maxBytes`. */
@@ -102,10 +78,22 @@ async function readText(response: Response, maxBytes: number): Promise<string | 
   }
 }
 
-function redirected(request: ClientRequest, location: string | null): ContractError {
+function isRedirect({ type, status }: Response): boolean {
+  return type === 'opaqueredirect' || (status >= 300 && status < 400)
+}
+
+function redirected(request: ClientRequest, { headers, body }: Response): ContractError {
+  void body?.cancel()
+  const location = headers.get('location')
   const target = location ? ` to ${location.slice(0, 200)}` : ''
   return new ContractError(
     `${title(request)} is redirected${target}. Set \`baseUrl\` to the address that serves the API.`,
+  )
+}
+
+function tooLarge(request: ClientRequest, maxResponseBytes: number): ContractError {
+  return new ContractError(
+    `The response to ${title(request)} is larger than \`maxResponseBytes\` (${maxResponseBytes}).`,
   )
 }
 

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../src/errors.js'
+import { ApiError, type RateLimit } from '../../src/errors.js'
 import type { Int64 } from '../../src/lib/int64.js'
 import { readJson, toJson } from '../../src/lib/json.js'
 import { check, isCount, isObject, optional, rule } from '../../src/lib/options.js'
@@ -6,13 +6,13 @@ import type { Pets } from '../../src/pets/operations.js'
 import { checkListPetsQuery, type ListPetsQuery } from '../../src/pets/query.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import { PAGE_SIZE, type PetStatus } from '../../src/pets/specification.js'
-import { type ClientRequest, title } from './attempt.js'
+import { type Answer, attempt, type ClientRequest, title } from './attempt.js'
 import { checkNewPet, readPet, readPets } from './contract.js'
-import { ClosedError, ContractError } from './errors.js'
+import { ContractError } from './errors.js'
+import { createGate } from './gate.js'
 import { type ClientOptions, readClientOptions } from './options.js'
-import { send } from './retry.js'
+import { readRejection, toError } from './rejection.js'
 import { createSharedKey } from './shared.js'
-import { createThrottle } from './throttle.js'
 import { createTime } from './time.js'
 
 export interface CallOptions {
@@ -63,16 +63,21 @@ export function createClient(given: ClientOptions): Client {
   const url = `${options.baseUrl.replace(/\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
+  const { shared, retryCreates } = options
+  const sharedKey = shared === undefined ? undefined : createSharedKey({ ...options, shared, time })
   const hooks = {
     onRequest: guarded(options.onRequest),
     onWait: guarded(options.onWait),
     onRetry: guarded(options.onRetry),
   }
-  const { shared } = options
-  const sharedKey = shared === undefined ? undefined : createSharedKey({ ...options, shared, time })
-  const throttle = createThrottle({ ...options, ...hooks, time, sharedKey })
-  const closing = new AbortController()
-  const sending = { ...options, ...hooks, time, throttle, closing: closing.signal }
+  const gate = createGate(
+    { ...options, ...hooks, time, sharedKey },
+    {
+      send: (request: Call, signal) => attempt(request, signal, { ...options, ...request, time }),
+      explain,
+      mayRepeat: ({ method }, error) => method === 'GET' || (retryCreates && isUnavailable(error)),
+    },
+  )
 
   return {
     async createPet(input, call) {
@@ -80,7 +85,8 @@ export function createClient(given: ClientOptions): Client {
       const headers = { ...authorization, 'Content-Type': 'application/json' }
       return request({ method: 'POST', url, headers, body }, readPet, call)
     },
-    async listPets(query = {}, call) {
+    async listPets(query, call) {
+      if (query === undefined) return list({}, call)
       check('query', query, isObject)
       checkListPetsQuery(query, true)
       return list(query, call)
@@ -88,10 +94,10 @@ export function createClient(given: ClientOptions): Client {
     getPet: (id, call) => request(get(`${url}/${encodeURIComponent(String(id))}`), readPet, call),
     all,
     get rateLimit() {
-      return throttle.rateLimit
+      return gate.rateLimit
     },
-    close,
-    [Symbol.asyncDispose]: close,
+    close: gate.close,
+    [Symbol.asyncDispose]: gate.close,
   }
 
   async function* all(
@@ -123,23 +129,33 @@ export function createClient(given: ClientOptions): Client {
   async function request<T>(
     request: ClientRequest,
     read: (value: unknown, request: string) => T,
-    options: CallOptions = {},
+    call?: CallOptions,
   ): Promise<T> {
-    check('options', options, isObject)
-    const { signal, timeoutMs } = options
-    check('signal', signal, isSignal)
-    if (timeoutMs !== undefined) check('timeoutMs', timeoutMs, isCount)
-    // First of all, so that a waiting call takes little memory.
-    await throttle.enter(signal, false)
-    const limits = timeoutMs === undefined ? sending : { ...sending, timeoutMs }
-    const { text } = await send(request, signal, limits)
+    if (call !== undefined) checkCall(call)
+    const { signal, timeoutMs = options.timeoutMs } = call ?? {}
+    const answer = await gate.send({ ...request, timeoutMs }, signal)
+    const { status, text } = answer
+    if (status >= 300) throw await explain(answer, 0, 0)
     return read(await parse(text, title(request)), title(request))
   }
+}
 
-  function close(): Promise<void> {
-    closing.abort(new ClosedError('The client is closed.'))
-    return throttle.close()
-  }
+async function explain({ status, text, limits }: Answer, now: number, retryAt: number) {
+  return toError(await readRejection(status, text), limits.rateLimit, now, retryAt)
+}
+
+function isUnavailable(error: Error): boolean {
+  return error instanceof ApiError && error.code === 'storage_unavailable'
+}
+
+function checkCall(call: CallOptions): void {
+  check('options', call, isObject)
+  check('signal', call.signal, isSignal)
+  if (call.timeoutMs !== undefined) check('timeoutMs', call.timeoutMs, isCount)
+}
+
+interface Call extends ClientRequest {
+  readonly timeoutMs: number
 }
 
 /** By its shape: there are signals of other realms and of polyfills. */
@@ -151,7 +167,7 @@ const isSignal = optional(
 )
 
 /** An error in a hook does not affect the call. */
-function guarded<T>(hook: (event: T) => void): (event: T) => void {
+function guarded<T>(hook: (event: T) => void = () => {}): (event: T) => void {
   return event => {
     try {
       hook(event)

@@ -3,6 +3,7 @@ export { ApiError } from '../../src/errors.js'
 export type { Int64 } from '../../src/lib/int64.js'
 export { OptionError } from '../../src/lib/options.js'
 export type { NewPet, Pet } from '../../src/pets/schema.js'
+export type { WaitReason } from './budget.js'
 export { type CallOptions, type Client, createClient } from './client.js'
 export {
   ApiKeyBannedError,
@@ -12,7 +13,7 @@ export {
   QueueFullError,
   RateLimitError,
 } from './errors.js'
+export type { Retrying, Sending } from './gate.js'
 export type { ClientOptions } from './options.js'
-export type { Retrying, Sending } from './retry.js'
-export type { Wait, WaitReason } from './throttle.js'
+export type { Wait } from './throttle.js'
 export type { Sleep } from './time.js'

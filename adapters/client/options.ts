@@ -11,7 +11,7 @@ import {
   type WithDefaults,
 } from '../../src/lib/options.js'
 import type { Clock } from '../../src/ports.js'
-import type { Retrying, Sending } from './retry.js'
+import type { Retrying, Sending } from './gate.js'
 import type { RedisConnection } from './shared.js'
 import type { Wait } from './throttle.js'
 import type { Sleep } from './time.js'
@@ -123,12 +123,6 @@ const DEFAULTS = {
   maxResponseBytes: 16_777_216,
   waitForBan: false,
   retryCreates: false,
-  onRequest: () => {},
-  onWait: () => {},
-  onRetry: () => {},
-  // Looked up at each call, because a test may replace them.
-  fetch: ((input, init) => globalThis.fetch(input, init)) satisfies typeof globalThis.fetch,
-  clock: () => Date.now(),
   random: () => Math.random(),
 }
 
@@ -159,11 +153,11 @@ const RULES: Rules<ClientOptions> = {
         : value === undefined || hasMethods('duplicate').accepts(value),
     secret: true,
   },
-  onRequest: isFunction,
-  onWait: isFunction,
-  onRetry: isFunction,
-  fetch: isFunction,
-  clock: isFunction,
+  onRequest: optional(isFunction),
+  onWait: optional(isFunction),
+  onRetry: optional(isFunction),
+  fetch: optional(isFunction),
+  clock: optional(isFunction),
   sleep: optional(isFunction),
   random: isFunction,
 }

@@ -52,8 +52,9 @@ export interface SharedKey {
   readonly state: 'connecting' | 'ready' | 'away'
   /** Why sharing is impossible. */
   readonly failure: Error | undefined
+  listen(listener: SharedKeyListener): void
   /** Connects, and watches for the next window while calls wait. */
-  start(listener: SharedKeyListener): void
+  start(): void
   /**
    * Runs a job once the key has a unit for it.
    *
@@ -80,6 +81,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
   let failure: Error | undefined
   let listener: SharedKeyListener | undefined
   let link: Link | undefined
+  let hasStarted = false
   let isWatching = false
   let isClosed = false
   let work = Promise.resolve()
@@ -92,11 +94,12 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     get failure() {
       return failure
     },
-    start(given) {
-      if (!listener) {
-        listener = given
-        void connect()
-      }
+    listen(given) {
+      listener = given
+    },
+    start() {
+      if (!hasStarted) void connect()
+      hasStarted = true
       void watch()
     },
     async run(job) {

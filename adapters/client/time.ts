@@ -25,10 +25,25 @@ export interface Time {
   at(instant: number, reached: () => void, failed: (error: unknown) => void): () => void
   /** Resolves at the instant, or rejects with the reason of the first signal that aborts. */
   until(instant: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void>
+  /**
+   * Does some work, unless the time limit or the signal ends it before. The signal that the work is
+   * given aborts when it ends without success.
+   *
+   * @param timedOut what is thrown after `ms`
+   */
+  within<T>(
+    ms: number,
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+    timedOut: () => Error,
+  ): Promise<T>
 }
 
-/** @param sleep the timers of the platform if there is none */
-export function createTime(clock: Clock, sleep: Sleep | undefined): Time {
+/**
+ * @param clock the platform's by default, looked up at each call because tests replace it
+ * @param sleep the timers of the platform by default
+ */
+export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep): Time {
   let earliest = Number.NEGATIVE_INFINITY
   const now = () => (earliest = Math.max(earliest, clock()))
   const start = sleep ? sleeper(sleep) : startTimer
@@ -43,11 +58,36 @@ export function createTime(clock: Clock, sleep: Sleep | undefined): Time {
       try {
         await new Promise<void>((resolve, reject) => {
           cleanups.push(at(instant, resolve, reject))
-          for (const signal of signals) cleanups.push(onAbort(signal, () => reject(signal?.reason)))
+          for (const signal of signals) {
+            if (signal) cleanups.push(onAbort(signal, () => reject(signal.reason)))
+          }
         })
       } finally {
         for (const cleanup of cleanups) cleanup()
       }
+    },
+    within(ms, signal, work, timedOut) {
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      const working = new AbortController()
+      return new Promise((resolve, reject) => {
+        const stop = (reason: unknown) => {
+          cleanUp()
+          // Also ends work that ignores signals.
+          reject(reason)
+          working.abort(reason)
+        }
+        const stopTimer = at(now() + ms, () => stop(timedOut()), stop)
+        const stopListening = signal && onAbort(signal, () => stop(signal.reason))
+        work(working.signal).then(value => {
+          cleanUp()
+          resolve(value)
+        }, stop)
+
+        function cleanUp(): void {
+          stopTimer()
+          stopListening?.()
+        }
+      })
     },
   }
 
@@ -58,6 +98,31 @@ export function createTime(clock: Clock, sleep: Sleep | undefined): Time {
     }
     // Timers have no fractions of a millisecond, and would end before the instant.
     return start(Math.ceil(instant - now()), end, failed)
+  }
+}
+
+/** One timer at a time. */
+export function createAlarm(time: Time) {
+  let current: { readonly at: number; readonly stop: () => void } | undefined
+
+  return { set, stop }
+
+  /** Returns whether it is a new one; at Infinity there is none. */
+  function set(at: number, ring: () => void, failed: (error: unknown) => void): boolean {
+    if (current?.at === at) return false
+    stop()
+    if (at === Number.POSITIVE_INFINITY) return false
+    const reached = () => {
+      current = undefined
+      ring()
+    }
+    current = { at, stop: time.at(at, reached, failed) }
+    return true
+  }
+
+  function stop(): void {
+    current?.stop()
+    current = undefined
   }
 }
 

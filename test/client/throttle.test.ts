@@ -251,6 +251,41 @@ test('throttle - a server without limits gets all requests at once', async () =>
   assert.ok(seen.every(line => line === 'GET 200 +0'))
 })
 
+test('throttle - a turn ends with its request, whatever becomes of that', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ maxConcurrent: 1, maxRetries: 0, maxResponseBytes: 10, timeoutMs: 1_000 })
+  const stop = new AbortController()
+  const stopping: Fault = () => {
+    stop.abort('stopped')
+    return new Promise(() => {})
+  }
+  const redirect = answering(302, { location: '/' })
+  const page = answering(200, {}, 'more than ten bytes')
+  for (const fault of [redirect, page, answering(500), answering(404), reset, hang, stopping]) {
+    faults.push(fault)
+    await assert.rejects(time.run(pets.listPets({}, { signal: stop.signal })))
+    assert.deepEqual(await time.run(pets.listPets()), [])
+  }
+  assert.equal(seen.length, 14)
+})
+
+test('throttle - retries go first, in the order in which they failed', async () => {
+  const { fetch, faults, time, client } = createClientServer()
+  const order: string[] = []
+  const pets = client({
+    maxConcurrent: 3,
+    fetch: (input, init) => {
+      order.push(String(input).split('=')[1] ?? '')
+      return fetch(input, init)
+    },
+  })
+  await time.run(Promise.all([1, 2, 3].map(limit => pets.listPets({ limit }))))
+  const fault = answering(429, { 'retry-after': '5', ...window(60, 0) })
+  faults.push(slow(time, fault), slow(time, fault), slow(time, fault))
+  await time.run(Promise.all([4, 5, 6, 7, 8].map(limit => pets.listPets({ limit }))))
+  assert.deepEqual(order, '123456456'.split('').concat('7', '8'))
+})
+
 test('throttle - a POST is retried after a 429, and after nothing else', async () => {
   const { client, faults, time, seen, store } = createClientServer()
   const add = (pets: Client) => time.run(pets.createPet({ name: 'Rex', categoryId: 1 }))
