@@ -84,6 +84,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       body: bodyOf(message, handler.maxBodyBytes, expecting ? response : undefined),
       client: clientAddress(message, proxyHops),
       connection: connection?.identity,
+      pipelined: connection?.isPipelined(),
       refusal,
     }
   }

@@ -20,6 +20,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
   let closing = false
   let ending = false
   let handedOver = false
+  let pipelined = false
   let deferred: (() => void) | undefined
   // Node calls this after an answer that says `Connection: close`, and would destroy the socket.
   socket.destroySoon = endGently
@@ -39,6 +40,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
         return false
       }
       looks = 0
+      pipelined = isPending(before)
       return true
     },
     /** Serves the request that has just begun once the rest of its chunk is parsed. */
@@ -46,6 +48,8 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
       deferred = serve
       setImmediate(serveDeferred)
     },
+    /** Whether the last request came before the response to the one ahead of it was sent. */
+    isPipelined: () => pipelined,
     isClosing: () => closing,
     /** Whether the server is closing and no request came after the one that this answers. */
     isLast: (response: ServerResponse) => closing && response === last,

@@ -3,10 +3,12 @@ import type { Exchange } from './exchange.js'
 
 /** Determines what the sender of a request can have known. */
 export interface Callers {
+  /** @param isPipelined whether it was sent before the response ahead of it on its connection */
   arrive(
     caller: string,
     connection: Connection | undefined,
-  ): Pick<Exchange, 'connection' | 'sequential'>
+    isPipelined?: boolean,
+  ): Pick<Exchange, 'connection' | 'sequential' | 'overlap'>
   /** The answer to one of the caller's requests is on its way. */
   leave(caller: string, connection: Connection | undefined): void
   /** How many connections have been numbered. */
@@ -28,21 +30,28 @@ export function createCallers(numbered?: number): Callers {
   let remembersAll = numbered === undefined
 
   return {
-    arrive(name, connection) {
-      const caller = callers.get(name) ?? { underWay: 0, isKnown: remembersAll, last: undefined }
+    arrive(name, connection, isPipelined = false) {
+      const caller = callers.get(name) ?? newCaller(remembersAll)
       // Deleted first, so that the map lists the least recent caller first.
       callers.delete(name)
       callers.set(name, caller)
       if (callers.size > MOST_CALLERS) forgetOne()
-      const sequential = caller.isKnown && caller.underWay === 0 && isAfter(connection, caller.last)
-      caller.underWay++
-      return { connection: numberOf(connection), sequential }
+      const overlap = overlapOf(caller, connection, isPipelined)
+      const isAlone = caller.isKnown && overlap === 'none'
+      caller.underWay.push(connection)
+      spanOf(connection)?.use()
+      return {
+        connection: numberOf(connection),
+        sequential: isAlone && isAfter(connection, caller.last),
+        overlap,
+      }
     },
     leave(name, connection) {
       const caller = callers.get(name)
       if (!caller) return
-      caller.underWay--
+      caller.underWay.splice(caller.underWay.indexOf(connection), 1)
       caller.last = connection
+      caller.answered = spanOf(connection)?.mark()
       caller.isKnown = true
     },
     connections: () => connections,
@@ -50,11 +59,23 @@ export function createCallers(numbered?: number): Callers {
 
   function forgetOne(): void {
     for (const [name, { underWay }] of callers) {
-      if (underWay > 0) continue
+      if (underWay.length > 0) continue
       callers.delete(name)
       remembersAll = false
       return
     }
+  }
+
+  function overlapOf(
+    caller: Caller,
+    connection: Connection | undefined,
+    isPipelined: boolean,
+  ): Exchange['overlap'] {
+    if (isPipelined || (connection && caller.underWay.includes(connection))) return 'connection'
+    // Whoever opens another connection before the last answer has more than one request to send.
+    const span = spanOf(connection)
+    const isEager = span?.isUsed === false && span.opened < (caller.answered ?? 0)
+    return caller.underWay.length > 0 || isEager ? 'key' : 'none'
   }
 
   function numberOf(connection: Connection | undefined): number | null {
@@ -66,18 +87,29 @@ export function createCallers(numbered?: number): Callers {
 }
 
 interface Caller {
-  underWay: number
+  /** The connections of the requests in flight. */
+  readonly underWay: (Connection | undefined)[]
   /** Whether `last` is the connection of its last answer. */
   isKnown: boolean
   last: Connection | undefined
+  /** When its last answer was given, on the count of its connections. */
+  answered: number | undefined
+}
+
+function newCaller(isKnown: boolean): Caller {
+  return { underWay: [], isKnown, last: undefined, answered: undefined }
 }
 
 /** Whether the client that opened this connection can have read the last answer on that one. */
 function isAfter(connection: Connection | undefined, last: Connection | undefined): boolean {
-  if (connection === last || !connection || !last) return true
-  // A double's `connect` opens nothing else.
-  const [{ opened }, { ended }] = [connection, last] as [ConnectionSpan, ConnectionSpan]
-  return ended !== undefined && ended < opened
+  const [span, before] = [spanOf(connection), spanOf(last)]
+  if (span === before || !span || !before) return true
+  return before.ended !== undefined && before.ended < span.opened
+}
+
+/** A double's `connect` opens nothing else. */
+function spanOf(connection: Connection | undefined): ConnectionSpan | undefined {
+  return connection as ConnectionSpan | undefined
 }
 
 /**
@@ -88,6 +120,11 @@ function isAfter(connection: Connection | undefined, last: Connection | undefine
 export interface ConnectionSpan extends Connection {
   readonly opened: number
   readonly ended: number | undefined
+  /** Whether a request has arrived on it, of whatever kind. */
+  readonly isUsed: boolean
+  use(): void
+  /** Counts an answer on it. */
+  mark(): number
 }
 
 /** @returns opens a connection */
@@ -97,6 +134,11 @@ export function createConnections(): () => ConnectionSpan {
     const span = {
       opened: ++events,
       ended: undefined as number | undefined,
+      isUsed: false,
+      use() {
+        span.isUsed = true
+      },
+      mark: () => ++events,
       end() {
         span.ended ??= ++events
       },

@@ -120,8 +120,8 @@ export function createDouble(
   around: (double: JudgedDouble) => ServedHandler = double => double,
   above?: Above,
 ): JudgedDouble {
-  const { state: stateOptions, begin, baseUrl, allow } = readDoubleOptions(options)
-  const verdict = createVerdict(allow, above)
+  const { state: stateOptions, begin, baseUrl, allow, clients } = readDoubleOptions(options)
+  const verdict = createVerdict(allow, above, clients)
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   const listeners = new Set<() => void>()

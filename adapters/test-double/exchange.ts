@@ -43,6 +43,11 @@ export interface Exchange {
    * sender to blame.
    */
   readonly sequential: boolean
+  /**
+   * Whether another request of its caller was in flight, as far as its connections show: none, one
+   * with the same key, or one ahead of it on the same connection (pipelining).
+   */
+  readonly overlap: 'none' | 'key' | 'connection'
 }
 
 /** An exchange whose response is still to come. */
@@ -62,7 +67,7 @@ export function createRedactor({ headers }: ApiRequest, keys: Iterable<string>):
 export function draftOf(
   request: ReadRequest,
   { operation, key }: Call,
-  { n, at, connection, sequential }: Pick<Exchange, 'n' | 'at' | 'connection' | 'sequential'>,
+  { n, at, ...caller }: Pick<Exchange, 'n' | 'at' | 'connection' | 'sequential' | 'overlap'>,
   pagination: boolean,
   redact: Redact,
 ): Draft {
@@ -89,8 +94,7 @@ export function draftOf(
     requestDigest: hashOf(`${method} ${path}?${query} ${text}`),
     unknown: operation ? unknownNames(operation, request, known).map(redact) : NO_NAMES,
     fault: null,
-    connection,
-    sequential,
+    ...caller,
   }
 }
 

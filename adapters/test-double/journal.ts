@@ -109,7 +109,7 @@ export function createJournal(
     begin(request, call) {
       const { connection } = request
       const caller = call.key === undefined ? `${request.client}` : `key ${call.key}`
-      const known = callers.arrive(caller, connection)
+      const known = callers.arrive(caller, connection, request.pipelined)
       // Of this moment: a key may be revoked before its response is here.
       const redact = createRedactor(request, keys())
       const draft = draftOf(request, call, { n: ++n, at: clock(), ...known }, pagination, redact)

@@ -80,6 +80,13 @@ export interface TestDoubleOptions
    */
   readonly allow?: readonly RuleId[]
   /**
+   * How many clients share a key, as far as the verdict is concerned: with 1, every early request is
+   * certain to come from one that knew better; with more, none is for being the only one in flight.
+   *
+   * @default undefined: it goes by what is in flight at the same time
+   */
+  readonly clients?: number | undefined
+  /**
    * Also serve `/_control`, over loopback only.
    *
    * @default false
@@ -105,6 +112,7 @@ interface DoubleSettings {
   readonly begin: Beginning
   readonly baseUrl: string
   readonly allow: readonly RuleId[]
+  readonly clients: number | undefined
 }
 
 /** @throws OptionError naming the invalid option and its value */
@@ -128,6 +136,7 @@ function read(given: TestDoubleOptions): DoubleSettings {
     journalBytes,
     control: _,
     allow,
+    clients,
     ...rest
   } = options
   const initial = pets && petsOf(pets)
@@ -142,6 +151,7 @@ function read(given: TestDoubleOptions): DoubleSettings {
   })
   return {
     allow,
+    clients,
     state: {
       store,
       apiKeys,
@@ -211,6 +221,7 @@ const OPTION_RULES: Rules<TestDoubleOptions> = {
   },
   control: isBoolean,
   allow: isArray,
+  clients: optional(isCount),
   journal: isCount,
   journalBytes: isCount,
 }

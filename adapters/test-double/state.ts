@@ -187,11 +187,13 @@ export function createState(
 function withoutNetwork({ connections: _, exchanges, ...journal }: JournalState) {
   return {
     ...journal,
-    exchanges: exchanges.map(({ connection: _, sequential: __, requestHeaders, ...exchange }) => ({
-      ...exchange,
-      requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null),
-    })),
+    exchanges: exchanges.map(withoutConnection),
   }
+}
+
+function withoutConnection({ requestHeaders, ...exchange }: Exchange) {
+  const { connection: _, sequential: __, overlap: ___, ...rest } = exchange
+  return { ...rest, requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null) }
 }
 
 /** Headers that can change the response; clients add others by themselves, such as user-agent. */
@@ -261,6 +263,8 @@ const schema = lazy(async () => {
     fault: z.custom<FaultKind>(isText).nullable(),
     connection: z.int().nullable(),
     sequential: z.boolean(),
+    // Snapshots of version 1.0 do not have it.
+    overlap: z.enum(['none', 'key', 'connection']).default('none'),
   })
 
   // The faults are checked where they are armed.

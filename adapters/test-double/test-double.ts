@@ -1,5 +1,6 @@
 import { notFound } from '../../src/errors.js'
 import { check, isObject } from '../../src/lib/options.js'
+import type { ConnectionSpan } from './callers.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type ServedHandler, type TestDouble } from './double.js'
@@ -45,6 +46,8 @@ export function withControl(double: JudgedDouble, options: TestDoubleOptions): C
       const place = worldId === undefined ? double : worlds.find(worldId)
       if (!place) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
       if (control === undefined) return place.handle(request)
+      const connection = request.connection as ConnectionSpan | undefined
+      connection?.use()
       return command(control, {
         request,
         double: place,

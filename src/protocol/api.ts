@@ -24,6 +24,8 @@ export interface ApiRequest {
   readonly client?: string | undefined
   /** The connection it arrived on, as `ApiHandler.connect` returned it. */
   readonly connection?: Connection | undefined
+  /** Whether it was sent before the response to the one ahead of it on its connection. */
+  readonly pipelined?: boolean | undefined
   /** Why a door could not read the request. It is counted like any other, then gets this error. */
   readonly refusal?: ApiError | undefined
 }

@@ -214,9 +214,61 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass((await send()).retryAfter - 0.05)
     await send()
   },
-  async 'is three scripts, one after the other, that give up at 429'({ send, exhaust }) {
+  async 'is three scripts at the same time that give up at 429'({ send, exhaust }) {
     await exhaust()
-    for (const _ of times(3)) await send()
+    await Promise.all(times(3).map(() => send()))
+  },
+  async 'has ten requests in flight on one connection, and then waits'({
+    connection,
+    pass,
+    exhaust,
+  }) {
+    const send = connection()
+    await exhaust(send)
+    const answers = await Promise.all(times(10).map(() => send()))
+    pass(Math.max(...answers.map(({ retryAfter }) => retryAfter)))
+    await send()
+  },
+  async 'has other requests in flight on one connection, and gives up'({ connection, exhaust }) {
+    const send = connection()
+    await exhaust(send)
+    await Promise.all(times(10).map(at => send({ path: `pets?limit=${at + 1}` })))
+  },
+  async 'has two requests in flight, of which one has to wait, and does'({
+    connection,
+    pass,
+    double,
+  }) {
+    const senders = [connection(), connection()]
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7 })
+    await Promise.all(senders.map(send => send()))
+    pass(7)
+    await senders[0]?.()
+  },
+  async 'has two requests in flight, of which one has to wait, and gives up'({ send, double }) {
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7 })
+    await Promise.all(times(2).map(() => send()))
+  },
+  async 'waits through 503 with a connection each time'({ send, pass, double }) {
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7, times: 2 })
+    for (const _ of times(3)) {
+      const { status, retryAfter } = await send()
+      if (status === 503) pass(retryAfter)
+    }
+  },
+  async 'is two processes on connections of their own, of which one has to wait'({
+    connection,
+    pass,
+    double,
+  }) {
+    const [one, other] = [connection(), connection()]
+    for (const send of [one, other]) await send()
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 })
+    await one()
+    pass(10)
+    await other()
+    pass(20)
+    await one()
   },
   async 'has six workers on a pool of four, each of which waits'({ pool, pass, exhaust }) {
     const send = pool(4)
@@ -652,6 +704,87 @@ export const BAD_CLIENTS: readonly (readonly [rule: RuleId, behaviour: string, c
     ],
     [
       'retry-after.early',
+      'retries a 503 at once, with a connection each time, and succeeds',
+      async ({ send, double }) => {
+        double.faults.arm({ kind: 'status', status: 503, retryAfter: 2 })
+        for (const _ of times(2)) await send()
+      },
+    ],
+    [
+      'retry-after.early',
+      'retries a 503 at once, succeeds, and goes on for an hour',
+      async ({ send, pass, double }) => {
+        double.faults.arm({ kind: 'status', status: 503, retryAfter: 2 })
+        for (const _ of times(2)) await send()
+        for (const _ of times(60)) {
+          pass(60)
+          await send()
+        }
+      },
+    ],
+    [
+      'retry-after.early',
+      'retries two 429s at once, and succeeds',
+      async ({ send, double }) => {
+        double.faults.arm({ kind: 'status', status: 429, retryAfter: 30, times: 2 })
+        for (const _ of times(3)) await send()
+      },
+    ],
+    [
+      'retry-after.early',
+      'retries at once over two connections that take turns',
+      async ({ connection, double }) => {
+        const one = connection()
+        await one()
+        const other = connection()
+        for (const send of [other, one, other]) await send()
+        double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 })
+        for (const send of [one, other]) await send()
+      },
+    ],
+    [
+      'retry-after.early',
+      'retries once at the end of the minute, half a minute too early',
+      async ({ send, pass, exhaust }) => {
+        await exhaust()
+        await send()
+        pass(30)
+        await send()
+      },
+    ],
+    [
+      'retry-after.early',
+      'opens a connection for each attempt, and keeps it',
+      async ({ connection, pass, double }) => {
+        double.faults.arm({ kind: 'status', status: 429, retryAfter: 90, times: 7 })
+        for (const pause of [0.5, 1, 2, 4, 4, 4, 0]) {
+          await connection()()
+          pass(pause)
+        }
+      },
+    ],
+    [
+      'retry-after.early',
+      'does so after it had requests in flight at the same time',
+      async ({ connection, pass, double }) => {
+        await Promise.all(times(4).map(() => connection()()))
+        double.faults.arm({ kind: 'status', status: 429, retryAfter: 90, times: 7 })
+        for (const pause of [0.5, 1, 2, 4, 4, 4, 0]) {
+          await connection()()
+          pass(pause)
+        }
+      },
+    ],
+    [
+      'retry-after.early',
+      'retries twelve times at once, on a connection each that it never closes',
+      async ({ connection, double }) => {
+        double.faults.arm({ kind: 'status', status: 429, retryAfter: 60, times: 12 })
+        for (const _ of times(13)) await connection()()
+      },
+    ],
+    [
+      'retry-after.early',
       'retries a 503 before its Retry-After',
       async ({ connection, pass, double }) => {
         const send = connection()
@@ -726,6 +859,14 @@ export const BAD_CLIENTS: readonly (readonly [rule: RuleId, behaviour: string, c
       'goes on with other animals, with a connection each time',
       async ({ send }) => {
         for (const at of times(64)) await send({ body: { name: 'Ada', categoryId: at } })
+      },
+    ],
+    [
+      'remaining.ignored',
+      'goes on with two other animals, with a connection each time',
+      async ({ send, exhaust }) => {
+        await exhaust()
+        for (const at of times(3)) await send({ body: { name: 'Ada', categoryId: at } })
       },
     ],
     [

@@ -10,6 +10,9 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const EXHAUSTED = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(T0 / 1000 + 60) }
 
+/** Somebody else had a request in flight at the same time, an hour before. */
+const COMPANY = { at: -HOUR, overlap: 'key', sequential: false, requestDigest: 'other' } as const
+
 /** A request and its response; `at` in ms after T0. */
 type Row = Partial<Exchange> & { readonly at: number }
 
@@ -143,18 +146,18 @@ test('verdict retry-after.early - three senders that never return are a finding,
   const rejection = { at: 0, status: 503, headers: { 'retry-after': '60' }, sequential: false }
   const early = (count: number) =>
     repeat(count, at => ({ ...rejection, at: at * 1_000, connection: at % 2 }))
-  assert.deepEqual(findings([rejection, ...early(2)]), [])
-  assert.deepEqual(notes([rejection, ...early(2)]), ['retry-after.early'])
-  const { seen } = only([rejection, ...early(3)])
+  assert.deepEqual(findings([COMPANY, rejection, ...early(2)]), [])
+  assert.deepEqual(notes([COMPANY, rejection, ...early(2)]), ['retry-after.early'])
+  const { seen } = only([COMPANY, rejection, ...early(3)])
   assert.equal(seen, '3 requests came too early, and nobody came back for them later')
   const back = (count: number) =>
     repeat(count, at => ({ at: 62_900, connection: at % 2, sequential: false }))
-  assert.deepEqual(findings([rejection, ...early(3), ...back(1)]), ['retry-after.early'])
-  assert.deepEqual(findings([rejection, ...early(3), ...back(2)]), [])
+  assert.deepEqual(findings([COMPANY, rejection, ...early(3), ...back(1)]), ['retry-after.early'])
+  assert.deepEqual(findings([COMPANY, rejection, ...early(3), ...back(2)]), [])
   const later = repeat(4, connection => {
     return { ...rejection, at: 100_000, answeredAt: T0 + 100_500, connection }
   })
-  assert.deepEqual(findings([rejection, ...early(3), ...back(4), ...later]), [])
+  assert.deepEqual(findings([COMPANY, rejection, ...early(3), ...back(4), ...later]), [])
 })
 
 test('verdict retry-after.early - consecutive waits are reported separately', () => {
@@ -178,15 +181,16 @@ test('verdict retry-after.early - senders that have waited may run into the next
     ...repeat(3, connection => ({ ...inFlight, at: 61_500 + connection * 200, connection })),
   ]
   assert.deepEqual(
-    [findings([...rejected(4), ...next]), notes([...rejected(4), ...next])],
+    [findings([COMPANY, ...rejected(4), ...next]), notes([COMPANY, ...rejected(4), ...next])],
     [[], []],
   )
-  assert.deepEqual(notes([...rejected(2), ...next]), ['retry-after.early'])
+  assert.deepEqual(notes([COMPANY, ...rejected(2), ...next]), ['retry-after.early'])
 })
 
 test('verdict retry-after.early - requests of a pool within 100 ms of a rejection may have been queued', () => {
   const rejection = { status: 503, headers: { 'retry-after': '60' }, sequential: false }
   const sent = (at: number) => [
+    COMPANY,
     ...repeat(3, connection => ({ ...rejection, at: 0, answeredAt: T0 + 500, connection })),
     ...repeat(3, connection => ({ ...rejection, at, answeredAt: T0 + at, connection })),
   ]
@@ -614,6 +618,7 @@ function exchangeOf({ at, ...row }: Row, n: number): Exchange {
     fault: null,
     connection: 1,
     sequential: true,
+    overlap: 'none',
     ...row,
     at: T0 + at,
   }

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent as HttpAgent, get as httpGet } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+
+/** @param reject has the next request rejected */
+type SocketClient = (url: string, reject: () => void) => Promise<void>
 
 const FREE = { authorization: 'Bearer demo-free' }
 
@@ -44,6 +48,88 @@ test('verdict - over sockets: one early retry on one connection is certain', asy
   await getWith(agent, url)
   agent.destroy()
   assert.deepEqual(rules(double), ['retry-after.early'])
+})
+
+for (const [behaviour, client] of Object.entries<SocketClient>({
+  'the global fetch': async (url, reject) => {
+    reject()
+    for (const _ of [1, 2]) await get(url)
+  },
+  'the global fetch, after other calls': async (url, reject) => {
+    for (const _ of [1, 2, 3]) await get(url)
+    reject()
+    for (const _ of [1, 2]) await get(url)
+  },
+  'the global fetch, which leaves the rejection unread': async (url, reject) => {
+    reject()
+    for (const _ of [1, 2]) await fetch(`${url}/pets`, { headers: FREE })
+  },
+  'an agent with kept connections': async (url, reject) => {
+    const agent = new HttpAgent({ keepAlive: true })
+    reject()
+    for (const _ of [1, 2]) await getWith(agent, url)
+    agent.destroy()
+  },
+  'a connection each time': async (url, reject) => {
+    reject()
+    for (const _ of [1, 2]) await get(url, { connection: 'close' })
+  },
+})) {
+  test(`verdict - over sockets: one immediate retry that succeeds is a finding, with ${behaviour}`, async () => {
+    await using double = createTestDouble()
+    const { url } = await double.listen()
+    await client(url, () => double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 }))
+    assert.deepEqual(rules(double), ['retry-after.early'])
+  })
+}
+
+test('verdict - over sockets: twelve immediate retries whose responses are never read', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  await Promise.all([1, 2, 3].map(() => get(url)))
+  double.faults.arm({ kind: 'status', status: 429, retryAfter: 60, times: 12 })
+  for (let tries = 0; tries < 12; tries++) {
+    await fetch(`${url}/pets`, { headers: FREE })
+    double.clock.advance('500ms')
+  }
+  assert.deepEqual(rules(double), ['retry-after.early'])
+})
+
+test('verdict - over sockets: requests in flight together of which one is rejected are no violation', async () => {
+  for (const headers of [{}, { connection: 'close' }]) {
+    for (const warm of [0, 3]) {
+      await using double = createTestDouble()
+      const { url } = await double.listen()
+      const both = () => Promise.all([1, 2].map(() => get(url, headers)))
+      for (let count = 0; count < warm; count++) await both()
+      double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 })
+      await both()
+      const { findings, notes } = double.report()
+      assert.deepEqual([findings, notes], [[], []], JSON.stringify([headers, warm]))
+    }
+  }
+})
+
+test('verdict - over sockets: nor are ten pipelined requests, followed by a pause', async () => {
+  await using double = createTestDouble()
+  const { port } = await double.listen()
+  await exhaust(double)
+  const socket = connect(port, '127.0.0.1')
+  const request = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo-free\r\n\r\n'
+  let received = ''
+  socket.on('data', chunk => {
+    received += chunk
+  })
+  const answers = (count: number) => received.split('HTTP/1.1 ').length > count
+  socket.write(request.repeat(10))
+  while (!answers(10)) await once(socket, 'data')
+  double.clock.advance('1m')
+  socket.write(request)
+  while (!answers(11)) await once(socket, 'data')
+  socket.destroy()
+  assert.equal(double.requests({ status: 429 }).length, 10)
+  const { findings, notes } = double.report()
+  assert.deepEqual([findings, notes], [[], []])
 })
 
 test('verdict - over sockets: ten rejected requests in flight are no violation', async () => {

@@ -80,8 +80,9 @@ for (const [circumstances, { clients = 1, faults = [] }] of Object.entries<Circu
 test('verdict - what is only likely is a note, and stays ok', async () => {
   const cases: [behaviour: string, client: Client, rule: string, seen: RegExp][] = [
     [
-      'a single early retry on another connection',
+      'a single early retry, after calls that were in flight at the same time',
       async ({ send, exhaust }) => {
+        await Promise.all([send(), send()])
         await exhaust()
         for (const _ of [1, 2]) await send()
       },
@@ -197,6 +198,53 @@ test('verdict - allowed findings are listed, and the report is ok', async () => 
   assert.throws(() => createTestDouble({ allow: 'key.refused' as never }), {
     message: "Expected `allow` to be an array, got 'key.refused'",
   })
+})
+
+test('verdict - one client is told from several by the option `clients`', async () => {
+  const pooled: Client = async ({ double, pool, exhaust }) => {
+    const send = pool(4)
+    await exhaust(send)
+    for (const _ of [1, 2]) await send()
+    double.clock.advance('1s')
+    await send()
+  }
+  const scripts: Client = async ({ send, exhaust }) => {
+    await exhaust()
+    for (const _ of [1, 2, 3]) await send()
+  }
+  const inFlight: Client = async ({ connection, exhaust }) => {
+    await exhaust()
+    await Promise.all([1, 2, 3].map(() => connection()()))
+  }
+  for (const [client, clients, expected] of [
+    [pooled, undefined, []],
+    [pooled, 1, ['retry-after.early']],
+    [scripts, undefined, ['retry-after.early']],
+    [scripts, 2, []],
+    [inFlight, 1, []],
+  ] as const) {
+    const double = createTestDouble({ clients })
+    await client(createApi(double))
+    assert.deepEqual(rules(double), expected, `${client} ${clients}`)
+  }
+  assert.throws(() => createTestDouble({ clients: 0 }), {
+    message: 'Expected `clients` to be an integer of at least 1, got 0',
+  })
+})
+
+test('verdict - the example of the page, with and without its pause', async () => {
+  for (const [pause, expected] of [
+    ['2s', []],
+    [0, ['retry-after.early']],
+  ] as const) {
+    const double = createTestDouble()
+    const get = () => double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 2 })
+    assert.equal((await get()).headers.get('retry-after'), '2')
+    double.clock.advance(pause)
+    assert.equal((await get()).status, 200)
+    assert.deepEqual(rules(double), expected, String(pause))
+  }
 })
 
 test('verdict - since the start: counted once a rule and key, with the place where it began', async () => {

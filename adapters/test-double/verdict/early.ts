@@ -15,8 +15,10 @@ import {
 
 /** One other request may have been prepared before its sender had read the rejection. */
 const FEWEST_OTHERS = 2
-/** Two senders may have given up; of three, one came again too early. */
-const FEWEST_MISSING = 3
+/** Of several clients two may have given up; of three, one came again too early. */
+const FEWEST_MISSING = { repeated: 3, all: 3 }
+/** Where no two requests were ever in flight, there is one client, and it came again. */
+const FEWEST_ALONE = { repeated: 1, all: FEWEST_OTHERS }
 
 /** A response that said when to come again. */
 interface Rejection {
@@ -49,22 +51,27 @@ interface EarlyRequests {
 /**
  * Requests before the end of Retry-After or of an exhausted window, and bans. The README explains
  * what can be known of their senders.
+ *
+ * @param clients how many share the key; undefined where nobody says so
  */
-export function watchEarly(): Watch {
+export function watchEarly(clients?: number): Watch {
   const rejected = new Map<string, RejectedRequest>()
   const bans = createBans()
   let anyone = createSenders()
   let likely: EarlyRequests = { repeated: [], others: [] }
   let wait: Wait | undefined
-  /** Whether this key has only ever had one connection at a time. */
-  let hasOneSender = true
+  /** Whether this key has only ever had one request in flight, as far as its connections show. */
+  let isAlone = true
 
   return {
     see(exchange) {
       const isOver = wait !== undefined && exchange.at >= wait.until - TOLERANCE
       const breaches = isOver ? certain() : []
       if (isOver) wait = undefined
-      hasOneSender &&= exchange.sequential
+      if (isAlone && !(exchange.overlap === 'none' && exchange.isOneByOne)) {
+        isAlone = false
+        doubt()
+      }
       const ban = bans.see(exchange)
       // A ban is the gravest reading of the requests before it, and those during it add nothing.
       if (ban) forget()
@@ -86,24 +93,51 @@ export function watchEarly(): Watch {
 
   /** Notes an early request by what its sender can have known. */
   function judge(exchange: Seen): void {
-    const { at, connection, requestDigest, isOneByOne } = exchange
+    const { at, connection, requestDigest, overlap, isOneByOne } = exchange
     const same = rejected.get(requestDigest)
     const isBack = { repeated: same?.senders.isBack(at), others: anyone.isBack(at) }
     if (!wait) return
     const isRepeated = isEarly(exchange, same)
-    if (!isRepeated && !isEarly(exchange, wait.exhausted)) return
+    const cause = isRepeated ? same : wait.exhausted
+    if (!cause || !isEarly(exchange, cause)) return
     const kind = isRepeated ? 'repeated' : 'others'
-    const last = connection === null ? undefined : wait.connections.get(connection)
-    const hasRead = last && (!isRepeated || same?.exchange.connection === connection)
-    if (hasOneSender && hasRead) {
+    const own = connection === null ? undefined : wait.connections.get(connection)
+    const hasPaused = at - endOf(own ?? cause.exchange) > TOLERANCE
+    // Pipelined, it was on its way when the rejection was.
+    if (overlap === 'connection' && !hasPaused) return
+    const hasRead = own !== undefined && (!isRepeated || cause.exchange.connection === connection)
+    const isCertain =
+      clients === 1
+        ? overlap === 'none' || hasPaused
+        : isAlone && (hasRead || (isRepeated && isOwnSuccess(exchange)))
+    if (isCertain) {
       show(wait.certain[kind], exchange)
       return
     }
-    if (isBack[kind] || !(isOneByOne || last)) return
+    if (isBack[kind] || !(isOneByOne || own || (overlap === 'none' && hasPaused))) return
     show(likely[kind], exchange)
     // On a pool and without a pause, a request may have been waiting for a free connection.
-    const hasPaused = last !== undefined && at - (last.answeredAt ?? last.at) > TOLERANCE
     if (isOneByOne || hasPaused) (isRepeated ? same?.senders : anyone)?.suspect(exchange)
+  }
+
+  /** Calls of this process, one after the other, that go on as if there had been no rejection. */
+  function isOwnSuccess(exchange: Seen): boolean {
+    const isOwn = clients === undefined && exchange.isInProcess && exchange.sequential
+    return isOwn && isSuccess(exchange)
+  }
+
+  /** There is somebody else, who may have sent what seemed to be sent by one that knew. */
+  function doubt(): void {
+    if (!wait || clients === 1) return
+    const { repeated, others } = wait.certain
+    for (const exchange of repeated.splice(0)) {
+      show(likely.repeated, exchange)
+      rejected.get(exchange.requestDigest)?.senders.suspect(exchange)
+    }
+    for (const exchange of others.splice(0)) {
+      show(likely.others, exchange)
+      anyone.suspect(exchange)
+    }
   }
 
   /** Notes what a response says about waiting. */
@@ -112,8 +146,7 @@ export function watchEarly(): Watch {
     const same = rejected.get(requestDigest)
     const until = waitOf(exchange)
     if (until === undefined) {
-      const isSuccess = status !== null && status < 400 && !isLost(exchange)
-      if (same && isSuccess) rejected.set(requestDigest, { ...same, until: exchange.at })
+      if (same && isSuccess(exchange)) rejected.set(requestDigest, { ...same, until: exchange.at })
       return
     }
     const senders = same?.senders ?? createSenders()
@@ -146,12 +179,21 @@ export function watchEarly(): Watch {
   function uncertain(): readonly Breach[] {
     const repeated = [...rejected.values()].flatMap(({ senders }) => senders.missing())
     const all = [...repeated, ...anyone.missing()]
-    if (repeated.length >= FEWEST_MISSING) return [missing('retry-after.early', repeated)]
-    if (all.length >= FEWEST_MISSING) return [missing('remaining.ignored', all)]
+    const fewest = seemsToBeOne() ? FEWEST_ALONE : FEWEST_MISSING
+    if (repeated.length >= fewest.repeated) return [missing('retry-after.early', repeated)]
+    if (all.length >= fewest.all) return [missing('remaining.ignored', all)]
     return [
       ...perhaps('retry-after.early', likely.repeated),
       ...perhaps('remaining.ignored', likely.others),
     ]
+  }
+
+  /** Whether nothing shows more than one client. */
+  function seemsToBeOne(): boolean {
+    if (clients !== undefined || !isAlone) return clients === 1
+    return (
+      !anyone.areSeveral() && ![...rejected.values()].some(({ senders }) => senders.areSeveral())
+    )
   }
 }
 
@@ -167,8 +209,17 @@ function isEarly({ n, at }: Seen, rejection: Rejection | undefined): boolean {
   return exchange.n < n && at >= (exchange.answeredAt ?? at) && at < until - TOLERANCE
 }
 
+function isSuccess(exchange: Seen): boolean {
+  return exchange.status !== null && exchange.status < 400 && !isLost(exchange)
+}
+
+function endOf({ at, answeredAt }: Seen): number {
+  return answeredAt ?? at
+}
+
 function missing(rule: RuleId, exchanges: readonly Seen[]): Breach {
-  const seen = `${count(exchanges.length, 'request')} came too early, and nobody came back for them later`
+  const whom = exchanges.length === 1 ? 'it' : 'them'
+  const seen = `${count(exchanges.length, 'request')} came too early, and nobody came back for ${whom} later`
   return { rule, seen, exchanges }
 }
 
@@ -208,12 +259,16 @@ interface Senders {
   suspect(exchange: Seen): void
   /** The suspects for which nobody came back. */
   missing(): readonly Seen[]
+  /** Whether more than one came back from the same wait. */
+  areSeveral(): boolean
 }
 
 function createSenders(): Senders {
   let until = Number.NEGATIVE_INFINITY
   let waiting = 0
   let due = 0
+  let back = 0
+  let areSeveral = false
   let suspects: Seen[] = []
 
   return {
@@ -222,12 +277,14 @@ function createSenders(): Senders {
       waiting++
     },
     isBack(at) {
-      if (at >= until - TOLERANCE) {
+      if (at >= until - TOLERANCE && waiting > 0) {
         due += waiting
         waiting = 0
+        back = 0
       }
       if (due === 0) return false
       due--
+      areSeveral ||= ++back > 1
       suspects = suspects.slice(0, due + waiting)
       return true
     },
@@ -235,6 +292,7 @@ function createSenders(): Senders {
       if (suspects.length < MOST_SHOWN) suspects.push(exchange)
     },
     missing: () => suspects.slice(0, due + waiting),
+    areSeveral: () => areSeveral,
   }
 }
 

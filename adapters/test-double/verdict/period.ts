@@ -13,22 +13,17 @@ export interface Period {
 
 interface Caller {
   readonly watches: readonly Watch[]
-  /** The first connections, as many as it takes to recognize a pool. */
-  readonly connections: Set<number | null>
+  readonly isOneByOne: (exchange: Exchange) => boolean
 }
 
-/** Node's `fetch` alternates between two connections even when it sends one request at a time. */
-const MOST_ALTERNATING = 2
-
-export function createPeriod(now: Clock): Period {
+/** @param clients how many clients share a key; undefined where nobody says so */
+export function createPeriod(now: Clock, clients?: number): Period {
   const callers = new Map<string | null, Caller>()
 
   return {
     see(exchange) {
-      const { watches, connections } = callerOf(exchange.key)
-      if (connections.size <= MOST_ALTERNATING) connections.add(exchange.connection)
-      const isOneByOne = exchange.sequential || connections.size <= MOST_ALTERNATING
-      const seen = seenOf(exchange, isOneByOne)
+      const { watches, isOneByOne } = callerOf(exchange.key)
+      const seen = seenOf(exchange, isOneByOne(exchange))
       return watches.flatMap(watch => watch.see(seen))
     },
     open: () =>
@@ -38,10 +33,32 @@ export function createPeriod(now: Clock): Period {
   function callerOf(key: string | null): Caller {
     const known = callers.get(key)
     if (known) return known
-    const watches = (key === null ? STRANGER_WATCHES : KEY_WATCHES).map(watch => watch())
-    const caller = { watches, connections: new Set<number | null>() }
+    const watches = (key === null ? STRANGER_WATCHES : KEY_WATCHES).map(watch => watch(clients))
+    const caller = { watches, isOneByOne: watchConnections() }
     callers.set(key, caller)
     return caller
+  }
+}
+
+/** Node's `fetch` alternates between two connections even when it sends one request at a time. */
+const MOST_ALTERNATING = 2
+
+/** Tells one request after the other from a pool, whose connections are used again and again. */
+function watchConnections(): Caller['isOneByOne'] {
+  const reused = new Set<number>()
+  let last: number | null = null
+  let latest = 0
+  let hasOverlapped = false
+
+  return ({ connection, sequential, overlap }) => {
+    hasOverlapped ||= overlap !== 'none'
+    if (connection !== null) {
+      const isReused = connection <= latest && connection !== last
+      if (isReused && reused.size <= MOST_ALTERNATING) reused.add(connection)
+      latest = Math.max(latest, connection)
+    }
+    last = connection
+    return sequential || (!hasOverlapped && reused.size <= MOST_ALTERNATING)
   }
 }
 
@@ -61,6 +78,8 @@ function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
     fault: exchange.fault,
     connection: exchange.connection,
     sequential: exchange.sequential,
+    overlap: exchange.overlap,
+    isInProcess: exchange.requestHeaders['host'] === undefined,
     isOneByOne,
   }
 }

@@ -73,7 +73,10 @@ export type Seen = Pick<
   | 'fault'
   | 'connection'
   | 'sequential'
+  | 'overlap'
 > & {
+  /** Whether it is a call of the double's own `fetch`: all of those come from this process. */
+  readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
 }

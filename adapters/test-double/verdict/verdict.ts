@@ -50,15 +50,20 @@ const NOTHING: Restored = { exchanges: [], received: 0 }
 /**
  * @param allow rules that a test breaks on purpose: listed, but not held against the client
  * @param above also reports everything, as of that world
+ * @param clients how many share a key; undefined where nobody says so
  */
-export function createVerdict(allow: readonly RuleId[] = [], above?: Above): Verdict {
+export function createVerdict(
+  allow: readonly RuleId[] = [],
+  above?: Above,
+  clients?: number,
+): Verdict {
   const ledger = createLedger(allow)
 
   return {
     ledger,
     report: ledger.report,
     record(where, now, restored = NOTHING) {
-      const period = createPeriod(now)
+      const period = createPeriod(now, clients)
       let sinceClear = createLedger(allow)
       let page = sinceClear.open(null, period, 0)
       for (const _ of restored.exchanges) page.arrive()

@@ -15,7 +15,7 @@ import {
 } from './rules.js'
 
 /** For requests with a valid key. */
-export const KEY_WATCHES: readonly (() => Watch)[] = [
+export const KEY_WATCHES: readonly ((clients?: number) => Watch)[] = [
   watchEarly,
   watchResetAsDelta,
   watchBackoff,
@@ -25,7 +25,7 @@ export const KEY_WATCHES: readonly (() => Watch)[] = [
 ]
 
 /** For requests without one. */
-export const STRANGER_WATCHES: readonly (() => Watch)[] = [
+export const STRANGER_WATCHES: readonly ((clients?: number) => Watch)[] = [
   () => each('key.refused', refusedCredential),
 ]
 
