@@ -45,6 +45,19 @@ test('pages - every function that CONTRIBUTING.md points to exists in its file',
   }
 })
 
+test('pages - CONTRIBUTING.md explains every script, a dozen at most', () => {
+  const text = byPath.get('CONTRIBUTING.md')?.text ?? ''
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const names = Object.keys(scripts)
+  const isExplained = (name: string) =>
+    new RegExp(`^\\| .*\\b(npm (run )?|script \`)${name}[\` ]`, 'm').test(text)
+  assert.deepEqual(
+    names.filter(name => !isExplained(name)),
+    [],
+  )
+  assert.ok(names.length <= 12, `${names.length} scripts`)
+})
+
 test('pages - a broken file or anchor is found', () => {
   const text = '# One\n[file](missing.md) [anchor](#two) [fine](#one)\n```\n[code](no.md)\n```\n'
   assert.deepEqual(brokenLinks({ path: 'README.md', text }), [

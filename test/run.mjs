@@ -1,13 +1,15 @@
-// Runs the built tests: `node test/run.mjs [all | name…] [-- option…]`.
-// Without a name, the tests that need only Node. `all` adds those of BEYOND_NODE. Other names are
-// files or folders of test/, such as `client` or `limits/decide`; what follows `--` goes to Node.
+// Runs the built tests: `node test/run.mjs [all | beyond | name…] [-- option…]`.
+// Without a name, the tests that need only Node; `beyond` are the others, and `all` is both. Other
+// names are files or folders of test/, such as `client` or `limits/decide`; what follows `--` goes to
+// Node.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Folders whose tests start engines or browsers, or kill processes for minutes. */
-const BEYOND_NODE = ['browser', 'crash', 'engines', 'postgres', 'redis']
+/** Folders whose tests start engines, browsers or tools such as curl, or crash again and again. */
+const BEYOND_NODE = ['browser', 'crash', 'engines', 'postgres', 'redis', 'tools']
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const given = process.argv.slice(2)
@@ -23,15 +25,23 @@ if (tests.length === 0) {
   console.error(`No test file of test/ begins with ${names.join(' or ')}.`)
   process.exit(2)
 }
+// By default, Node leaves one core idle: half of a machine with two.
 const { status } = spawnSync(
   process.execPath,
-  ['--test', ...given.slice(end + 1), ...tests.map(path => join('dist/test', path))],
+  [
+    '--test',
+    `--test-concurrency=${availableParallelism()}`,
+    ...given.slice(end + 1),
+    ...tests.map(path => join('dist/test', path)),
+  ],
   { cwd: root, stdio: 'inherit' },
 )
 process.exit(status ?? 1)
 
 function isChosen(path) {
   if (names.includes('all')) return true
+  const isBeyond = BEYOND_NODE.some(folder => path.startsWith(`${folder}/`))
+  if (names.includes('beyond')) return isBeyond
   if (names.length > 0) return names.some(name => `${path}/`.startsWith(name))
-  return !BEYOND_NODE.some(folder => path.startsWith(`${folder}/`))
+  return !isBeyond
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -164,23 +164,6 @@ test('exec - takes the options of the store, and refuses those of the server', a
   }
 })
 
-test('exec - distinguishes a Python client that waits from one that does not', async t => {
-  if (spawnSync('python3', ['--version']).error) {
-    t.skip('there is no python3')
-    return
-  }
-  const polite = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON, 'wait'])
-  assert.deepEqual(
-    [polite.code, polite.stdout, polite.stderr],
-    [0, '62\n', 'Verdict: no violations in 63 requests.\n'],
-  )
-  const rude = await exec(['--clock', '2030-01-01'], ['python3', '-c', PYTHON])
-  assert.match(
-    rude.stderr,
-    /^Verdict: 1 finding in 6\d requests\.\n {2}retry-after\.early \(key demo-free/,
-  )
-})
-
 test('serve - --control controls everything over HTTP, and --clock time as well', async t => {
   const server = spawn(
     process.execPath,
@@ -237,26 +220,6 @@ test('serve - unsafe or invalid combinations with --control are rejected', async
 })
 
 /** Lists the animals 62 times; the clock is advanced instead of waiting. */
-const PYTHON = `
-import json, os, sys, urllib.error, urllib.request
-base, key, control = (os.environ['ADOPTION_STORE_' + name] for name in ('BASE_URL', 'API_KEY', 'CONTROL_URL'))
-def send(url, headers, body=None):
-    return urllib.request.urlopen(urllib.request.Request(url, body, headers))
-def wait(seconds):
-    body = json.dumps({'advance': seconds * 1000}).encode()
-    send(control + '/clock', {'Content-Type': 'application/json'}, body).read()
-done = tries = 0
-while done < 62 and tries < 66:
-    tries += 1
-    try:
-        send(base + '/pets', {'Authorization': 'Bearer ' + key}).read()
-        done += 1
-    except urllib.error.HTTPError as error:
-        error.read()
-        if 'wait' in sys.argv: wait(int(error.headers['Retry-After']))
-print(done)
-`
-
 function node(script: string): string[] {
   return [process.execPath, '--input-type=module', '-e', script]
 }

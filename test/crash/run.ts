@@ -2,7 +2,7 @@ import { crash, LARGE_NAMES } from './driver.js'
 import { checkLargeDocument } from './large-document.js'
 import { simulate } from './simulate.js'
 
-/** `npm run test:crash`, or `npm run test:crash -- ROUNDS SEED`. */
+/** `node dist/test/crash/run.js run [ROUNDS] [SEED]` */
 const [, , command, rounds = 500, seed = 1] = process.argv
 if (command === 'run') {
   report('kill', await crash(Number(rounds), Number(seed)))

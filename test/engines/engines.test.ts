@@ -19,7 +19,7 @@ import {
 } from './engines.js'
 import { checkLoad, startLoad } from './load.js'
 
-/** `npm run test:engines` runs the long form. */
+/** Whether every proof runs as long as CI wants it. */
 const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
 const REX = { name: 'Rex', categoryId: 1 }
 const postgres = withoutPostgres ? undefined : await startPostgres('max_connections=200')
@@ -167,7 +167,7 @@ test('engines - Redis is frozen: every request is answered meanwhile', {
 })
 
 test('engines - a connection to Redis that died unnoticed is replaced', {
-  skip: withoutRedis || (!LONG && 'takes five seconds: npm run test:engines'),
+  skip: withoutRedis || (!LONG && 'takes five seconds; only in the long form'),
 }, async () => {
   const proxy = await startProxy((redis as Engine).port)
   const limits = await redisRateLimits({ url: `redis://127.0.0.1:${proxy.port}` })

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { createTestDouble, type TestDoubleOptions } from '../../adapters/test-double/index.js'
 
@@ -351,48 +349,6 @@ test('control - switches auto on and off, and changes the scale of the clock', a
   assert.equal((await change({ frozen: true })).frozen, true)
   const [status, { message }] = await send('POST', 'clock', { scale: 2, frozen: true })
   assert.deepEqual([status, /cannot be combined/.test(message)], [400, true])
-})
-
-test('control - curl alone can reproduce escalating bans', async t => {
-  const { origin, url } = await served(t)
-  const curl = async (...words: string[]) =>
-    (await promisify(execFile)('curl', ['-s', ...words])).stdout
-  try {
-    await curl('--version')
-  } catch {
-    t.skip('there is no curl')
-    return
-  }
-  // rate-limit.md K1 to K8: instant, then Reset and Retry-After of the last of 91 requests.
-  const rows = [
-    [0, 300, 300],
-    [300_000, 900, 600],
-    [900_000, 2_100, 1_200],
-    [2_100_000, 4_500, 2_400],
-    [4_500_000, 8_100, 3_600],
-    [8_100_000, 11_700, 3_600],
-    [98_099_999, 101_700, 3_601],
-    [188_100_000, 188_400, 300],
-  ] as const
-  for (const [at, reset, retryAfter] of rows) {
-    const json = ['-H', 'Content-Type: application/json']
-    await curl(...json, '-d', `{"set":${T0 + at}}`, `${origin}/_control/clock`)
-    const shown = '%{http_code} %header{x-ratelimit-reset} %header{retry-after}\\n'
-    const lines = await curl(
-      '-o',
-      '/dev/null',
-      '-w',
-      shown,
-      '-H',
-      'Authorization: Bearer demo-free',
-      `${url}/pets?n=[1-91]`,
-    )
-    assert.equal(
-      lines.trim().split('\n').at(-1),
-      `429 ${T0 / 1000 + reset} ${retryAfter}`,
-      `at ${at}`,
-    )
-  }
 })
 
 test('control - bad input is a 400 or 404 that names the rule, and changes nothing', async t => {

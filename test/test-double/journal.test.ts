@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { promisify } from 'node:util'
 import {
   createTestDouble,
   type ExchangeFilter,
@@ -390,39 +388,14 @@ test('journal - a caller is a key: a request in flight says nothing of another k
   )
 })
 
-test('journal - toCurl repeats a request in a shell', async t => {
-  if (spawnSync('curl', ['--version']).error) {
-    t.skip('curl is not installed')
-    return
-  }
+test('journal - toCurl shows no secret, and has the address of the double', async () => {
   await using double = createTestDouble({ apiKeys: KEYS })
-  const { url, origin } = await double.listen()
-  const body = `{"name":"it's \\"Ada\\" $HOME","categoryId":1}`
-  const headers = { ...HEADERS, 'idempotency-key': "it's" }
-  await fetch(`${url}/pets?limit=1`, { method: 'POST', headers, body })
-  const [first] = double.requests()
-  const command = first?.toCurl() ?? ''
-  assert.match(command, /^curl -sS -X POST 'http:\/\/127\.0\.0\.1:\d+\/v1\/pets\?limit=REDACTED' /)
-  const run = (line: string) =>
-    promisify(execFile)('/bin/sh', ['-c', line], {
-      env: { ...process.env, ADOPTION_STORE_API_KEY: SECRET },
-    })
-  const { stdout } = await run(command)
-  assert.deepEqual(JSON.parse(stdout), {
-    id: 2,
-    name: `it's "Ada" $HOME`,
-    categoryId: 1,
-    status: 'available',
-  })
-  const [, second] = double.requests()
-  assert.equal(second?.requestBody, first?.requestBody)
-  assert.equal(second?.requestHeaders['idempotency-key'], "it's")
-  assert.equal(second?.key, 'ci')
-  await double.fetch('pets?status=sold', { headers })
-  const inProcess = double.requests().at(-1)
-  assert.match(inProcess?.toCurl() ?? '', /^curl -sS 'http:\/\/adoption-store\.test\/v1\/pets\?/)
-  const { stdout: list } = await run(inProcess?.toCurl(origin) ?? '')
-  assert.equal(list, '[]')
+  const { origin } = await double.listen()
+  await fetch(`${origin}/v1/pets?limit=${SECRET}`, { method: 'POST', headers: HEADERS })
+  await double.fetch('pets?status=sold', { headers: HEADERS })
+  const [overSocket = '', inProcess = ''] = double.requests().map(({ toCurl }) => toCurl())
+  assert.ok(overSocket.startsWith(`curl -sS -X POST '${origin}/v1/pets?limit=REDACTED' `))
+  assert.match(inProcess, /^curl -sS 'http:\/\/adoption-store\.test\/v1\/pets\?/)
 })
 
 test('journal - an entry is plain data except for its toCurl', async () => {

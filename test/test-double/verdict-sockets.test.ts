@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent as HttpAgent, get as httpGet } from 'node:http'
 import { connect } from 'node:net'
@@ -192,21 +191,6 @@ test('verdict - over sockets: processes with a connection each that wait', async
   await Promise.all(processes.map(process => process.close()))
   assert.equal(double.requests({ status: 429 }).length, 15)
   assert.deepEqual(rules(double), [])
-})
-
-test('verdict - curl in a loop is seen as one client', async t => {
-  if (spawnSync('curl', ['--version']).error) {
-    t.skip('curl is not installed')
-    return
-  }
-  await using double = createTestDouble()
-  const { url } = await double.listen()
-  await exhaust(double)
-  for (let tries = 0; tries < 4; tries++) {
-    const words = ['-s', '-o', '/dev/null', '-H', 'Authorization: Bearer demo-free', `${url}/pets`]
-    await once(spawn('curl', words), 'exit')
-  }
-  assert.deepEqual(rules(double), ['retry-after.early'])
 })
 
 async function get(url: string, headers: Record<string, string> = {}): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { simulate } from '../crash/simulate.js'
+import { simulate } from './simulate.js'
 
 test('json file - thousands of possible power cuts lose nothing acknowledged, and every file opens', async () => {
   const totals = { states: 0, acknowledged: 0, lost: 0, doubled: 0, refused: 0 }

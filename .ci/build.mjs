@@ -1,0 +1,47 @@
+// Builds dist/: the modules, the page of the console and the bundled command line. With `--if-stale`
+// only if a source has changed since the last build, as `npm start` does. With `--modules` without
+// the bundle, which hides from coverage and mutants which module runs.
+import { execSync } from 'node:child_process'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Written last, so a build that was interrupted counts as none. */
+const RESULT = 'dist/adapters/cli/main.cjs'
+const STEPS = [
+  'tsc',
+  'tsc -p adapters/console/page',
+  'node adapters/console/page/build.mjs',
+  ...(process.argv.includes('--modules') ? [] : ['node adapters/cli/bundle.mjs']),
+]
+
+const ifStale = process.argv.includes('--if-stale')
+if (!existsSync('node_modules/typescript')) {
+  console.error('Cannot build animal-adoption-store: run `npm install` in the checkout first.')
+  process.exit(1)
+}
+if (!ifStale || isStale()) {
+  if (ifStale) console.log('Building the sources; this takes seconds, and only after a change …')
+  build()
+}
+
+function build() {
+  rmSync('dist', { recursive: true, force: true })
+  try {
+    for (const step of STEPS) execSync(step, { stdio: 'inherit' })
+  } catch {
+    // The step has printed why.
+    process.exit(1)
+  }
+}
+
+function isStale() {
+  if (!existsSync(RESULT)) return true
+  const built = statSync(RESULT).mtimeMs
+  return ['package.json', 'tsconfig.json', ...filesIn('src'), ...filesIn('adapters')].some(
+    path => statSync(path).mtimeMs > built,
+  )
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true }).map(path => join(folder, path))
+}

@@ -1,0 +1,3 @@
+import { testCodeBlocks } from '../support/code-blocks.js'
+
+testCodeBlocks('tools')
