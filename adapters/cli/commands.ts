@@ -17,6 +17,11 @@ export async function runCopy(words: readonly string[]): Promise<void> {
   await copy(words)
 }
 
+export async function runKeys(words: readonly string[]): Promise<void> {
+  const { keysCommand } = await import('./keys.js')
+  await keysCommand(words)
+}
+
 export async function printOpenApi(flags: Flags): Promise<void> {
   const { openApiJson } = await import('../openapi/openapi.js')
   const { DEMO_KEYS } = await import('../shared/demo-keys.js')

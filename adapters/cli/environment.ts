@@ -84,6 +84,7 @@ export async function openEnvironment(
     storage,
     rateLimits,
     apiKeys: keys,
+    ...(await digests(flags)),
     // An engine gives up earlier by itself, and can tell whether this process was the slow one.
     ...(limits && { rateLimitTimeoutMs: 1_000 }),
   })
@@ -133,6 +134,7 @@ export async function openControlled(
   const ms = readDelay(flags)
   const options: TestDoubleOptions = {
     ...storeOptions(flags),
+    ...(await digests(flags)),
     clock: await readClock(flags),
     allow: (flags.allow?.split(',') ?? []) as RuleId[],
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
@@ -223,6 +225,11 @@ export async function readInitial({ seed, empty }: Flags): Promise<Initial> {
 }
 
 const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
+
+/** Only a file of keys names them by digest; hashing is slow to load. */
+async function digests({ keys }: Flags) {
+  return keys === undefined ? {} : { sha256: (await import('./files.js')).sha256 }
+}
 
 export function isControlled({ control, clock }: Flags): boolean {
   return control === true || clock !== undefined

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { nearestFirst } from '../../src/lib/nearest.js'
+import { DIGEST } from '../../src/protocol/api-keys.js'
 import { listen } from '../http/listen.js'
 import { reportText } from '../test-double/verdict/report.js'
 import { RULES } from '../test-double/verdict/rules.js'
@@ -19,6 +20,13 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
   if (!command) throw new UsageError('exec needs a command: exec -- <command>')
   checkAllowed(flags)
   const apiKeys = await readApiKeys(flags)
+  const apiKey = Object.keys(apiKeys).find(key => !key.startsWith(DIGEST))
+  if (apiKey === undefined) {
+    throw new UsageError(
+      `exec has no key to pass on: --keys ${flags.keys} holds digests only; add a key in plain text`,
+      '--keys',
+    )
+  }
   const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
   const { handler, double } = await openControlled(flags, apiKeys, initial)
   const server = await listen(handler, { port: 0 })
@@ -28,7 +36,7 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
       env: {
         ...process.env,
         ADOPTION_STORE_BASE_URL: server.url,
-        ADOPTION_STORE_API_KEY: Object.keys(apiKeys)[0],
+        ADOPTION_STORE_API_KEY: apiKey,
         ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
       },
     })

@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseJson } from '../../src/lib/json.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
+import { PLANS } from '../../src/limits/plans.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
-import { describeSyntaxError } from '../shared/json-syntax.js'
+import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
+import { instantOf } from '../shared/time.js'
 import { UsageError } from './flags.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
@@ -33,25 +36,56 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
   return { pets, nextId: pets.length + 1 }
 }
 
+/** A file of `--keys`: as the store takes the keys, but with `expires` as ISO 8601. */
+export type KeyFile = Readonly<Record<string, KeyRecord>>
+type KeyRecord = Omit<ApiKey, 'expires'> & { readonly expires?: unknown }
+
 /** The keys of `--keys`. @throws UsageError */
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   // Not shown: it holds the keys.
   if (path.trimStart().startsWith('{')) {
     throw new UsageError('--keys takes a file, not its content: --keys <file.json>', '--keys')
   }
-  const keys = (await readJson('--keys', path)) as Record<string, ApiKey>
-  if (Array.isArray(keys) || Object.keys(keys ?? {}).length === 0) {
+  const keys = await readKeyFile(path)
+  if (Object.keys(keys).length === 0) {
     throw new UsageError(
       `--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`,
       '--keys',
     )
   }
+  return checkKeys(path, keys)
+}
+
+/** Unchecked, but for its form. @throws UsageError */
+export async function readKeyFile(path: string): Promise<KeyFile> {
+  const keys = await readJson('--keys', path)
+  if (typeof keys === 'object' && keys !== null && !Array.isArray(keys)) return keys as KeyFile
+  throw new UsageError(
+    `--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`,
+    '--keys',
+  )
+}
+
+/** @throws UsageError */
+export function checkKeys(path: string, file: KeyFile): Record<string, ApiKey> {
   try {
-    createApiKeys(keys)
+    const entries = Object.entries(file).map(([key, record]): [string, ApiKey] => {
+      // Checked as a whole below.
+      if (typeof record?.expires !== 'string') return [key, record as ApiKey]
+      const expires = instantOf(`apiKeys['${record.id}'].expires`, record.expires)
+      return [key, { ...record, expires }]
+    })
+    // From entries: a key may be named like a property of objects.
+    const keys = Object.fromEntries(entries)
+    createApiKeys(keys, PLANS, sha256)
+    return keys
   } catch (error) {
     throw new UsageError(`--keys ${path}: ${(error as Error).message}`, '--keys')
   }
-  return keys
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 function nameOf(item: unknown): string {
@@ -61,14 +95,15 @@ function nameOf(item: unknown): string {
 
 async function readJson(flag: string, path: string): Promise<unknown> {
   const text = decode(flag, path, await readBytes(flag, path))
-  try {
-    return await parseJson(text)
-  } catch {
-    throw new UsageError(
-      `${flag} ${path} is not valid JSON${await describeSyntaxError(text)}`,
-      flag,
-    )
-  }
+  const value = await parseJson(text).catch(async () => {
+    const where = await describeSyntaxError(text)
+    throw new UsageError(`${flag} ${path} is not valid JSON${where}`, flag)
+  })
+  const duplicate = await findDuplicate(text)
+  if (!duplicate) return value
+  // In --keys, the name may be a key.
+  const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
+  throw new UsageError(`${flag} ${path} has ${name} twice, at ${duplicate.place}`, flag)
 }
 
 async function readBytes(flag: string, path: string): Promise<Uint8Array> {

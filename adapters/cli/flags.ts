@@ -55,7 +55,16 @@ type NameWithValue = {
 
 export type Flags = { readonly [name in Name]?: name extends NameWithValue ? string : boolean }
 
-export const COMMANDS = ['serve', 'exec', 'openapi', 'copy', 'verify', 'help', 'version'] as const
+export const COMMANDS = [
+  'serve',
+  'exec',
+  'openapi',
+  'copy',
+  'verify',
+  'keys',
+  'help',
+  'version',
+] as const
 export type Command = (typeof COMMANDS)[number]
 
 export interface CommandLine {
@@ -114,11 +123,16 @@ function parseWords(words: readonly string[]): ParsedWords {
     else if (command)
       throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
     else command = readCommand(word)
-    if (command === 'verify') {
-      throw new UsageError('verify comes before its options: verify <base-url> [options]')
+    if (command === 'verify' || command === 'keys') {
+      throw new UsageError(`${command} comes before its options: ${OPERANDS[command]}`)
     }
   })
   return { command: command ?? 'serve', flags, operands }
+}
+
+const OPERANDS = {
+  verify: 'verify <base-url> [options]',
+  keys: 'keys new|list|revoke <file.json> [options]',
 }
 
 export type FlagTable = ReadonlyMap<string, Flag>
@@ -259,6 +273,8 @@ export function helpText(): string {
        animal-adoption-store copy <from> <to>    copy all animals into an empty store
        animal-adoption-store verify <base-url> [options]
                                                  check any server of this API; see verify --help
+       animal-adoption-store keys new|list|revoke <file.json>
+                                                 manage a file of --keys; see keys --help
        animal-adoption-store openapi             print the OpenAPI 3.1 description
        animal-adoption-store help | version
 

@@ -13,6 +13,7 @@ export async function run(words: readonly string[]): Promise<void> {
   let sources: ReadonlyMap<string, string> = new Map()
   try {
     if (words[0] === 'verify') return await runVerify(words.slice(1))
+    if (words[0] === 'keys') return await runKeys(words.slice(1))
     const variables = readVariables(process.env)
     sources = variables.sources
     const { command, flags, rest } = parseCommandLine(words, variables.flags)
@@ -41,6 +42,12 @@ async function runCommand(command: Command, flags: Flags, rest: readonly string[
 async function runVerify(words: readonly string[]): Promise<void> {
   const { verifyCommand } = await import('./verify.js')
   process.exitCode = await verifyCommand(words)
+}
+
+/** Options of its own as well. */
+async function runKeys(words: readonly string[]): Promise<void> {
+  const commands = await import('./commands.js')
+  await commands.runKeys(words)
 }
 
 function stopOnSignal(stop: Stop): void {

@@ -12,9 +12,28 @@ export async function describeSyntaxError(text: string): Promise<string> {
     const { message } = error as Error
     const [, problem = '', position] = /^(.*) at position (\d+)$/s.exec(message) ?? []
     if (position === undefined) return ''
-    const before = text.slice(0, Number(position)).split('\n')
-    const column = (before.at(-1)?.length ?? 0) + 1
     const rule = problem.replace(/ but .*|^(Invalid [a-z ]+[a-z]).*/s, '$1')
-    return ` at line ${before.length}, column ${column}: ${rule}`
+    return ` at ${placeIn(text, Number(position))}: ${rule}`
   }
+}
+
+/** The first name that an object of a valid JSON text has twice, and its place; parsers keep one. */
+export async function findDuplicate(
+  text: string,
+): Promise<{ readonly name: string; readonly place: string } | undefined> {
+  const { parse } = await import('lossless-json')
+  let found: { readonly name: string; readonly place: string } | undefined
+  parse(text, undefined, {
+    parseNumber: Number,
+    onDuplicateKey({ key: name, position, newValue }) {
+      found ??= { name, place: placeIn(text, position) }
+      return newValue
+    },
+  })
+  return found
+}
+
+function placeIn(text: string, position: number): string {
+  const before = text.slice(0, position).split('\n')
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
 }

@@ -150,7 +150,8 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
   }
 }
 
-const DIGEST = 'sha256:'
+/** What the digest of a key begins with, where it stands for the key. */
+export const DIGEST = 'sha256:'
 
 /** A budget has one policy. */
 function checkSamePlan(one: KnownKey, other: KnownKey): void {

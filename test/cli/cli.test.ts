@@ -160,6 +160,9 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
   const brokenSeed = await file(t, '[{"name":"Ada","categoryId":1},\n {"name":"Bo","status" 1}]')
   const oddSeed = await file(t, '[{"id":7,"name":"Ada","categoryId":1}]')
   const noSeed = await file(t, '[null]')
+  const twice = await file(t, '{"s3cret":{"id":"a","plan":"pro"},"s3cret":{"id":"b","plan":"pro"}}')
+  const twiceNamed = await file(t, '[{"name":"Ada","categoryId":1,"name":"Bo"}]')
+  const expired = await file(t, '{"s3cret":{"id":"ci","plan":"pro","expires":"soon"}}')
   const typoSeed = await file(t, '[{"nam":"Ada","categoryId":1}]')
   const brokenKeys = await file(t, '{s3cret: 1}')
   const latin1 = await file(t, Buffer.from('[{"name":"Zo\xeb","categoryId":1}]', 'latin1'))
@@ -178,7 +181,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     [
       ['xyzzy'],
       2,
-      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, verify, help, version/,
+      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, verify, keys, help, version/,
     ],
     [['serve', 'now'], 2, /Unexpected 'now' after serve; see --help/],
     [['--staging-port', taken], 1, /port \d+ is taken; use --staging-port 0/],
@@ -213,6 +216,13 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       ['--seed', oddSeed],
       2,
       /animal 1 \('Ada'\): unknown field `id`; expected name, categoryId, st/,
+    ],
+    [['--keys', twice], 2, /--keys .* has a name twice, at line 1, column \d+$/m],
+    [['--seed', twiceNamed], 2, /--seed .* has `name` twice, at line 1, column \d+$/m],
+    [
+      ['--keys', expired],
+      2,
+      /--keys .*`apiKeys\['ci'\]\.expires` to be an instant .*, got 'soon'$/m,
     ],
     [['--seed', noSeed], 2, /animal 1: it must be a JSON object/],
     [['--seed', typoSeed], 2, /animal 1: unknown field `nam`; expected name, categoryId, status$/m],

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { toJson } from '../../src/lib/json.js'
+import type { Plan } from '../../src/limits/plans.js'
+import { DIGEST } from '../../src/protocol/api-keys.js'
+import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
+import { type Flag, type FlagTable, helpRows, parseOptions, UsageError } from './flags.js'
+
+const FLAGS = {
+  id: { value: 'id', help: 'new: who the key belongs to; keys with one id share a budget' },
+  plan: { value: 'plan', help: 'new: free, pro, business or enterprise' },
+  expires: { value: 'instant', help: 'new: when the key becomes invalid (never)' },
+  'per-minute': { value: 'n', help: 'new: requests a minute, on enterprise' },
+  'per-day': { value: 'n', help: 'new: requests a day, on enterprise' },
+  help: { short: 'h', help: 'print this help' },
+} as const satisfies Record<string, Flag>
+
+const TABLE: FlagTable = new Map(Object.entries(FLAGS))
+
+type Flags = { readonly [name in Exclude<keyof typeof FLAGS, 'help'>]?: string } & {
+  readonly help?: boolean
+}
+
+/**
+ * `keys new|list|revoke <file>`: manages a file for `--keys`. A new key is printed once; the file
+ * keeps only its SHA-256.
+ *
+ * @throws UsageError
+ */
+export async function keysCommand(words: readonly string[]): Promise<void> {
+  const operands: string[] = []
+  const flags = parseOptions(words, TABLE, word => operands.push(word)) as Flags
+  if (flags.help) return print(helpText())
+  const [command, path, ...rest] = operands
+  if (path === undefined || path === '') {
+    throw new UsageError('keys takes a command and a file: keys new|list|revoke <file.json>')
+  }
+  if (command === 'new' && rest.length === 0) return newKey(path, flags)
+  if (command === 'list' && rest.length === 0) return list(path)
+  const [name, ...others] = rest
+  if (command === 'revoke' && name !== undefined && others.length === 0) return revoke(path, name)
+  throw new UsageError(
+    command === 'revoke'
+      ? 'keys revoke takes a file and one id, or the beginning of a digest: keys revoke <file> <id>'
+      : 'Expected keys new <file>, keys list <file> or keys revoke <file> <id>; see keys --help',
+  )
+}
+
+async function newKey(path: string, flags: Flags): Promise<void> {
+  const { id, plan, expires } = flags
+  if (id === undefined || plan === undefined) {
+    throw new UsageError('keys new needs an owner and a plan: --id <id> --plan <plan>')
+  }
+  // 256 random bits: nobody guesses it, so a plain digest keeps it safe.
+  const key = randomBytes(32).toString('base64url')
+  // Checked with the whole file, before it is written.
+  const record = { id, plan: plan as Plan, ...limitsOf(flags), ...(expires && { expires }) }
+  await changeFile(path, keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }))
+  print(`${key}\n`)
+  note(`added a key of '${id}' to ${path}; it is shown only now, the file keeps its SHA-256`)
+}
+
+function limitsOf(flags: Flags) {
+  const { 'per-minute': perMinute, 'per-day': perDay } = flags
+  if (perMinute === undefined && perDay === undefined) return {}
+  return { limits: { perMinute: count('per-minute', perMinute), perDay: count('per-day', perDay) } }
+}
+
+function count(flag: string, text: string | undefined): number {
+  if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new UsageError(`--${flag} takes a whole number of at least 1, got ${text ?? 'none'}`)
+}
+
+async function list(path: string): Promise<void> {
+  const rows = Object.entries(await readKeyFile(path)).map(([key, { id, plan, expires }]) => [
+    printable(id),
+    plan,
+    expires === undefined ? 'never expires' : `expires ${expires}`,
+    digestOf(key).slice(0, SHOWN),
+    key.startsWith(DIGEST) ? 'by digest' : 'in plain text',
+  ])
+  const widths = rows[0]?.map((_, at) => Math.max(...rows.map(row => row[at]?.length ?? 0))) ?? []
+  for (const row of rows) {
+    print(
+      `${row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd()}\n`,
+    )
+  }
+}
+
+/** Digits of a digest that `list` shows: enough to name one of a billion keys. */
+const SHOWN = 16
+
+async function revoke(path: string, name: string): Promise<void> {
+  let revoked = ''
+  await changeFile(path, keys => {
+    const found = Object.entries(keys).filter(
+      ([key, { id }]) => id === name || (name.length >= 4 && digestOf(key).startsWith(name)),
+    )
+    const [entry, second] = found
+    if (!entry) throw new UsageError(`${path} has no key of '${name}'; see keys list ${path}`)
+    if (second) {
+      const digests = found.map(([key]) => digestOf(key).slice(0, SHOWN)).join(', ')
+      throw new UsageError(`'${name}' has ${found.length} keys; name one by its digest: ${digests}`)
+    }
+    revoked = entry[1].id
+    const { [entry[0]]: _, ...others } = keys
+    return others
+  })
+  note(`revoked the key of '${printable(revoked)}' in ${path}`)
+}
+
+function digestOf(key: string): string {
+  return key.startsWith(DIGEST) ? key.slice(DIGEST.length) : sha256(key)
+}
+
+/**
+ * Replaces the file in one step: a server that reads it sees the old keys or the new ones. The new
+ * file beside it is also the lock, so that two changes at a time cannot lose one.
+ */
+async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Promise<void> {
+  // A symbolic link stays one.
+  const target = await realpath(path).catch(() => path)
+  const temporary = `${target}.new`
+  const file = await create(temporary, path)
+  try {
+    const before = await stat(target).catch(() => undefined)
+    const keys = change(before ? await readKeyFile(path) : {})
+    checkKeys(path, keys)
+    const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
+    await file.chmod(before ? before.mode & 0o777 : 0o600)
+    await file.writeFile(`{\n  ${lines.join(',\n  ')}\n}\n`)
+    await file.sync()
+    await file.close()
+    await rename(temporary, target)
+  } catch (error) {
+    await file.close().catch(() => {})
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
+  await syncFolder(dirname(target))
+}
+
+async function create(temporary: string, path: string): Promise<FileHandle> {
+  try {
+    return await open(temporary, 'wx', 0o600)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      code === 'EEXIST'
+        ? `another process is changing ${path}; if none is, remove ${basename(temporary)} beside it`
+        : `${path} cannot be changed: ${code}; does its folder exist, and may you write to it?`,
+    )
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  // Windows opens no folders.
+  const folder = await open(path).catch(() => undefined)
+  await folder?.sync().catch(() => {})
+  await folder?.close()
+}
+
+function helpText(): string {
+  return `Usage: animal-adoption-store keys new <file.json> --id <id> --plan <plan> [options]
+                                              add a key, and print it
+       animal-adoption-store keys list <file.json>
+       animal-adoption-store keys revoke <file.json> <id | digest>
+
+The file is for --keys. It holds the SHA-256 of a new key, not the key. A server started with --watch
+follows every change.
+
+${helpRows(TABLE)}
+`
+}
+
+function printable(id: string): string {
+  return JSON.stringify(id).slice(1, -1)
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
+}
+
+function note(text: string): void {
+  process.stderr.write(`animal-adoption-store: ${text}\n`)
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { MAIN } from '../support/paths.js'
+
+test('keys - new prints a key that the server accepts, and stores its SHA-256 only', async t => {
+  const path = join(folder(t), 'keys.json')
+  const created = keys('new', path, '--id', 'web', '--plan', 'pro', '--expires', '2100-01-01')
+  assert.equal(created.status, 0, created.stderr)
+  const key = created.stdout.trim()
+  assert.match(key, /^[\w-]{43}$/)
+  assert.match(created.stderr, /^animal-adoption-store: added a key of 'web' to .*\n$/)
+  const digest = createHash('sha256').update(key).digest('hex')
+  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), {
+    [`sha256:${digest}`]: { id: 'web', plan: 'pro', expires: '2100-01-01' },
+  })
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+
+  const server = await started(t, '--keys', path)
+  assert.equal(await statusWith(server.baseUrl, key), 200)
+  assert.equal(await statusWith(server.baseUrl, `sha256:${digest}`), 401)
+  assert.equal(await statusWith(server.baseUrl, `${key}x`), 401)
+})
+
+test('keys - a key is replaced without a gap, followed by a server that watches the file', async t => {
+  const path = join(folder(t), 'keys.json')
+  const old = keys('new', path, '--id', 'web', '--plan', 'free').stdout.trim()
+  const server = await started(t, '--keys', path, '--watch')
+  const reloaded = once(server.child.stderr, 'data')
+  const next = keys('new', path, '--id', 'web', '--plan', 'free').stdout.trim()
+  assert.match(String(await reloaded), /: changed web\n$/)
+  assert.deepEqual(
+    [await statusWith(server.baseUrl, old), await statusWith(server.baseUrl, next)],
+    [200, 200],
+  )
+  const ambiguous = keys('revoke', path, 'web')
+  assert.deepEqual([ambiguous.status, ambiguous.stdout], [2, ''])
+  const [, digest = ''] = /name one by its digest: ([0-9a-f]{16}), /.exec(ambiguous.stderr) ?? []
+  const again = once(server.child.stderr, 'data')
+  assert.equal(keys('revoke', path, digest).status, 0)
+  await again
+  assert.deepEqual(
+    [await statusWith(server.baseUrl, old), await statusWith(server.baseUrl, next)],
+    [401, 200],
+  )
+})
+
+test('keys - list names owners, plans and digests, and never a key', async t => {
+  const path = join(folder(t), 'keys.json')
+  await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expires":"2020-01-01"}}')
+  keys('new', path, '--id', 'load', '--plan', 'enterprise', '--per-minute', '9', '--per-day', '99')
+  const { stdout, status } = keys('list', path)
+  assert.equal(status, 0)
+  assert.match(stdout, /^old {3}free {8}expires 2020-01-01 {2}[0-9a-f]{16} {2}in plain text$/m)
+  assert.match(stdout, /^load {2}enterprise {2}never expires {7}[0-9a-f]{16} {2}by digest$/m)
+  assert.doesNotMatch(stdout, /s3cret/)
+  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8'))['s3cret-key'], {
+    id: 'old',
+    plan: 'free',
+    expires: '2020-01-01',
+  })
+})
+
+test('keys - a change keeps the mode and a symbolic link, and leaves no file beside', async t => {
+  const directory = folder(t)
+  const [path, link] = [join(directory, 'real.json'), join(directory, 'keys.json')]
+  await writeFile(path, '{}', { mode: 0o640 })
+  symlinkSync('real.json', link)
+  assert.equal(keys('new', link, '--id', 'a', '--plan', 'free').status, 0)
+  assert.equal(statSync(path).mode & 0o777, 0o640)
+  assert.equal(Object.keys(JSON.parse(readFileSync(path, 'utf8'))).length, 1)
+  assert.equal(existsSync(`${path}.new`), false)
+  assert.equal(keys('revoke', link, 'a').status, 0)
+  assert.deepEqual(JSON.parse(readFileSync(link, 'utf8')), {})
+})
+
+test('keys - what is wrong is one line, and the file stays as it is', async t => {
+  const directory = folder(t)
+  const path = join(directory, 'keys.json')
+  const content = '{"s3cret-key":{"id":"a","plan":"free"}}'
+  const cases: [words: string[], line: RegExp][] = [
+    [[], /keys takes a command and a file/],
+    [['new'], /keys takes a command and a file/],
+    [['grow', path], /see keys --help/],
+    [['new', path], /needs an owner and a plan: --id <id> --plan <plan>/],
+    [['new', path, '--id', 'b', '--plan', 'gold'], /`apiKeys\['b'\]\.plan` to be one of .*'gold'/],
+    [['new', path, '--id', 'a', '--plan', 'pro'], /all API keys of 'a' to have the same plan/],
+    [['new', path, '--id', 'b', '--plan', 'enterprise'], /`apiKeys\['b'\]\.limits/],
+    [['new', path, '--id', 'b', '--plan', 'pro', '--per-day', 'x'], /--per-minute takes a whole/],
+    [['new', path, '--id', 'b', '--plan', 'pro', '--expires', 'soon'], /got 'soon'$/m],
+    [['revoke', path], /takes a file and one id/],
+    [['revoke', path, 'nobody'], /has no key of 'nobody'; see keys list/],
+    [['revoke', path, ''], /has no key of ''/],
+    [['list', join(directory, 'none.json')], /none\.json does not exist/],
+    [
+      ['new', join(directory, 'no/keys.json'), '--id', 'b', '--plan', 'pro'],
+      /cannot be changed: ENOENT/,
+    ],
+  ]
+  for (const [words, line] of cases) {
+    await writeFile(path, content)
+    const { status, stdout, stderr } = keys(...words)
+    assert.deepEqual([status, stdout], [2, ''], `${words}: ${stderr}`)
+    assert.match(stderr, line)
+    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.doesNotMatch(stderr, /s3cret/)
+    assert.equal(readFileSync(path, 'utf8'), content)
+    assert.equal(existsSync(`${path}.new`), false)
+  }
+  await writeFile(`${path}.new`, '')
+  const locked = keys('revoke', path, 'a')
+  assert.match(locked.stderr, /another process is changing .*; if none is, remove keys\.json\.new/)
+  assert.equal(readFileSync(path, 'utf8'), content)
+})
+
+test('keys - exec passes on a key in plain text, and says when there is none', async t => {
+  const path = join(folder(t), 'keys.json')
+  keys('new', path, '--id', 'web', '--plan', 'pro')
+  const run = () => spawnSync(process.execPath, [MAIN, 'exec', '--keys', path, '--', 'true'])
+  assert.equal(run().status, 2)
+  assert.match(String(run().stderr), /holds digests only; add a key in plain text/)
+  const both = { ...JSON.parse(readFileSync(path, 'utf8')), plain: { id: 'ci', plan: 'pro' } }
+  await writeFile(path, JSON.stringify(both))
+  assert.equal(run().status, 0)
+})
+
+function keys(...words: string[]) {
+  return spawnSync(process.execPath, [MAIN, 'keys', ...words], { encoding: 'utf8' })
+}
+
+async function started(t: TestContext, ...words: string[]) {
+  const all = [MAIN, '--port', '0', '--json', '--log', 'silent', ...words]
+  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await once(child.stdout, 'data')
+  return { child, baseUrl: JSON.parse(String(line)).baseUrl as string }
+}
+
+async function statusWith(baseUrl: string, key: string): Promise<number> {
+  const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+  return answer.status
+}
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'adoption-keys-'))
+  t.after(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
