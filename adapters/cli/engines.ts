@@ -54,22 +54,22 @@ export async function openLimits(name: string, stops: Stops): Promise<OpenLimits
       '--limits',
     )
   }
-  const { placeOf, redisRateLimits } = await import('../redis/open.js')
+  const { addressOf, redisRateLimits } = await import('../redis/open.js')
   const url = urlOf('--limits', name, 'REDIS_URL')
-  const place = usable('--limits', url === name ? '' : ' (from REDIS_URL)', () => placeOf(url))
+  const address = usable('--limits', url === name ? '' : ' (from REDIS_URL)', () => addressOf(url))
   const rateLimits = await redisRateLimits({ url })
   stops.push(rateLimits.close)
-  return { rateLimits, name: place, ping: rateLimits.ping }
+  return { rateLimits, name: address, ping: rateLimits.ping }
 }
 
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
-  const { placeOf, postgresStorage } = await import('../postgres/open.js')
+  const { addressOf, postgresStorage } = await import('../postgres/open.js')
   const url = urlOf(flag, name, 'DATABASE_URL')
-  const place = usable(flag, url === name ? '' : ' (from DATABASE_URL)', () => placeOf(url))
+  const address = usable(flag, url === name ? '' : ' (from DATABASE_URL)', () => addressOf(url))
   const storage = await postgresStorage({ url })
   stops.push(storage.close)
   const { seed, count, ping } = storage
-  return { storage, name: place, seed, count, ping }
+  return { storage, name: address, seed, count, ping }
 }
 
 /** For storages that no other process changes. */
@@ -97,9 +97,9 @@ function urlOf(flag: string, name: string, variable: string): string {
   )
 }
 
-function usable(flag: string, source: string, placeOf: () => string): string {
+function usable(flag: string, source: string, addressOf: () => string): string {
   try {
-    return placeOf()
+    return addressOf()
   } catch (error) {
     throw new UsageError(`${flag}: ${(error as Error).message}${source}`, flag)
   }

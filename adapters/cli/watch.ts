@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 
-/** How often the files are looked at, in ms. */
+/** How often the files are checked, in ms. */
 const INTERVAL = 200
 
 /** What tells one version of each file from the next, by path. */
@@ -24,10 +24,10 @@ export function watchFiles(
 ): () => Promise<void> {
   const reported = new Map(before)
   let previous = before
-  const timer = setInterval(look, INTERVAL)
+  const timer = setInterval(check, INTERVAL)
   return async () => clearInterval(timer)
 
-  function look(): void {
+  function check(): void {
     const current = versionsOf([...before.keys()])
     const changed = [...current].filter(
       ([path, version]) => version !== reported.get(path) && version === previous.get(path),

@@ -3,12 +3,12 @@ import { isIP, isIPv6 } from 'node:net'
 
 /** The socket's address, or the one that the outermost trusted proxy added to `X-Forwarded-For`. */
 export function clientAddress({ headers, socket }: IncomingMessage, proxyHops: number) {
-  if (proxyHops === 0) return subscriber(socket.remoteAddress)
+  if (proxyHops === 0) return addressKey(socket.remoteAddress)
   const entry =
     String(headers['x-forwarded-for'] ?? '')
       .split(',')
       .at(-proxyHops) ?? ''
-  return subscriber(addressIn(entry.trim()) ?? socket.remoteAddress)
+  return addressKey(addressIn(entry.trim()) ?? socket.remoteAddress)
 }
 
 /** Anything else is ignored; it would otherwise fill the table of callers. */
@@ -18,8 +18,8 @@ function addressIn(entry: string): string | undefined {
   return isIP(address) ? address : undefined
 }
 
-/** A subscriber has one IPv4 address, but a whole /64 of IPv6: its first four groups. */
-export function subscriber(address: string | undefined): string | undefined {
+/** By what callers are counted: their IPv4 address, or the /64 of IPv6 that each is given, its first four groups. */
+export function addressKey(address: string | undefined): string | undefined {
   if (!address?.includes(':')) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped) return mapped

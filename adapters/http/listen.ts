@@ -11,10 +11,10 @@ import {
   readOptions,
 } from '../../src/lib/options.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
-import { subscriber } from './client-address.js'
+import { addressKey } from './client-address.js'
 import { createServe } from './node-handler.js'
 import { parserRefusal } from './request.js'
-import { type Connection, createConnection, LOOKS } from './sockets.js'
+import { createHttpConnection, type HttpConnection, IDLE_CHECKS } from './sockets.js'
 
 export interface ListenOptions {
   /**
@@ -78,7 +78,7 @@ export async function listen(
     RULES,
   )
   const serve = createServe(handler, proxyHops)
-  const connections = new Map<Socket, Connection>()
+  const connections = new Map<Socket, HttpConnection>()
   let closing: Promise<void> | undefined
 
   const server = createServer({
@@ -94,7 +94,7 @@ export async function listen(
   // Node would close on a client that half-closes, and drop the responses it waits for.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
-    connections.set(socket, createConnection(socket, handler.connect?.()))
+    connections.set(socket, createHttpConnection(socket, handler.connect?.()))
     socket.on('close', () => connections.delete(socket))
   })
   server.on('request', (message, response) => onRequest(message, response, false))
@@ -113,11 +113,11 @@ export async function listen(
   })
   // Every byte restarts Node's timer for idle connections, so a slow stream of line breaks would
   // keep one open forever.
-  const looking = setInterval(
+  const idleTimer = setInterval(
     () => {
-      for (const connection of connections.values()) connection.look()
+      for (const connection of connections.values()) connection.checkIdle()
     },
-    (keepAliveTimeout + headersTimeout) / LOOKS,
+    (keepAliveTimeout + headersTimeout) / IDLE_CHECKS,
   ).unref()
   const bound = (server.address() as AddressInfo).port
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
@@ -131,7 +131,7 @@ export async function listen(
   }
 
   function onRequest(message: IncomingMessage, response: ServerResponse, expecting: boolean): void {
-    const connection = connections.get(message.socket) as Connection
+    const connection = connections.get(message.socket) as HttpConnection
     if (!connection.begin(response)) return
     serve(message, response, { connection, expecting })
   }
@@ -139,7 +139,7 @@ export async function listen(
   /** Also responds to what Node's parser cannot read, after the requests before it. */
   function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const refusal = parserRefusal(error)
-    const client = subscriber(socket.remoteAddress)
+    const client = addressKey(socket.remoteAddress)
     connections
       .get(socket)
       ?.refuse(refusal, async () =>
@@ -153,7 +153,7 @@ export async function listen(
       // to stop its timer.
       Server.prototype.close.call(server, () => {
         clearTimeout(deadline)
-        clearInterval(looking)
+        clearInterval(idleTimer)
         server.close()
         resolve()
       })

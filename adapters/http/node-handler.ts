@@ -5,7 +5,7 @@ import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api
 import { splitTarget } from '../shared/request-target.js'
 import { clientAddress } from './client-address.js'
 import { bodyOf, hasBody, messageRefusal } from './request.js'
-import type { Connection } from './sockets.js'
+import type { HttpConnection } from './sockets.js'
 
 export interface NodeHandlerOptions {
   /**
@@ -35,7 +35,7 @@ type Next = (error?: unknown) => void
 interface Circumstances {
   readonly next?: Next | undefined
   /** On our own server, where this code decides what is valid HTTP. */
-  readonly connection?: Connection
+  readonly connection?: HttpConnection
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expecting?: boolean
 }
@@ -83,7 +83,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       headers,
       body: bodyOf(message, handler.maxBodyBytes, expecting ? response : undefined),
       client: clientAddress(message, proxyHops),
-      connection: connection?.identity,
+      connection: connection?.tracked,
       pipelined: connection?.isPipelined(),
       refusal,
     }

@@ -1,22 +1,22 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/errors.js'
-import type { ApiResponse, Connection as Identity } from '../../src/protocol/api.js'
+import type { ApiResponse, Connection } from '../../src/protocol/api.js'
 
 /** What a socket of our own server does in addition to Node. */
-export type Connection = ReturnType<typeof createConnection>
+export type HttpConnection = ReturnType<typeof createHttpConnection>
 
 /** How often an idle connection is checked before it is destroyed. */
-export const LOOKS = 4
+export const IDLE_CHECKS = 4
 
 /** How long incoming data is read and discarded before a socket is destroyed, in ms. */
 const LINGER = 1_000
 
-export function createConnection(socket: Socket, identity: Identity | undefined) {
+export function createHttpConnection(socket: Socket, tracked: Connection | undefined) {
   // Answers leave in order: once the last one has left, all have.
   let last: ServerResponse | undefined
   // Without a request, the time limit for headers applies.
-  let looks = Number.NEGATIVE_INFINITY
+  let idleChecks = Number.NEGATIVE_INFINITY
   let closing = false
   let ending = false
   let handedOver = false
@@ -24,11 +24,11 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
   let deferred: (() => void) | undefined
   // Node calls this after an answer that says `Connection: close`, and would destroy the socket.
   socket.destroySoon = endGently
-  if (identity) for (const end of ['end', 'close']) socket.once(end, () => identity.end())
+  if (tracked) for (const end of ['end', 'close']) socket.once(end, () => tracked.end())
 
   return {
     /** The connection as the handler tracks it. */
-    identity,
+    tracked,
     /** @returns false when the connection is ending, so that the request is to be ignored */
     begin(response: ServerResponse): boolean {
       const before = last
@@ -39,7 +39,7 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
         last = before
         return false
       }
-      looks = 0
+      idleChecks = 0
       pipelined = isPending(before)
       return true
     },
@@ -63,11 +63,11 @@ export function createConnection(socket: Socket, identity: Identity | undefined)
       whenIdle(() => ending || socket.destroy())
     },
     /** Node's timer restarts with every byte, so line breaks would keep a connection open forever. */
-    look(): void {
+    checkIdle(): void {
       if (isPending(last)) return
       // An idle connection keeps neither request nor response.
       if (last?.req.complete) last = undefined
-      if (++looks > LOOKS) socket.destroy()
+      if (++idleChecks > IDLE_CHECKS) socket.destroy()
     },
     /**
      * Ends the connection because of bytes that could not be read. If they belong to a body, that

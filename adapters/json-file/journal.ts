@@ -22,7 +22,7 @@ export interface Journal {
 
 export function createJournal(disk: Disk, path: string, document: string, lock: Lock): Journal {
   let file: number | undefined
-  let identity: FileStats | undefined
+  let opened: FileStats | undefined
   let length = 0
 
   return {
@@ -49,13 +49,13 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     },
     async remove() {
       if (file === undefined) return
-      const watched = identity
+      const watched = opened
       // From now on a missing file is expected.
-      identity = undefined
+      opened = undefined
       try {
         await takeAway(disk, path, lock)
       } catch (error) {
-        identity = watched
+        opened = watched
         throw error
       }
       await close()
@@ -65,16 +65,16 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
   }
 
   function isInPlace(): boolean {
-    if (identity === undefined) return true
+    if (opened === undefined) return true
     const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
-    return found?.ino === identity.ino && found.dev === identity.dev
+    return found?.ino === opened.ino && found.dev === opened.dev
   }
 
   async function close(): Promise<void> {
     if (file === undefined) return
     const open = file
     file = undefined
-    identity = undefined
+    opened = undefined
     length = 0
     await disk.close(open)
   }
@@ -92,12 +92,12 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     try {
       const like = await ifPresent(disk.stat(document, { bigint: true }))
       if (like) await keepOwner(disk, created, like)
-      identity = await disk.fstat(created, { bigint: true })
+      opened = await disk.fstat(created, { bigint: true })
       await disk.rename(prepared, path)
       await syncFolder(disk, path)
       return created
     } catch (error) {
-      identity = undefined
+      opened = undefined
       await disk.close(created)
       await disk.unlink(prepared).catch(() => {})
       throw error

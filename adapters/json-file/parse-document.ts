@@ -75,11 +75,9 @@ const documentSchema = z.strictObject(
 
 /** The field as in JavaScript, `pets[2].name`, and its rule. */
 function describe(issue: z.core.$ZodIssue): string {
-  const place = issue.path.map(step =>
-    typeof step === 'number' ? `[${step}]` : `.${String(step)}`,
-  )
-  const field = `\`${place.join('').slice(1)}\``
-  const subject = place.length === 0 ? 'the document' : field
+  const path = issue.path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+  const field = `\`${path.join('').slice(1)}\``
+  const subject = path.length === 0 ? 'the document' : field
   if (issue.code === 'unrecognized_keys') {
     return `${subject} has the unknown field \`${issue.keys[0]}\``
   }

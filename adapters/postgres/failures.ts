@@ -17,12 +17,12 @@ export function isRefused(error: unknown): boolean {
 }
 
 /** Turns a failure to open a storage into one line. */
-export function explain(error: unknown, place: string): PostgresError {
+export function explain(error: unknown, address: string): PostgresError {
   if (error instanceof PostgresError) return error
   const { code = '', message } = error as { code?: string; message: string }
   const known = PHRASES.find(([phrase]) => message.includes(phrase))
   const reason = REASONS[code] ?? known?.[1] ?? message.split('\n', 1)[0]
-  return new PostgresError(`${place}: ${reason}`, { cause: error })
+  return new PostgresError(`${address}: ${reason}`, { cause: error })
 }
 
 const NO_ANSWER = 'no answer in time; check the address and the firewall'

@@ -60,7 +60,7 @@ export interface PostgresOptions {
 export async function postgresStorage(options: PostgresOptions): Promise<PostgresStorage> {
   const { schema: name, timeoutMs, ...rest } = readOptions(options, DEFAULTS, RULES)
   const schema = `"${name}"`
-  const { place, pool, closePool } = await openPool(rest, timeoutMs)
+  const { address, pool, closePool } = await openPool(rest, timeoutMs)
   pool.on('error', ignore)
   try {
     const prepare = await inspect(pool)
@@ -73,13 +73,13 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
     return createStorage({ database, schema, statements, writer: randomUUID(), closePool })
   } catch (error) {
     await closePool()
-    throw explain(error, place)
+    throw explain(error, address)
   }
 }
 
 interface OpenPool {
   /** The URL without user, password and parameters, for messages. */
-  readonly place: string
+  readonly address: string
   readonly pool: PostgresPool
   readonly closePool: () => Promise<void>
 }
@@ -94,9 +94,9 @@ async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
   }
   if (given) {
     const closePool = async () => void given.off('error', ignore)
-    return { place: 'The database of `pool`', pool: given, closePool }
+    return { address: 'The database of `pool`', pool: given, closePool }
   }
-  const place = placeOf(url as string)
+  const address = addressOf(url as string)
   const { Pool } = await loadClient()
   const pool = new Pool({
     connectionString: url,
@@ -111,11 +111,11 @@ async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
     application_name: 'animal-adoption-store',
     onConnect: client => limitStatements(client, timeoutMs),
   })
-  return { place, pool: pool as PostgresPool, closePool: () => pool.end() }
+  return { address, pool: pool as PostgresPool, closePool: () => pool.end() }
 }
 
 /** @throws OptionError without the URL in it: it may hold a password */
-export function placeOf(url: string): string {
+export function addressOf(url: string): string {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
     throw new OptionError({
       option: 'url',

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { RedisError } from './failures.js'
 import type { RedisSend } from './send.js'
 
-export interface Connection {
+export interface RedisConnection {
   readonly send: RedisSend
   readonly nodes: () => Promise<readonly RedisSend[]>
   readonly close: () => Promise<void>
@@ -16,7 +16,7 @@ export interface Access {
 }
 
 /** Connects to a server, or to the whole cluster it belongs to. */
-export async function connect({ url, tls, signal }: Access): Promise<Connection> {
+export async function connect({ url, tls, signal }: Access): Promise<RedisConnection> {
   const { createClient, createCluster } = await loadClient()
   let settled = false
   const settings = readUrl(url, tls, (retries, cause) =>
@@ -67,7 +67,7 @@ function readUrl(
   reconnectStrategy: (retries: number, cause: Error) => number | Error,
 ) {
   const { protocol, hostname, port, username, password, pathname } = new URL(url)
-  const place = {
+  const endpoint = {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || 6379),
     // The caller sets the time limit, which may be longer than the client's own 5 s.
@@ -76,8 +76,8 @@ function readUrl(
   const secure = protocol === 'rediss:' || protocol === 'valkeys:'
   return {
     socket: secure
-      ? { ...tls, ...place, reconnectStrategy, tls: true as const }
-      : { ...place, reconnectStrategy },
+      ? { ...tls, ...endpoint, reconnectStrategy, tls: true as const }
+      : { ...endpoint, reconnectStrategy },
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
     database: Number(pathname.slice(1) || 0),

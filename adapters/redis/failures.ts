@@ -4,12 +4,12 @@ export class RedisError extends Error {
 }
 
 /** Turns the failure of a command or connection into one line. */
-export function explain(error: unknown, place: string): RedisError {
+export function explain(error: unknown, address: string): RedisError {
   if (error instanceof RedisError) return error
   const { code = '', message } = error as { code?: string; message: string }
   const words = `${code} ${message}`.toLowerCase()
   const known = PHRASES.find(([phrase]) => words.includes(phrase.toLowerCase()))
-  return new RedisError(`${place}: ${known?.[1] ?? message.split('\n', 1)[0]}`, { cause: error })
+  return new RedisError(`${address}: ${known?.[1] ?? message.split('\n', 1)[0]}`, { cause: error })
 }
 
 const UNTRUSTED = 'its certificate is not trusted; pass the CA as `tls: { ca }`'

@@ -13,7 +13,7 @@ import {
   readOptions,
 } from '../../src/lib/options.js'
 import { createCircuitBreaker } from './circuit-breaker.js'
-import { type Connection, connect } from './connect.js'
+import { connect, type RedisConnection } from './connect.js'
 import { explain } from './failures.js'
 import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
 import { consume } from './script.js'
@@ -71,14 +71,14 @@ export interface RedisOptions {
  */
 export async function redisRateLimits(options: RedisOptions): Promise<RedisRateLimits> {
   const { timeoutMs, ...settings } = readOptions(options, DEFAULTS, RULES)
-  const { place, open } = accessOf(settings)
-  let connection: Connection | undefined
+  const { address, open } = accessOf(settings)
+  let connection: RedisConnection | undefined
   try {
     connection = await open()
     await inTime(settings.connectTimeoutMs, tryScript(connection.send, settings.prefix))
   } catch (error) {
     await connection?.close()
-    throw explain(error, place)
+    throw explain(error, address)
   }
   const holder = hold(connection, open)
   const send: RedisSend = (command, key) => holder.connection.send(command, key)
@@ -90,7 +90,7 @@ export async function redisRateLimits(options: RedisOptions): Promise<RedisRateL
   })
   return createRateLimits({
     ...settings,
-    place,
+    address,
     send,
     breaker,
     nodes: () => holder.connection.nodes(),
@@ -100,8 +100,8 @@ export async function redisRateLimits(options: RedisOptions): Promise<RedisRateL
 
 interface Server {
   /** The URL without user and password, for messages. */
-  readonly place: string
-  readonly open: () => Promise<Connection>
+  readonly address: string
+  readonly open: () => Promise<RedisConnection>
 }
 
 type Access = Pick<RedisOptions, 'url' | 'send' | 'nodes' | 'tls'> & {
@@ -123,15 +123,15 @@ function accessOf({ url, send, nodes, tls, connectTimeoutMs }: Access): Server {
         throw error
       }
     }
-    return { place: placeOf(url), open }
+    return { address: addressOf(url), open }
   }
   const given = send as RedisSend
   const connection = { send: given, nodes: nodes ?? (async () => [given]), close: async () => {} }
-  return { place: 'The server of `send`', open: async () => connection }
+  return { address: 'The server of `send`', open: async () => connection }
 }
 
 /** @throws OptionError without the URL in it: it may hold a password */
-export function placeOf(url: string): string {
+export function addressOf(url: string): string {
   if (!/^(redis|valkey)s?:\/\//.test(url) || !URL.canParse(url)) {
     throw new OptionError({
       option: 'url',
@@ -169,7 +169,7 @@ async function tryScript(send: RedisSend, prefix: string): Promise<void> {
 }
 
 /** Holds the current connection, which `replace` swaps for a new one. */
-function hold(first: Connection, open: () => Promise<Connection>) {
+function hold(first: RedisConnection, open: () => Promise<RedisConnection>) {
   let connection = first
   let closed = false
 

@@ -22,7 +22,7 @@ export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
 
 export interface RateLimitParts {
   /** The server's name in messages. */
-  readonly place: string
+  readonly address: string
   readonly send: RedisSend
   readonly breaker: CircuitBreaker
   /** One `send` per server that holds keys. */
@@ -36,7 +36,7 @@ export interface RateLimitParts {
 const ADDRESS = 'addr:'
 
 export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
-  const { place, send, breaker, nodes, prefix, clock, close } = parts
+  const { address, send, breaker, nodes, prefix, clock, close } = parts
   const addresses = memoryRateLimits()
 
   return {
@@ -90,7 +90,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
   }
 
   function fail(error: unknown): never {
-    throw explain(error, place)
+    throw explain(error, address)
   }
 
   async function allKeys(): Promise<string[]> {

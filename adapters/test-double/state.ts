@@ -158,7 +158,7 @@ export function createState(
     async digest() {
       const { journal, ...rest } = {
         ...(await dump()),
-        clock: clock.identity(),
+        clock: clock.revision(),
         keys: apiKeys.list(),
       }
       return digestOf({ ...rest, journal: withoutNetwork(journal) })

@@ -42,15 +42,15 @@ export function withControl(double: JudgedDouble, options: TestDoubleOptions): C
       worlds.endDelays()
     },
     async handle(request) {
-      const [, worldId, control] = PLACE.exec(request.path) ?? []
-      const place = worldId === undefined ? double : worlds.find(worldId)
-      if (!place) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
-      if (control === undefined) return place.handle(request)
+      const [, worldId, control] = TARGET.exec(request.path) ?? []
+      const target = worldId === undefined ? double : worlds.find(worldId)
+      if (!target) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
+      if (control === undefined) return target.handle(request)
       const connection = request.connection as ConnectionSpan | undefined
       connection?.use()
       return command(control, {
         request,
-        double: place,
+        double: target,
         maxBodyBytes,
         worlds: worldId === undefined ? worlds : undefined,
       })
@@ -58,4 +58,4 @@ export function withControl(double: JudgedDouble, options: TestDoubleOptions): C
   }
 }
 
-const PLACE = /^(?:\/worlds\/([^/]*))?(?:\/_control(?:$|\/)(.*))?/
+const TARGET = /^(?:\/worlds\/([^/]*))?(?:\/_control(?:$|\/)(.*))?/

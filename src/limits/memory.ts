@@ -21,7 +21,7 @@ export function memoryRateLimits(): RateLimitStore {
       const day = Math.floor((now - CLOCK_SKEW) / DAY)
       if (day > today || day < today - 1) startDay(day)
       const known = table.get(partition)
-      const name = known === undefined ? place(partition) : partition
+      const name = known === undefined ? partitionFor(partition) : partition
       const { decision, usage } = decide(known ?? table.get(name), policy, now)
       if (known === undefined && name === partition && partition.startsWith(ADDRESS)) addresses++
       table.set(name, usage)
@@ -41,7 +41,7 @@ export function memoryRateLimits(): RateLimitStore {
     },
   }
 
-  function place(partition: string): string {
+  function partitionFor(partition: string): string {
     return addresses >= ADDRESSES && partition.startsWith(ADDRESS) ? SHARED_ADDRESS : partition
   }
 

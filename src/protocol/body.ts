@@ -30,14 +30,14 @@ function parse(body: Uint8Array | string, maxBodyBytes: number): Awaitable<unkno
   if (lengthOf(body) > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
   const text = textOf(body)
   if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
-  return orElse(() => readJson(text), notJson)
+  return orElse(() => readJson(text), throwNotJson)
 }
 
 function lengthOf(body: Uint8Array | string): number {
   return typeof body === 'string' ? utf8Length(body) : body.length
 }
 
-function notJson(error: unknown): never {
+function throwNotJson(error: unknown): never {
   if (!(error instanceof SyntaxError)) throw error
   throw invalidRequest('The body is not valid JSON.')
 }

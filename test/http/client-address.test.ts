@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { subscriber } from '../../adapters/http/client-address.js'
+import { addressKey } from '../../adapters/http/client-address.js'
 import { listen } from '../../adapters/http/index.js'
 import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
 import { createStore, type RateLimitSnapshot } from '../../src/index.js'
 
-test('limits.address - an IPv4 address is one subscriber, as is an IPv6 /64', () => {
+test('limits.address - an IPv4 address is one address key, as is an IPv6 /64', () => {
   for (const [address, expected] of [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -22,7 +22,7 @@ test('limits.address - an IPv4 address is one subscriber, as is an IPv6 /64', ()
     ['unknown', 'unknown'],
     [undefined, undefined],
   ] as const) {
-    assert.equal(subscriber(address), expected, address)
+    assert.equal(addressKey(address), expected, address)
   }
 })
 

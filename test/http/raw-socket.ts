@@ -29,13 +29,13 @@ export async function openSocket(port: number, allowHalfOpen = false): Promise<R
     write: text => void socket.write(text),
     until: part =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           if (typeof part === 'string' ? !received.includes(part) : !part.test(received)) return
-          socket.off('data', look)
+          socket.off('data', check)
           resolve(received)
         }
-        socket.on('data', look)
-        look()
+        socket.on('data', check)
+        check()
         void over.then(() => reject(new Error(`Ended after: ${received.slice(-500)}`)))
       }),
     ended: () => over.then(() => received),

@@ -56,7 +56,7 @@ export interface StateClock {
   delays(): number
   dump(): ClockState & { readonly now: number }
   /** Equal until something other than time changes the clock. */
-  identity(): unknown
+  revision(): unknown
 }
 
 export interface ResumeOptions {
@@ -156,7 +156,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
       ...(scale !== 1 && { scale }),
       ...(clock.auto && { auto: true }),
     }),
-    identity() {
+    revision() {
       const { now, ...rest } = clock.dump()
       return frozenAt === undefined
         ? { ...rest, offset: from.own - from.real * scale }
