@@ -1,7 +1,9 @@
 import { chain } from '../../src/lib/async.js'
 import type { Clock } from '../../src/ports.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { type Entry, entryOf, type SecretKeys } from '../console/entry.js'
+import { entryOf } from '../exchanges/entry.js'
+import { jsonLine, prettyLine } from '../exchanges/line.js'
+import type { Keys } from '../exchanges/redact.js'
 
 export const LOG_FORMATS = ['pretty', 'json', 'silent'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
@@ -10,8 +12,8 @@ export interface RequestLogOptions {
   readonly format: LogFormat
   /** The time of the entries. */
   readonly clock: Clock
-  /** They are not logged. */
-  readonly keys: SecretKeys
+  /** The valid API keys, which are redacted: the same value as long as they are the same. */
+  readonly keys: () => Keys
   /** Colors `pretty` lines, for a terminal. */
   readonly colors: boolean
   readonly write: (line: string) => void
@@ -32,56 +34,7 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
 
   function log(request: ApiRequest, response: ApiResponse, start: number): ApiResponse {
     const ms = performance.now() - start
-    write(lineOf(entryOf({ request, response, at: clock(), ms }, keys())))
+    write(lineOf(entryOf({ request, keys: keys(), response, at: clock(), ms })))
     return response
   }
-}
-
-function jsonLine({ at, ms, ...entry }: Entry): string {
-  return JSON.stringify({ time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
-}
-
-/** `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in UTC. */
-function prettyLine(colors: boolean): (entry: Entry) => string {
-  const paint = colors ? colored : (_: Color, text: string) => text
-  return entry => {
-    const { at, method, path, query, status, key, remaining, limit, ms } = entry
-    const target = `${path || '-'}${query && `?${query}`}`
-    const budget = remaining === null ? '' : `${remaining}/${limit}`
-    const outcome = outcomeOf(entry)
-    return [
-      paint('dim', new Date(at).toISOString().slice(11, 19)),
-      (method || '-').padEnd(4),
-      target.padEnd(30),
-      paint(colorOf(entry), status === null ? '---' : String(status)),
-      (key ?? '-').padEnd(15),
-      budget.padStart(9),
-      ...(outcome === '' ? [] : [paint(colorOf(entry), outcome)]),
-      paint('dim', `${rounded(ms)} ms`),
-    ].join('  ')
-  }
-}
-
-function outcomeOf({ status, code, retryAfter, lost }: Entry): string {
-  if (status === null) return 'hangs, never answered'
-  if (lost) return 'response lost'
-  if (code === 'api_key_banned') return `banned for ${retryAfter} s`
-  return retryAfter === null ? '' : `retry in ${retryAfter} s`
-}
-
-function colorOf({ status, code }: Entry): Color {
-  if (status === null || status >= 500 || code === 'api_key_banned') return 'red'
-  if (status === 429) return 'yellow'
-  return status >= 400 ? 'cyan' : 'green'
-}
-
-type Color = keyof typeof CODES
-const CODES = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
-
-function colored(color: Color, text: string): string {
-  return `\x1b[${CODES[color]}m${text}\x1b[0m`
-}
-
-function rounded(ms: number | null): number {
-  return Math.round((ms ?? 0) * 100) / 100
 }

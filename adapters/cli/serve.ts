@@ -121,7 +121,7 @@ async function start(
       format: log,
       clock,
       // --watch may have replaced those of the start.
-      keys: () => Object.keys(environment.console.apiKeys()),
+      keys: environment.console.apiKeys,
       colors: hasColors(),
       write: writeLine,
     })

@@ -4,11 +4,11 @@ import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api
 import { refuseStrangers } from '../shared/loopback.js'
 import { toAnswer } from '../shared/pages.js'
 import type { ReadRequest } from '../shared/read-request.js'
-import type { SecretKeys } from './entry.js'
+import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
-import { createRecorder } from './recorder.js'
 import { CONSOLE_PATH, NOT_SHARED, type Place, runRoute } from './routes.js'
+import { secretKeysOf } from './secret-keys.js'
 import { createStreams } from './streams.js'
 
 /**
@@ -35,13 +35,13 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
     },
   }
 
-  function recorded(request: ApiRequest, { recorder }: Place): Awaitable<ApiResponse> {
-    const start = recorder.onRecord ? performance.now() : null
+  function recorded(request: ApiRequest, { activity }: Place): Awaitable<ApiResponse> {
+    const start = activity.onRecord ? performance.now() : null
     const { seen, handled } = observed(request)
     const answer = handler.handle(handled)
     return isPromise(answer)
-      ? answer.then(response => recorder.record(seen(), response, start))
-      : recorder.record(seen(), answer, start)
+      ? answer.then(response => activity.record(seen(), response, start))
+      : activity.record(seen(), answer, start)
   }
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {
@@ -85,11 +85,10 @@ function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadR
 }
 
 function openPlace(world: ConsoleWorld, onUnwatched: () => void = () => {}): Place {
-  const recorder = createRecorder(world.clock)
-  const secretKeys: SecretKeys = () =>
-    Object.keys(world.apiKeys()).filter(key => !world.isPublicKey(key))
-  const streams = createStreams(recorder, world, secretKeys, onUnwatched)
-  return { world, recorder, secretKeys, streams }
+  const activity = createActivity(world)
+  const secretKeys = secretKeysOf(world)
+  const streams = createStreams(activity, world, secretKeys, onUnwatched)
+  return { world, activity, secretKeys, streams }
 }
 
 /** `GET /` is for browsers; a handler may answer it for programs. */

@@ -1,5 +1,5 @@
-import type { Entry } from './entry.js'
-import type { Second } from './recorder.js'
+import type { Entry } from '../exchanges/entry.js'
+import type { Second } from './activity.js'
 import type { WorldState } from './world.js'
 
 /** One message of `/_console/events`. */
@@ -26,7 +26,7 @@ export interface Info {
   readonly worlds: readonly string[]
 }
 
-export type { Entry } from './entry.js'
+export type { Entry } from '../exchanges/entry.js'
+export { OUTCOMES, type Second } from './activity.js'
 export type { ExchangeDetail } from './exchange-detail.js'
-export { OUTCOMES, type Second } from './recorder.js'
 export type { KeyState, WorldState } from './world.js'

@@ -12,12 +12,12 @@ import { PET_STATUSES } from '../../src/pets/specification.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { readBody } from '../../src/protocol/body.js'
 import { toAnswer } from '../shared/pages.js'
-import type { SecretKeys } from './entry.js'
+import type { Activity, Kept } from './activity.js'
 import { detailOf } from './exchange-detail.js'
 import type { Info } from './messages.js'
 import type { ConsoleWorld } from './options.js'
 import { pageFile } from './page-files.js'
-import type { Recorded, Recorder } from './recorder.js'
+import type { SecretKeys } from './secret-keys.js'
 import type { Streams } from './streams.js'
 
 export const CONSOLE_PATH = '/_console/'
@@ -25,7 +25,7 @@ export const CONSOLE_PATH = '/_console/'
 /** An API that the console shows, with what it records of it. */
 export interface Place {
   readonly world: ConsoleWorld
-  readonly recorder: Recorder
+  readonly activity: Activity
   readonly streams: Streams
   readonly secretKeys: SecretKeys
 }
@@ -93,8 +93,9 @@ async function openStream({ request, place: { streams } }: Call): Promise<ApiRes
 function showExchange(call: Call, id: string): ApiResponse {
   const { request, place } = call
   const origin = `http://${request.headers['host']}`
-  const keys = { secret: place.secretKeys(), isPublic: place.world.isPublicKey }
-  return json(request, detailOf(findExchange(call, id), keys, origin))
+  const exchange = findExchange(call, id)
+  const keys = place.secretKeys()(exchange.apiKeys)
+  return json(request, detailOf({ ...exchange, keys }, place.world.isPublicKey, origin))
 }
 
 /** Sends the request again as it was, with the key it had. */
@@ -103,8 +104,8 @@ async function replay(call: Call, id: string): Promise<ApiResponse> {
   const exchange = findExchange(call, id)
   const start = performance.now()
   const response = await handler.handle({ ...exchange.request, connection: undefined })
-  place.recorder.record(exchange.request, response, start)
-  return json(request, { n: place.recorder.last })
+  place.activity.record(exchange.request, response, start)
+  return json(request, { n: place.activity.last })
 }
 
 const MAX_ANIMALS = 100
@@ -137,8 +138,8 @@ function animalsOf({ world: { animals } }: Place): NonNullable<ConsoleWorld['ani
   return animals
 }
 
-function findExchange({ place }: Call, id: string): Recorded {
-  const exchange = place.recorder.find(Number(id))
+function findExchange({ place }: Call, id: string): Kept {
+  const exchange = place.activity.find(Number(id))
   if (!exchange) throw notFound('This request is no longer kept.')
   return exchange
 }

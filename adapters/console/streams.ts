@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../src/protocol/api.js'
-import { entryOf, type SecretKeys } from './entry.js'
+import { entryOf } from '../exchanges/entry.js'
+import type { Activity } from './activity.js'
 import type { Update } from './messages.js'
 import type { ConsoleWorld } from './options.js'
-import type { Recorder } from './recorder.js'
+import type { SecretKeys } from './secret-keys.js'
 import { stateOf, type WorldState } from './world.js'
 
-/** Sends the exchanges of a recorder to its watchers, as server-sent events. */
+/** Sends the exchanges of an API to their watchers, as server-sent events. */
 export interface Streams {
   /** @param lastEventId where to resume, if the client has been here before */
   open(lastEventId: string | undefined): Promise<ApiResponse>
@@ -33,7 +34,7 @@ const STATE_INTERVAL = 500
 const HEARTBEAT = 10_000
 
 export function createStreams(
-  recorder: Recorder,
+  activity: Activity,
   world: ConsoleWorld,
   secretKeys: SecretKeys,
   onEmpty: () => void,
@@ -52,7 +53,7 @@ export function createStreams(
       const cursor = cursorOf(lastEventId)
       const state = await stateOf(world)
       const text = format(cursor, MAX_HISTORY, 0, state)
-      const watcher = { cursor: recorder.last, state: comparable(state), sentAt: Date.now() }
+      const watcher = { cursor: activity.last, state: comparable(state), sentAt: Date.now() }
       return {
         status: 200,
         headers: HEADERS,
@@ -67,7 +68,7 @@ export function createStreams(
 
   function cursorOf(lastEventId: string | undefined): number {
     const [, ofEpoch, n] = /^(\d+)-(\d+)$/.exec(lastEventId ?? '') ?? []
-    return ofEpoch === epoch ? Math.min(Number(n), recorder.last) : 0
+    return ofEpoch === epoch ? Math.min(Number(n), activity.last) : 0
   }
 
   function watch(watcher: Watcher, first: string): void {
@@ -87,13 +88,13 @@ export function createStreams(
       watchers.delete(watcher)
       if (watchers.size === 0) rest()
     })
-    recorder.onRecord = schedule
+    activity.onRecord = schedule
     stateTimer ??= setInterval(() => void flush(), STATE_INTERVAL).unref()
     schedule()
   }
 
   function rest(): void {
-    recorder.onRecord = undefined
+    activity.onRecord = undefined
     clearTimeout(timer)
     clearInterval(stateTimer)
     timer = stateTimer = undefined
@@ -113,26 +114,29 @@ export function createStreams(
     const now = Date.now()
     for (const watcher of watchers) {
       const { response, cursor } = watcher
-      const isNews = cursor !== recorder.last || watcher.state !== current
+      const isNews = cursor !== activity.last || watcher.state !== current
       // A page that cannot keep up gets fewer requests, not late ones.
       if (response.writableNeedDrain || !(isNews || now - watcher.sentAt > HEARTBEAT)) continue
       const text = format(cursor, MAX_ENTRIES, Math.floor(now / 1000) - 2, state)
-      Object.assign(watcher, { cursor: recorder.last, state: current, sentAt: now })
+      Object.assign(watcher, { cursor: activity.last, state: current, sentAt: now })
       response.write(text)
     }
   }
 
   function format(cursor: number, most: number, trafficFrom: number, state: WorldState): string {
-    const keys = secretKeys()
-    const entries = recorder.since(cursor).slice(-most)
+    const keysOf = secretKeys()
+    const entries = activity.since(cursor).slice(-most)
     const update: Update = {
-      entries: entries.map(one => ({ n: one.n, ...entryOf(one, keys) })),
-      omitted: recorder.last - cursor - entries.length,
-      traffic: recorder.traffic(trafficFrom),
+      entries: entries.map(one => ({
+        n: one.n,
+        ...entryOf({ ...one, keys: keysOf(one.apiKeys) }),
+      })),
+      omitted: activity.last - cursor - entries.length,
+      traffic: activity.traffic(trafficFrom),
       serverTime: Date.now(),
       state,
     }
-    return `retry: 1000\nid: ${epoch}-${recorder.last}\ndata: ${JSON.stringify(update)}\n\n`
+    return `retry: 1000\nid: ${epoch}-${activity.last}\ndata: ${JSON.stringify(update)}\n\n`
   }
 }
 

@@ -1,39 +1,117 @@
 /** A shorter secret would also match parts of innocent words. */
 export const SHORTEST_SECRET = 8
 
-/** Replaces secrets wherever they occur in a text, also percent-encoded or with JSON's escapes. */
+/** Secrets to look for. However many there are, looking takes as long as the text. */
+export interface Secrets {
+  has(word: string): boolean
+  /** Replaces them wherever they occur, also percent-encoded or with JSON's escapes. */
+  hide(text: string, labelOf: (secret: string) => string): string
+}
+
+export function createSecrets(secrets: Iterable<string>): Secrets {
+  const known = new Set(secrets)
+  known.delete('')
+  let startLength = SHORTEST_SECRET
+  for (const { length } of known) startLength = Math.min(startLength, length)
+  /** The lengths of the secrets that begin in this way, the longest first. */
+  const lengths = new Map<string, readonly number[]>()
+  const firsts = new Set<number>()
+  for (const secret of known) {
+    const start = secret.slice(0, startLength)
+    const others = lengths.get(start) ?? []
+    if (!others.includes(secret.length)) {
+      lengths.set(
+        start,
+        [...others, secret.length].sort((a, b) => b - a),
+      )
+    }
+    firsts.add(secret.charCodeAt(0))
+  }
+
+  return {
+    has: word => known.has(word),
+    hide(text, labelOf) {
+      if (known.size === 0) return text
+      const found = secretsIn(text)
+      const { plain, starts } = unescaped(text)
+      if (plain === text) return replaced(text, found, labelOf)
+      const escaped = secretsIn(plain).map(({ secret, from, to }) => ({
+        secret,
+        from: starts[from] as number,
+        to: starts[to] as number,
+      }))
+      return replaced(text, [...found, ...escaped], labelOf)
+    },
+  }
+
+  /** The longest one at each place. They may overlap. */
+  function secretsIn(text: string): readonly Found[] {
+    const found: Found[] = []
+    for (let from = 0; from + startLength <= text.length; from++) {
+      if (!firsts.has(text.charCodeAt(from))) continue
+      for (const length of lengths.get(text.slice(from, from + startLength)) ?? []) {
+        const secret = text.slice(from, from + length)
+        if (!known.has(secret)) continue
+        found.push({ secret, from, to: from + length })
+        break
+      }
+    }
+    return found
+  }
+}
+
+/** Replaces a few secrets in a text. */
 export function hideSecrets(
   text: string,
   secrets: readonly string[],
   labelOf: (secret: string) => string,
 ): string {
-  const plain = unescaped(text)
-  const found = secrets.filter(secret => text.includes(secret) || plain.includes(secret))
-  if (found.length === 0) return text
-  // The longest first: a secret may contain another one.
-  return found
-    .sort((a, b) => b.length - a.length)
-    .reduce((rest, secret) => rest.replace(spellings(secret), () => labelOf(secret)), text)
+  return createSecrets(secrets).hide(text, labelOf)
+}
+
+/** A part of a text. */
+interface Found {
+  readonly secret: string
+  readonly from: number
+  readonly to: number
 }
 
 const ESCAPE = /%([0-9a-f]{2})|\\u00([0-9a-f]{2})|\\(["/\\])/gi
 
-function unescaped(text: string): string {
-  if (!text.includes('%') && !text.includes('\\')) return text
-  return text.replace(ESCAPE, (_, percent?: string, unicode?: string, literal?: string) => {
+/** A text with every escape replaced, and where each of its characters starts in the given one. */
+function unescaped(text: string): { readonly plain: string; readonly starts: readonly number[] } {
+  if (!text.includes('%') && !text.includes('\\')) return { plain: text, starts: [] }
+  const starts: number[] = []
+  let plain = ''
+  let end = 0
+  const keep = (to: number) => {
+    plain += text.slice(end, to)
+    while (end < to) starts.push(end++)
+  }
+  for (const { 0: written, index, 1: percent, 2: unicode, 3: literal } of text.matchAll(ESCAPE)) {
+    keep(index)
     const code = percent ?? unicode
-    return code === undefined ? (literal ?? '') : String.fromCharCode(Number.parseInt(code, 16))
-  })
+    plain += code === undefined ? literal : String.fromCharCode(Number.parseInt(code, 16))
+    starts.push(index)
+    end = index + written.length
+  }
+  keep(text.length)
+  return { plain, starts: [...starts, text.length] }
 }
 
-/** Each character as it is, or in one of its escapes. */
-function spellings(secret: string): RegExp {
-  const characters = [...secret].map(character => {
-    const code = character.charCodeAt(0).toString(16).padStart(2, '0')
-    const hex = code.replace(/[a-f]/g, digit => `[${digit}${digit.toUpperCase()}]`)
-    const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&')
-    const backslash = /["/\\]/.test(character) ? '\\\\?' : ''
-    return `(?:${backslash}${literal}|%${hex}|\\\\u00${hex})`
-  })
-  return new RegExp(characters.join(''), 'g')
+/** Secrets that overlap are replaced as one, named after the first. */
+function replaced(
+  text: string,
+  found: readonly Found[],
+  labelOf: (secret: string) => string,
+): string {
+  let shown = ''
+  let end = 0
+  let hiddenTo = 0
+  for (const { secret, from, to } of [...found].sort((a, b) => a.from - b.from || b.to - a.to)) {
+    if (from >= hiddenTo) shown += text.slice(end, from) + labelOf(secret)
+    hiddenTo = Math.max(hiddenTo, to)
+    end = hiddenTo
+  }
+  return shown + text.slice(end)
 }

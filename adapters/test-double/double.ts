@@ -3,16 +3,16 @@ import { type Awaitable, chain, lazy } from '../../src/lib/async.js'
 import { isOneOf, OptionError, type Rules, readOptions } from '../../src/lib/options.js'
 import type { Pets } from '../../src/pets/operations.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import type { Clock } from '../../src/ports.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
 import type { ApiKey, KeyRing } from '../../src/protocol/api-keys.js'
+import { createConnections } from '../exchanges/callers.js'
+import type { JournalEntry } from '../exchanges/recorder.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { type ReadRequest, withBodyRead } from '../shared/read-request.js'
-import { createConnections } from './callers.js'
 import { CurrentClock, type VirtualClock } from './clock/virtual-clock.js'
 import type { Faults } from './faults/faults.js'
 import { createFetch } from './fetch.js'
-import type { ExchangeFilter, JournalEntry } from './journal.js'
+import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
 import { type Beginning, checkSnapshot, createState, type Inspect, type Snapshot } from './state.js'
@@ -21,7 +21,7 @@ import {
   type Above,
   createVerdict,
   type Recording,
-  type Restored,
+  type Source,
   type Verdict,
 } from './verdict/verdict.js'
 
@@ -183,8 +183,8 @@ export function createDouble(
       replace(await checkSnapshot(snapshot), state.apiKeys)
     },
     digest: () => state.digest(),
-    requests: filter => state.journal.list(filter),
-    clearRequests: () => state.journal.clear(),
+    requests: filter => state.journal.list().filter(matcher(filter)),
+    clearRequests: () => state.clearRequests(),
     endDelays: () => state.endDelays(),
     report(reportOptions) {
       const { since } = readOptions(reportOptions, { since: 'reset' } as const, REPORT_RULES)
@@ -204,16 +204,16 @@ export function createDouble(
   const handler = around(double)
   return double
 
-  function record(now: Clock, restored?: Restored, after = resets): Recording {
-    return verdict.record(after === 0 ? null : `after reset ${after}`, now, restored)
+  function record(source: Source, after = resets): Recording {
+    return verdict.record(after === 0 ? null : `after reset ${after}`, source)
   }
 
   /** Replaces the whole state, and ends what waits on the old clock. */
   function replace(beginning: Beginning, apiKeys: KeyRing): void {
     const old = state
     // It may throw, and then nothing has changed.
-    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, (now, restored) =>
-      record(now, restored, resets + 1),
+    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, source =>
+      record(source, resets + 1),
     )
     resets++
     old.recording.end()

@@ -6,38 +6,36 @@ import { isObject } from '../../src/lib/options.js'
 import type { Usage } from '../../src/limits/decide.js'
 import type { Pet } from '../../src/pets/schema.js'
 import type { Operation } from '../../src/pets/specification.js'
-import type {
-  Clock,
-  PetFilter,
-  PetSnapshot,
-  RateLimitSnapshot,
-  RateLimitStore,
-} from '../../src/ports.js'
+import type { PetFilter, PetSnapshot, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
+import type { Exchange, FaultKind } from '../exchanges/exchange.js'
+import {
+  createRecorder,
+  type JournalState,
+  type Recorder,
+  type RecorderOptions,
+} from '../exchanges/recorder.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import type { ReadRequest } from '../shared/read-request.js'
 import { isClockTime } from '../shared/time.js'
 import { type ClockState, createClock, isScale, type StateClock } from './clock/clock.js'
-import type { Exchange } from './exchange.js'
 import {
   type ArmedFault,
   createFaults,
   type DelayFault,
   type Fault,
-  type FaultKind,
   type Faults,
 } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
-import { createJournal, type Journal, type JournalOptions, type JournalState } from './journal.js'
-import type { Recording, Restored } from './verdict/verdict.js'
+import type { Recording, Source } from './verdict/verdict.js'
 
 export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */
   readonly store: Omit<StoreSettings, 'apiKeys'>
   readonly apiKeys: KeyRing
-  readonly journal: Pick<JournalOptions, 'capacity' | 'bytes' | 'origin'>
+  readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
 }
 
 /**
@@ -67,7 +65,7 @@ export interface State {
   readonly apiKeys: KeyRing
   readonly clock: StateClock
   readonly faults: Faults
-  readonly journal: Journal
+  readonly journal: Recorder
   readonly recording: Recording
   readonly inspect: Inspect
   handle(request: ReadRequest): Promise<ApiResponse>
@@ -77,6 +75,7 @@ export interface State {
   drop(): void
   /** Whether a request is being handled that is not waiting for the clock. */
   isBusy(): boolean
+  clearRequests(): void
   dump(): Promise<Snapshot>
   digest(): Promise<string>
 }
@@ -90,13 +89,13 @@ export interface Inspect {
 
 /**
  * @param onEvent called when a request arrives, a response leaves, or a wait begins
- * @param record has the verdict listen, by the clock of this state, from the journal it begins with
+ * @param record has the verdict listen
  */
 export function createState(
   options: StateOptions,
   begin: Beginning,
   onEvent: () => void,
-  record: (now: Clock, restored: Restored | undefined) => Recording,
+  record: (source: Source) => Recording,
 ): State {
   const apiKeys = options.apiKeys.copy()
   const { pets = [], nextId = pets.length + 1, usage = [] } = begin
@@ -108,17 +107,17 @@ export function createState(
   // New names come before the spread, for the reason in `readOptions`.
   const store = openStore({ apiKeys, ...options.store, storage, rateLimits, clock: clock.now })
   const faults = createFaults(() => apiKeys.list().map(({ id }) => id), begin.faults)
-  const recording = record(clock.now, begin.journal)
-  const journal = createJournal(
+  const journal = createRecorder(
     {
       clock: clock.now,
       keys: apiKeys.keys,
       pagination: options.store.pagination,
+      onOverflow: judge,
       ...options.journal,
     },
-    recording,
     begin.journal,
   )
+  const recording = record({ now: clock.now, restored: begin.journal, catchUp: judge })
   let underWay = 0
 
   return {
@@ -138,6 +137,8 @@ export function createState(
         const { note, end } = journal.begin(request, call)
         const answer = await injectFault(store, request, { call, faults, delay, clock, note })
         end(answer)
+        // Nobody asks for what a request adds to a period that is over.
+        if (recording.isOver()) judge()
         if (clock.auto) clock.reach(retryTime(answer, clock.now()))
         return answer
       } finally {
@@ -154,6 +155,10 @@ export function createState(
       realTime?.drop()
     },
     isBusy: () => underWay > clock.delays(),
+    clearRequests() {
+      recording.clear(journal.received())
+      journal.clear()
+    },
     dump,
     async digest() {
       const { journal, ...rest } = {
@@ -163,6 +168,13 @@ export function createState(
       }
       return digestOf({ ...rest, journal: withoutNetwork(journal) })
     },
+  }
+
+  /** Feeds the verdict. A request need not wait for it: it can wait until someone asks. */
+  function judge(): void {
+    const { arrived, ended } = journal.take()
+    recording.arrive(arrived)
+    for (const exchange of ended) recording.see(exchange)
   }
 
   function delay({ ms, real }: DelayFault): Promise<void> {

@@ -63,8 +63,11 @@ export interface ApiKeys {
 /** The valid keys, as used within this package. */
 export interface KeyRing extends ApiKeys {
   list(): readonly KnownKey[]
-  /** The keys themselves, without those known by their digest only: secrets. */
-  keys(): Iterable<string>
+  /**
+   * The keys themselves, without those known by their digest only: secrets. The same array until they
+   * change.
+   */
+  keys(): readonly string[]
   copy(): KeyRing
 }
 
@@ -92,6 +95,7 @@ interface Keys {
 
 function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRing {
   const { plain, digests, owners } = keys
+  let list: readonly string[] | undefined
   return {
     find(key, now = Number.NEGATIVE_INFINITY) {
       const known = plain.get(key) ?? findByDigest(key)
@@ -109,19 +113,21 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
       for (const other of others) checkSamePlan(known, other)
       map.set(name, known)
       owners.set(known.id, [...others, known])
+      list = undefined
     },
     remove(key) {
       const { map, name } = placeOf(key)
       const known = map.get(name)
       if (!known) return false
       map.delete(name)
+      list = undefined
       const others = owners.get(known.id)?.filter(other => other !== known) ?? []
       if (others.length > 0) owners.set(known.id, others)
       else owners.delete(known.id)
       return true
     },
     list: () => [...owners.values()].flat(),
-    keys: () => plain.keys(),
+    keys: () => (list ??= [...plain.keys()]),
     copy: () =>
       createRing(
         { plain: new Map(plain), digests: new Map(digests), owners: new Map(owners) },

@@ -47,8 +47,8 @@ test('request log - json has the same fields, and no keys', async () => {
   assert.deepEqual(entry, {
     time: '2030-01-01T12:01:07.000Z',
     method: 'GET',
-    path: '/v1/pets/[key]',
-    query: 'limit=1&s=[key]&key=[key]',
+    path: '/v1/pets/REDACTED',
+    query: 'limit=1&s=REDACTED&key=REDACTED',
     operation: 'getPet',
     status: 404,
     code: 'not_found',
@@ -76,8 +76,8 @@ test('request log - a key in Base64 is not logged, however it is spelled', async
   assert.deepEqual(
     entries.map(({ path, query }) => [path, query]),
     [
-      ['/v1/pets/[key]', 'api_key=[key]&a=[key]'],
-      ['/v1/pets/[key]', 'b=[key]'],
+      ['/v1/pets/REDACTED', 'api_key=REDACTED&a=REDACTED'],
+      ['/v1/pets/REDACTED', 'b=REDACTED'],
     ],
   )
 })

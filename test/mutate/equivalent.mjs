@@ -132,13 +132,13 @@ export const EQUIVALENT = [
     to: ['let opened = (0 + 1);'],
   },
   {
-    file: 'test-double/exchange.js',
+    file: 'exchanges/exchange.js',
     why: 'No body below 400 has a code, and an empty one is no JSON.',
     from: "if (status < 400 || body === '')",
     to: ["if (((status < 400) && (body === '')))"],
   },
   {
-    file: 'test-double/exchange.js',
+    file: 'exchanges/exchange.js',
     why: 'Only the part before the first `=` is used.',
     from: "const [name = ''] = pair.split('=', 1);",
     to: ["const [name = ''] = pair.split('=', (1 + 1));"],

@@ -46,7 +46,7 @@ const TESTS = [
   ],
   [/verdict\//, ['test-double/verdict-rules', 'test-double/verdict']],
   [/control\//, ['test-double/control']],
-  [/callers\./, ['test-double/callers', 'test-double/journal', 'test-double/verdict']],
+  [/callers\./, ['exchanges/callers', 'test-double/journal', 'test-double/verdict']],
   [
     /(clock|run)\./,
     [
@@ -57,8 +57,8 @@ const TESTS = [
     ],
   ],
   [
-    /(exchange|journal)\./,
-    ['test-double/journal', 'test-double/test-double', 'test-double/verdict'],
+    /exchanges\//,
+    ['exchanges', 'test-double/journal', 'test-double/test-double', 'test-double/verdict'],
   ],
   [
     /(faults|inject-fault|fetch)\./,
@@ -87,6 +87,7 @@ const GROUPS = [
   ['core', 'dist/src/'],
   ['verdict', 'dist/adapters/test-double/verdict/'],
   ['double', 'dist/adapters/test-double/'],
+  ['exchanges', 'dist/adapters/exchanges/'],
 ]
 
 const { values, positionals } = parseArgs({
@@ -94,7 +95,7 @@ const { values, positionals } = parseArgs({
   options: { every: { type: 'string', default: '1' }, workers: { type: 'string', default: '2' } },
 })
 
-const possible = ['dist/src/', 'dist/adapters/test-double/']
+const possible = ['dist/src/', 'dist/adapters/exchanges/', 'dist/adapters/test-double/']
   .flatMap(filesIn)
   .filter(file => positionals.length === 0 || positionals.some(part => file.includes(part)))
   .flatMap(mutantsIn)

@@ -342,7 +342,9 @@ test('journal - counts every character of an exchange, and 500 for the rest, exa
   await ask(measure)
   const [{ url, requestHeaders, headers, requestBody, body }] = measure.requests() as [JournalEntry]
   assert.deepEqual([requestBody, body], [null, null])
-  const texts = [url, ...Object.entries({ ...requestHeaders, ...headers }).flat()]
+  // As sent, with the key.
+  const sent = { ...requestHeaders, authorization: HEADERS.authorization }
+  const texts = [url, ...Object.entries({ ...sent, ...headers }).flat()]
   const size = 500 + texts.join('').length
   for (const [room, kept] of [
     [3 * size, 3],

@@ -590,9 +590,9 @@ function report(rows: readonly Row[], now = T0 + DAY): Report {
 }
 
 function reportOn(exchanges: readonly Exchange[], now: number): Report {
-  const journal = { exchanges, received: exchanges.length }
+  const restored = { exchanges, received: exchanges.length }
   return createVerdict()
-    .record(null, () => now, journal)
+    .record(null, { now: () => now, restored })
     .report()
 }
 

@@ -388,12 +388,12 @@ test('verdict - what is kept of a caller and of a period is bounded', async () =
   const rejected = double.requests()[0] as Exchange
   const verdict = createVerdict()
   const before = heapAfterCollection()
-  const recording = verdict.record(null, double.clock.now)
+  const recording = verdict.record(null, double.clock)
   for (let n = 1; n <= 100_000; n++) {
     recording.see({ ...rejected, n, connection: n, requestDigest: `request ${n}` })
   }
   for (let period = 1; period <= 20_000; period++) {
-    const recording = verdict.record(`after reset ${period}`, double.clock.now)
+    const recording = verdict.record(`after reset ${period}`, double.clock)
     for (const n of [1, 2, 3, 4]) recording.see({ ...rejected, n })
     recording.end()
   }

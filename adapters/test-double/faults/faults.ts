@@ -12,6 +12,8 @@ import {
   readOptions,
 } from '../../../src/lib/options.js'
 import { OPERATIONS, type Operation } from '../../../src/pets/specification.js'
+import type { FaultKind } from '../../exchanges/exchange.js'
+import type { Call } from '../../exchanges/recorder.js'
 
 /** Something that goes wrong on purpose, for the first requests that match. */
 export type Fault = FaultScope &
@@ -63,7 +65,6 @@ export interface FaultScope {
   readonly times?: number | 'always'
 }
 
-export type FaultKind = Fault['kind']
 export type DelayFault = Extract<Fault, { kind: 'delay' }>
 export type StatusFault = Extract<Fault, { kind: 'status' }>
 
@@ -72,12 +73,6 @@ export type ArmedFault = Fault & {
   readonly left: number | 'always'
   /** How many matching requests it lets pass before. */
   readonly waiting?: number
-}
-
-/** What faults are matched by: the operation of a request, and the id of its key. */
-export interface Call {
-  readonly operation: Operation | undefined
-  readonly key: string | undefined
 }
 
 export interface Faults {

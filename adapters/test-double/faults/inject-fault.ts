@@ -4,9 +4,11 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import { toJson } from '../../../src/lib/json.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
+import type { FaultKind } from '../../exchanges/exchange.js'
+import type { Call } from '../../exchanges/recorder.js'
 import { httpDate } from '../../shared/time.js'
 import type { StateClock } from '../clock/clock.js'
-import type { Call, DelayFault, FaultKind, Faults, StatusFault } from './faults.js'
+import type { DelayFault, Faults, StatusFault } from './faults.js'
 
 /** Has the store answer a request, with the faults that apply to it. */
 export function injectFault(

@@ -15,14 +15,15 @@ export interface Ledger {
 
 /** What a report says of one period. */
 export interface Page {
-  /** A request has arrived. */
-  arrive(): void
+  /** So many requests have arrived. */
+  arrive(count: number): void
   add(breaches: readonly Breach[]): void
   /** The period is over: what is still going on counts as it is. */
   end(): void
 }
 
 interface OpenPage extends Page {
+  readonly period: Period
   addOpen(tally: Tally): void
 }
 
@@ -38,12 +39,14 @@ export function createLedger(allow: readonly RuleId[]): Ledger {
     open(where, period, after) {
       const place = { number: ++opened, where }
       const page: OpenPage = {
-        arrive() {
-          requests++
+        period,
+        arrive(count) {
+          requests += count
         },
         add: breaches => past.add(later(breaches, after), place),
         addOpen: tally => tally.add(later(period.open(), after), place),
         end() {
+          period.catchUp()
           if (pages.includes(page)) page.addOpen(past)
           pages = pages.filter(other => other !== page)
         },
@@ -52,6 +55,7 @@ export function createLedger(allow: readonly RuleId[]): Ledger {
       return page
     },
     report() {
+      for (const { period } of pages) period.catchUp()
       const tally = past.copy()
       for (const page of pages) page.addOpen(tally)
       const all = tally.list(allow)

@@ -1,26 +1,29 @@
 import type { Clock } from '../../../src/ports.js'
-import type { Exchange } from '../exchange.js'
+import type { Outline } from '../../exchanges/exchange.js'
 import type { Breach, Seen, Watch } from './rules.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './watches.js'
 
 /** The time between two resets: nothing that happens in one is judged by another. */
 export interface Period {
+  /** Has everything judged that is still waiting for it. */
+  catchUp(): void
   /** The violations that this exchange completes. */
-  see(exchange: Exchange): readonly Breach[]
+  see(exchange: Outline): readonly Breach[]
   /** The violations so far in what is still going on. */
   open(): readonly Breach[]
 }
 
 interface Caller {
   readonly watches: readonly Watch[]
-  readonly isOneByOne: (exchange: Exchange) => boolean
+  readonly isOneByOne: (exchange: Outline) => boolean
 }
 
 /** @param clients how many clients share a key; undefined where nobody says so */
-export function createPeriod(now: Clock, clients?: number): Period {
+export function createPeriod(now: Clock, catchUp: () => void, clients?: number): Period {
   const callers = new Map<string | null, Caller>()
 
   return {
+    catchUp,
     see(exchange) {
       const { watches, isOneByOne } = callerOf(exchange.key)
       const seen = seenOf(exchange, isOneByOne(exchange))
@@ -62,8 +65,8 @@ function watchConnections(): Caller['isOneByOne'] {
   }
 }
 
-/** A copy without bodies, as the journal may keep much more of an exchange than the rules do. */
-function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
+/** A copy without bodies, as what is passed may hold much more than the rules need. */
+function seenOf(exchange: Outline, isOneByOne: boolean): Seen {
   return {
     n: exchange.n,
     at: exchange.at,
@@ -79,14 +82,14 @@ function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
     connection: exchange.connection,
     sequential: exchange.sequential,
     overlap: exchange.overlap,
-    isInProcess: exchange.requestHeaders['host'] === undefined,
+    isInProcess: exchange.requestHeaders.host === undefined,
     isOneByOne,
   }
 }
 
 const HEADERS = ['x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate']
 
-function headersThatCount(headers: Exchange['headers']): Exchange['headers'] {
+function headersThatCount(headers: Outline['headers']): Outline['headers'] {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const lower = name.toLowerCase()

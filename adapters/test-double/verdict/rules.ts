@@ -1,5 +1,5 @@
+import type { Outline } from '../../exchanges/exchange.js'
 import { LATEST } from '../../shared/time.js'
-import type { Exchange } from '../exchange.js'
 
 export type RuleId =
   | 'ban.risked'
@@ -57,24 +57,8 @@ export const RULES: readonly Rule[] = [
   },
 ]
 
-/** What the rules need to know of an exchange: no bodies, which would have to be kept. */
-export type Seen = Pick<
-  Exchange,
-  | 'n'
-  | 'at'
-  | 'answeredAt'
-  | 'key'
-  | 'operation'
-  | 'requestDigest'
-  | 'unknown'
-  | 'status'
-  | 'code'
-  | 'headers' // Names in lower case.
-  | 'fault'
-  | 'connection'
-  | 'sequential'
-  | 'overlap'
-> & {
+/** What the rules know of an exchange. Names of headers are in lower case. */
+export interface Seen extends Omit<Outline, 'requestHeaders'> {
   /** Whether it is a call of the double's own `fetch`: all of those come from this process. */
   readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */

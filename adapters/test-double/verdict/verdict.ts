@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/ports.js'
-import type { Exchange } from '../exchange.js'
+import type { Outline } from '../../exchanges/exchange.js'
 import { createLedger, type Ledger } from './ledger.js'
 import { createPeriod } from './period.js'
 import type { Report } from './report.js'
@@ -11,32 +11,42 @@ export interface Verdict {
    * Starts a period that a reset ends.
    *
    * @param where its name in reports since the start; null for the first
-   * @param restored what the journal holds at its start. Reports since the start leave it out
    */
-  record(where: string | null, now: Clock, restored?: Restored): Recording
+  record(where: string | null, source: Source): Recording
   /** On everything since the start. */
   report(): Report
   readonly ledger: Ledger
 }
 
+/** Where the exchanges of a period come from. */
+export interface Source {
+  readonly now: Clock
+  /** What the journal holds at its start. Reports since the start leave it out. */
+  readonly restored?: Restored | undefined
+  /** Called before a report, for sources that do not pass on exchanges at once. */
+  readonly catchUp?: () => void
+}
+
+/** As much of a journal as is judged. */
+export interface Restored {
+  readonly exchanges: readonly Outline[]
+  /** The `n` of the last exchange. */
+  readonly received: number
+}
+
 /** A period. */
 export interface Recording {
-  /** A request has arrived. */
-  arrive(): void
-  /** It has been answered, or never will be. Called in the order of the answers. */
-  see(exchange: Exchange): void
+  /** So many requests have arrived. */
+  arrive(count: number): void
+  /** A request has been answered, or never will be. Called in the order of the answers. */
+  see(exchange: Outline): void
   /** Leaves everything up to this exchange out of `report`. */
   clear(n: number): void
   /** On everything since the period began or was cleared, and on what was restored. */
   report(): Report
   end(): void
-}
-
-/** As much of a journal as is judged. */
-export interface Restored {
-  readonly exchanges: readonly Exchange[]
-  /** The `n` of the last exchange. */
-  readonly received: number
+  /** Whether it has ended. What is seen after that still counts. */
+  isOver(): boolean
 }
 
 /** The verdict on all worlds, and which of them this is. */
@@ -62,21 +72,22 @@ export function createVerdict(
   return {
     ledger,
     report: ledger.report,
-    record(where, now, restored = NOTHING) {
-      const period = createPeriod(now, clients)
+    record(where, { now, restored = NOTHING, catchUp = () => {} }) {
+      const period = createPeriod(now, catchUp, clients)
       let sinceClear = createLedger(allow)
       let page = sinceClear.open(null, period, 0)
-      for (const _ of restored.exchanges) page.arrive()
+      page.arrive(restored.exchanges.length)
       for (const exchange of answered(restored)) page.add(period.see(exchange))
       const sinceStart = [ledger.open(where, period, restored.received)]
       if (above) {
         const place = where === null ? `world ${above.world}` : `world ${above.world}, ${where}`
         sinceStart.push(above.verdict.ledger.open(place, period, restored.received))
       }
+      let isOver = false
       return {
-        arrive() {
-          page.arrive()
-          for (const other of sinceStart) other.arrive()
+        arrive(count) {
+          page.arrive(count)
+          for (const other of sinceStart) other.arrive(count)
         },
         see(exchange) {
           const breaches = period.see(exchange)
@@ -85,25 +96,28 @@ export function createVerdict(
           for (const other of sinceStart) other.add(breaches)
         },
         clear(n) {
+          catchUp()
           sinceClear = createLedger(allow)
           page = sinceClear.open(null, period, n)
         },
         report: () => sinceClear.report(),
         end() {
           for (const other of sinceStart) other.end()
+          isOver = true
         },
+        isOver: () => isOver,
       }
     },
   }
 }
 
 /** In the order of the answers, as `see` would have been called. */
-function answered({ exchanges }: Restored): readonly Exchange[] {
+function answered({ exchanges }: Restored): readonly Outline[] {
   return exchanges
     .filter(({ answeredAt, fault }) => answeredAt !== null || fault === 'hang')
     .sort((one, other) => endOf(one) - endOf(other) || one.n - other.n)
 }
 
-function endOf({ at, answeredAt }: Exchange): number {
+function endOf({ at, answeredAt }: Outline): number {
   return answeredAt ?? at
 }

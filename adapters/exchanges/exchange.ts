@@ -1,10 +1,11 @@
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/pets/specification.js'
-import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { bearerToken } from '../../src/protocol/api-keys.js'
-import { hideSecrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
 import type { ReadRequest } from '../shared/read-request.js'
-import type { Call, FaultKind } from './faults/faults.js'
+import { type Captured, REDACTED, type Redact, redactedHeaders, redactorOf } from './redact.js'
+
+/** What a test has done to a response. */
+export type FaultKind = 'status' | 'delay' | 'hang' | 'reset' | 'truncate' | 'malformed'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
 export interface Exchange {
@@ -50,88 +51,116 @@ export interface Exchange {
   readonly overlap: 'none' | 'key' | 'connection'
 }
 
-/** An exchange whose response is still to come. */
-export type Draft = { -readonly [name in keyof Exchange]: Exchange[name] }
-
-/** Replaces credentials in a text. */
-export type Redact = (text: string) => string
-
-/** Redacts the valid keys, and the token of the request, valid or not. */
-export function createRedactor({ headers }: ApiRequest, keys: Iterable<string>): Redact {
-  const token = bearerToken(headers['authorization'])
-  const secrets = [...keys, token ?? ''].filter(({ length }) => length >= SHORTEST_SECRET)
-  return text => hideSecrets(text, secrets, () => REDACTED)
+/** As much of an exchange as it takes to judge its client: no texts, which would have to be kept. */
+export type Outline = Pick<
+  Exchange,
+  | 'n'
+  | 'at'
+  | 'answeredAt'
+  | 'key'
+  | 'operation'
+  | 'requestDigest'
+  | 'unknown'
+  | 'status'
+  | 'code'
+  | 'headers'
+  | 'fault'
+  | 'connection'
+  | 'sequential'
+  | 'overlap'
+> & {
+  /** Calls of a double's own `fetch` have no host. */
+  readonly requestHeaders: { readonly host?: string }
 }
 
-/** What is known of an exchange before it is answered. */
-export function draftOf(
-  request: ReadRequest,
-  { operation, key }: Call,
-  { n, at, ...caller }: Pick<Exchange, 'n' | 'at' | 'connection' | 'sequential' | 'overlap'>,
-  pagination: boolean,
-  redact: Redact,
-): Draft {
-  const { method, path, query, headers, body } = request
+/** An exchange as it was, credentials included. It never leaves the process. */
+export interface Recorded extends Captured {
+  readonly request: ReadRequest
+  readonly n: number
+  readonly at: number
+  readonly operation: Operation | undefined
+  /** The id of the key. */
+  readonly key: string | undefined
+  readonly connection: number | null
+  readonly sequential: boolean
+  readonly overlap: Exchange['overlap']
+  fault: FaultKind | null
+  /** Undefined while there is none, and when there never was one. */
+  answer: { readonly at: number; readonly response: ApiResponse } | undefined
+}
+
+/** @param pagination whether the store knows the parameter `after` */
+export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
+  const { request, operation, answer } = recorded
+  const { method, path, query, headers } = request
+  const { host } = headers
   const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
-  const isEmpty = body === undefined || body.length === 0
-  const text = isEmpty ? '' : textOf(body)
+  const unknown = operation ? unknownNames(operation, request, known) : NO_NAMES
+  return {
+    n: recorded.n,
+    at: recorded.at,
+    answeredAt: answer?.at ?? null,
+    key: recorded.key ?? null,
+    operation: operation ?? null,
+    requestDigest: hashOf(`${method} ${path}?${query} ${textOf(request.body)}`),
+    unknown: unknown.length === 0 ? unknown : unknown.map(redactorOf(recorded, 'shown')),
+    status: answer?.response.status ?? null,
+    code: answer ? codeOf(answer.response) : null,
+    headers: answer?.response.headers ?? {},
+    fault: recorded.fault,
+    connection: recorded.connection,
+    sequential: recorded.sequential,
+    overlap: recorded.overlap,
+    requestHeaders: host === undefined ? {} : { host },
+  }
+}
+
+/** @param pagination whether the store knows the parameter `after` */
+export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
+  const { request, operation, answer } = recorded
+  const { method, path, query, headers, body } = request
+  const { n, at, answeredAt, key, status, code, requestDigest, unknown, ...others } = outlineOf(
+    recorded,
+    pagination,
+  )
+  const redact = redactorOf(recorded, 'shown')
+  const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
+  // In the order in which the schema of a snapshot writes them.
   return {
     n,
     at,
-    answeredAt: null,
-    key: key ?? null,
-    operation: operation ?? null,
+    answeredAt,
+    key,
+    operation: others.operation,
     method: redact(method),
     path: redact(path),
     query: redact(knownQuery(query, parameters(pagination))),
     url: redact(query === '' ? path : `${path}?${withoutValues(query, known)}`),
-    status: null,
-    code: null,
-    requestHeaders: requestHeadersOf(headers, redact),
-    headers: {},
-    requestBody: isEmpty ? null : redact(text),
-    body: null,
-    requestDigest: hashOf(`${method} ${path}?${query} ${text}`),
-    unknown: operation ? unknownNames(operation, request, known).map(redact) : NO_NAMES,
-    fault: null,
-    ...caller,
+    status,
+    code,
+    requestHeaders: redactedHeaders(headers, redact),
+    headers: redactedValues(others.headers, redact),
+    requestBody: body?.length ? redact(textOf(body)) : null,
+    body: answer?.response.body ? redact(answer.response.body) : null,
+    requestDigest,
+    unknown,
+    fault: others.fault,
+    connection: others.connection,
+    sequential: others.sequential,
+    overlap: others.overlap,
   }
 }
 
-/** Adds the response. */
-export function complete(draft: Draft, response: ApiResponse, now: number, redact: Redact): void {
-  const { status, headers, body } = response
-  draft.answeredAt = now
-  draft.status = status
-  draft.code = codeOf(response)
-  draft.headers = redactedValues(headers, redact)
-  draft.body = body === '' ? null : redact(body)
-}
-
-function codeOf({ status, body }: ApiResponse): ErrorCode | null {
+/** The `code` of an Error body; null for any other body. */
+export function codeOf({ status, body }: ApiResponse): ErrorCode | null {
   if (status < 400 || body === '') return null
   try {
-    return (JSON.parse(body) as { code?: ErrorCode }).code ?? null
+    const { code } = JSON.parse(body) as { code?: unknown }
+    return typeof code === 'string' ? (code as ErrorCode) : null
   } catch {
     // The body of a fault can be anything.
     return null
   }
-}
-
-const REDACTED = 'REDACTED'
-const CREDENTIALS = ['cookie', 'proxy-authorization', 'x-api-key']
-/** Everything but the scheme, if it is one: a client may have left it out. */
-const CREDENTIAL = /^((?:Bearer|Basic|Token) +)?.*$/is
-
-function requestHeadersOf(headers: ApiRequest['headers'], redact: Redact): Record<string, string> {
-  const redacted: Record<string, string> = {}
-  for (const name in headers) {
-    const value = headers[name]
-    if (value === undefined) continue
-    if (name === 'authorization') redacted[name] = value.replace(CREDENTIAL, `$1${REDACTED}`)
-    else redacted[name] = CREDENTIALS.includes(name) ? REDACTED : redact(value)
-  }
-  return redacted
 }
 
 function redactedValues(headers: ApiResponse['headers'], redact: Redact): Record<string, string> {
@@ -140,8 +169,10 @@ function redactedValues(headers: ApiResponse['headers'], redact: Redact): Record
   return redacted
 }
 
-function textOf(body: Uint8Array | string): string {
-  return typeof body === 'string' ? body : new TextDecoder().decode(body)
+/** A body as text. */
+export function textOf(body: ReadRequest['body']): string {
+  if (body === undefined || typeof body === 'string') return body ?? ''
+  return body.length === 0 ? '' : new TextDecoder().decode(body)
 }
 
 /** Two FNV-1a hashes with different constants: 64 bits, synchronous in browsers too. */
@@ -205,7 +236,7 @@ function nameOf(pair: string): string {
 
 function fieldsOf(body: ReadRequest['body']): readonly string[] {
   try {
-    const value: unknown = JSON.parse(textOf(body ?? ''))
+    const value: unknown = JSON.parse(textOf(body))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.keys(value)
       : []

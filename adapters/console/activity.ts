@@ -1,10 +1,15 @@
-import type { Clock } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
+import type { Answered } from '../exchanges/entry.js'
+import { codeOf } from '../exchanges/exchange.js'
+import { createLog } from '../exchanges/log.js'
 import type { ReadRequest } from '../shared/read-request.js'
-import type { Exchange } from './entry.js'
+import type { ConsoleWorld } from './options.js'
 
-export interface Recorded extends Exchange {
+/** An exchange as it was. */
+export interface Kept extends Omit<Answered, 'keys'> {
   readonly request: ReadRequest
+  /** The API keys that were valid then. */
+  readonly apiKeys: ReturnType<ConsoleWorld['apiKeys']>
   /** 1, 2, 3 … in the order of the answers. */
   readonly n: number
 }
@@ -20,7 +25,7 @@ export interface Second {
 export const OUTCOMES = ['ok', 'refused', 'limited', 'banned', 'failed'] as const
 
 /** The latest exchanges with an API, and how many there were in each of the last seconds. */
-export interface Recorder {
+export interface Activity {
   /**
    * @param start when the request came, by `performance.now()`; null when nobody watches, because
    * reading the time costs more than all the rest
@@ -29,67 +34,46 @@ export interface Recorder {
   record(request: ReadRequest, response: ApiResponse, start: number | null): ApiResponse
   /** The `n` of the latest exchange; 0 before the first. */
   readonly last: number
-  find(n: number): Recorded | undefined
+  find(n: number): Kept | undefined
   /** Those after `n` that are still kept, oldest first. */
-  since(n: number): readonly Recorded[]
+  since(n: number): readonly Kept[]
   /** The seconds from `at` on that had requests, oldest first. */
   traffic(at?: number): readonly Second[]
   /** Called after each exchange; undefined while nobody watches. */
   onRecord: (() => void) | undefined
 }
 
-const CAPACITY = 500
-const MAX_BYTES = 8 * 1_048_576
 const SECONDS = 300
+/** At least the latest exchange can be opened, however large it is. */
+const LIMITS = { capacity: 500, bytes: 8 * 1_048_576, least: 1 }
 
-export function createRecorder(clock: Clock): Recorder {
-  const ring = new Array<Recorded | undefined>(CAPACITY)
+export function createActivity({ clock, apiKeys }: ConsoleWorld): Activity {
+  const log = createLog<Kept>(LIMITS)
   const seconds = Array.from({ length: SECONDS }, () => ({ at: 0, counts: OUTCOMES.map(() => 0) }))
-  let last = 0
-  let oldest = 1
-  let bytes = 0
 
-  const recorder: Recorder = {
+  const activity: Activity = {
     onRecord: undefined,
     record(request, response, start) {
       const ms = start === null ? null : performance.now() - start
-      if (last - oldest === CAPACITY - 1) forgetOldest()
       const at = clock()
-      const exchange = { n: ++last, request, response, at, ms }
-      ring[last % CAPACITY] = exchange
-      bytes += sizeOf(exchange)
-      while (bytes > MAX_BYTES && oldest < last) forgetOldest()
+      const exchange = { n: log.last() + 1, request, apiKeys: apiKeys(), response, at, ms }
+      log.add(exchange, sizeOf(exchange))
       count(response, clock === Date.now ? at : Date.now())
-      recorder.onRecord?.()
+      activity.onRecord?.()
       return response
     },
     get last() {
-      return last
+      return log.last()
     },
-    find(n) {
-      const found = ring[n % CAPACITY]
-      return found?.n === n ? found : undefined
-    },
-    since(n) {
-      const found: Recorded[] = []
-      for (let next = Math.max(n + 1, oldest); next <= last; next++) {
-        found.push(ring[next % CAPACITY] as Recorded)
-      }
-      return found
-    },
+    find: log.find,
+    since: log.since,
     traffic: (at = 0) =>
       seconds
         .filter(second => second.at >= Math.max(at, 1))
         .map(({ at, counts }) => ({ at, counts: [...counts] }))
         .sort((a, b) => a.at - b.at),
   }
-  return recorder
-
-  function forgetOldest(): void {
-    const at = oldest++ % CAPACITY
-    bytes -= sizeOf(ring[at] as Recorded)
-    ring[at] = undefined
-  }
+  return activity
 
   function count(response: ApiResponse, now: number): void {
     const at = Math.floor(now / 1000)
@@ -103,12 +87,13 @@ export function createRecorder(clock: Clock): Recorder {
   }
 }
 
-function sizeOf({ request, response }: Recorded): number {
+function sizeOf({ request, response }: Kept): number {
   return (request.body?.length ?? 0) + response.body.length
 }
 
-function outcomeOf({ status, body, deliver }: ApiResponse): number {
+function outcomeOf(response: ApiResponse): number {
+  const { status, deliver } = response
   if (status >= 500 || deliver) return 4
-  if (status === 429) return body.startsWith('{"code":"api_key_banned"') ? 3 : 2
+  if (status === 429) return codeOf(response) === 'api_key_banned' ? 3 : 2
   return status >= 400 ? 1 : 0
 }

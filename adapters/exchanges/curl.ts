@@ -1,0 +1,131 @@
+import { REDACTED } from './redact.js'
+
+/** A request without credentials. */
+export interface ShownRequest {
+  readonly method: string
+  /** Path and query as sent. */
+  readonly target: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array | string
+}
+
+/** What the command does besides sending the request. */
+export interface CurlStyle {
+  /** `-sS` prints the response body, `-i` its headers as well. */
+  readonly print: '-sS' | '-i'
+  readonly separator: string
+}
+
+/**
+ * A command for bash that sends the same request, byte for byte. The key is in
+ * `$ADOPTION_STORE_API_KEY`.
+ *
+ * @param origin where to send it
+ */
+export function curlOf(
+  { method, target, headers, body: given }: ShownRequest,
+  origin: string,
+  { print, separator }: CurlStyle = { print: '-sS', separator: ' ' },
+): string {
+  const body = typeof given === 'string' ? new TextEncoder().encode(given) : given
+  const hasBody = body.length > 0 || (isFramed(headers) && method !== 'HEAD')
+  return [
+    `curl ${print}`,
+    ...methodOptions(method, hasBody),
+    ...targetOptions(origin, target),
+    ...Object.entries(headers).flatMap(([name, value]) => headerOption(name, value, hasBody)),
+    ...unsentHeaders(headers, body.length),
+    ...(hasBody ? [bodyOption(body)] : []),
+  ].join(separator)
+}
+
+/** Whether it said how long its body is, even if that was nothing. */
+function isFramed(headers: ShownRequest['headers']): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+function methodOptions(method: string, hasBody: boolean): readonly string[] {
+  if (method === 'HEAD' && !hasBody) return ['-I']
+  const option = `-X ${/^[A-Z]+$/.test(method) ? method : quoted(bytesOf(method))}`
+  // For a body, curl has to be told that there is none in the response; it only gives up waiting.
+  if (method === 'HEAD') return [option, '-m 5']
+  return method === 'GET' && !hasBody ? [] : [option]
+}
+
+/** Characters that curl sends as they are; with `-g` also brackets. */
+const PLAIN_TARGET = /^\/[\w.~!$&'()*+,;=:@%/?[\]-]*$/
+
+function targetOptions(origin: string, target: string): readonly string[] {
+  if (!PLAIN_TARGET.test(target)) {
+    return [`--request-target ${quoted(bytesOf(target))}`, quoted(bytesOf(`${origin}/`))]
+  }
+  return [
+    ...(/[[\]]/.test(target) ? ['-g'] : []),
+    ...(/\/(\.|%2e){1,2}(\/|\?|$)/i.test(target) ? ['--path-as-is'] : []),
+    quoted(bytesOf(origin + target)),
+  ]
+}
+
+function headerOption(name: string, value: string, hasBody: boolean): readonly string[] {
+  if (name === 'host' || (name === 'content-length' && hasBody)) return []
+  if (name === 'authorization' && value.endsWith(REDACTED)) {
+    return [`-H "authorization: ${value.slice(0, -REDACTED.length)}$ADOPTION_STORE_API_KEY"`]
+  }
+  return [`-H ${quoted(bytesOf(value === '' ? `${name};` : `${name}: ${value}`))}`]
+}
+
+/** From this size on, curl asks before it sends a body. */
+const LARGE_BODY = 1_024
+
+/** Keeps curl from adding headers that the request did not have. */
+function unsentHeaders(headers: ShownRequest['headers'], size: number): readonly string[] {
+  const own = ['accept', 'user-agent', ...(size > 0 || isFramed(headers) ? ['content-type'] : [])]
+  if (size > LARGE_BODY) own.push('expect')
+  return own.filter(name => headers[name] === undefined).map(name => `-H '${name}:'`)
+}
+
+/** Linux takes at most 128 KiB in one argument. */
+const LONGEST_ARGUMENT = 100_000
+
+function bodyOption(body: Uint8Array): string {
+  // No argument can hold a NUL.
+  if (body.length <= LONGEST_ARGUMENT && !body.includes(0)) return `--data-raw ${quoted(body)}`
+  return `--data-binary @<(printf -- '${[...body].map(inPrintf).join('')}')`
+}
+
+function inPrintf(byte: number): string {
+  if (byte === 0x25) return '%%'
+  const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c
+  return isPlain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`
+}
+
+/** Headers and targets go over the wire as Latin-1. */
+function bytesOf(text: string): Uint8Array {
+  if (/[^\0-\xff]/.test(text)) return new TextEncoder().encode(text)
+  return Uint8Array.from(text, character => character.charCodeAt(0))
+}
+
+/** Control characters, and those that hide or reorder others on a screen. */
+const UNREADABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+
+function quoted(bytes: Uint8Array): string {
+  const text = utf8Text(bytes)
+  if (text !== undefined && !UNREADABLE.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`
+  return `$'${[...bytes].map(inAnsiC).join('')}'`
+}
+
+function utf8Text(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Within `$'…'` of bash. */
+function inAnsiC(byte: number): string {
+  if (byte === 0x0a) return '\\n'
+  const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c
+  return isPlain ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`
+}

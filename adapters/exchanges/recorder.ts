@@ -1,0 +1,227 @@
+import type { Operation } from '../../src/pets/specification.js'
+import type { Clock } from '../../src/ports.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
+import type { ReadRequest } from '../shared/read-request.js'
+import { hostRefusal } from '../shared/request-target.js'
+import { createCallers } from './callers.js'
+import { curlOf } from './curl.js'
+import {
+  type Exchange,
+  exchangeOf,
+  type FaultKind,
+  type Outline,
+  outlineOf,
+  type Recorded,
+} from './exchange.js'
+import { createLog } from './log.js'
+import { type Keys, redactedBody, redactorOf } from './redact.js'
+
+export interface RecorderOptions {
+  /** How many exchanges it keeps at most. */
+  readonly capacity: number
+  /** How many characters of headers and bodies it keeps at most. */
+  readonly bytes: number
+  readonly clock: Clock
+  /** The valid API keys, which are redacted: the same value as long as they are the same. */
+  readonly keys: () => Keys
+  /** Whether the store knows the parameter `after`. */
+  readonly pagination: boolean
+  /** Where requests of this process are sent. */
+  readonly origin: string
+  /** Called before exchanges are lost that were not taken yet. */
+  readonly onOverflow: () => void
+}
+
+/** As plain data, without credentials. */
+export interface JournalState {
+  readonly exchanges: readonly Exchange[]
+  /** How many requests have arrived: the `n` of the last one. */
+  readonly received: number
+  /** How many exchanges were dropped because there were too many. */
+  readonly dropped: number
+  /** How many connections they arrived on. */
+  readonly connections: number
+}
+
+/** An exchange that can be shown in other ways. */
+export interface JournalEntry extends Exchange {
+  /**
+   * The request as a command for bash, with the key in `$ADOPTION_STORE_API_KEY`.
+   *
+   * @param origin where to send it; by default where it was sent
+   */
+  toCurl(origin?: string): string
+}
+
+/** The last exchanges with a service, in the order of arrival. */
+export interface Recorder {
+  /** Records a request as it arrives. */
+  begin(request: ReadRequest, call: Call): OpenExchange
+  list(): readonly JournalEntry[]
+  /** How many requests have arrived, and the exchanges that ended, in the order of their answers: since the last call. */
+  take(): { readonly arrived: number; readonly ended: readonly Outline[] }
+  /** The `n` of the latest. */
+  received(): number
+  /** How many exchanges were dropped because there were too many. */
+  dropped(): number
+  clear(): void
+  dump(): JournalState
+}
+
+/** What a request is for, and the id of its key. */
+export interface Call {
+  readonly operation: Operation | undefined
+  readonly key: string | undefined
+}
+
+/** An exchange whose response is still to come. */
+export interface OpenExchange {
+  /** Names the fault that was injected. */
+  note(fault: FaultKind): void
+  /** Records the response. */
+  end(response: ApiResponse): void
+}
+
+/** An exchange in the log: recorded here, or as a snapshot had it. */
+interface Item {
+  exchange(): Exchange
+  /** As sent, but for credentials. */
+  requestBody(): Uint8Array | string
+}
+
+export function createRecorder(options: RecorderOptions, state?: JournalState): Recorder {
+  const { capacity, bytes, clock, keys, pagination, origin, onOverflow } = options
+  const { exchanges = [], received = 0, dropped = 0, connections } = state ?? {}
+  const begin = { last: received - exchanges.length, dropped }
+  const log = createLog<Item>({ capacity, bytes, begin })
+  const callers = createCallers(connections)
+  for (const exchange of exchanges) {
+    const own = copyOf(exchange)
+    log.add(restoredItem(own), sizeOf(own))
+  }
+  let taken = received
+  let ended: Recorded[] = []
+
+  return {
+    begin(request, { operation, key }) {
+      const { connection } = request
+      const caller = key === undefined ? `${request.client}` : `key ${key}`
+      const recorded: Recorded = {
+        n: log.last() + 1,
+        at: clock(),
+        request: ownCopy(request),
+        // Of this moment: a key may be revoked before its response is here.
+        keys: keys(),
+        operation,
+        key,
+        ...callers.arrive(caller, connection, request.pipelined),
+        fault: null,
+        answer: undefined,
+      }
+      const before = log.dropped()
+      log.add(itemOf(recorded), requestSize(request))
+      if (log.dropped() > before) overflow()
+      return {
+        note(fault) {
+          recorded.fault = fault
+        },
+        end(response) {
+          callers.leave(caller, connection)
+          if (recorded.fault !== 'hang') recorded.answer = { at: clock(), response }
+          ended.push(recorded)
+          const before = log.dropped()
+          const isKept = log.grow(recorded.n, recorded.answer ? responseSize(response) : 0)
+          if (!isKept || log.dropped() > before) overflow()
+        },
+      }
+    },
+    list: () => log.since().map(item => entryOf(item, origin)),
+    take() {
+      const arrived = log.last() - taken
+      taken = log.last()
+      const outlines = ended.map(recorded => outlineOf(recorded, pagination))
+      ended = []
+      return { arrived, ended: outlines }
+    },
+    received: log.last,
+    dropped: log.dropped,
+    clear: log.clear,
+    dump: () => ({
+      exchanges: log.since().map(item => copyOf(item.exchange())),
+      received: log.last(),
+      dropped: log.dropped(),
+      connections: callers.connections(),
+    }),
+  }
+
+  function overflow(): void {
+    if (ended.length > 0) onOverflow()
+  }
+
+  function itemOf(recorded: Recorded): Item {
+    let shown: Exchange | undefined
+    return {
+      requestBody: () => redactedBody(recorded.request.body, redactorOf(recorded, 'shown')),
+      exchange() {
+        if (shown) return shown
+        const exchange = exchangeOf(recorded, pagination)
+        if (recorded.answer) shown = exchange
+        return exchange
+      },
+    }
+  }
+}
+
+function restoredItem(exchange: Exchange): Item {
+  return { exchange: () => exchange, requestBody: () => exchange.requestBody ?? '' }
+}
+
+/** Callers may go on to change what they passed. */
+function ownCopy({ body, headers, ...request }: ReadRequest): ReadRequest {
+  const own = typeof body === 'string' ? body : body && new Uint8Array(body)
+  return { ...request, headers: { ...headers }, body: own }
+}
+
+/** What every exchange costs, whatever it says. */
+const OVERHEAD = 500
+
+function sizeOf({ url, requestHeaders, requestBody, headers, body }: Exchange): number {
+  const texts = url.length + (requestBody?.length ?? 0) + (body?.length ?? 0)
+  return OVERHEAD + texts + sizeOfHeaders(requestHeaders) + sizeOfHeaders(headers)
+}
+
+function requestSize({ path, query, headers, body }: ReadRequest): number {
+  const target = path.length + (query === '' ? 0 : query.length + 1)
+  return OVERHEAD + target + sizeOfHeaders(headers) + (body?.length ?? 0)
+}
+
+function responseSize({ headers, body }: ApiResponse): number {
+  return sizeOfHeaders(headers) + body.length
+}
+
+function sizeOfHeaders(headers: ReadRequest['headers']): number {
+  let size = 0
+  for (const name in headers) size += name.length + String(headers[name]).length
+  return size
+}
+
+/** Callers may change what they get. */
+function copyOf(exchange: Exchange): Exchange {
+  const { requestHeaders, headers, unknown } = exchange
+  return {
+    ...exchange,
+    requestHeaders: { ...requestHeaders },
+    headers: { ...headers },
+    unknown: [...unknown],
+  }
+}
+
+function entryOf(item: Item, origin: string): JournalEntry {
+  const exchange = copyOf(item.exchange())
+  const { method, url: target, requestHeaders: headers } = item.exchange()
+  const { host } = headers
+  const sentTo = host === undefined || hostRefusal(host) ? origin : `http://${host}`
+  const toCurl = (to = sentTo) => curlOf({ method, target, headers, body: item.requestBody() }, to)
+  // Not enumerable: an entry compares and serializes as plain data.
+  return Object.defineProperty(exchange, 'toCurl', { value: toCurl }) as JournalEntry
+}
