@@ -24,13 +24,7 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
 
   return {
     insert: pet => index.insert(pet),
-    insertOnce(given, once, now) {
-      const known = index.findOnce(once, now)
-      if (known) return known
-      const pet = index.insert(given)
-      index.use({ ...once, petId: pet.id }, now)
-      return { pet, fingerprint: once.fingerprint, replayed: false }
-    },
+    insertOnce: (pet, once, now) => insertOnce(index, pet, once, now),
     find: id => index.find(id),
     list: filter => index.list(filter),
     dump: () => index.dump(),
@@ -38,6 +32,15 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
       index = createPetIndex(snapshot)
     },
   }
+}
+
+/** Inserts a pet with its key, unless the key is in use. */
+export function insertOnce(index: PetIndex, given: NewPet, once: Once, now: number): InsertedOnce {
+  const known = index.findOnce(once, now)
+  if (known) return known
+  const pet = index.insert(given)
+  index.use({ ...once, petId: pet.id }, now)
+  return { pet, fingerprint: once.fingerprint, replayed: false }
 }
 
 /** Pets by ascending id, all of them and by status. No pet is ever changed or removed. */

@@ -1,10 +1,11 @@
 import { petToJson, toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { InsertedOnce, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
-import { createPetIndex } from '../memory.js'
+import { createPetIndex, insertOnce } from '../memory.js'
 import { createBatches, type Waiting } from '../shared/batches.js'
+import { type KeyedInsert, onceEach } from '../shared/once-each.js'
 import { readNewPet } from '../shared/stored-pet.js'
-import { createUsedKeys, readOnce } from '../shared/used-keys.js'
+import { readOnce } from '../shared/used-keys.js'
 import { encodeBatch } from './batch.js'
 import type { Files } from './files.js'
 import { JsonFileError } from './json-file-error.js'
@@ -28,7 +29,10 @@ export type WhenIdle = (task: () => void) => () => void
 /** The storage over opened files. */
 export function createStorage(path: string, files: Files, whenIdle: WhenIdle): JsonFileStorage {
   const inserts = createBatches((batch: Batch) => inTurn(() => commit(batch)), LIMITS)
-  const keyed = createBatches((batch: KeyedBatch) => inTurn(() => commitOnce(batch)), KEYED_LIMITS)
+  const keyed = createBatches(
+    onceEach(batch => inTurn(() => commitOnce(batch))),
+    KEYED_LIMITS,
+  )
   let lastTurn: Promise<unknown> = Promise.resolve()
   let cancelIdle = () => {}
   let closing: Promise<void> | undefined
@@ -40,7 +44,9 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
     },
     async insertOnce(given, once, now) {
       refuseWhenClosed()
-      return keyed.add({ pet: readNewPet(given), once: readOnce(once), now })
+      const insert = { pet: readNewPet(given), once: readOnce(once), now }
+      // What is in use is durable.
+      return files.index.findOnce(once, now) ?? keyed.add(insert)
     },
     find: id => files.index.find(id),
     list: filter => files.index.list(filter),
@@ -57,7 +63,7 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
   }
 
   /** Changes to the files take turns; reads never wait for one. */
-  function inTurn(task: () => Promise<void>): Promise<void> {
+  function inTurn<T>(task: () => Promise<T>): Promise<T> {
     const turn = lastTurn.then(task)
     lastTurn = turn.catch(() => {})
     return turn
@@ -72,35 +78,18 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
     compactLater()
   }
 
-  /** The same for inserts with keys. Those that repeat a key of their batch wait for it. */
-  async function commitOnce(batch: KeyedBatch): Promise<void> {
+  /** The same for inserts with keys: one whose key is in use inserts nothing. */
+  async function commitOnce(inserts: readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
     const { index } = files
-    const fresh: Waiting<Keyed, InsertedOnce>[] = []
-    const repeated: Waiting<Keyed, InsertedOnce>[] = []
-    const inBatch = createUsedKeys()
-    for (const waiting of batch) {
-      const { once, now } = waiting.item
-      const known = index.findOnce(once, now)
-      if (known) waiting.resolve(known)
-      else if (inBatch.find(once, now)) repeated.push(waiting)
-      else {
-        inBatch.add({ ...once, petId: 0 }, now)
-        fresh.push(waiting)
-      }
+    const fresh = inserts.filter(({ once, now }) => !index.findOnce(once, now))
+    if (fresh.length > 0) {
+      const pets = fresh.map(({ pet }) => pet)
+      const keys = fresh.map(({ once }) => once)
+      await files.append(encodeBatch(linesOf(pets, index.nextId(), keys)))
     }
-    if (fresh.length === 0) return
-    const pets = fresh.map(({ item }) => item.pet)
-    const keys = fresh.map(({ item }) => item.once)
-    await files.append(encodeBatch(linesOf(pets, index.nextId(), keys)))
-    for (const { item, resolve } of fresh) {
-      const pet = index.insert(item.pet)
-      index.use({ ...item.once, petId: pet.id }, item.now)
-      resolve({ pet, fingerprint: item.once.fingerprint, replayed: false })
-    }
-    for (const { item, resolve } of repeated) {
-      resolve(index.findOnce(item.once, item.now) as InsertedOnce)
-    }
-    compactLater()
+    const answers = inserts.map(({ pet, once, now }) => insertOnce(index, pet, once, now))
+    if (fresh.length > 0) compactLater()
+    return answers
   }
 
   function compactLater(): void {
@@ -126,15 +115,6 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
 
 type Batch = readonly Waiting<NewPet, Pet>[]
 
-/** An insert with a key. */
-interface Keyed {
-  readonly pet: NewPet
-  readonly once: Once
-  readonly now: number
-}
-
-type KeyedBatch = readonly Waiting<Keyed, InsertedOnce>[]
-
 /** In characters: bounds the time that serializing a batch blocks the process, and its text. */
 const LIMITS = {
   items: Number.POSITIVE_INFINITY,
@@ -142,7 +122,10 @@ const LIMITS = {
   sizeOf: ({ name }: NewPet) => name.length + OTHER_FIELDS,
 }
 const OTHER_FIELDS = 100
-const KEYED_LIMITS = { ...LIMITS, sizeOf: ({ pet }: Keyed) => LIMITS.sizeOf(pet) + KEY_FIELDS }
+const KEYED_LIMITS = {
+  ...LIMITS,
+  sizeOf: ({ pet }: KeyedInsert) => LIMITS.sizeOf(pet) + KEY_FIELDS,
+}
 const KEY_FIELDS = 200
 
 function linesOf(pets: readonly NewPet[], firstId: number, keys: readonly Once[] = []): string {

@@ -16,6 +16,11 @@ export function isRefused(error: unknown): boolean {
   return code !== READ_ONLY && !PASSING.includes(code.slice(0, 2))
 }
 
+/** Whether a unique index refused a row. */
+export function isDuplicate(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '23505'
+}
+
 /** Turns a failure to open a storage into one line. */
 export function explain(error: unknown, address: string): PostgresError {
   if (error instanceof PostgresError) return error

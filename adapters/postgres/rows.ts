@@ -1,6 +1,7 @@
 import { type Int64, readInt64 } from '../../src/lib/int64.js'
 import { toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
+import type { Once, UsedKey } from '../../src/ports.js'
 import { readNewPet } from '../shared/stored-pet.js'
 import type { Row } from './pool.js'
 
@@ -16,6 +17,21 @@ export interface PetRow {
 export function toRow(given: NewPet): PetRow {
   const { name, categoryId, status } = readNewPet(given)
   return { name: JSON.stringify(name), categoryId: String(categoryId), status: status ?? null }
+}
+
+/** A name of a create as statement parameters: JSON strings, which hold every character. */
+export function toKey({ scope, key }: Pick<Once, 'scope' | 'key'>) {
+  return { scope: JSON.stringify(scope), key: JSON.stringify(key) }
+}
+
+export function fromKeyRow({ scope, key, fingerprint, expires, pet }: Row): UsedKey {
+  return {
+    scope: JSON.parse(scope),
+    key: JSON.parse(key),
+    fingerprint,
+    expiresAt: Number(expires),
+    petId: Number(pet),
+  }
 }
 
 /** Frozen, because callers may share the result. */

@@ -32,6 +32,20 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
     ) WITH (fillfactor = 10);
     CREATE TABLE ${schema}.pet_schema (version integer NOT NULL);
     INSERT INTO ${schema}.pet_schema VALUES (0)`,
+  schema => `
+    CREATE TABLE ${schema}.pet_keys (
+      -- JSON strings, for the same reason as names.
+      scope text NOT NULL,
+      key text NOT NULL,
+      fingerprint text NOT NULL,
+      -- In ms since the epoch, by the clock of the store.
+      expires double precision NOT NULL,
+      pet bigint NOT NULL,
+      batch uuid NOT NULL
+    );
+    -- A scope may be longer than an index allows.
+    CREATE UNIQUE INDEX pet_keys_used ON ${schema}.pet_keys (key, md5(scope));
+    CREATE INDEX pet_keys_expires ON ${schema}.pet_keys (expires)`,
 ]
 
 /** Arbitrary; unlikely to collide with another program's. */

@@ -8,6 +8,17 @@ export interface Statements {
    * row if an earlier attempt was committing at the same time: then send it again.
    */
   readonly insertBatch: Statement
+  /**
+   * $1 names as JSON, $2 categories, $3 statuses, $4 scopes and $5 keys as JSON, all different, $6
+   * fingerprints, $7 when they expire, $8 the times of the inserts, $9 a UUID of the batch. Returns a row per
+   * insert, in any order. Fails with 23505 when a key was used meanwhile, or is dead: then run `forget` and
+   * send it again.
+   */
+  readonly insertOnce: Statement
+  /** $1 scopes, $2 keys, $3 times: deletes those of them that are expired or have lost their pet. */
+  readonly forget: Statement
+  /** $1 now, $2 limit: deletes expired keys that no other process is deleting. */
+  readonly clean: Statement
   /** $1 ids. */
   readonly find: Statement
   /** $1 list after this id, $2 limit. */
@@ -32,6 +43,11 @@ export function createStatements(schema: string, prepare: boolean): Statements {
 
   return {
     insertBatch: statement(insertBatch(schema)),
+    insertOnce: statement(insertOnce(schema)),
+    forget: statement(forget(schema)),
+    clean: statement(`DELETE FROM ${schema}.pet_keys WHERE ctid IN (
+      SELECT ctid FROM ${schema}.pet_keys WHERE expires <= $1::float8
+      ORDER BY expires LIMIT $2::int FOR UPDATE SKIP LOCKED) RETURNING 1`),
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
     list: list(''),
     listByStatus: Object.fromEntries(byStatus),
@@ -67,4 +83,48 @@ function insertBatch(schema: string): string {
     SELECT first::text AS first FROM turn
     UNION ALL
     SELECT first::text FROM ${schema}.pet_writers WHERE writer = $4::uuid AND batch = $5::bigint`
+}
+
+/**
+ * Inserts the pets whose key is not in use, with their keys. A key that another process used since this
+ * statement began is not visible to it, but violates the unique index, and nothing is inserted.
+ */
+function insertOnce(schema: string): string {
+  return `WITH given AS (
+      SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[],
+        $7::float8[], $8::float8[]) WITH ORDINALITY
+        AS given (name, category_id, status, scope, key, fingerprint, expires, now, n)),
+    known AS (
+      SELECT given.n, used.fingerprint, used.batch, pets.*
+      FROM given
+      CROSS JOIN LATERAL (
+        SELECT * FROM ${schema}.pet_keys AS k
+        WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND k.expires > given.now
+        LIMIT 1) AS used
+      JOIN ${schema}.pets ON pets.id = used.pet),
+    held AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
+    fresh AS (
+      SELECT given.*, held.next + row_number() OVER (ORDER BY given.n) - 1 AS id
+      FROM held, given WHERE NOT EXISTS (SELECT FROM known WHERE known.n = given.n)),
+    moved AS (
+      UPDATE ${schema}.pet_ids SET next = last.id + 1
+      FROM (SELECT max(id) AS id FROM fresh) AS last WHERE one = 1 AND last.id IS NOT NULL),
+    added AS (
+      INSERT INTO ${schema}.pets (id, name, category_id, status)
+      SELECT id, name::json, category_id, status FROM fresh),
+    used AS (
+      INSERT INTO ${schema}.pet_keys (scope, key, fingerprint, expires, pet, batch)
+      SELECT scope, key, fingerprint, expires, id, $9::uuid FROM fresh)
+    -- A batch that is sent again finds its own keys: those are no replays.
+    SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed,
+      id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known
+    UNION ALL
+    SELECT n::int, fingerprint, false, id::text, name, category_id::text, status FROM fresh`
+}
+
+function forget(schema: string): string {
+  return `DELETE FROM ${schema}.pet_keys AS k
+    USING unnest($1::text[], $2::text[], $3::float8[]) AS given (scope, key, now)
+    WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND (k.expires <= given.now
+      OR NOT EXISTS (SELECT FROM ${schema}.pets WHERE pets.id = k.pet))`
 }

@@ -1,15 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import type { PetFilter, PetSnapshot, PetStorage } from '../../src/ports.js'
+import type {
+  InsertedOnce,
+  Once,
+  PetFilter,
+  PetSnapshot,
+  PetStorage,
+  UsedKey,
+} from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
 import { answerAll, createBatches } from '../shared/batches.js'
-import { PostgresError } from './failures.js'
+import { type KeyedInsert, onceEach } from '../shared/once-each.js'
+import { readNewPet } from '../shared/stored-pet.js'
+import { readOnce } from '../shared/used-keys.js'
+import { createCleaning } from './cleaning.js'
+import { isDuplicate, PostgresError } from './failures.js'
 import type { Database, Run } from './pool.js'
-import { fromRow, type PetRow, toRow } from './rows.js'
+import { fromKeyRow, fromRow, type PetRow, toKey, toRow } from './rows.js'
 import { createSharedQueries } from './shared-queries.js'
 import { PET_COLUMNS, type Statements } from './statements.js'
 
 export interface PostgresStorage extends PetStorage, AsyncDisposable {
   insert(pet: NewPet): Promise<Pet>
+  insertOnce(pet: NewPet, once: Once, now: number): Promise<InsertedOnce>
   find(id: number): Promise<Pet | undefined>
   list(filter: PetFilter): Promise<readonly Pet[]>
   dump(): Promise<PetSnapshot>
@@ -47,6 +60,11 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     ...LIMITS,
     sizeOf: ({ name }) => name.length,
   })
+  const keyed = createBatches(onceEach(insertOnce), {
+    ...LIMITS,
+    sizeOf: ({ pet }) => pet.name.length,
+  })
+  const clean = createCleaning(database, statements)
   const finds = createBatches(answerAll(findAll), { ...LIMITS, sizeOf: () => 0 })
   const shareList = createSharedQueries<readonly Pet[]>()
   let lastBatch = 0
@@ -57,6 +75,10 @@ export function createStorage(parts: StorageParts): PostgresStorage {
       refuseWhenClosed()
       const row = toRow(pet)
       return fromRow({ ...row, id: await inserts.add(row), category_id: row.categoryId })
+    },
+    async insertOnce(pet, once, now) {
+      refuseWhenClosed()
+      return keyed.add({ pet: readNewPet(pet), once: readOnce(once), now })
     },
     async find(id) {
       refuseWhenClosed()
@@ -72,13 +94,18 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     },
     async dump() {
       refuseWhenClosed()
-      // A single statement sees one snapshot.
-      const rows = await database.transaction(run =>
-        run(`SELECT next::text AS next, ${PET_COLUMNS} FROM ${schema}.pet_ids
-          LEFT JOIN ${schema}.pets ON true WHERE one = 1 ORDER BY pets.id`),
-      )
+      const [rows, keys] = await database.transaction(async run => {
+        // One snapshot for both statements.
+        await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+        const rows = await run(`SELECT next::text AS next, ${PET_COLUMNS} FROM ${schema}.pet_ids
+          LEFT JOIN ${schema}.pets ON true WHERE one = 1 ORDER BY pets.id`)
+        return [rows, await run(`SELECT * FROM ${schema}.pet_keys ORDER BY pet, key`)] as const
+      })
       const pets = rows[0].id === null ? [] : rows.map(fromRow)
-      return { pets, nextId: Number(rows[0].next) }
+      const nextId = Number(rows[0].next)
+      return keys.length === 0
+        ? { pets, nextId }
+        : { pets, nextId, idempotencyKeys: keys.map(fromKeyRow) }
     },
     async restore(snapshot, options = {}) {
       refuseWhenClosed()
@@ -124,6 +151,41 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     return rows.map((_, at) => first + at)
   }
 
+  async function insertOnce(inserts: readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
+    const rows = inserts.map(({ pet }) => toRow(pet))
+    const keys = inserts.map(({ once }) => toKey(once))
+    const scopes = keys.map(({ scope }) => scope)
+    const names = keys.map(({ key }) => key)
+    const times = inserts.map(({ now }) => now)
+    const values = [
+      rows.map(row => row.name),
+      rows.map(row => row.categoryId),
+      rows.map(row => row.status),
+      scopes,
+      names,
+      inserts.map(({ once }) => once.fingerprint),
+      inserts.map(({ once }) => once.expiresAt),
+      times,
+      randomUUID(),
+    ]
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const answers: InsertedOnce[] = []
+        for (const { n, fingerprint, replayed, ...row } of await database.query(
+          statements.insertOnce,
+          values,
+        )) {
+          answers[n - 1] = { pet: fromRow(row), fingerprint, replayed }
+        }
+        clean(Math.max(...times))
+        return answers
+      } catch (error) {
+        if (!isDuplicate(error) || attempt === ATTEMPTS) throw error
+        await database.query(statements.forget, [scopes, names, times])
+      }
+    }
+  }
+
   async function findAll(ids: readonly number[]): Promise<readonly (Pet | undefined)[]> {
     const rows = await database.query(statements.find, [ids])
     const found = new Map(rows.map(row => [Number(row.id), fromRow(row)]))
@@ -137,7 +199,8 @@ export function createStorage(parts: StorageParts): PostgresStorage {
   }
 
   async function replaceAll(run: Run, snapshot: PetSnapshot, { onProgress }: RestoreOptions) {
-    const { pets, nextId } = snapshot
+    const { pets, nextId, idempotencyKeys = [] } = snapshot
+    await run(`DELETE FROM ${schema}.pet_keys`)
     await run(`DELETE FROM ${schema}.pets`)
     for (let start = 0; start < pets.length; start += LIMITS.items) {
       const some = pets.slice(start, start + LIMITS.items)
@@ -156,11 +219,31 @@ export function createStorage(parts: StorageParts): PostgresStorage {
       )
       onProgress?.(start + some.length)
     }
+    for (let start = 0; start < idempotencyKeys.length; start += LIMITS.items) {
+      await insertKeys(run, idempotencyKeys.slice(start, start + LIMITS.items))
+    }
     await run(`UPDATE ${schema}.pet_ids SET next = $1`, [nextId])
   }
 
+  async function insertKeys(run: Run, used: readonly UsedKey[]): Promise<void> {
+    const keys = used.map(toKey)
+    await run(
+      `INSERT INTO ${schema}.pet_keys (scope, key, fingerprint, expires, pet, batch)
+        SELECT *, $6::uuid
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::bigint[]) AS used`,
+      [
+        keys.map(({ scope }) => scope),
+        keys.map(({ key }) => key),
+        used.map(({ fingerprint }) => fingerprint),
+        used.map(({ expiresAt }) => expiresAt),
+        used.map(({ petId }) => petId),
+        randomUUID(),
+      ],
+    )
+  }
+
   function close(): Promise<void> {
-    closing ??= inserts.idle().then(finds.idle).then(closePool)
+    closing ??= inserts.idle().then(keyed.idle).then(finds.idle).then(clean.idle).then(closePool)
     return closing
   }
 
@@ -168,6 +251,9 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     if (closing) throw new PostgresError('The storage is closed')
   }
 }
+
+/** How often to send a batch whose keys another process uses at the same time. */
+const ATTEMPTS = 5
 
 /** Of one batch, so that other processes get their turn. */
 const LIMITS = { items: 500, size: 1_048_576 }

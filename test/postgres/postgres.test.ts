@@ -15,6 +15,7 @@ import { MIGRATIONS, migrate } from '../../adapters/postgres/schema.js'
 import { createStatements } from '../../adapters/postgres/statements.js'
 import { storageSuite } from '../../adapters/storage-suite.js'
 import { PET_STATUSES } from '../../src/pets/specification.js'
+import type { Once } from '../../src/ports.js'
 import {
   startPgBouncer,
   startPostgres,
@@ -44,6 +45,7 @@ storageSuite((name, run) => test(`postgres - ${name}`, { skip }, run), {
     await (storage as PostgresStorage).close()
     return open({ schema })
   },
+  idempotency: true,
 })
 
 test('postgres - a client that pages with `after` misses nothing from two writers', {
@@ -184,6 +186,10 @@ test('postgres - no plan compiles or reads the whole table', { skip }, async () 
       SELECT id, '"Rex"', 1, CASE WHEN id % 40000 = 0 THEN 'sold' ELSE 'available' END
       FROM generate_series(1, 200000) AS id`)
     await client.query(`ANALYZE ${schema}.pets`)
+    // Not analyzed: the plans of a young table must hold while it grows.
+    await client.query(`INSERT INTO ${schema}.pet_keys
+      SELECT '"web"', '"k' || id || '"', '', 1e12, id, '${'0'.repeat(32)}'
+      FROM generate_series(1, 200000) AS id`)
     const batch = `'{"\\"Rex\\""}', '{1}', '{sold}', '${'0'.repeat(32)}', 1`
     for (const mode of ['force_generic_plan', 'force_custom_plan', 'auto']) {
       await client.query(`SET plan_cache_mode = ${mode}`)
@@ -198,6 +204,17 @@ test('postgres - no plan compiles or reads the whole table', { skip }, async () 
       assert.doesNotMatch(insert, /JIT/)
       const cost = Number(/cost=[\d.]+\.\.([\d.]+)/.exec(insert)?.[1])
       assert.ok(cost > 0 && cost < 1_000, `the batch costs ${cost}`)
+      const keys = `'{"\\"web\\""}', '{"\\"k1\\""}'`
+      const keyed = `'{"\\"Rex\\""}', '{1}', '{sold}', ${keys}, '{a}', '{2e12}', '{1}', '${'0'.repeat(32)}'`
+      for (const plan of [
+        await explain(statements.insertOnce.text, keyed),
+        await explain(statements.forget.text, `${keys}, '{1}'`),
+      ]) {
+        assert.match(plan, /(Index|Bitmap Index) Scan (using|on) pet_keys_used/)
+        assert.doesNotMatch(plan, /JIT|Seq Scan on (pets|pet_keys)/)
+      }
+      const clean = await explain(statements.clean.text, '1, 1000')
+      assert.match(clean, /Index Scan using pet_keys_expires/)
     }
   } finally {
     client.release(true)
@@ -227,8 +244,137 @@ test('postgres - an older schema is migrated, with its animals', { skip }, async
   assert.deepEqual(rows, [{ id, note: null }])
   await assert.rejects(open({ schema }), {
     name: 'PostgresError',
-    message: `The schema "${schema}" has version 2, and this package knows 1; update animal-adoption-store`,
+    message: `The schema "${schema}" has version ${next.length}, and this package knows ${MIGRATIONS.length}; update animal-adoption-store`,
   })
+})
+
+test('postgres - a schema of version 1 is upgraded, and then keeps keys', { skip }, async () => {
+  const schema = `s${schemas++}`
+  await migrate(createDatabase(pool, 2_500), `"${schema}"`, MIGRATIONS.slice(0, 1))
+  await pool.query(`INSERT INTO ${schema}.pets VALUES (1, '"Rex"', 1, 'available');
+    UPDATE ${schema}.pet_ids SET next = 2`)
+  const storage = await open({ schema })
+  assert.deepEqual(await storage.find(1), { id: 1, ...REX })
+  assert.equal((await storage.insertOnce(REX, once('k'), 0)).pet.id, 2)
+  assert.equal((await storage.insertOnce(REX, once('k'), 0)).pet.id, 2)
+})
+
+test('postgres keys - two processes that send the same creates store each once, without gaps', {
+  skip,
+}, async () => {
+  const one = await open()
+  const other = await open({ schema: schemaOf.get(one) as string })
+  const creates = Array.from({ length: 400 }, (_, at) => once(`k${at % 100}`))
+  const answers = await Promise.all(
+    creates.map((create, at) => (at % 3 === 0 ? one : other).insertOnce(REX, create, 0)),
+  )
+  const { pets, nextId, idempotencyKeys = [] } = await one.dump()
+  assert.deepEqual(
+    pets.map(({ id }) => id),
+    Array.from({ length: 100 }, (_, at) => at + 1),
+  )
+  assert.deepEqual([nextId, idempotencyKeys.length], [101, 100])
+  assert.equal(answers.filter(({ replayed }) => !replayed).length, 100)
+  for (const [at, { pet }] of answers.entries()) assert.equal(pet.id, answers[at % 100]?.pet.id)
+})
+
+test('postgres keys - a batch whose response was lost is no replay, and stored once', {
+  skip,
+}, async () => {
+  let attempts = 0
+  const storage = await open({
+    pool: watchedPool(async (query, next) => {
+      const answer = await next()
+      if (isKeyedBatch(query) && ++attempts % 3 !== 0) throw connectionLost()
+      return answer
+    }),
+  })
+  const create = () => [1, 2, 3].map(key => storage.insertOnce(REX, once(`k${key}`), 0))
+  const answers = await Promise.all(create())
+  assert.deepEqual(
+    answers.map(({ pet, replayed }) => [pet.id, replayed]),
+    [
+      [1, false],
+      [2, false],
+      [3, false],
+    ],
+  )
+  assert.deepEqual(
+    (await Promise.all(create())).map(({ pet, replayed }) => [pet.id, replayed]),
+    [
+      [1, true],
+      [2, true],
+      [3, true],
+    ],
+  )
+  assert.equal(await storage.count(), 3)
+})
+
+test('postgres keys - a key that another process uses during the statement is a replay', {
+  skip,
+}, async () => {
+  const statements: string[] = []
+  const storage = await open({
+    pool: watchedPool((query, next) => {
+      statements.push(query.text.split(' ', 1)[0] ?? '')
+      return next()
+    }),
+  })
+  const schema = schemaOf.get(storage) as string
+  statements.length = 0
+  const other = await pool.connect()
+  await other.query('BEGIN')
+  await other.query(`UPDATE ${schema}.pet_ids SET next = 2`)
+  const both = Promise.all([
+    storage.insertOnce(REX, once('k'), 0),
+    storage.insertOnce(REX, once('new'), 0),
+  ])
+  await waitForLock(schema)
+  await other.query(`INSERT INTO ${schema}.pets VALUES (1, '"Rex"', 1, 'available');
+    INSERT INTO ${schema}.pet_keys VALUES ('"web"', '"k"', 'f', 1000, 1, '${'0'.repeat(32)}')`)
+  await other.query('COMMIT')
+  other.release()
+  const [replay, fresh] = await both
+  assert.deepEqual(replay, { pet: { id: 1, ...REX }, fingerprint: 'f', replayed: true })
+  assert.deepEqual([fresh.pet.id, fresh.replayed], [2, false])
+  assert.deepEqual(statements.slice(0, 3), ['WITH', 'DELETE', 'WITH'])
+})
+
+test('postgres keys - a key is free once its animal was deleted by hand', { skip }, async () => {
+  const storage = await open()
+  const schema = schemaOf.get(storage) as string
+  await storage.insertOnce(REX, once('k'), 0)
+  await storage.insertOnce(REX, once('l'), 0)
+  await pool.query(`DELETE FROM ${schema}.pets WHERE id = 1`)
+  const [freed, kept] = await Promise.all([
+    storage.insertOnce(REX, once('k'), 0),
+    storage.insertOnce(REX, once('l'), 0),
+  ])
+  assert.deepEqual([freed.pet.id, freed.replayed], [3, false])
+  assert.deepEqual([kept.pet.id, kept.replayed], [2, true])
+})
+
+test('postgres keys - expired keys are deleted, except those that are locked', {
+  skip,
+}, async () => {
+  const storage = await open()
+  const schema = schemaOf.get(storage) as string
+  await pool.query(`INSERT INTO ${schema}.pet_keys
+    SELECT '"web"', '"k' || id || '"', '', id, 1, '${'0'.repeat(32)}'
+    FROM generate_series(1, 3000) AS id`)
+  const other = await pool.connect()
+  await other.query('BEGIN')
+  await other.query(`SELECT FROM ${schema}.pet_keys WHERE expires = 5 FOR UPDATE`)
+  await storage.insertOnce(REX, { ...once('new'), expiresAt: 60_000 }, 2_990)
+  await storage.close()
+  await other.query('COMMIT')
+  other.release()
+  const { rows } = await pool.query(`SELECT expires FROM ${schema}.pet_keys ORDER BY expires`)
+  const left = [5, ...Array.from({ length: 10 }, (_, at) => 2_991 + at), 60_000]
+  assert.deepEqual(
+    rows.map(row => row.expires),
+    left,
+  )
 })
 
 test('postgres - a migration that fails leaves the schema as it was', { skip }, async () => {
@@ -393,6 +539,20 @@ function createGate(): { opened: Promise<void>; open: () => void } {
 
 function isBatch(query: PostgresQuery): boolean {
   return query.text.startsWith('WITH held')
+}
+
+function isKeyedBatch(query: PostgresQuery): boolean {
+  return query.text.startsWith('WITH given')
+}
+
+function once(key: string): Once {
+  return { scope: 'web', key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
+}
+
+/** Until a statement on the schema waits for a lock. */
+async function waitForLock(schema: string): Promise<void> {
+  const text = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`
+  while ((await pool.query(text, [`%"${schema}"%`])).rowCount === 0);
 }
 
 function connectionLost(): Error {
