@@ -1,6 +1,6 @@
-// Builds dist/: the modules, the page of the console and the bundled command line. With `--if-stale`
-// only if a source has changed since the last build, as `npm start` does. With `--modules` without
-// the bundle, which hides from coverage and mutants which module runs.
+// Builds dist/: the modules, the page of the console and the bundled command line.
+// With `--if-stale` only if a source has changed since, as `npm install` and `npm start` do.
+// With `--modules` without the bundle, which hides from coverage and mutants which module runs.
 import { execSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ if (!existsSync('node_modules/typescript')) {
   process.exit(1)
 }
 if (!ifStale || isStale()) {
-  if (ifStale) console.log('Building the sources; this takes seconds, and only after a change …')
+  if (ifStale) console.error('Building from source; this takes some seconds …')
   build()
 }
 
@@ -43,5 +43,6 @@ function isStale() {
 }
 
 function filesIn(folder) {
-  return readdirSync(folder, { recursive: true }).map(path => join(folder, path))
+  // Folders too: they change when a file is deleted.
+  return [folder, ...readdirSync(folder, { recursive: true }).map(path => join(folder, path))]
 }
