@@ -216,7 +216,7 @@ export function createDouble(
       record(source, resets + 1),
     )
     resets++
-    old.recording.end()
+    old.end()
     onEvent()
     old.drop()
   }
@@ -270,7 +270,7 @@ export function createDouble(
 
   async function close(): Promise<void> {
     closed = true
-    state.recording.end()
+    state.end()
     handler.endDelays()
     inProcess.close()
     await Promise.all([...servers].map(server => server.close()))

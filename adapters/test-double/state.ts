@@ -66,7 +66,7 @@ export interface State {
   readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Recorder
-  readonly recording: Recording
+  readonly recording: Pick<Recording, 'report'>
   readonly inspect: Inspect
   handle(request: ReadRequest): Promise<ApiResponse>
   /** Ends the delays of requests. */
@@ -76,6 +76,8 @@ export interface State {
   /** Whether a request is being handled that is not waiting for the clock. */
   isBusy(): boolean
   clearRequests(): void
+  /** Closes its part of the report since the start. Requests in flight are still added to it. */
+  end(): void
   dump(): Promise<Snapshot>
   digest(): Promise<string>
 }
@@ -119,6 +121,7 @@ export function createState(
   )
   const recording = record({ now: clock.now, restored: begin.journal, catchUp: judge })
   let underWay = 0
+  let isOver = false
 
   return {
     store,
@@ -129,16 +132,19 @@ export function createState(
     recording,
     inspect: { usage: rateLimits.inspect, animals: storage.list },
     async handle(request) {
-      const { operation, key } = store.identify(request)
+      const { operation, key, request: identified } = store.identify(request)
       const call = { operation, key: key?.id }
       underWay++
       onEvent()
       try {
         const { note, end } = journal.begin(request, call)
-        const answer = await injectFault(store, request, { call, faults, delay, clock, note })
+        const taken = faults.take(call)
+        const answer = taken
+          ? await injectFault(store, identified, taken, { delay, clock, note })
+          : await store.handle(identified)
         end(answer)
         // Nobody asks for what a request adds to a period that is over.
-        if (recording.isOver()) judge()
+        if (isOver) judge()
         if (clock.auto) clock.reach(retryTime(answer, clock.now()))
         return answer
       } finally {
@@ -155,6 +161,10 @@ export function createState(
       realTime?.drop()
     },
     isBusy: () => underWay > clock.delays(),
+    end() {
+      recording.end()
+      isOver = true
+    },
     clearRequests() {
       recording.clear(journal.received())
       journal.clear()

@@ -2,6 +2,7 @@ import type { ApiError } from '../errors.js'
 import type { Awaitable } from '../lib/async.js'
 import type { Operation } from '../pets/specification.js'
 import type { KnownKey } from './api-keys.js'
+import type { Route } from './route.js'
 
 /** A request as a door passes it on: plain values, no socket. */
 export interface ApiRequest {
@@ -28,6 +29,16 @@ export interface ApiRequest {
   readonly pipelined?: boolean | undefined
   /** Why a door could not read the request. It is counted like any other, then gets this error. */
   readonly refusal?: ApiError | undefined
+  /** What `identify` has read of it, which `handle` need not read again. */
+  readonly head?: RequestHead | undefined
+}
+
+/** The target and the credential of a request. */
+export interface RequestHead {
+  /** Undefined outside the base path. */
+  readonly route: Route | undefined
+  /** The API key as sent, if one was. */
+  readonly token: string | undefined
 }
 
 /** The complete response: a door sends this and nothing else. */

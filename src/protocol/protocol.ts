@@ -5,7 +5,7 @@ import { createQueryReader } from '../pets/query.js'
 import type { Pet } from '../pets/schema.js'
 import type { Clock, PetFilter } from '../ports.js'
 import { type Admission, type Gate, UNCOUNTED } from './admission.js'
-import type { ApiHandler, ApiRequest, ApiResponse, Identity } from './api.js'
+import type { ApiHandler, ApiRequest, ApiResponse, Identity, RequestHead } from './api.js'
 import { bearerToken, type KnownKey } from './api-keys.js'
 import { readBody } from './body.js'
 import { readIdempotencyKey } from './idempotency-key.js'
@@ -17,7 +17,7 @@ import {
   type Representation,
 } from './representation.js'
 import { type HeaderOptions, responseHeaders } from './response-headers.js'
-import { createRouter, type OperationRoute, type Route } from './route.js'
+import { createRouter, type OperationRoute } from './route.js'
 
 export interface ProtocolOptions extends HeaderOptions {
   readonly clock: Clock
@@ -25,8 +25,12 @@ export interface ProtocolOptions extends HeaderOptions {
 }
 
 export interface Protocol extends ApiHandler {
-  /** Tells which operation a request is for and whose key it carries. Counts nothing. */
-  identify(request: ApiRequest): Identity
+  /**
+   * Tells which operation a request is for and whose key it carries. Counts nothing.
+   *
+   * @returns also the request to handle, with what was read of it
+   */
+  identify(request: ApiRequest): Identity & { readonly request: ApiRequest }
 }
 
 /**
@@ -47,34 +51,41 @@ export function createProtocol(
     basePath,
     maxBodyBytes,
     identify(request) {
+      const head = headOf(request)
       return {
-        operation: routeOf(request.method, request.path)?.operation,
-        key: gate.identify(tokenOf(request), readClock()),
+        operation: head.route?.operation,
+        key: gate.identify(head.token, readClock()),
+        request: { ...request, head },
       }
     },
     handle(request) {
-      const exchange = { request, route: routeOf(request.method, request.path), now: readClock() }
+      const { route, token } = request.head ?? headOf(request)
+      const call = { request, route, token, now: readClock() }
       return chain(
-        orElse(() => admit(exchange), refused),
+        orElse(() => admit(call), refused),
         admission =>
           chain(
-            orElse(() => answer(exchange, admission), errorRepresentation),
-            representation => respond(exchange, admission, representation),
+            orElse(() => answer(call, admission), errorRepresentation),
+            representation => respond(call, admission, representation),
           ),
       )
     },
   }
 
-  function admit({ request, route, now }: Exchange): Awaitable<Admission> {
+  function headOf({ method, path, headers }: ApiRequest): RequestHead {
+    return { route: routeOf(method, path), token: bearerToken(headers['authorization']) }
+  }
+
+  function admit({ request, route, token, now }: Call): Awaitable<Admission> {
     const { client, refusal } = request
     // A request that could not be parsed has no path, but counts, so that its sender is limited too.
     const isOutside = !route && (!refusal || request.path !== '')
     if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
-    return gate.admit({ token: tokenOf(request), client, now, refusal })
+    return gate.admit({ token, client, now, refusal })
   }
 
   function answer(
-    { request, route, now }: Exchange,
+    { request, route, now }: Call,
     { failure, key }: Admission,
   ): Awaitable<Representation> {
     if (failure) throw failure
@@ -142,7 +153,7 @@ export function createProtocol(
   }
 
   function respond(
-    { request, route, now }: Exchange,
+    { request, route, now }: Call,
     admission: Admission,
     { status, content, headers: own }: Representation,
   ): ApiResponse {
@@ -180,10 +191,8 @@ export function createProtocol(
 }
 
 /** A request on its way through the protocol. */
-interface Exchange {
+interface Call extends RequestHead {
   readonly request: ApiRequest
-  /** Undefined outside the base path. */
-  readonly route: Route | undefined
   /** ms since the epoch: read once, and used for the whole response. */
   readonly now: number
 }
@@ -203,10 +212,6 @@ const PREFLIGHT: Representation = {
 
 function refused(thrown: unknown): Admission {
   return { ...UNCOUNTED, failure: toApiError(thrown) }
-}
-
-function tokenOf({ headers }: ApiRequest): string | undefined {
-  return bearerToken(headers['authorization'])
 }
 
 function found(pet: Pet): Representation {

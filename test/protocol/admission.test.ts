@@ -263,6 +263,30 @@ test('limits.keys - two keys have two budgets, and a reset lifts a ban', async (
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
 })
 
+test('identify - what it has read goes along with the request, but no decision', async () => {
+  const store = open()
+  const read: string[] = []
+  const reading = <T extends object>(parts: T, names: readonly string[]) =>
+    new Proxy(parts, {
+      get(target, name) {
+        if (names.includes(String(name))) read.push(String(name))
+        return Reflect.get(target, name)
+      },
+    })
+  const headers = reading({ authorization: 'Bearer demo' }, ['authorization'])
+  const { request } = store.identify({ method: 'GET', path: '/v1/pets', query: '', headers })
+  assert.deepEqual(read, ['authorization'])
+  const handle = () => store.handle(reading(request, ['path', 'method', 'head']))
+  assert.equal((await handle()).status, 200)
+  assert.ok(!read.includes('path'))
+  assert.deepEqual(
+    read.filter(name => name === 'authorization'),
+    ['authorization'],
+  )
+  store.apiKeys.remove('demo')
+  assert.equal((await handle()).status, 401)
+})
+
 test('limits.anonymous - anonymous requests cannot exhaust or ban a key, and addresses are never banned', async () => {
   const store = open()
   const strangers = [...Array(500)].map(() => list(store, 'wrong'))
@@ -273,8 +297,15 @@ test('limits.anonymous - anonymous requests cannot exhaust or ban a key, and add
 
 test('identify - returns the operation and the key, and counts nothing', async () => {
   const store = open()
-  const identify = (method: string, path: string, authorization?: string) =>
-    store.identify({ method, path, query: '', headers: { authorization } })
+  const identify = (method: string, path: string, authorization?: string) => {
+    const { operation, key } = store.identify({
+      method,
+      path,
+      query: '',
+      headers: { authorization },
+    })
+    return { operation, key }
+  }
   assert.deepEqual(identify('GET', '/v1/pets', 'bearer demo'), {
     operation: 'listPets',
     key: { id: 'demo', plan: 'free', policy: { perMinute: 60, perDay: 1_000 } },

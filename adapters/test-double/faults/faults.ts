@@ -84,11 +84,13 @@ export interface Faults {
   arm(fault: Fault): ArmedFault
   list(): readonly ArmedFault[]
   clear(): void
-  /** Takes what applies to this request: a delay, another fault, or both. */
-  take(call: Call): {
-    readonly delay: DelayFault | undefined
-    readonly fault: Exclude<Fault, DelayFault> | undefined
-  }
+  /** Takes what applies to this request: a delay, another fault, both, or undefined. */
+  take(call: Call): TakenFaults | undefined
+}
+
+export interface TakenFaults {
+  readonly delay: DelayFault | undefined
+  readonly fault: Exclude<Fault, DelayFault> | undefined
 }
 
 /** @param begin the faults armed at the start, such as those of a snapshot */
@@ -106,8 +108,9 @@ export function createFaults(
       armed = []
     },
     take(call) {
-      if (armed.length === 0) return NOTHING
+      if (armed.length === 0) return undefined
       const ready = armed.filter(({ fault }) => matches(fault, call)).filter(isReady)
+      if (ready.length === 0) return undefined
       return {
         delay: use(ready.find(one => one.fault.kind === 'delay')) as DelayFault | undefined,
         fault: use(ready.find(one => one.fault.kind !== 'delay')) as Exclude<Fault, DelayFault>,
@@ -137,8 +140,6 @@ export function createFaults(
     return one.fault
   }
 }
-
-const NOTHING = { delay: undefined, fault: undefined }
 
 interface Armed {
   readonly fault: Fault

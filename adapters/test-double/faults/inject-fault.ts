@@ -1,30 +1,18 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { ApiError, ERROR_STATUS, type ErrorCode } from '../../../src/errors.js'
-import type { Awaitable } from '../../../src/lib/async.js'
 import { toJson } from '../../../src/lib/json.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
 import type { FaultKind } from '../../exchanges/exchange.js'
-import type { Call } from '../../exchanges/recorder.js'
 import { httpDate } from '../../shared/time.js'
 import type { StateClock } from '../clock/clock.js'
-import type { DelayFault, Faults, StatusFault } from './faults.js'
+import type { DelayFault, StatusFault, TakenFaults } from './faults.js'
 
-/** Has the store answer a request, with the faults that apply to it. */
-export function injectFault(
+/** Has the store answer a request, with the faults taken for it. */
+export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
-  given: Circumstances,
-): Awaitable<ApiResponse> {
-  const taken = given.faults.take(given.call)
-  if (!taken.delay && !taken.fault) return store.handle(request)
-  return injectTaken(store, request, taken, given)
-}
-
-async function injectTaken(
-  store: ApiHandler,
-  request: ApiRequest,
-  { delay: wait, fault }: ReturnType<Faults['take']>,
+  { delay: wait, fault }: TakenFaults,
   { delay, clock, note }: Circumstances,
 ): Promise<ApiResponse> {
   if (wait) {
@@ -44,8 +32,6 @@ async function injectTaken(
 }
 
 interface Circumstances {
-  readonly call: Call
-  readonly faults: Faults
   readonly delay: (wait: DelayFault) => Promise<void>
   readonly clock: Pick<StateClock, 'now'>
   readonly note: (fault: FaultKind) => void

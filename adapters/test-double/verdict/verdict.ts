@@ -44,9 +44,8 @@ export interface Recording {
   clear(n: number): void
   /** On everything since the period began or was cleared, and on what was restored. */
   report(): Report
+  /** What is seen after that still counts. */
   end(): void
-  /** Whether it has ended. What is seen after that still counts. */
-  isOver(): boolean
 }
 
 /** The verdict on all worlds, and which of them this is. */
@@ -83,7 +82,6 @@ export function createVerdict(
         const place = where === null ? `world ${above.world}` : `world ${above.world}, ${where}`
         sinceStart.push(above.verdict.ledger.open(place, period, restored.received))
       }
-      let isOver = false
       return {
         arrive(count) {
           page.arrive(count)
@@ -103,9 +101,7 @@ export function createVerdict(
         report: () => sinceClear.report(),
         end() {
           for (const other of sinceStart) other.end()
-          isOver = true
         },
-        isOver: () => isOver,
       }
     },
   }
