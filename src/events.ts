@@ -2,6 +2,7 @@ import mitt from 'mitt'
 import type { RateLimit } from './errors.js'
 import { orElse } from './lib/async.js'
 import type { Pet } from './pets/schema.js'
+import type { Operation } from './pets/specification.js'
 
 /** What a store announces to its host. No event carries an API key, only its id. */
 export type StoreEvents = {
@@ -10,6 +11,8 @@ export type StoreEvents = {
   'limit.exceeded': { readonly partition: string; readonly rateLimit: RateLimit }
   /** A ban begins; `bannedUntil` in ms since the epoch. */
   'key.banned': { readonly keyId: string; readonly bannedUntil: number }
+  /** The storage failed, and the operation was answered with 503. */
+  'storage.failed': { readonly operation: Operation; readonly error: unknown }
   /** The rate limit store failed; this process counts by itself until it answers again. */
   'ratelimit.degraded': { readonly error: unknown }
 }

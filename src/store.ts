@@ -169,7 +169,7 @@ export function openStore(settings: StoreSettings): Store {
     anonymous: plans.anonymous,
     emit,
   })
-  const operations = createPetOperations(settings, pet => emit('pet.created', { pet }))
+  const operations = createPetOperations(settings, emit)
   // Async functions, so that synchronous failures are rejections too.
   const pets: Pets = {
     createPet: async pet => operations.createPet(pet),

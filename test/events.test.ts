@@ -35,6 +35,27 @@ test('events - are emitted in order and never contain a key', async () => {
   assert.ok(!JSON.stringify(seen).includes(KEY))
 })
 
+test('events - storage.failed says which operation failed and why, and the response does not', async () => {
+  const error = new Error('disk full')
+  const fail = () => Promise.reject(error)
+  for (const [method, operation, call] of [
+    ['insert', 'createPet', (store: Store) => store.createPet({ name: 'Rex', categoryId: 1 })],
+    ['list', 'listPets', (store: Store) => store.listPets()],
+    ['find', 'getPet', (store: Store) => store.getPet(1)],
+  ] as const) {
+    const storage = { ...memoryStorage(), [method]: fail }
+    const store = createStore({ storage, apiKeys: {}, clock: () => T0 })
+    const seen = record(store)
+    await assert.rejects(call(store), (thrown: Error) => !thrown.message.includes('disk full'))
+    assert.deepEqual(seen, [['storage.failed', { operation, error }]])
+  }
+  const store = open()
+  const seen = record(store)
+  await assert.rejects(store.getPet(7), { code: 'not_found' })
+  await assert.rejects(store.createPet({} as never), { code: 'invalid_request' })
+  assert.deepEqual(seen, [])
+})
+
 test('events - ratelimit.degraded carries the error of the rate limit store', async () => {
   const error = new Error('down')
   const rateLimits = { ...memoryRateLimits(), consume: () => Promise.reject(error) }
@@ -120,16 +141,19 @@ test('events - pet.created follows the commit, in every form of createPet', asyn
   assert.deepEqual((await Promise.all(found)).length, 3)
 })
 
-test('events - a failed operation emits nothing', async () => {
+test('events - a failed create emits no pet.created', async () => {
   const storage = { ...memoryStorage(), insert: () => Promise.reject(new Error('full')) }
   const store = open({ storage })
   const seen = record(store)
   await send(store, 'POST')
   await send(store, 'GET')
-  assert.deepEqual(seen, [])
+  assert.deepEqual(
+    seen.map(([name]) => name),
+    ['storage.failed'],
+  )
 })
 
-/** Causes every event but `ratelimit.degraded`. */
+/** Causes every event but `storage.failed` and `ratelimit.degraded`. */
 async function exercise(store: Store): Promise<Reply[]> {
   const replies = [await send(store, 'POST')]
   for (let n = 0; n < 95; n++) replies.push(await send(store, 'GET'))

@@ -12,6 +12,7 @@ import { demoAnimals } from './demo.js'
 import { openLimits, openStorage } from './engines.js'
 import { type Flags, UsageError, usageError, wholeNumber } from './flags.js'
 import type { Engines } from './health.js'
+import type { Notes } from './notes.js'
 import { withoutSecrets } from './without-secrets.js'
 
 /** Everything that is served at one address. */
@@ -57,7 +58,7 @@ export async function openEnvironment(
   flags: Flags,
   keys: Keys,
   stops: Stops,
-  report: (line: string) => void,
+  notes: Notes,
 ): Promise<Environment> {
   const { store: storeName = 'memory:', limits: limitsName = 'memory:' } = flags
   if (isControlled(flags)) {
@@ -88,7 +89,12 @@ export async function openEnvironment(
     // An engine gives up earlier by itself, and can tell whether this process was the slow one.
     ...(limits && { rateLimitTimeoutMs: 1_000 }),
   })
-  store.events.on('ratelimit.degraded', ({ error }) => report(`limits: ${messageOf(error)}`))
+  store.events.on('storage.failed', ({ operation, error }) =>
+    notes.repeat('storage.failed', `store: ${operation} failed: ${messageOf(error)}`),
+  )
+  store.events.on('ratelimit.degraded', ({ error }) =>
+    notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}`),
+  )
   let known = keys
   return {
     handler: await withDelay(store, readDelay(flags)),

@@ -1,5 +1,6 @@
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { type Page, withPages } from '../shared/pages.js'
+import type { Notes } from './notes.js'
 
 /** Checks that reject while an engine does not answer. */
 export interface Engines {
@@ -15,13 +16,9 @@ export interface Engines {
  * Also answers outside the API, without key, quota or log line: `GET /healthz` while the process
  * lives, and `GET /readyz` while its storage answers, for load balancers.
  *
- * @param report receives the reason when an engine does not answer; responses do not expose it
+ * @param notes receive the reason when an engine does not answer; responses do not expose it
  */
-export function withHealth(
-  handler: ApiHandler,
-  engines: Engines = {},
-  report: (line: string) => void = () => {},
-): ApiHandler {
+export function withHealth(handler: ApiHandler, engines: Engines = {}, notes?: Notes): ApiHandler {
   const pages = new Map([
     ['/healthz', health],
     ['/readyz', readiness],
@@ -46,7 +43,7 @@ export function withHealth(
       await ping?.()
       return 'ok'
     } catch (error) {
-      report(`${name}: ${(error as Error).message}`)
+      notes?.repeat(`${name}.${otherwise}`, `${name}: ${(error as Error).message}`)
       return otherwise
     }
   }

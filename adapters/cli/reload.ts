@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Environment, type Keys, readApiKeys, readInitial } from './environment.js'
 import type { Flags } from './flags.js'
+import type { Notes } from './notes.js'
 import { versionsOf, watchFiles } from './watch.js'
 
 export interface WatchedFiles {
@@ -16,9 +17,9 @@ export interface WatchedFiles {
 /**
  * Begins to watch `--seed` and `--keys`.
  *
- * @param note writes what has changed, or the error in the file, as one line
+ * @param notes receive what has changed, or the error in the file
  */
-export function watchedFiles(flags: Flags, note: (line: string) => void): WatchedFiles {
+export function watchedFiles(flags: Flags, notes: Notes): WatchedFiles {
   const { seed, keys } = flags
   const before = versionsOf([seed, keys].filter(path => path !== undefined))
   return {
@@ -48,7 +49,11 @@ export function watchedFiles(flags: Flags, note: (line: string) => void): Watche
       }
 
       async function logged(reload: () => Promise<string>): Promise<void> {
-        note(await reload().catch((error: Error) => `${error.message}; nothing was reloaded`))
+        try {
+          notes.say('reloaded', await reload())
+        } catch (error) {
+          notes.say('reload.failed', `${(error as Error).message}; nothing was reloaded`)
+        }
       }
     },
   }

@@ -11,17 +11,19 @@ export async function run(words: readonly string[]): Promise<void> {
   // Nothing is left to report it on.
   process.stderr.on('error', () => {})
   let sources: ReadonlyMap<string, string> = new Map()
+  let asJson = false
   try {
     if (words[0] === 'verify') return await runVerify(words.slice(1))
     if (words[0] === 'keys') return await runKeys(words.slice(1))
     const variables = readVariables(process.env)
     sources = variables.sources
     const { command, flags, rest } = parseCommandLine(words, variables.flags)
+    asJson = flags.log === 'json'
     if (flags.help || command === 'help') process.stdout.write(helpText())
     else if (flags.version || command === 'version') await printVersion()
     else await runCommand(command, flags, rest)
   } catch (error) {
-    fail(error, sources)
+    fail(error, sources, asJson)
   }
 }
 
@@ -67,7 +69,11 @@ interface Failure extends Pick<Error, 'name' | 'message'> {
 }
 
 /** @param sources options that came from the environment, with the variable to correct */
-function fail(error: unknown, sources: ReadonlyMap<string, string> = new Map()): void {
+function fail(
+  error: unknown,
+  sources: ReadonlyMap<string, string> = new Map(),
+  asJson = false,
+): void {
   const {
     name,
     message,
@@ -77,7 +83,9 @@ function fail(error: unknown, sources: ReadonlyMap<string, string> = new Map()):
   const hints = [...sources]
     .filter(([option]) => flags.includes(`--${option}`))
     .map(([option, variable]) => ` (--${option} is set by ${variable})`)
-  process.stderr.write(`animal-adoption-store: ${line}${hints.join('')}\n`)
+  const text = `${line}${hints.join('')}`
+  const record = { time: new Date().toISOString(), event: 'failed', message: text }
+  process.stderr.write(`${asJson ? JSON.stringify(record) : `animal-adoption-store: ${text}`}\n`)
   // By name, as each file of the bundle has classes of its own.
   process.exitCode = name === 'UsageError' || name === 'OptionError' ? 2 : 1
 }

@@ -19,8 +19,9 @@ import {
 import { type Flags, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
 import { withIndex } from './index-page.js'
-import { createReport } from './report.js'
+import { createNotes, type Notes } from './notes.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
+import { version } from './version.js'
 
 type Stops = (() => Promise<void>)[]
 
@@ -35,29 +36,48 @@ export type Stop = (signal?: string) => Promise<void>
  */
 export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): Promise<void> {
   const drain = durationOf('--drain', flags.drain ?? '0s')
+  const log = readLogFormat(flags)
+  const notes = createNotes({ asJson: log === 'json', clock: Date.now, write: writeLine })
   const stops: Stops = []
   const draining = new AbortController()
   const stop: Stop = async signal => {
     if (signal === 'SIGTERM' && drain > 0) {
+      notes.record('draining', { signal, ms: drain })
       draining.abort()
       await setTimeout(drain)
     }
+    notes.record('stopping', { signal })
     for (const one of stops.splice(0).reverse()) await one()
+    notes.record('stopped', {})
+  }
+  const running: Running = {
+    log,
+    notes,
+    stops,
+    draining: draining.signal,
+    beforeReady: () => stopOnSignal(stop),
   }
   try {
-    await start(flags, stops, draining.signal, () => stopOnSignal(stop))
+    await start(flags, running)
   } catch (error) {
-    await stop()
+    for (const one of stops.splice(0).reverse()) await one()
     throw error
   }
 }
 
-async function start(
-  flags: Flags,
-  stops: Stops,
-  draining: AbortSignal,
-  beforeReady: () => void,
-): Promise<void> {
+/** What all servers of one process share. */
+interface Running {
+  readonly log: LogFormat
+  readonly notes: Notes
+  /** What to stop, the last first. */
+  readonly stops: Stops
+  readonly draining: AbortSignal
+  readonly beforeReady: () => void
+}
+
+async function start(flags: Flags, running: Running): Promise<void> {
+  const { log, notes, stops, draining, beforeReady } = running
+  notes.record('starting', { version: version(), node: process.version, pid: process.pid })
   const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const stagingPort = wholeNumber(flags, 'staging-port', 65_535)
   if (stagingPort === port && port !== 0) {
@@ -67,7 +87,6 @@ async function start(
       '--port',
     )
   }
-  const log = readLogFormat(flags)
   const host = readHost(flags)
   const proxyHops = wholeNumber(flags, 'proxy-hops', 100) ?? 0
   if (flags.watch && flags.keys === undefined && (flags.store ?? 'memory:') !== 'memory:') {
@@ -78,9 +97,8 @@ async function start(
     )
   }
   // Before the files are read, so that no change in between is missed.
-  const watched = flags.watch ? (await import('./reload.js')).watchedFiles(flags, note) : undefined
+  const watched = flags.watch ? (await import('./reload.js')).watchedFiles(flags, notes) : undefined
   const apiKeys = await readApiKeys(flags)
-  const report = createReport(Date.now, writeLine)
 
   // Staging is for experiments: its animals are separate, and lost when it stops.
   const staging =
@@ -104,10 +122,12 @@ async function start(
     ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
   }
   const { source, store, animals, ignoresSeed } = environment
-  if (ignoresSeed) note(`${store} holds ${animals} animals, ${source}`)
+  if (ignoresSeed) notes.say('seed.ignored', `${store} holds ${animals} animals, ${source}`)
   beforeReady()
+  const { apiKeys: _, ...shown } = ready
+  notes.record('ready', shown)
   if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
-  else if (!flags.quiet) await printBanner(flags, ready, source)
+  else if (!flags.quiet && log !== 'json') await printBanner(flags, ready, source)
 
   async function open(
     flags: Flags,
@@ -115,7 +135,7 @@ async function start(
     port: number,
     stagingBaseUrl?: string,
   ): Promise<{ readonly server: HttpServer; readonly environment: Environment }> {
-    const environment = await openEnvironment(flags, apiKeys, stops, report)
+    const environment = await openEnvironment(flags, apiKeys, stops, notes)
     const { handler, clock, engines } = environment
     const logged = withRequestLog(handler, {
       format: log,
@@ -131,7 +151,7 @@ async function start(
       demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
       stagingBaseUrl,
     })
-    const indexed = withIndex(withHealth(documented, { ...engines, draining }, report), {
+    const indexed = withIndex(withHealth(documented, { ...engines, draining }, notes), {
       control: isControlled(flags),
     })
     const shown = flags['no-console'] ? indexed : withConsole(indexed, environment.console)
@@ -263,10 +283,6 @@ class ListenError extends Error {
 /** https://no-color.org */
 function hasColors(): boolean {
   return process.stderr.isTTY === true && !process.env['NO_COLOR']
-}
-
-function note(text: string): void {
-  writeLine(`animal-adoption-store: ${text}`)
 }
 
 function writeLine(line: string): void {

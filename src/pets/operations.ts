@@ -6,6 +6,7 @@ import {
   notFound,
   storageUnavailable,
 } from '../errors.js'
+import type { Emit } from '../events.js'
 import { type Awaitable, chain, lazy, orElse } from '../lib/async.js'
 import { fingerprint } from '../lib/fingerprint.js'
 import type { Int64 } from '../lib/int64.js'
@@ -13,7 +14,7 @@ import type { InsertedOnce, PetFilter, PetStorage } from '../ports.js'
 import { toNewPet } from './pet.js'
 import type { ListPetsQuery } from './query.js'
 import type { NewPet, Pet } from './schema.js'
-import type { PetStatus } from './specification.js'
+import type { Operation, PetStatus } from './specification.js'
 
 /** The operations of the specification (spec §4), of a store in this process or a remote one. */
 export interface Pets {
@@ -69,13 +70,13 @@ const model = lazy(() => import('./schema.js'))
 /** Parse, call the storage, return. */
 export function createPetOperations(
   { storage, defaultStatus, sunset, idempotency }: PetsOptions,
-  onCreated: (pet: Pet) => void,
+  emit: Emit,
 ): PetOperations {
   return {
     createPet: input =>
       chain(model(), schema => {
         const pet = toNewPet(parse(schema, input), defaultStatus)
-        return orElse(() => chain(storage.insert(pet), announced), unavailable)
+        return orElse(() => chain(storage.insert(pet), announced), failed('createPet'))
       }),
     createPetOnce: (input, { scope, key, now }) =>
       chain(model(), schema => {
@@ -89,24 +90,33 @@ export function createPetOperations(
           () =>
             chain((storage as Required<PetStorage>).insertOnce(pet, once, now), inserted => {
               if (inserted.fingerprint !== asked) throw idempotencyKeyReused()
-              if (!inserted.replayed) onCreated(inserted.pet)
+              if (!inserted.replayed) announced(inserted.pet)
               return inserted
             }),
-          unavailable,
+          failed('createPet'),
         )
       }),
-    listPets: filter => orElse(() => storage.list(filter), unavailable),
+    listPets: filter => orElse(() => storage.list(filter), failed('listPets')),
     getPet(id, now) {
       if (sunset !== null && now >= sunset) throw gone(sunset)
       const key = typeof id === 'bigint' ? Number(id) : id
       if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
-      return orElse(() => chain(storage.find(key), existing), unavailable)
+      return orElse(() => chain(storage.find(key), existing), failed('getPet'))
     },
   }
 
   function announced(pet: Pet): Pet {
-    onCreated(pet)
+    emit('pet.created', { pet })
     return pet
+  }
+
+  /** A failing storage is a 503: nothing was acknowledged, and the next request may succeed. */
+  function failed(operation: Operation): (error: unknown) => never {
+    return error => {
+      if (error instanceof ApiError) throw error
+      emit('storage.failed', { operation, error })
+      throw storageUnavailable(error)
+    }
   }
 }
 
@@ -128,9 +138,4 @@ const NO_PET = 'There is no pet with this id.'
 function existing(pet: Pet | undefined): Pet {
   if (!pet) throw notFound(NO_PET)
   return pet
-}
-
-/** A failing storage is a 503: nothing was acknowledged, and the next request may succeed. */
-function unavailable(error: unknown): never {
-  throw error instanceof ApiError ? error : storageUnavailable(error)
 }

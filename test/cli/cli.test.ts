@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -103,6 +104,7 @@ test('cli - own keys replace the demo keys and are never shown', async t => {
     .trim()
     .split('\n')
     .map(line => JSON.parse(line))
+    .filter(({ event }) => event === undefined)
   const logged = lines.map(({ method, path, query, status, key, plan, remaining, limit }) => [
     `${method} ${path}?${query} ${status}`,
     ...[key, plan, remaining, limit],
@@ -477,6 +479,47 @@ test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until th
   assert.equal((await stopped(interrupted, 'SIGINT')).code, 0)
   const brief = await started(t, '--json', '--log', 'silent', '--drain', '1ms')
   assert.equal((await stopped(brief)).code, 0)
+})
+
+test('cli - with --log json, everything is a record: start, requests, reloads, stop and failures', async t => {
+  const keys = await file(t, '{"one-12345678":{"id":"one","plan":"free"}}')
+  const words = ['-p', '0', '--log', 'json', '--watch', '--keys', keys]
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  const stdout = text(child.stdout)
+  const records: Record<string, unknown>[] = []
+  const ended = once(child, 'exit')
+  const lines = createInterface(child.stderr)[Symbol.asyncIterator]()
+  const until = async (event: string) => {
+    while (records.at(-1)?.['event'] !== event) {
+      records.push(JSON.parse((await lines.next()).value))
+    }
+    return records.at(-1) as Record<string, string>
+  }
+  const { origin, baseUrl } = await until('ready')
+  await fetch(`${baseUrl}/pets`)
+  await writeFile(keys, '{"two-12345678":{"id":"two","plan":"free"}}')
+  const { message } = await until('reloaded')
+  assert.match(message ?? '', /: added two; removed one$/)
+  child.kill('SIGTERM')
+  await until('stopped')
+  await ended
+  assert.deepEqual(
+    records.map(record => record['event'] ?? record['status']),
+    ['starting', 'ready', 401, 'reloaded', 'stopping', 'stopped'],
+  )
+  assert.ok(records.every(({ time }) => !Number.isNaN(Date.parse(time as string))))
+  assert.doesNotMatch(JSON.stringify(records), /12345678/)
+  assert.equal(await stdout, '')
+
+  const taken = new URL(origin ?? '').port
+  const blocker = createServer().listen(Number(taken), '127.0.0.1')
+  await once(blocker, 'listening')
+  const failed = await endedIn({}, '--log', 'json', '-p', taken)
+  blocker.close()
+  const last = JSON.parse(failed.stderr.trimEnd().split('\n').at(-1) ?? '')
+  assert.deepEqual([failed.code, last.event], [1, 'failed'])
+  assert.match(last.message, /^port \d+ is taken; use --port 0/)
 })
 
 test('cli - output that cannot be written is one line', {
