@@ -1,7 +1,12 @@
 import { check, isFunction, isHandler, optional, readOptions } from '../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../src/protocol/api.js'
-import { bodyAlreadyRead, bodyEnded, collectBody } from './shared/body-collector.js'
-import { hostRefusal, splitTarget } from './shared/request-target.js'
+import {
+  bodyAlreadyRead,
+  bodyEnded,
+  collectBody,
+  hostRefusal,
+  splitTarget,
+} from './shared/request.js'
 
 export interface FetchHandlerOptions {
   /**

@@ -84,6 +84,11 @@ export interface RateLimitStore {
   /** Every partition with its usage. Contains key ids, never keys. */
   dump(): Awaitable<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Awaitable<void>
+  /**
+   * For counts spread over several servers: which of them has this partition. While one does not
+   * answer, only its own partitions are counted by this process.
+   */
+  serverOf?(partition: string): string
 }
 
 export type RateLimitSnapshot = readonly (readonly [partition: string, usage: Usage])[]

@@ -1,5 +1,5 @@
 import { type RateLimit, rateLimitOf } from './errors.js'
-import { createEvents, type StoreEmitter } from './events.js'
+import { createEvents, type Emit, type StoreEmitter } from './events.js'
 import {
   hasMethods,
   isBoolean,
@@ -16,8 +16,8 @@ import {
   type Rules,
   readOptions,
 } from './lib/options.js'
-import { insureRateLimits, type Timer } from './limits/insurance.js'
-import { memoryRateLimits } from './limits/memory.js'
+import { type Timer, withCircuitBreaker } from './limits/circuit-breaker.js'
+import { countsHere, memoryRateLimits } from './limits/memory.js'
 import { checkPolicy, PLANS, type PlanTable } from './limits/plans.js'
 import { createPetOperations, type Idempotency, type Pets } from './pets/operations.js'
 import { checkListPetsQuery } from './pets/query.js'
@@ -157,15 +157,9 @@ export function readStoreOptions(options: StoreOptions) {
 export function openStore(settings: StoreSettings): Store {
   const { clock, pagination, plans, apiKeys } = settings
   const { events, emit } = createEvents()
-  const insured = insureRateLimits({
-    rateLimits: settings.rateLimits,
-    timeoutMs: settings.rateLimitTimeoutMs,
-    timer: startTimer,
-    onFailure: error => emit('ratelimit.degraded', { error }),
-  })
   const gate = createGate({
     apiKeys,
-    rateLimits: settings.rateLimit ? insured : undefined,
+    rateLimits: settings.rateLimit ? protect(settings, emit) : undefined,
     anonymous: plans.anonymous,
     emit,
   })
@@ -256,11 +250,18 @@ function readPlans(given: Partial<PlanTable>): PlanTable {
   return plans
 }
 
+/** Counts kept in this process need no protection; any other store has this one. */
+function protect({ rateLimits, rateLimitTimeoutMs }: StoreSettings, emit: Emit) {
+  if (countsHere(rateLimits)) return rateLimits
+  return withCircuitBreaker({
+    rateLimits,
+    timeoutMs: rateLimitTimeoutMs,
+    timer: startTimer,
+    onFailure: error => emit('ratelimit.degraded', { error }),
+  })
+}
+
 /** Not part of the language, but of every JavaScript runtime. */
 declare function setTimeout(task: () => void, ms: number): unknown
-declare function clearTimeout(timer: unknown): void
 
-const startTimer: Timer = (task, ms) => {
-  const timer = setTimeout(task, ms)
-  return () => clearTimeout(timer)
-}
+const startTimer: Timer = (task, ms) => void setTimeout(task, ms)

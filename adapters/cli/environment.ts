@@ -86,8 +86,6 @@ export async function openEnvironment(
     rateLimits,
     apiKeys: keys,
     ...(await digests(flags)),
-    // An engine gives up earlier by itself, and can tell whether this process was the slow one.
-    ...(limits && { rateLimitTimeoutMs: 1_000 }),
   })
   store.events.on('storage.failed', ({ operation, error }) =>
     notes.repeat('storage.failed', `store: ${operation} failed: ${messageOf(error)}`),

@@ -11,9 +11,8 @@ import {
   readOptions,
 } from '../../src/lib/options.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
-import { addressKey } from './client-address.js'
 import { createServe } from './node-handler.js'
-import { parserRefusal } from './request.js'
+import { addressKey, parserRefusal } from './request.js'
 import { createHttpConnection, type HttpConnection, IDLE_CHECKS } from './sockets.js'
 
 export interface ListenOptions {

@@ -2,9 +2,8 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { isPromise } from '../../src/lib/async.js'
 import { check, isHandler, isSize, readOptions } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { splitTarget } from '../shared/request-target.js'
-import { clientAddress } from './client-address.js'
-import { bodyOf, hasBody, messageRefusal } from './request.js'
+import { splitTarget } from '../shared/request.js'
+import { bodyOf, clientAddress, hasBody, messageRefusal } from './request.js'
 import type { HttpConnection } from './sockets.js'
 
 export interface NodeHandlerOptions {

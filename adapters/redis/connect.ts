@@ -1,10 +1,16 @@
 import type { ConnectionOptions } from 'node:tls'
+import { slotOf } from './cluster-slot.js'
 import { RedisError } from './failures.js'
 import type { RedisSend } from './send.js'
 
 export interface RedisConnection {
   readonly send: RedisSend
+  /** One `send` per server that holds keys. */
   readonly nodes: () => Promise<readonly RedisSend[]>
+  /** The names of those servers, '' for a single one. */
+  readonly servers: () => readonly string[]
+  /** Which of them holds a key. */
+  readonly serverOf: (key: string) => string
   readonly close: () => Promise<void>
 }
 
@@ -33,7 +39,13 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
     signal.removeEventListener('abort', destroy)
     client.unref()
     const send: RedisSend = command => client.sendCommand([...command])
-    return { send, nodes: async () => [send], close: async () => client.destroy() }
+    return {
+      send,
+      nodes: async () => [send],
+      servers: () => [''],
+      serverOf: () => '',
+      close: async () => client.destroy(),
+    }
   }
   client.destroy()
   signal.removeEventListener('abort', destroy)
@@ -56,6 +68,8 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
       const clients = await Promise.all(cluster.masters.map(node => cluster.nodeClient(node)))
       return clients.map(client => command => client.sendCommand([...command]))
     },
+    servers: () => cluster.masters.map(({ address }) => address),
+    serverOf: key => cluster.slots[slotOf(key)]?.master.address ?? '',
     close: async () => cluster.destroy(),
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { ConnectionOptions } from 'node:tls'
 import {
   isFunction,
@@ -12,12 +11,13 @@ import {
   type Rules,
   readOptions,
 } from '../../src/lib/options.js'
-import { createCircuitBreaker } from './circuit-breaker.js'
 import { connect, type RedisConnection } from './connect.js'
 import { explain } from './failures.js'
+import { probe } from './probe.js'
 import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
-import { consume } from './script.js'
+import { withReconnect } from './reconnect.js'
 import type { RedisSend } from './send.js'
+import { inTime } from './time-limit.js'
 
 export interface RedisOptions {
   /**
@@ -46,11 +46,6 @@ export interface RedisOptions {
    */
   readonly clock?: 'server' | 'store'
   /**
-   * How long a request waits for the server, in ms, before this process counts by itself.
-   * @default 100
-   */
-  readonly timeoutMs?: number
-  /**
    * The time limit for connecting and for the first reply, in ms.
    * @default 5_000
    */
@@ -70,32 +65,25 @@ export interface RedisOptions {
  * @throws RedisError when the server cannot be used: one line that names the fix
  */
 export async function redisRateLimits(options: RedisOptions): Promise<RedisRateLimits> {
-  const { timeoutMs, ...settings } = readOptions(options, DEFAULTS, RULES)
+  const settings = readOptions(options, DEFAULTS, RULES)
   const { address, open } = accessOf(settings)
-  let connection: RedisConnection | undefined
+  const openTried = async () => {
+    const connection = await open()
+    try {
+      await inTime(settings.connectTimeoutMs, probe(connection, settings.prefix))
+      return connection
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+  }
   try {
-    connection = await open()
-    await inTime(settings.connectTimeoutMs, tryScript(connection.send, settings.prefix))
+    const opened = await openTried()
+    const connection = settings.url === undefined ? opened : withReconnect(opened, openTried)
+    return createRateLimits({ ...settings, address, connection })
   } catch (error) {
-    await connection?.close()
     throw explain(error, address)
   }
-  const holder = hold(connection, open)
-  const send: RedisSend = (command, key) => holder.connection.send(command, key)
-  const breaker = createCircuitBreaker({
-    timeoutMs,
-    ping: () => send(['PING']),
-    reconnect: holder.replace,
-    now: () => performance.now(),
-  })
-  return createRateLimits({
-    ...settings,
-    address,
-    send,
-    breaker,
-    nodes: () => holder.connection.nodes(),
-    close: holder.close,
-  })
 }
 
 interface Server {
@@ -126,7 +114,14 @@ function accessOf({ url, send, nodes, tls, connectTimeoutMs }: Access): Server {
     return { address: addressOf(url), open }
   }
   const given = send as RedisSend
-  const connection = { send: given, nodes: nodes ?? (async () => [given]), close: async () => {} }
+  const connection: RedisConnection = {
+    send: given,
+    nodes: nodes ?? (async () => [given]),
+    servers: () => [''],
+    // Which node of a cluster has a key is known to the client of the host only: each key for itself.
+    serverOf: nodes ? key => key : () => '',
+    close: async () => {},
+  }
   return { address: 'The server of `send`', open: async () => connection }
 }
 
@@ -142,63 +137,9 @@ export function addressOf(url: string): string {
   return `${protocol}//${host}${pathname}`
 }
 
-async function inTime<T>(ms: number, promise: Promise<T>): Promise<T> {
-  const settled = new AbortController()
-  try {
-    return await Promise.race([promise, expire(ms, settled.signal)])
-  } finally {
-    settled.abort()
-  }
-}
-
-/** Waits in steps, so a machine that stalls uses up one step rather than the whole limit. */
-async function expire(ms: number, signal: AbortSignal): Promise<never> {
-  for (let left = ms; left > 0; left -= STEP) {
-    await pause(Math.min(left, STEP), undefined, { signal })
-  }
-  throw new Error(`Timeout after ${ms} ms`)
-}
-
-/** In ms. */
-const STEP = 250
-
-/** Detects replicas, full servers and missing permissions before the first request does. */
-async function tryScript(send: RedisSend, prefix: string): Promise<void> {
-  await consume(send, prefix, { perMinute: 1, perDay: 1 }, undefined)
-  await send(['DEL', prefix], prefix)
-}
-
-/** Holds the current connection, which `replace` swaps for a new one. */
-function hold(first: RedisConnection, open: () => Promise<RedisConnection>) {
-  let connection = first
-  let closed = false
-
-  return {
-    get connection() {
-      return connection
-    },
-    replace(): void {
-      open().then(async opened => {
-        const old = closed ? opened : connection
-        if (!closed) connection = opened
-        await old.close()
-      }, ignore)
-    },
-    async close(): Promise<void> {
-      if (closed) return
-      closed = true
-      await connection.close()
-    },
-  }
-}
-
-/** The next ping fails as well, and a later one replaces the connection again. */
-function ignore(): void {}
-
 const DEFAULTS = {
   prefix: 'adoption:limit:',
   clock: 'server',
-  timeoutMs: 100,
   connectTimeoutMs: 5_000,
 } as const
 
@@ -208,7 +149,6 @@ const RULES: Rules<RedisOptions> = {
   nodes: optional(isFunction),
   prefix: isText,
   clock: isOneOf(['server', 'store']),
-  timeoutMs: isTimeout,
   connectTimeoutMs: isTimeout,
   tls: optional(isSecretObject),
 }

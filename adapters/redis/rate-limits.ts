@@ -1,10 +1,11 @@
 import type { Usage } from '../../src/limits/decide.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { memoryRateLimits } from '../memory.js'
-import type { CircuitBreaker } from './circuit-breaker.js'
+import type { RedisConnection } from './connect.js'
 import { explain } from './failures.js'
+import { PROBES, probe } from './probe.js'
 import { consume, readUsage, storeCommand } from './script.js'
-import type { RedisSend } from './send.js'
+import { inTime } from './time-limit.js'
 
 export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
   inspect(partition: string): Promise<Usage | undefined>
@@ -12,7 +13,7 @@ export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
   dump(): Promise<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Promise<void>
   /**
-   * Resolves if the server answers.
+   * Resolves if every server decides within a second, as it does for requests.
    * @throws RedisError
    */
   ping(): Promise<void>
@@ -23,20 +24,20 @@ export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
 export interface RateLimitParts {
   /** The server's name in messages. */
   readonly address: string
-  readonly send: RedisSend
-  readonly breaker: CircuitBreaker
-  /** One `send` per server that holds keys. */
-  readonly nodes: () => Promise<readonly RedisSend[]>
+  readonly connection: RedisConnection
   readonly prefix: string
   readonly clock: 'server' | 'store'
-  readonly close: () => Promise<void>
 }
 
 /** Callers without a valid key are counted in this process, so strangers cannot fill the server. */
 const ADDRESS = 'addr:'
 
+/** In ms. */
+const PING_TIMEOUT = 1_000
+
 export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
-  const { address, send, breaker, nodes, prefix, clock, close } = parts
+  const { address, connection, prefix, clock } = parts
+  const { send, nodes, serverOf, close } = connection
   const addresses = memoryRateLimits()
 
   return {
@@ -44,7 +45,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
       if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
       const instant = clock === 'store' ? now : undefined
-      return breaker.run(() => consume(send, prefix + partition, policy, instant)).catch(fail)
+      return consume(send, prefix + partition, policy, instant).catch(fail)
     },
     async inspect(partition) {
       if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
@@ -72,8 +73,9 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
         .map(([partition, usage]) => storeCommand(prefix + partition, usage))
       await Promise.all(commands.map(command => ask(command, command[1])))
     },
+    serverOf: partition => (partition.startsWith(ADDRESS) ? ADDRESS : serverOf(prefix + partition)),
     async ping() {
-      await ask(['PING'])
+      await inTime(PING_TIMEOUT, probe(connection, prefix)).catch(fail)
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -95,6 +97,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
 
   async function allKeys(): Promise<string[]> {
     const keys = new Set<string>()
+    const probes = prefix + PROBES
     // Escapes the special characters of glob patterns.
     const pattern = `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`
     for (const node of await nodes()) {
@@ -102,7 +105,7 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       do {
         const reply = await node(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000'])
         const [next, found] = reply as [unknown, unknown[]]
-        for (const key of found) keys.add(String(key))
+        for (const key of found.map(String)) if (!key.startsWith(probes)) keys.add(key)
         cursor = String(next)
       } while (cursor !== '0')
     }

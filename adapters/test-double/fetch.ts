@@ -2,7 +2,7 @@ import type { ApiResponse } from '../../src/protocol/api.js'
 import type { ConnectionSpan } from '../exchanges/callers.js'
 import { toResponse } from '../fetch.js'
 import type { ReadRequest } from '../shared/read-request.js'
-import { splitTarget } from '../shared/request-target.js'
+import { splitTarget } from '../shared/request.js'
 import { firstHalf, type LosableAnswer } from './faults/inject-fault.js'
 
 export interface DoubleFetch {

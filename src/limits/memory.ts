@@ -1,10 +1,19 @@
 import type { RateLimitStore } from '../ports.js'
-import { CLOCK_SKEW, DAY, decide, type Usage } from './decide.js'
+import { CLOCK_SKEW, DAY, type Decision, decide, type Usage } from './decide.js'
+import type { Policy } from './plans.js'
 
 /** Addresses counted separately. All others share a budget, so strangers cannot fill memory. */
 const ADDRESSES = 10_000
 const ADDRESS = 'addr:'
 const SHARED_ADDRESS = 'addr:overflow'
+
+/** `consume` of every table below. */
+const ours = new WeakSet<RateLimitStore['consume']>()
+
+/** Whether a store counts in this process: then it answers synchronously and never fails. */
+export function countsHere({ consume }: RateLimitStore): boolean {
+  return ours.has(consume)
+}
 
 /**
  * Counts usage in this process, for as long as it lives. There is no timer: entries of a past UTC
@@ -15,18 +24,9 @@ export function memoryRateLimits(): RateLimitStore {
   let addresses = 0
   let today = Number.NEGATIVE_INFINITY
 
+  ours.add(consume)
   return {
-    consume(partition, policy, now) {
-      // Delayed by the skew: a clock that steps back over midnight still finds its counts.
-      const day = Math.floor((now - CLOCK_SKEW) / DAY)
-      if (day > today || day < today - 1) startDay(day)
-      const known = table.get(partition)
-      const name = known === undefined ? partitionFor(partition) : partition
-      const { decision, usage } = decide(known ?? table.get(name), policy, now)
-      if (known === undefined && name === partition && partition.startsWith(ADDRESS)) addresses++
-      table.set(name, usage)
-      return decision
-    },
+    consume,
     inspect: partition => table.get(partition),
     reset(partition) {
       if (partition === undefined) table.clear()
@@ -39,6 +39,18 @@ export function memoryRateLimits(): RateLimitStore {
       for (const [partition, usage] of snapshot) table.set(partition, usage)
       countAddresses()
     },
+  }
+
+  function consume(partition: string, policy: Policy, now: number): Decision {
+    // Delayed by the skew: a clock that steps back over midnight still finds its counts.
+    const day = Math.floor((now - CLOCK_SKEW) / DAY)
+    if (day > today || day < today - 1) startDay(day)
+    const known = table.get(partition)
+    const name = known === undefined ? partitionFor(partition) : partition
+    const { decision, usage } = decide(known ?? table.get(name), policy, now)
+    if (known === undefined && name === partition && partition.startsWith(ADDRESS)) addresses++
+    table.set(name, usage)
+    return decision
   }
 
   function partitionFor(partition: string): string {

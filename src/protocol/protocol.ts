@@ -12,11 +12,12 @@ import { readIdempotencyKey } from './idempotency-key.js'
 import {
   type Content,
   errorRepresentation,
+  type HeaderOptions,
   pageRepresentation,
   petRepresentation,
   type Representation,
-} from './representation.js'
-import { type HeaderOptions, responseHeaders } from './response-headers.js'
+  responseHeaders,
+} from './response.js'
 import { createRouter, type OperationRoute } from './route.js'
 
 export interface ProtocolOptions extends HeaderOptions {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressKey } from '../../adapters/http/client-address.js'
 import { listen } from '../../adapters/http/index.js'
+import { addressKey } from '../../adapters/http/request.js'
 import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
 import { createStore, type RateLimitSnapshot } from '../../src/index.js'
 

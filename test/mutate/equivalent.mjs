@@ -106,7 +106,7 @@ export const EQUIVALENT = [
     to: ['const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : (0 + 1);'],
   },
   {
-    file: 'src/protocol/representation.js',
+    file: 'src/protocol/response.js',
     why: 'A page that is not kept is written again.',
     from: 'keptPages.set(page, written);',
     to: [';'],

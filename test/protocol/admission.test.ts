@@ -102,56 +102,6 @@ for (const [field, decision] of [
   })
 }
 
-test('limits.apply - a hanging rate limit store delays one response, then is bypassed for a while', async t => {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  let now = T0
-  let asked = 0
-  const rateLimits = {
-    ...memoryRateLimits(),
-    consume: () => {
-      asked++
-      return new Promise<never>(() => {})
-    },
-  }
-  const store = open({ rateLimits, rateLimitTimeoutMs: 40, clock: () => now })
-  const errors: unknown[] = []
-  store.events.on('ratelimit.degraded', ({ error }) => errors.push(error))
-  const first = list(store)
-  await Promise.resolve()
-  t.mock.timers.tick(39)
-  assert.equal(errors.length, 0)
-  t.mock.timers.tick(1)
-  assert.equal((await first).headers['x-ratelimit-remaining'], '59')
-  assert.match(String(errors[0]), /did not answer within 40 ms/)
-  now += 999
-  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '58')
-  assert.equal(asked, 1)
-  now += 1
-  void list(store)
-  await Promise.resolve()
-  assert.equal(asked, 2)
-  now = T0 - 1
-  void list(store)
-  await Promise.resolve()
-  assert.equal(asked, 3, 'a clock that was set back does not prolong the pause')
-})
-
-test('limits.apply - a timely rate limit store leaves no timer behind', async t => {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const table = memoryRateLimits()
-  const rateLimits = {
-    ...table,
-    consume: async (...request: Parameters<typeof table.consume>) => table.consume(...request),
-  }
-  const store = open({ rateLimits })
-  let degraded = 0
-  store.events.on('ratelimit.degraded', () => degraded++)
-  await list(store)
-  t.mock.timers.tick(10_000)
-  assert.equal((await list(store)).headers['x-ratelimit-remaining'], '58')
-  assert.equal(degraded, 0)
-})
-
 for (const [what, now] of [
   ['before 1970', -1_000_000_000_000],
   ['a moment before 1970', -1],

@@ -12,8 +12,8 @@ for (const [name, open] of Object.entries(DOORS)) {
 function later<Port extends object>(port: Port): Port {
   return new Proxy(port, {
     get(target, name) {
-      const method = Reflect.get(target, name) as (...given: unknown[]) => unknown
-      return async (...given: unknown[]) => method.apply(target, given)
+      const method = Reflect.get(target, name) as ((...given: unknown[]) => unknown) | undefined
+      return method && (async (...given: unknown[]) => method.apply(target, given))
     },
   })
 }
