@@ -7,7 +7,7 @@ import pg from 'pg'
 import { memoryStorage } from '../../adapters/memory.js'
 import { type PostgresStorage, postgresStorage } from '../../adapters/postgres/index.js'
 import { redisRateLimits } from '../../adapters/redis/index.js'
-import { createStore, type RateLimitStore } from '../../src/index.js'
+import { createStore } from '../../src/index.js'
 import { createRandom } from '../crash/random.js'
 import {
   type Engine,
@@ -170,25 +170,22 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
   skip: withoutRedis || (!LONG && 'takes five seconds; only in the long form'),
 }, async () => {
   const proxy = await startProxy((redis as Engine).port)
-  const limits = await redisRateLimits({ url: `redis://127.0.0.1:${proxy.port}` })
-  const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
-  await limits.consume('proxied', policy, 0)
+  const { store, degraded, limits } = await openStore(`redis://127.0.0.1:${proxy.port}`)
+  const pets = store.forKey('secret')
+  await pets.listPets()
   proxy.swallow()
-  void attempt(limits)
+  await pets.listPets()
+  assert.equal(degraded.length, 1)
+  const direct = await redisRateLimits({ url: redisUrl })
+  const before = (await direct.inspect('me'))?.dayCount ?? 0
   await until(async () => {
-    const { remaining = 0 } = (await attempt(limits)) ?? {}
-    return remaining > 0
+    await pets.listPets()
+    return ((await direct.inspect('me'))?.dayCount ?? 0) > before
   })
+  await limits.ping()
+  await direct.close()
   await limits.close()
   await proxy.close()
-
-  async function attempt(limits: RateLimitStore) {
-    try {
-      return await limits.consume('proxied', policy, 0)
-    } catch {
-      return undefined
-    }
-  }
 })
 
 /** A proxy to a port that can silently drop whatever its open connections send from then on. */
@@ -278,8 +275,8 @@ async function cut(admin: pg.Client, pid: number): Promise<boolean> {
   return rows[0].cut
 }
 
-async function openStore() {
-  const limits = await redisRateLimits({ url: redisUrl })
+async function openStore(url = redisUrl) {
+  const limits = await redisRateLimits({ url })
   const degraded: string[] = []
   const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
   const store = createStore({
