@@ -2,7 +2,7 @@ import type { Operation } from '../../src/pets/specification.js'
 import type { Clock } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import type { ReadRequest } from '../shared/read-request.js'
-import { hostRefusal } from '../shared/request-target.js'
+import { hostRefusal } from '../shared/request.js'
 import { createCallers } from './callers.js'
 import { curlOf } from './curl.js'
 import {
