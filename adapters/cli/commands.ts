@@ -25,7 +25,8 @@ export async function runKeys(words: readonly string[]): Promise<void> {
 export async function printOpenApi(flags: Flags): Promise<void> {
   const { openApiJson } = await import('../openapi/openapi.js')
   const { DEMO_KEYS } = await import('../shared/demo-keys.js')
-  const { pagination, keys, 'no-rate-limit': unlimited } = flags
+  const { pagination, keys, idempotency, 'no-rate-limit': unlimited } = flags
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
-  process.stdout.write(`${await openApiJson({ pagination, rateLimit: !unlimited, demoKeys })}\n`)
+  const features = { rateLimit: !unlimited, idempotency: idempotency !== undefined }
+  process.stdout.write(`${await openApiJson({ pagination, ...features, demoKeys })}\n`)
 }

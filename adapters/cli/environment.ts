@@ -1,4 +1,5 @@
-import type { OptionError } from '../../src/lib/options.js'
+import { check, isCount, type OptionError } from '../../src/lib/options.js'
+import type { Idempotency } from '../../src/pets/operations.js'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -6,6 +7,7 @@ import { createStore } from '../../src/store.js'
 import type { ConsoleOptions, ConsoleWorld } from '../console/index.js'
 import { memoryRateLimits } from '../memory.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
+import { durationOf } from '../shared/time.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
@@ -252,7 +254,15 @@ function storeOptions(flags: Flags) {
     rateLimit: !flags['no-rate-limit'],
     cors: !flags['no-cors'],
     pagination: flags.pagination ?? false,
+    idempotency: readIdempotency(flags),
   }
+}
+
+function readIdempotency({ idempotency }: Flags): Idempotency | null {
+  if (idempotency === undefined) return null
+  const ttlMs = durationOf('--idempotency', idempotency)
+  check('--idempotency', ttlMs, isCount)
+  return { ttlMs }
 }
 
 async function readClock({ clock }: Flags): Promise<number | 'running'> {

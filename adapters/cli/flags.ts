@@ -7,6 +7,8 @@ export interface Flag {
   readonly short?: string
   /** The placeholder of its value in the help; a flag without one is on or off. */
   readonly value?: string
+  /** The value when it is given without one. Only a word that begins with a digit is taken for one. */
+  readonly alone?: string
   /** May be repeated; values are joined with commas. */
   readonly isList?: true
   readonly help: string
@@ -28,6 +30,11 @@ const FLAGS = {
   'no-rate-limit': { help: 'no limits and no rate limit headers' },
   'no-cors': { help: 'no CORS headers' },
   pagination: { help: 'add ?after=<id> and Link: rel="next" to lists' },
+  idempotency: {
+    value: 'duration',
+    alone: '24h',
+    help: 'store a create with an Idempotency-Key once, and keep the key (24h)',
+  },
   delay: { value: 'ms', help: 'wait before every response' },
   control: { help: 'serve /_control: clock, faults, verdict, reset, snapshots' },
   clock: { value: 'instant', help: 'freeze the clock at this ISO instant; implies --control' },
@@ -149,18 +156,24 @@ export function parseOptions(
   operand: (word: string) => void,
 ): Record<string, string | boolean> {
   const options = Object.fromEntries(
-    [...table].map(([name, { short, value }]) => [
+    [...table].map(([name, { short, value, alone }]) => [
       name,
-      { type: value ? 'string' : 'boolean', ...(short && { short }) } as const,
+      { type: value && !alone ? 'string' : 'boolean', ...(short && { short }) } as const,
     ]),
   )
   const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true })
   const flags: Record<string, string | boolean> = {}
+  let alone: string | undefined
   for (const token of tokens) {
-    if (token.kind === 'positional') operand(token.value)
+    if (token.kind === 'positional') {
+      if (alone !== undefined && /^\d/.test(token.value)) flags[alone] = token.value
+      else operand(token.value)
+    }
+    alone = undefined
     if (token.kind !== 'option') continue
     const { name, rawName, value } = token
     const given = readFlag(table, name, rawName, value)
+    if (value === undefined && table.get(name)?.alone) alone = name
     if (name in flags && !table.get(name)?.isList) {
       throw new UsageError(`${rawName} is given twice; give it once`)
     }
@@ -187,6 +200,7 @@ function readFlag(
     const names = [...table.keys()].map(known => `--${known}`)
     throw new UsageError(`Unknown option ${rawName}; ${suggest(rawName, names) ?? 'see --help'}`)
   }
+  if (value === undefined && flag.alone) return flag.alone
   if (flag.value && (value === undefined || value === '')) {
     throw new UsageError(`${rawName} needs a value: ${rawName} <${flag.value}>`)
   }
@@ -289,14 +303,13 @@ ADOPTION_STORE_NO_CORS=1 for --no-cors and so on; PORT and HOST work as well.
 export function helpRows(table: FlagTable): string {
   const rows = [...table].map(([name, flag]) => {
     const short = flag.short ? `-${flag.short}, ` : '    '
-    return `  ${`${short}--${name}${flag.value ? ` <${flag.value}>` : ''}`.padEnd(28)} ${flag.help}`
+    const value = flag.alone ? ` [${flag.value}]` : flag.value ? ` <${flag.value}>` : ''
+    return `  ${`${short}--${name}${value}`.padEnd(28)} ${flag.help}`
   })
   return rows.join('\n')
 }
 
 const KNOWN: FlagTable = new Map(Object.entries(FLAGS))
 
-/** Every option by name, with whether it takes a value. */
-export const TAKES_VALUE: ReadonlyMap<string, boolean> = new Map(
-  [...KNOWN].map(([name, { value }]) => [name, value !== undefined]),
-)
+/** Every option by name. */
+export const OPTIONS: FlagTable = KNOWN

@@ -148,6 +148,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
     const documented = withDocsOnDemand(logged, {
       pagination: flags.pagination,
       rateLimit: !flags['no-rate-limit'],
+      idempotency: flags.idempotency !== undefined,
       demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
       stagingBaseUrl,
     })
@@ -168,12 +169,13 @@ const OWN = { store: 'memory:', limits: 'memory:' }
 
 async function printBanner(flags: Flags, ready: Ready, source: string): Promise<void> {
   const { banner } = await import('./banner.js')
-  const { clock, keys, pagination, watch } = flags
+  const { clock, keys, pagination, idempotency, watch } = flags
   const delay = readDelay(flags)
   const modes = [
     ...(flags['no-rate-limit'] ? ['no rate limits'] : []),
     ...(flags['no-cors'] ? ['no CORS'] : []),
     ...(pagination ? ['pagination'] : []),
+    ...(idempotency ? [`idempotency keys for ${idempotency}`] : []),
     ...(delay > 0 ? [`${delay} ms delay`] : []),
     ...(clock === undefined ? [] : [`clock frozen at ${clock}`]),
     ...(watch ? ['watching files'] : []),

@@ -1,4 +1,4 @@
-import { type Flags, TAKES_VALUE, UsageError } from './flags.js'
+import { type Flags, OPTIONS, UsageError } from './flags.js'
 
 export interface Variables {
   readonly flags: Flags
@@ -15,12 +15,16 @@ export interface Variables {
 export function readVariables(environment: NodeJS.ProcessEnv): Variables {
   const flags: Record<string, string | boolean> = {}
   const sources = new Map<string, string>()
-  for (const [name, takesValue] of TAKES_VALUE) {
+  for (const [name, { value, alone }] of OPTIONS) {
     if (name === 'help' || name === 'version') continue
     const variable = variablesFor(name).find(known => environment[known])
     const text = environment[variable ?? '']
     if (variable === undefined || text === undefined) continue
-    flags[name] = takesValue ? text : readSwitch(variable, text)
+    // An option that may stand alone is also a switch.
+    const isSwitch = !value || (alone && /^(0|1|true|false)$/i.test(text))
+    const given = isSwitch ? readSwitch(variable, text) : text
+    if (given === false && alone) continue
+    flags[name] = given === true && alone ? alone : given
     sources.set(name, variable)
   }
   return { flags, sources }

@@ -91,6 +91,37 @@ test('cli - --seed, --empty, --no-rate-limit, --no-cors and --pagination do what
   assert.equal((await ready(t, '--empty')).animals, 0)
 })
 
+test('cli - --idempotency takes a duration, alone a day, and is described', async t => {
+  const create = async (baseUrl: string) => {
+    const headers = { ...FREE, 'content-type': 'application/json', 'idempotency-key': 'k' }
+    const body = '{"name":"Rex","categoryId":1}'
+    const { status } = await fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })
+    const again = await fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })
+    return [status, again.status, again.headers.get('idempotent-replayed')]
+  }
+  for (const words of [
+    ['--idempotency'],
+    ['--idempotency', '1m'],
+    ['--idempotency=500ms', '--control'],
+  ]) {
+    const { baseUrl, origin } = await ready(t, ...words)
+    assert.deepEqual(await create(baseUrl), [201, 201, 'true'])
+    assert.match(await (await fetch(`${origin}/openapi.json`)).text(), /Idempotency-Key/)
+  }
+  assert.deepEqual(await create((await ready(t)).baseUrl), [201, 201, null])
+  const { stdout } = await ended('openapi', '--idempotency')
+  assert.match(stdout, /"422"/)
+  assert.doesNotMatch((await ended('openapi')).stdout, /"422"/)
+  for (const [value, works] of [
+    ['1', true],
+    ['2h', true],
+    ['0', false],
+  ] as const) {
+    const { stdout } = await endedIn({ ADOPTION_STORE_IDEMPOTENCY: value }, 'openapi')
+    assert.equal(/"422"/.test(stdout), works, value)
+  }
+})
+
 test('cli - own keys replace the demo keys and are never shown', async t => {
   const keys = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
   const server = await started(t, '--json', '--keys', keys, '--log', 'json')
@@ -195,6 +226,9 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       /--watch reloads --seed with --store memory: only/,
     ],
     [['--drain', 'soon'], 2, /Expected `--drain` to be a duration: .*, got 'soon'$/m],
+    [['--idempotency', '1y'], 2, /Expected `--idempotency` to be a duration: .*, got '1y'$/m],
+    [['--idempotency=0s'], 2, /Expected `--idempotency` to be an integer of at least 1, got 0$/m],
+    [['--idempotency', 'long'], 2, /Unknown command 'long'/],
     [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
     [
       ['--store', 'pets.txt'],
