@@ -97,10 +97,15 @@ function tooLarge(request: ClientRequest, maxResponseBytes: number): ContractErr
   )
 }
 
-function failedConnection(request: ClientRequest, cause: unknown): ConnectionError {
+/** `connection refused (ECONNREFUSED)`, for messages. */
+export function reasonOf(cause: unknown): string {
   const code = codeOf(cause)
   const reason = (code && REASONS[code]) ?? messageOf(cause)
-  return connectionError(request, code ? `${reason} (${code})` : reason, cause, code)
+  return code ? `${reason} (${code})` : reason
+}
+
+function failedConnection(request: ClientRequest, cause: unknown): ConnectionError {
+  return connectionError(request, reasonOf(cause), cause, codeOf(cause))
 }
 
 function connectionError(
@@ -160,6 +165,6 @@ function messageOf(error: unknown): string {
 }
 
 /** `POST http://127.0.0.1:4280/v1/pets`, for messages. */
-export function title({ method, url }: ClientRequest): string {
+export function title({ method, url }: { readonly method: string; readonly url: string }): string {
   return `${method} ${url}`
 }

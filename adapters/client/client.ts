@@ -1,7 +1,7 @@
 import { ApiError, type RateLimit } from '../../src/errors.js'
 import type { Int64 } from '../../src/lib/int64.js'
 import { readJson, toJson } from '../../src/lib/json.js'
-import { check, isCount, isObject, optional, rule } from '../../src/lib/options.js'
+import { check, isCount, isObject } from '../../src/lib/options.js'
 import type { Pets } from '../../src/pets/operations.js'
 import { checkListPetsQuery, type ListPetsQuery } from '../../src/pets/query.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
@@ -10,9 +10,8 @@ import { type Answer, attempt, type ClientRequest, title } from './attempt.js'
 import { checkNewPet, readPet, readPets } from './contract.js'
 import { ContractError } from './errors.js'
 import { createGate } from './gate.js'
-import { type ClientOptions, readClientOptions } from './options.js'
+import { type ClientOptions, isSignal, readClientOptions } from './options.js'
 import { readRejection, toError } from './rejection.js'
-import { createSharedKey } from './shared.js'
 import { createTime } from './time.js'
 
 export interface CallOptions {
@@ -63,21 +62,12 @@ export function createClient(given: ClientOptions): Client {
   const url = `${options.baseUrl.replace(/\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
-  const { shared, retryCreates } = options
-  const sharedKey = shared === undefined ? undefined : createSharedKey({ ...options, shared, time })
-  const hooks = {
-    onRequest: guarded(options.onRequest),
-    onWait: guarded(options.onWait),
-    onRetry: guarded(options.onRetry),
-  }
-  const gate = createGate(
-    { ...options, ...hooks, time, sharedKey },
-    {
-      send: (request: Call, signal) => attempt(request, signal, { ...options, ...request, time }),
-      explain,
-      mayRepeat: ({ method }, error) => method === 'GET' || (retryCreates && isUnavailable(error)),
-    },
-  )
+  const gate = createGate({ ...options, time }, `${options.baseUrl} ${apiKey}`, {
+    send: (request: Call, signal) => attempt(request, signal, { ...options, ...request, time }),
+    explain,
+    mayRepeat: ({ method }, error) =>
+      method === 'GET' || (options.retryCreates && isUnavailable(error)),
+  })
 
   return {
     async createPet(input, call) {
@@ -156,23 +146,6 @@ function checkCall(call: CallOptions): void {
 
 interface Call extends ClientRequest {
   readonly timeoutMs: number
-}
-
-/** By its shape: there are signals of other realms and of polyfills. */
-const isSignal = optional(
-  rule(
-    'an AbortSignal',
-    value => typeof (value as Partial<AbortSignal> | null)?.addEventListener === 'function',
-  ),
-)
-
-/** An error in a hook does not affect the call. */
-function guarded<T>(hook: (event: T) => void = () => {}): (event: T) => void {
-  return event => {
-    try {
-      hook(event)
-    } catch {}
-  }
 }
 
 async function parse(text: string, request: string): Promise<unknown> {

@@ -3,7 +3,8 @@ import { type BudgetOptions, createBudget } from './budget.js'
 import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
 import { type Limits, requestedWait } from './headers.js'
 import type { Rejection } from './rejection.js'
-import { createThrottle, type Job, type ThrottleOptions } from './throttle.js'
+import { createSharedKey, type SharedOptions } from './shared.js'
+import { createThrottle, type Job, type ThrottleOptions, type Wait } from './throttle.js'
 
 /** A request about to be sent. */
 export interface Sending {
@@ -46,10 +47,14 @@ interface Named {
   readonly url: string
 }
 
-export interface GateOptions extends BudgetOptions, Omit<ThrottleOptions, 'budget'> {
+export interface GateOptions
+  extends Omit<BudgetOptions, 'sharedKey'>,
+    Omit<ThrottleOptions, 'budget' | 'onWait' | 'sharedKey'> {
   readonly maxRetries: number
-  readonly onRequest: (sending: Sending) => void
-  readonly onRetry: (retrying: Retrying) => void
+  readonly shared?: SharedOptions['shared'] | undefined
+  readonly onRequest?: ((sending: Sending) => void) | undefined
+  readonly onWait?: ((wait: Wait) => void) | undefined
+  readonly onRetry?: ((retrying: Retrying) => void) | undefined
 }
 
 /** Lets requests through so that the limit of their key suffices. */
@@ -93,13 +98,19 @@ interface Progress {
   readonly wasRejected: boolean
 }
 
+/** @param key what the limit belongs to, for processes that share it */
 export function createGate<Q extends Named, R extends Reply>(
   options: GateOptions,
+  key: string,
   api: Api<Q, R>,
 ): Gate<Q, R> {
-  const { time, random, maxRetries, maxWaitMs, waitForBan } = options
-  const budget = createBudget(options)
-  const throttle = createThrottle({ ...options, budget })
+  const { time, random, maxRetries, maxWaitMs, waitForBan, shared } = options
+  const onRequest = guarded(options.onRequest)
+  const onWait = guarded(options.onWait)
+  const onRetry = guarded(options.onRetry)
+  const sharedKey = shared === undefined ? undefined : createSharedKey({ shared, key, time })
+  const budget = createBudget({ ...options, sharedKey })
+  const throttle = createThrottle({ ...options, onWait, budget, sharedKey })
   const closing = new AbortController()
 
   return {
@@ -137,10 +148,10 @@ export function createGate<Q extends Named, R extends Reply>(
       if (!mayRepeat || failures > maxRetries || isTooLong || (isBan && !waitForBan)) throw error
 
       const waitMs = opensAt - time.now()
-      options.onRetry({ method, url, attempt, error, waitMs })
+      onRetry({ method, url, attempt, error, waitMs })
       // After a 429 the throttle waits, for all calls at once.
       if (!isRejected) {
-        options.onWait({ reason: 'retry', until: opensAt, ms: waitMs })
+        onWait({ reason: 'retry', until: opensAt, ms: waitMs })
         await time.until(opensAt, signal, closing.signal)
       }
       const progress = { attempt: attempt + 1, wasRejected: isRejected }
@@ -158,7 +169,7 @@ export function createGate<Q extends Named, R extends Reply>(
     progress: Progress,
   ): Promise<Outcome<R>> {
     const { attempt } = progress
-    options.onRequest({ method: request.method, url: request.url, attempt })
+    onRequest({ method: request.method, url: request.url, attempt })
     try {
       const reply = await api.send(request, signal)
       const { status, limits } = reply
@@ -200,4 +211,13 @@ const NOT_REJECTED = { isRejected: false, isByOthers: false } as const
 
 function rejectionOf({ code, message, status }: ApiKeyBannedError): Rejection {
   return { code, message, status }
+}
+
+/** An error in a hook does not affect the call. */
+function guarded<T>(hook: (event: T) => void = () => {}): (event: T) => void {
+  return event => {
+    try {
+      hook(event)
+    } catch {}
+  }
 }

@@ -32,7 +32,7 @@ function readRateLimit(headers: Headers): RateLimit | undefined {
 /** In the year 5138: larger numbers are milliseconds. */
 const LAST_SECOND = 1e11
 
-function readCount(text: string | null): number | undefined {
+export function readCount(text: string | null): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 

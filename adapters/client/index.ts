@@ -14,6 +14,8 @@ export {
   RateLimitError,
 } from './errors.js'
 export type { Retrying, Sending } from './gate.js'
-export type { ClientOptions } from './options.js'
+export type { LimitHeaders } from './limit-headers.js'
+export type { ClientOptions, GateSettings, PoliteFetchOptions } from './options.js'
+export { type PoliteFetch, politeFetch } from './polite-fetch.js'
 export type { Wait } from './throttle.js'
 export type { Sleep } from './time.js'

@@ -3,23 +3,24 @@ import {
   isBoolean,
   isCount,
   isFunction,
+  isOneOf,
   isSize,
+  isText,
   OptionError,
   optional,
   type Rules,
   readOptions,
-  type WithDefaults,
+  rule,
 } from '../../src/lib/options.js'
 import type { Clock } from '../../src/ports.js'
 import type { Retrying, Sending } from './gate.js'
+import type { LimitHeaders } from './limit-headers.js'
 import type { RedisConnection } from './shared.js'
 import type { Wait } from './throttle.js'
 import type { Sleep } from './time.js'
 
-export interface ClientOptions {
-  /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
-  readonly baseUrl: string
-  readonly apiKey: string
+/** Options of `createClient` and of `politeFetch`. */
+export interface GateSettings {
   /**
    * Concurrent requests. That many can be rejected at once; up to ten do not ban a key of any plan
    * of the specification.
@@ -42,26 +43,10 @@ export interface ClientOptions {
    */
   readonly maxWaitMs?: number | undefined
   /**
-   * Time limit per attempt, in ms.
+   * Time limit per attempt, in ms: for the complete response, with `politeFetch` for its headers.
    * @default 30_000
    */
   readonly timeoutMs?: number | undefined
-  /**
-   * Largest response, in bytes after decompression; a larger one is a ContractError.
-   * @default 16_777_216
-   */
-  readonly maxResponseBytes?: number | undefined
-  /**
-   * Whether calls wait until a ban of the key ends, however long, instead of failing.
-   * @default false
-   */
-  readonly waitForBan?: boolean | undefined
-  /**
-   * Whether `createPet` is retried after a 503 `storage_unavailable`. A server over PostgreSQL may
-   * have stored the animal nevertheless, and then stores it twice.
-   * @default false
-   */
-  readonly retryCreates?: boolean | undefined
   /**
    * Where processes that use the same key share its units: the URL of a Redis or Valkey, or an
    * ioredis client. Needs the package `ioredis`.
@@ -83,8 +68,6 @@ export interface ClientOptions {
    * @default none
    */
   readonly onRetry?: ((retrying: Retrying) => void) | undefined
-  /** @default the platform's */
-  readonly fetch?: typeof globalThis.fetch | undefined
   /** @default Date.now */
   readonly clock?: Clock | undefined
   /** @default setTimeout */
@@ -96,14 +79,47 @@ export interface ClientOptions {
   readonly random?: (() => number) | undefined
 }
 
+export interface PoliteFetchOptions extends GateSettings {
+  /** Which headers describe the limit; see `LimitHeaders`. `Retry-After` is always honoured. */
+  readonly limits: LimitHeaders
+  /**
+   * The API key, or anything else that the limit belongs to. Required with `shared`, which sees
+   * only a hash of it.
+   * @default none
+   */
+  readonly key?: string | undefined
+}
+
+export interface ClientOptions extends GateSettings {
+  /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /**
+   * Largest response, in bytes after decompression; a larger one is a ContractError.
+   * @default 16_777_216
+   */
+  readonly maxResponseBytes?: number | undefined
+  /**
+   * Whether calls wait until a ban of the key ends, however long, instead of failing.
+   * @default false
+   */
+  readonly waitForBan?: boolean | undefined
+  /**
+   * Whether `createPet` is retried after a 503 `storage_unavailable`. A server over PostgreSQL may
+   * have stored the animal nevertheless, and then stores it twice.
+   * @default false
+   */
+  readonly retryCreates?: boolean | undefined
+  /** @default the platform's */
+  readonly fetch?: typeof globalThis.fetch | undefined
+}
+
 /**
  * Fills in the defaults.
  *
  * @throws OptionError, which never shows the API key
  */
-export function readClientOptions(
-  given: ClientOptions,
-): WithDefaults<ClientOptions, typeof DEFAULTS> {
+export function readClientOptions(given: ClientOptions) {
   // Not a rule: its message would show the password.
   if (/^[^/]*\/\/[^/]*@/.test(String(given?.baseUrl))) {
     throw new OptionError(
@@ -111,39 +127,48 @@ export function readClientOptions(
       'Expected `baseUrl` without user name and password',
     )
   }
-  return readOptions(given, DEFAULTS, RULES)
+  return readOptions(given, { ...GATE_DEFAULTS, ...DEFAULTS }, RULES)
 }
 
-const DEFAULTS = {
+/** @throws OptionError, which never shows the key */
+export function readPoliteFetchOptions(given: PoliteFetchOptions) {
+  const options = readOptions(given, GATE_DEFAULTS, POLITE_FETCH_RULES)
+  if (options.shared !== undefined && options.key === undefined) {
+    const expected = 'the API key, or what else the limit belongs to, beside `shared`'
+    throw new OptionError({ option: 'key', expected, got: 'none' })
+  }
+  return options
+}
+
+const GATE_DEFAULTS = {
   maxConcurrent: 10,
   maxQueued: 10_000,
   maxRetries: 3,
   maxWaitMs: 120_000,
   timeoutMs: 30_000,
-  maxResponseBytes: 16_777_216,
-  waitForBan: false,
-  retryCreates: false,
   random: () => Math.random(),
 }
 
-const RULES: Rules<ClientOptions> = {
-  apiKey: {
-    expected: 'printable ASCII without spaces',
-    accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
-    secret: true,
-  },
-  baseUrl: {
-    expected: 'an address that begins with http:// or https://, without query and fragment',
-    accepts: value => typeof value === 'string' && /^https?:[^?#]*$/i.test(value) && isUrl(value),
-  },
+const DEFAULTS = {
+  maxResponseBytes: 16_777_216,
+  waitForBan: false,
+  retryCreates: false,
+}
+
+/** By its shape: there are signals of other realms and of polyfills. */
+export const isSignal = optional(
+  rule(
+    'an AbortSignal',
+    value => typeof (value as Partial<AbortSignal> | null)?.addEventListener === 'function',
+  ),
+)
+
+const GATE_RULES: Rules<GateSettings> = {
   maxConcurrent: isCount,
   maxQueued: isSize,
   maxRetries: isSize,
   maxWaitMs: isSize,
   timeoutMs: isCount,
-  maxResponseBytes: isCount,
-  waitForBan: isBoolean,
-  retryCreates: isBoolean,
   shared: {
     expected:
       'an address that begins with redis://, rediss://, valkey:// or valkeys://, or an ioredis client',
@@ -156,10 +181,34 @@ const RULES: Rules<ClientOptions> = {
   onRequest: optional(isFunction),
   onWait: optional(isFunction),
   onRetry: optional(isFunction),
-  fetch: optional(isFunction),
   clock: optional(isFunction),
   sleep: optional(isFunction),
   random: isFunction,
+}
+
+const LIMIT_HEADERS: readonly LimitHeaders[] = ['x-ratelimit', 'ratelimit-draft', 'retry-after']
+
+const POLITE_FETCH_RULES: Rules<PoliteFetchOptions> = {
+  ...GATE_RULES,
+  limits: isOneOf(LIMIT_HEADERS),
+  key: { ...optional(isText), secret: true },
+}
+
+const RULES: Rules<ClientOptions> = {
+  ...GATE_RULES,
+  apiKey: {
+    expected: 'printable ASCII without spaces',
+    accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
+    secret: true,
+  },
+  baseUrl: {
+    expected: 'an address that begins with http:// or https://, without query and fragment',
+    accepts: value => typeof value === 'string' && /^https?:[^?#]*$/i.test(value) && isUrl(value),
+  },
+  maxResponseBytes: isCount,
+  waitForBan: isBoolean,
+  retryCreates: isBoolean,
+  fetch: optional(isFunction),
 }
 
 function isUrl(address: string): boolean {

@@ -38,7 +38,8 @@ function isKnown(code: string | undefined): code is ErrorCode {
   return code !== undefined && Object.hasOwn(ERROR_STATUS, code)
 }
 
-function codeOf(status: number): ErrorCode {
+/** The code that fits a status. */
+export function codeOf(status: number): ErrorCode {
   const known = Object.entries(ERROR_STATUS).find(([, one]) => one === status)
   if (known) return known[0] as ErrorCode
   return status >= 400 && status < 500 ? 'invalid_request' : 'internal_error'

@@ -98,8 +98,8 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       inFlight--
       isCounted = true
       slots = Math.min(maxConcurrent, slots + 1)
-      if (rateLimit.reset < window.reset && now < window.endsAt) return
-      if (rateLimit.reset === window.reset) observe(rateLimit, now)
+      if (isSame(rateLimit.reset)) observe(rateLimit, now)
+      else if (rateLimit.reset < window.reset && now < window.endsAt) return
       else enter(rateLimit, endsAt, now)
       // `Date` has whole seconds and responses take time: every estimate is late, never early.
       window.endsAt = Math.min(window.endsAt, endsAt)
@@ -109,7 +109,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       slots = 0
       if (!rateLimit) return false
       const { limit, reset } = rateLimit
-      const isKnown = reset === window.reset
+      const isKnown = isSame(reset)
       const own = isKnown ? window.sent - inFlight - 1 : 0
       const isSameLimit = limit === window.limit && !window.isLong
       if (!isKnown) window = { ...NO_WINDOW, reset, limit, endsAt }
@@ -130,6 +130,11 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       inFlight--
       window.remaining--
     },
+  }
+
+  /** Whether a reset is that of the current window. Counted from a `Date`, it is a second off. */
+  function isSame(reset: number): boolean {
+    return Math.abs(reset - window.reset) <= 1
   }
 
   function isExhausted(now: number): boolean {

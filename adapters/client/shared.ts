@@ -27,8 +27,8 @@ export interface RedisConnection {
 
 export interface SharedOptions {
   readonly shared: string | RedisConnection
-  readonly baseUrl: string
-  readonly apiKey: string
+  /** What the limit belongs to; processes with the same one share it. */
+  readonly key: string
   readonly time: Time
 }
 
@@ -222,7 +222,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
 }
 
 async function open(
-  { shared, baseUrl, apiKey }: SharedOptions,
+  { shared, key: secret }: SharedOptions,
   become: (state: SharedKey['state']) => void,
 ): Promise<Link> {
   const [{ default: Bottleneck }, { Redis }] = await Promise.all([
@@ -231,7 +231,7 @@ async function open(
       throw new Error('`shared` needs the package ioredis: npm install ioredis', { cause })
     }),
   ])
-  const key = `animal-adoption-store:{${await hash(`${baseUrl} ${apiKey}`)}}`
+  const key = `animal-adoption-store:{${await hash(secret)}}`
   const client = connectTo(Redis, shared)
   const connection = new Bottleneck.IORedisConnection({ client, Redis })
   withoutErrorPrefix(connection as unknown as ScriptRunner)

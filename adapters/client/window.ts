@@ -39,7 +39,7 @@ export interface Window {
 }
 
 export const NO_WINDOW: Window = {
-  reset: -1,
+  reset: Number.NEGATIVE_INFINITY,
   limit: 0,
   isLong: false,
   endsAt: 0,
