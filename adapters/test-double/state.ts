@@ -100,8 +100,8 @@ export function createState(
   record: (source: Source) => Recording,
 ): State {
   const apiKeys = options.apiKeys.copy()
-  const { pets = [], nextId = pets.length + 1, usage = [] } = begin
-  const storage = memoryStorage({ pets, nextId })
+  const { pets = [], nextId = pets.length + 1, idempotencyKeys, usage = [] } = begin
+  const storage = memoryStorage({ pets, nextId, idempotencyKeys })
   const rateLimits: RateLimitStore = memoryRateLimits()
   rateLimits.restore(usage)
   const clock = createClock(begin.clock, onEvent)
@@ -264,6 +264,14 @@ const schema = lazy(async () => {
     banLevel: count,
   })
 
+  const usedKey = z.object({
+    scope: z.string(),
+    key: z.string(),
+    fingerprint: z.string(),
+    expiresAt: z.number(),
+    petId: z.int().min(1),
+  })
+
   const exchange: ZodType<Exchange> = z.object({
     n: z.int().min(1),
     at: instant,
@@ -293,6 +301,7 @@ const schema = lazy(async () => {
   const snapshotSchema: ZodType<Snapshot> = z.object({
     pets: z.array(petSchema),
     nextId: z.int().min(1),
+    idempotencyKeys: z.array(usedKey).optional(),
     name: z.string().optional(),
     clock: z.object({
       now: z.number().refine(isClockTime.accepts, `must be ${isClockTime.expected}`),

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import { parseJson, toJson } from '../../src/index.js'
+
+const options = { idempotency: { ttlMs: 60_000 } }
+const REX = { name: 'Rex', categoryId: 1 }
+
+test('double idempotency - a create whose response a fault took is stored once', async () => {
+  for (const kind of ['reset', 'truncate', 'malformed'] as const) {
+    const double = createTestDouble(options)
+    double.faults.arm({ kind, operation: 'createPet' })
+    const lost = await create(double, 'k').then(
+      ({ json }) => json,
+      () => undefined,
+    )
+    assert.equal(lost, undefined, kind)
+    const { json, replayed } = await create(double, 'k')
+    assert.deepEqual([json.id, replayed], [1, 'true'])
+    assert.equal((await double.pets.listPets()).length, 1)
+  }
+})
+
+test('double idempotency - a key is free when the clock has passed its lifetime', async () => {
+  const double = createTestDouble(options)
+  assert.equal((await create(double, 'k')).json.id, 1)
+  double.clock.advance('59s')
+  assert.equal((await create(double, 'k')).json.id, 1)
+  double.clock.advance('1s')
+  assert.equal((await create(double, 'k')).json.id, 2)
+})
+
+test('double idempotency - keys are part of snapshot and digest, and a reset forgets them', async () => {
+  const double = createTestDouble(options)
+  const digest = await double.digest()
+  await create(double, 'k')
+  const snapshot = await double.snapshot()
+  assert.deepEqual(
+    snapshot.idempotencyKeys?.map(({ scope, key, expiresAt, petId }) => [
+      scope,
+      key,
+      expiresAt,
+      petId,
+    ]),
+    [['demo-free', 'k', Date.UTC(2030, 0, 1) + 60_000, 1]],
+  )
+  double.reset()
+  assert.equal(await double.digest(), digest)
+  assert.equal((await double.snapshot()).idempotencyKeys, undefined)
+  const twin = createTestDouble(options)
+  await twin.restore((await parseJson(toJson(snapshot))) as never)
+  assert.deepEqual(await twin.snapshot(), snapshot)
+  assert.equal((await create(twin, 'k')).replayed, 'true')
+  await double.restore({ ...snapshot, idempotencyKeys: [] })
+  assert.notEqual(await double.digest(), await digestOf(snapshot))
+  assert.equal((await create(double, 'k')).json.id, 2)
+})
+
+test('double idempotency - a snapshot with a wrong key is refused, and nothing changes', async () => {
+  const double = createTestDouble(options)
+  await create(double, 'k')
+  const snapshot = await double.snapshot()
+  const [used] = snapshot.idempotencyKeys ?? []
+  const digest = await double.digest()
+  for (const wrong of [
+    { ...used, petId: 0 },
+    { ...used, key: 1 },
+    { ...used, expiresAt: null },
+  ]) {
+    await assert.rejects(double.restore({ ...snapshot, idempotencyKeys: [wrong as never] }), {
+      code: 'invalid_request',
+      message: /^Not a snapshot: `idempotencyKeys\.0\./,
+    })
+  }
+  assert.equal(await double.digest(), digest)
+})
+
+test('double idempotency - two doubles give the same answers to the same creates', async () => {
+  const run = async () => {
+    const double = createTestDouble(options)
+    const answers = [
+      await create(double, 'k'),
+      await create(double, 'k'),
+      await create(double, 'l'),
+    ]
+    return [answers, await double.digest()]
+  }
+  assert.deepEqual(await run(), await run())
+})
+
+async function create(double: TestDouble, key: string) {
+  const response = await double.fetch('pets', {
+    method: 'POST',
+    headers: {
+      authorization: 'Bearer demo-free',
+      'content-type': 'application/json',
+      'idempotency-key': `"${key}"`,
+    },
+    body: JSON.stringify(REX),
+  })
+  const replayed = response.headers.get('idempotent-replayed')
+  return { json: (await response.json()) as { id: number }, replayed }
+}
+
+async function digestOf(snapshot: Awaited<ReturnType<TestDouble['snapshot']>>): Promise<string> {
+  const double = createTestDouble(options)
+  await double.restore(snapshot)
+  return double.digest()
+}
