@@ -1,7 +1,7 @@
-import { readLimits, requestedWait, untilReset } from '../client/headers.js'
+import { readLimits, requestedWait } from '../client/headers.js'
 import type { Time } from '../client/time.js'
 import type { Reply } from './check.js'
-import type { ConformanceWait } from './options.js'
+import type { Patience } from './patience.js'
 import { VerifyError } from './verify-error.js'
 
 /** What keeps the requests of one key within its limit. */
@@ -21,14 +21,15 @@ export interface BudgetOptions {
   /** Whose it is, in words. */
   readonly name: string
   readonly time: Time
-  readonly maxWaitMs: number
-  readonly onWait: (wait: ConformanceWait) => void
+  readonly patience: Patience
 }
 
 /** Fewer than any plan bans for. */
 const MAX_REJECTIONS = 3
+/** The specification has no longer window; a minute more, as clocks differ. */
+const LONGEST_WINDOW = 86_460_000
 
-export function createBudget({ name, time, maxWaitMs, onWait }: BudgetOptions): Budget {
+export function createBudget({ name, time, patience }: BudgetOptions): Budget {
   let limit: number | undefined
   let remaining = Number.POSITIVE_INFINITY
   let resetAt = 0
@@ -40,22 +41,29 @@ export function createBudget({ name, time, maxWaitMs, onWait }: BudgetOptions): 
       return limit
     },
     plan(requests) {
-      if (remaining >= requests || resetAt - time.now() <= maxWaitMs) return
+      if (remaining >= requests || patience.allows(resetAt - time.now())) return
       const room = `The ${name} has ${remaining} requests until ${instantOf(resetAt)}`
       throw new VerifyError(`${room}, and this may take ${requests}; choose fewer checks`)
     },
     async ready() {
       // Headers that are still 0 after two resets cannot be true; a check names them.
-      if (remaining > 0 || time.now() >= resetAt || vainWaits >= 2) return
-      await pause(resetAt, 'for the next window')
-      if (limit !== undefined && limit > 1) vainWaits++
+      if (remaining <= 0 && time.now() < resetAt && vainWaits < 2) {
+        await pause(resetAt, 'for the next window')
+        if (limit !== undefined && limit > 1) vainWaits++
+        remaining = limit ?? Number.POSITIVE_INFINITY
+      }
+      // Several requests may be under way.
+      remaining--
     },
     note({ headers }) {
       const { rateLimit, sentAt } = readLimits(headers)
       if (!rateLimit) return
+      const untilReset = rateLimit.reset * 1000 - (sentAt ?? time.now())
       limit = rateLimit.limit
-      remaining = rateLimit.remaining
-      resetAt = time.now() + untilReset(rateLimit, sentAt, time.now())
+      // A reset that cannot be true is no reason to wait; a check names it.
+      const isCredible = untilReset <= LONGEST_WINDOW
+      remaining = isCredible ? rateLimit.remaining : Number.POSITIVE_INFINITY
+      resetAt = isCredible ? time.now() + untilReset : 0
       if (remaining > 0) vainWaits = 0
     },
     async rejected({ headers }) {
@@ -71,11 +79,10 @@ export function createBudget({ name, time, maxWaitMs, onWait }: BudgetOptions): 
 
   async function pause(until: number, reason: string): Promise<void> {
     const ms = until - time.now()
-    if (ms > maxWaitMs) {
+    if (!patience.allows(ms)) {
       throw new VerifyError(`The ${name} is exhausted until ${instantOf(until)}; continue then`)
     }
-    onWait({ ms, reason: `${reason} (${name})` })
-    await time.until(until)
+    await patience.wait(ms, `${reason} (${name})`)
   }
 }
 

@@ -12,6 +12,13 @@ export interface Check {
   readonly requests: number
   /** Without all of these it is skipped. */
   readonly needs?: readonly Need[]
+  /** What to do about a failure that may not be the server's own. */
+  readonly hint?: string
+  /**
+   * Whether it runs even when the server no longer answers.
+   * @default false
+   */
+  readonly always?: boolean
   /** @throws CheckFailure, or CheckSkipped where the server gives it nothing to look at */
   run(subject: Subject): Promise<void>
 }
@@ -52,7 +59,13 @@ export interface Subject {
   name(label: string): string
   /** An animal of this status, created on the first call. @throws CheckSkipped */
   sample(status: PetStatus): Promise<Sample>
-  /** Resolves after this many ms. */
+  /** Creates animals until the run has made this many. @throws CheckSkipped */
+  fill(count: number): Promise<void>
+  /** The spare key, used up: the same rejection for all checks until its wait is over. */
+  exhausted(): Promise<Exhaustion>
+  /** Forgets a rejection, as the spare key was used in the meantime. */
+  renew(): void
+  /** Resolves after this many ms. @throws CheckSkipped if that is longer than the run may wait */
   wait(ms: number, reason: string): Promise<void>
   /** The server's time, as far as known, in ms since the epoch. */
   now(): number
@@ -70,6 +83,8 @@ export interface Credentials {
   readonly spare: Credential | undefined
   /** A credential made from the API key. The label stands for it in reports. */
   altered(label: string, authorization: (key: string) => string, isValid?: boolean): Credential
+  /** A credential that has nothing to do with the API key. */
+  foreign(label: string, authorization: string): Credential
 }
 
 /** What a request presents, and what reports show instead of it. */
@@ -90,7 +105,12 @@ export interface Call {
   /** @default the API key */
   readonly as?: Credential
   /**
-   * Sends also when the budget is exhausted, and returns a 429 as it is.
+   * Returns a 429 as it is, instead of waiting and sending again.
+   * @default false
+   */
+  readonly keeps429?: boolean
+  /**
+   * Sends even when the budget is exhausted, and returns a 429 as it is.
    * @default false
    */
   readonly impatient?: boolean
@@ -112,6 +132,18 @@ export interface Sample {
   readonly status: PetStatus
 }
 
+/** What happened when a key was used up. */
+export interface Exhaustion {
+  /** The first reply. */
+  readonly first: Reply
+  /** The last reply that was not 429; undefined if the first was 429. */
+  readonly last: Reply | undefined
+  /** Undefined where nothing is rejected. */
+  readonly rejection: Reply | undefined
+  /** When the rejection came, by the clock of the subject. */
+  readonly at: number
+}
+
 export interface RawCall {
   /** In words, for reports. */
   readonly what: string
@@ -119,6 +151,8 @@ export interface RawCall {
   readonly text: string
   /** Methods of the requests within: it ends with as many responses, or with the connection. */
   readonly methods: readonly string[]
+  /** So many spaces follow, and then this text. */
+  readonly padding?: { readonly bytes: number; readonly then: string }
 }
 
 export interface RawExchange {
@@ -127,6 +161,8 @@ export interface RawExchange {
   /** What came after them. */
   readonly rest: string
   readonly closed: boolean
+  /** Whether all of the padding was sent. */
+  readonly written: boolean
 }
 
 export function must(source: string): Requirement {

@@ -19,7 +19,7 @@ export function conformance(test: TestFunction, options: ConformanceOptions): vo
   const run = prepare(options)
   let started: Promise<void> | undefined
   // Vitest and Jest allow 5 s unless told otherwise; a wait for the next window takes longer.
-  const timeoutMs = (options.maxWaitMs ?? 900_000) + 60_000
+  const timeoutMs = (options.maxWaitMs ?? 1_800_000) + 60_000
 
   for (const check of run.checks) {
     const { id, title, requirement } = check
@@ -31,8 +31,9 @@ export function conformance(test: TestFunction, options: ConformanceOptions): vo
       const { outcome, reason, failure } = await run.judge(check)
       if (outcome === 'skipped') skip(context, reason)
       if (!failure) return
-      const { sent, came, expected } = failure
-      throw new Error(`${id}\nsent:     ${sent}\ncame:     ${came}\nexpected: ${expected}`)
+      const { sent, came, expected, hint } = failure
+      const advice = hint === undefined ? '' : `\nhint:     ${hint}`
+      throw new Error(`${id}\nsent:     ${sent}\ncame:     ${came}\nexpected: ${expected}${advice}`)
     }
     const missing = run.missing(check)
     if (missing === undefined) test(name, judge, timeoutMs)

@@ -1,4 +1,4 @@
-import { hideSecrets } from '../exchanges/hide-secrets.js'
+import { hideSecrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
 import type { Credential, Credentials } from './check.js'
 import type { ReadOptions } from './options.js'
 
@@ -7,9 +7,13 @@ export function createCredentials({ apiKey, spareKey }: ReadOptions): {
   readonly credentials: Credentials
   redact(text: string): string
 } {
-  // A server may echo any of them.
-  const secrets = new Map([[apiKey, '<key>']])
-  if (spareKey !== undefined) secrets.set(spareKey, '<spare key>')
+  // A server may echo any of them, and Basic carries them in base64.
+  const secrets = new Map<string, string>()
+  const hide = (secret: string, label: string) => {
+    for (const spelling of [secret, ...inBase64(secret)]) secrets.set(spelling, label)
+  }
+  hide(apiKey, '<key>')
+  if (spareKey !== undefined) hide(spareKey, '<spare key>')
   const unknown = 'verify-unknown-key'
 
   return {
@@ -21,13 +25,29 @@ export function createCredentials({ apiKey, spareKey }: ReadOptions): {
         spareKey === undefined ? undefined : bearer('with the spare key', spareKey, 'spare key'),
       altered(label, authorization, isValid = false): Credential {
         const text = authorization(apiKey)
-        secrets.set(text, '<credential>')
-        secrets.set(text.replace(/^\S*\s+/, ''), '<credential>')
+        hide(text, '<credential>')
+        hide(text.replace(/^\S*\s+/, ''), '<credential>')
         return { label, authorization: text, budget: isValid ? 'key' : 'no key' }
       },
+      foreign: (label, authorization) => ({ label, authorization, budget: 'no key' }),
     },
     redact: text => hideSecrets(text, [...secrets.keys()], secret => secrets.get(secret) as string),
   }
+}
+
+/**
+ * The characters that stand for a text in base64 and base64url wherever it begins: of the groups of
+ * three bytes, those that hold nothing else.
+ */
+function inBase64(text: string): readonly string[] {
+  const spellings = ['', ' ', '  '].map(before => {
+    const encoded = btoa(before + text).replace(/=+$/, '')
+    const isWhole = (before.length + text.length) % 3 === 0
+    return encoded.slice(Math.ceil((before.length * 4) / 3), isWhole ? undefined : -1)
+  })
+  return spellings
+    .flatMap(spelling => [spelling, spelling.replaceAll('+', '-').replaceAll('/', '_')])
+    .filter(spelling => spelling.length >= SHORTEST_SECRET)
 }
 
 function bearer(label: string, key: string, budget: Credential['budget']): Credential {

@@ -2,26 +2,7 @@ import { type Int64, isInt64 } from '../../src/lib/int64.js'
 import { parseJson } from '../../src/lib/json.js'
 import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import type { Reply } from './check.js'
-
-/** A broken requirement: what was sent, what came, what was expected. */
-export class CheckFailure extends Error {
-  override readonly name = 'CheckFailure'
-  readonly sent: string
-  readonly came: string
-  readonly expected: string
-
-  constructor(sent: string, came: string, expected: string) {
-    super(`Sent ${sent}. Expected ${expected}. Came ${came}.`)
-    this.sent = sent
-    this.came = came
-    this.expected = expected
-  }
-}
-
-/** The server gave the check nothing to look at. */
-export class CheckSkipped extends Error {
-  override readonly name = 'CheckSkipped'
-}
+import { CheckFailure } from './failure.js'
 
 /** An animal in a response: all integers are exact. */
 export interface Animal {
@@ -31,8 +12,15 @@ export interface Animal {
   readonly status?: PetStatus
 }
 
-export function expectThat(reply: Reply, holds: boolean, expected: string): asserts holds {
-  if (!holds) throw new CheckFailure(reply.sent, describe(reply), expected)
+/** @param guilty the part of the body that breaks the requirement */
+export function expectThat(
+  reply: Reply,
+  holds: boolean,
+  expected: string,
+  guilty?: string,
+): asserts holds {
+  if (holds) return
+  throw new CheckFailure({ sent: reply.sent, came: reply, expected, guilty })
 }
 
 export function expectStatus(reply: Reply, ...statuses: readonly number[]): void {
@@ -49,12 +37,26 @@ export function expectRefusalOr(reply: Reply, ...statuses: readonly number[]): v
   )
 }
 
+/** No list of 100 animals and no description comes close, and parsed they would fill our memory. */
+const MOST_VALUES = 100_000
+
 export async function jsonOf(reply: Reply): Promise<unknown> {
+  expectThat(reply, countValues(reply.body) <= MOST_VALUES, `at most ${MOST_VALUES} JSON values`)
   try {
     return await parseJson(reply.body)
   } catch {
-    throw new CheckFailure(reply.sent, describe(reply), 'a body that is JSON')
+    throw new CheckFailure({ sent: reply.sent, came: reply, expected: 'a body that is JSON' })
   }
+}
+
+/** At most as many as there are commas and brackets. */
+function countValues(json: string): number {
+  let count = 0
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at]
+    if (character === ',' || character === '[' || character === '{') count++
+  }
+  return count
 }
 
 export async function objectOf(reply: Reply): Promise<Readonly<Record<string, unknown>>> {
@@ -97,21 +99,4 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 /** The media type of a reply, without parameters. */
 export function mediaType({ headers }: Reply): string {
   return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-}
-
-/** What came, in one line. */
-export function describe({ status, headers, body }: Reply): string {
-  const shown = [...headers].filter(([name]) => SHOWN.test(name))
-  const fields = shown.map(([name, value]) => `${name}: ${shorten(value, 200)}`)
-  const parts = [`${status}`, ...fields, ...(body === '' ? [] : [shorten(body, 300)])]
-  return parts.join(' | ')
-}
-
-const SHOWN =
-  /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
-
-/** In one line, without the escape sequences that a terminal obeys. */
-export function shorten(text: string, length: number): string {
-  const line = text.slice(0, length).replace(/[\x00-\x1f\x7f-\x9f]+/g, ' ')
-  return text.length > length ? `${line}… (${text.length} characters)` : line
 }

@@ -21,8 +21,10 @@ function testCase({ id, level, source, title, reason, failure }: CheckResult): s
   const head = `<testcase classname="${group}" name="${toXml(`${id}: ${title}`)}"`
   if (reason !== undefined) return `${head}><skipped message="${toXml(reason)}"/></testcase>`
   if (!failure) return `${head}/>`
-  const { sent, came, expected } = failure
-  const details = toXml(`sent: ${sent}\ncame: ${came}\nexpected: ${expected}`)
+  const { sent, came, expected, hint } = failure
+  const details = toXml(
+    `sent: ${sent}\ncame: ${came}\nexpected: ${expected}${hint === undefined ? '' : `\nhint: ${hint}`}`,
+  )
   if (level === 'SHOULD') {
     const message = toXml(`SHOULD not met (${source}): expected ${expected}; came ${came}`)
     return `${head}><skipped message="${message}"/></testcase>`

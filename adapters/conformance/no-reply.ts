@@ -1,22 +1,43 @@
-import { CheckFailure } from './expect.js'
+import { CheckFailure } from './failure.js'
 
 /** A request without a complete HTTP response. */
 export class NoReply extends CheckFailure {
-  /** What went wrong, such as `ECONNREFUSED`. */
+  /** What went wrong, for programs: `timeout`, `too-large`, or a code such as `ECONNREFUSED`. */
+  readonly code: string
+  /** The same for people. */
   readonly reason: string
 
-  constructor(sent: string, reason: string) {
-    super(sent, `no response: ${reason}`, 'an HTTP response')
+  constructor(sent: string, code: string, reason = inWords(code)) {
+    super({ sent, came: `no response: ${reason}`, expected: 'an HTTP response' })
+    this.code = code
     this.reason = reason
   }
 }
 
-/** The innermost reason of a failed request, as far as it has a code. */
-export function reasonOf(thrown: unknown): string {
+/** The code of the innermost reason of a failed request, or its message where it has none. */
+export function codeOf(thrown: unknown): string {
   const { code, message, name, cause } = thrown as Error & { code?: unknown }
-  if (cause !== undefined && cause !== null) return reasonOf(cause)
-  if (name === 'TimeoutError') return 'timeout'
+  if (cause !== undefined && cause !== null) return codeOf(cause)
   // Newer versions of Node give it no code.
   if (name === 'HTTPParserError') return String(code ?? 'HPE_INVALID')
   return typeof code === 'string' && code !== '' ? code : message
+}
+
+/** Whether the other side ended the connection. */
+export function isClosed(code: string): boolean {
+  return /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(code)
+}
+
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^UND_ERR_(SOCKET|CLOSED|DESTROYED)|^ECONNRESET|^EPIPE/, 'the connection was closed'],
+  [/^ECONNREFUSED/, 'connection refused (ECONNREFUSED)'],
+  [/HEADER(S)?_OVERFLOW/, 'more header fields than a client reads'],
+  [/^UND_ERR_RES_CONTENT_LENGTH/, 'a body of another length than its Content-Length'],
+  [/^(Z_|ERR_.*BROTLI)|^zlib|^Decompression/i, 'a body that its Content-Encoding cannot decode'],
+]
+
+function inWords(code: string): string {
+  const [, words] = WORDS.find(([pattern]) => pattern.test(code)) ?? []
+  if (words !== undefined) return words
+  return code.startsWith('HPE_') ? `invalid HTTP (${code})` : code
 }

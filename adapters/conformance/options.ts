@@ -61,8 +61,8 @@ export interface ConformanceOptions {
    */
   readonly timeoutMs?: number | undefined
   /**
-   * The longest wait for a budget or the end of a ban, in ms.
-   * @default 900_000
+   * How long all waits for budgets and the end of a ban may take together, in ms.
+   * @default 1_800_000
    */
   readonly maxWaitMs?: number | undefined
   /**
@@ -94,6 +94,7 @@ export interface ConformanceOptions {
 
 export interface CheckResult {
   readonly id: string
+  /** A response from 500 on, or none at all, breaks a MUST in any check. */
   readonly level: Level
   readonly source: string
   readonly title: string
@@ -105,6 +106,8 @@ export interface CheckResult {
     readonly sent: string
     readonly came: string
     readonly expected: string
+    /** What to do about it, if it may not be the server's own code. */
+    readonly hint?: string
   }
 }
 
@@ -144,7 +147,7 @@ const DEFAULTS = {
   only: [] as readonly string[],
   skip: [] as readonly string[],
   timeoutMs: 10_000,
-  maxWaitMs: 900_000,
+  maxWaitMs: 1_800_000,
   bail: false,
   onResult: () => {},
   onWait: () => {},

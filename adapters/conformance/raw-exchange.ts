@@ -1,36 +1,47 @@
 import type { Socket } from 'node:net'
-import type { RawExchange, Reply } from './check.js'
+import type { RawCall, RawExchange, Reply } from './check.js'
+import { codeOf, NoReply } from './no-reply.js'
+import { LONGEST_BODY } from './transport.js'
 
 export interface RawOptions {
   readonly url: URL
   readonly text: string
+  readonly padding: RawCall['padding']
   readonly methods: readonly string[]
+  /** For the whole exchange. */
   readonly timeoutMs: number
   /** The request in words. */
   readonly sent: string
 }
 
-/** Writes bytes as they are, right or wrong, and reads the responses. */
+/**
+ * Writes bytes as they are, right or wrong, and reads the responses.
+ *
+ * @throws NoReply if no connection can be opened, or it is reset before a response
+ */
 export async function exchangeBytes(options: RawOptions): Promise<RawExchange> {
-  const { url, text, methods, timeoutMs, sent } = options
+  const { url, text, padding, methods, timeoutMs, sent } = options
   const socket = await open(url)
   let received = ''
   let closed = false
+  let written = padding === undefined
 
   return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => end(), timeoutMs)
     const end = (error?: Error) => {
+      clearTimeout(timer)
       socket.destroy()
       const { replies, rest } = readReplies(received, methods, closed, sent)
       // What was received before a reset still counts.
-      if (error && replies.length === 0) reject(error)
-      else resolve({ replies, rest, closed })
+      if (error && replies.length === 0) reject(new NoReply(sent, codeOf(error)))
+      else resolve({ replies, rest, closed, written })
     }
     const isComplete = () =>
       readReplies(received, methods, false, sent).replies.length >= methods.length
     socket.setEncoding('latin1')
-    socket.setTimeout(timeoutMs, () => end())
     socket.on('data', chunk => {
       received += chunk
+      if (received.length > LONGEST_BODY) return end(new LongResponse())
       if (isComplete()) end()
     })
     socket.on('close', () => {
@@ -42,8 +53,32 @@ export async function exchangeBytes(options: RawOptions): Promise<RawExchange> {
       end()
     })
     socket.on('error', end)
-    socket.on('connect', () => socket.write(text, 'latin1'))
+    socket.on('connect', async () => {
+      socket.write(text, 'latin1')
+      if (padding) written = await writePadding(socket, padding)
+    })
   })
+}
+
+class LongResponse extends Error {
+  readonly code = 'more than 4 MiB'
+}
+
+/** Spaces, as fast as the server reads them. Whether it read them all. */
+async function writePadding(
+  socket: Socket,
+  { bytes, then }: NonNullable<RawCall['padding']>,
+): Promise<boolean> {
+  const piece = Buffer.alloc(65_536, ' ')
+  for (let left = bytes; left > 0; left -= piece.length) {
+    if (socket.destroyed) return false
+    if (socket.write(piece.subarray(0, left))) continue
+    await new Promise<void>(resolve => {
+      socket.once('drain', resolve)
+      socket.once('close', resolve)
+    })
+  }
+  return !socket.destroyed && socket.write(then)
 }
 
 async function open({ protocol, hostname, port }: URL): Promise<Socket> {
@@ -76,25 +111,41 @@ export function readReplies(
   return { replies, rest }
 }
 
+/** Longer than any server's. */
+const LONGEST_HEAD = 262_144
+
 function readReply(
   text: string,
   method: string,
   closed: boolean,
   sent: string,
 ): { reply: Reply; rest: string } | undefined {
-  const [head, status] = /^HTTP\/1\.[01] (\d{3})[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n/.exec(text) ?? []
-  if (head === undefined) return undefined
-  const rest = text.slice(head.length)
-  // RFC 9110 §15.2: interim responses precede the real one.
-  if (status?.startsWith('1')) return readReply(rest, method, closed, sent)
+  const found = readHead(text)
+  if (!found) return undefined
+  const { head, status, rest } = found
   const headers = readHeaders(head)
-  const isEmpty = method === 'HEAD' || status === '204'
+  const isEmpty = method === 'HEAD' || status === 204 || status === 304
   const content = isEmpty ? { bytes: '', length: 0 } : readContent(rest, headers, closed)
   if (!content) return undefined
   const body = Buffer.from(content.bytes, 'latin1').toString()
   return {
-    reply: { sent, status: Number(status), headers, body },
+    reply: { sent, status, headers, body },
     rest: rest.slice(content.length),
+  }
+}
+
+/** RFC 9110 §15.2: interim responses precede the real one. */
+function readHead(text: string): { head: string; status: number; rest: string } | undefined {
+  let rest = text
+  for (;;) {
+    const end = rest.indexOf('\r\n\r\n')
+    if (end < 0 || end > LONGEST_HEAD) return undefined
+    const head = rest.slice(0, end)
+    const [, digits] = /^HTTP\/1\.[01] (\d{3})/.exec(head) ?? []
+    if (digits === undefined) return undefined
+    rest = rest.slice(end + 4)
+    const status = Number(digits)
+    if (status >= 200) return { head, status, rest }
   }
 }
 

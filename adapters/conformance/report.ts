@@ -4,14 +4,14 @@ import type { ConformanceReport } from './verify.js'
 /** A broken requirement for people. */
 export function resultText({ id, level, source, title, failure }: CheckResult): string {
   if (!failure) return ''
-  const { sent, came, expected } = failure
+  const { sent, came, expected, hint } = failure
   return `
 ${level} ${level === 'MUST' ? 'broken' : 'not met'}: ${id}
   ${title} (${source})
   sent      ${sent}
   came      ${came}
   expected  ${expected}
-`
+${hint === undefined ? '' : `  hint      ${hint}\n`}`
 }
 
 /** One line of counts, below the reasons why checks were skipped. */

@@ -5,8 +5,11 @@ import { createTime } from '../client/time.js'
 import { type Budget, createBudget } from './budget.js'
 import type { Call, Credential, RawCall, RawExchange, Reply, Sample, Subject } from './check.js'
 import { createCredentials } from './credentials.js'
-import { CheckSkipped, isObject, jsonOf } from './expect.js'
+import { isObject, jsonOf } from './expect.js'
+import { CheckSkipped } from './failure.js'
 import type { ReadOptions } from './options.js'
+import { createPatience } from './patience.js'
+import { createSpareKey } from './spare-key.js'
 import { createTransport } from './transport.js'
 
 /** The server under test and what is known about it. */
@@ -20,16 +23,28 @@ export interface Session extends Subject {
   redact(text: string): string
 }
 
+/** Characters of all replies that `once` keeps. */
+const MOST_KNOWN = 8 * 1_048_576
+
 export function createSession(options: ReadOptions): Session {
   const { readOnly, openApiUrl = '', maxWaitMs, onWait } = options
   const time = createTime(options.clock, options.sleep)
-  const transport = createTransport(options)
+  const patience = createPatience(time, maxWaitMs, onWait)
   const { credentials, redact } = createCredentials(options)
+  const transport = createTransport(options, redact)
   const budgets = new Map<Credential['budget'], Budget>()
   const known = new Map<string, Promise<Reply>>()
+  let knownBytes = 0
+  let created = 0
   const run = time.now().toString(36)
   let ahead = 0
   let description: Promise<Reply> | undefined
+
+  const now = () => time.now() + ahead
+  const spareKey = createSpareKey(
+    call => send({ ...call, as: credentials.spare as Credential, impatient: true }),
+    now,
+  )
 
   const session: Session = {
     credentials,
@@ -45,12 +60,18 @@ export function createSession(options: ReadOptions): Session {
     once,
     exchange,
     sample,
+    fill,
+    ...spareKey,
     name: label => `[verify ${run}] ${label}`,
-    now: () => time.now() + ahead,
+    now,
     description: () => (description ??= transport.download(openApiUrl)),
     async wait(ms, reason) {
-      onWait({ ms, reason })
-      await time.until(time.now() + ms)
+      if (!patience.allows(ms)) {
+        throw new CheckSkipped(
+          `a wait of ${Math.ceil(ms / 1000)} s is longer than maxWaitMs allows`,
+        )
+      }
+      await patience.wait(ms, reason)
     },
   }
   return session
@@ -64,7 +85,8 @@ export function createSession(options: ReadOptions): Session {
       budget.note(reply)
       const { sentAt } = readLimits(reply.headers)
       if (sentAt !== undefined) ahead = sentAt - time.now()
-      if (reply.status !== 429 || call.impatient) return reply
+      if (reply.status === 201) created++
+      if (reply.status !== 429 || call.impatient || call.keeps429) return reply
       await budget.rejected(reply)
     }
   }
@@ -72,9 +94,25 @@ export function createSession(options: ReadOptions): Session {
   function once(call: Call): Promise<Reply> {
     const { method, path, headers, body, as } = call
     const name = JSON.stringify([method, path, headers, body, as?.label])
-    const reply = known.get(name) ?? send(call)
+    const reply = known.get(name) ?? send(call).then(came => remember(name, came))
     known.set(name, reply)
     return reply
+  }
+
+  /** A server that sends megabytes each time is asked again instead. */
+  function remember(name: string, reply: Reply): Reply {
+    knownBytes += reply.body.length
+    if (knownBytes > MOST_KNOWN) known.delete(name)
+    return reply
+  }
+
+  async function fill(count: number): Promise<void> {
+    if (readOnly) return
+    for (let number = created; number < count; number++) {
+      const body = toJson({ name: session.name('one of many'), categoryId: session.categoryId })
+      const { status } = await send({ method: 'POST', path: '/pets', body })
+      if (status !== 201) throw new CheckSkipped('too few animals could be created')
+    }
   }
 
   async function exchange(call: RawCall): Promise<RawExchange> {
@@ -104,7 +142,7 @@ export function createSession(options: ReadOptions): Session {
 
   function budgetOf({ budget: owner }: Credential): Budget {
     const name = owner === 'no key' ? 'address without a key' : owner
-    const budget = budgets.get(owner) ?? createBudget({ name, time, maxWaitMs, onWait })
+    const budget = budgets.get(owner) ?? createBudget({ name, time, patience })
     budgets.set(owner, budget)
     return budget
   }

@@ -3,8 +3,10 @@ import { OptionError } from '../../src/lib/options.js'
 import { SUNSET } from '../../src/pets/specification.js'
 import type { Check, Credential, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
-import { CheckFailure, CheckSkipped, isObject, jsonOf, shorten } from './expect.js'
-import { NoReply } from './no-reply.js'
+import { evidenceOf, excerpt } from './evidence.js'
+import { isObject, jsonOf } from './expect.js'
+import { CheckFailure, CheckSkipped } from './failure.js'
+import { isClosed, NoReply } from './no-reply.js'
 import {
   type CheckResult,
   type ConformanceOptions,
@@ -68,12 +70,28 @@ function isBroken({ level, outcome }: CheckResult): boolean {
   return level === 'MUST' && outcome === 'failed'
 }
 
+/** Each takes `timeoutMs`. */
+const MOST_TIMEOUTS = 3
+
 /** @throws OptionError */
 export function prepare(given: ConformanceOptions): Run {
   const options = readConformanceOptions(given)
   const session = createSession(options)
   const checks = selectChecks(options)
   let lost: string | undefined
+  let timeouts = 0
+
+  /** Why the rest makes no sense after a breakdown, if so. */
+  async function isLost(failure: CheckFailure): Promise<string | undefined> {
+    if (failure instanceof NoReply && failure.code === 'timeout') timeouts++
+    if (timeouts >= MOST_TIMEOUTS) return `${timeouts} requests got no response in time`
+    const next = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
+      if (error instanceof NoReply) return error
+      throw error
+    })
+    if (next instanceof NoReply) return 'the server no longer answers'
+    return next.status >= 500 ? 'the server now fails at every request' : undefined
+  }
 
   return {
     session,
@@ -87,7 +105,7 @@ export function prepare(given: ConformanceOptions): Run {
       const { id, title, requirement } = check
       const about = { id, ...requirement, title }
       const skipped = (reason: string): CheckResult => ({ ...about, outcome: 'skipped', reason })
-      const missing = lost ?? missingNeed(check, options)
+      const missing = missingNeed(check, options) ?? (check.always ? undefined : lost)
       if (missing !== undefined) return skipped(missing)
       if (isRemoved(check, session)) return skipped('getPet was removed on 5 December 2030')
       try {
@@ -96,11 +114,13 @@ export function prepare(given: ConformanceOptions): Run {
       } catch (thrown) {
         if (thrown instanceof CheckSkipped) return skipped(thrown.message)
         if (!(thrown instanceof CheckFailure)) throw thrown
-        if (thrown instanceof NoReply) lost = await isLost(session)
-        const { sent, came, expected } = thrown
-        const redact = session.redact
-        const failure = { sent: redact(sent), came: redact(came), expected: redact(expected) }
-        return { ...about, outcome: 'failed', failure }
+        const isBreakdown = isBrokenDown(thrown)
+        if (isBreakdown) lost ??= await isLost(thrown)
+        const level = isBreakdown ? 'MUST' : (thrown.level ?? requirement.level)
+        const { hint } = check
+        const evidence = evidenceOf(thrown, session.redact)
+        const failure = hint === undefined ? evidence : { ...evidence, hint }
+        return { ...about, level, outcome: 'failed', failure }
       }
     },
   }
@@ -137,13 +157,12 @@ export function selectChecks({
 async function probe(session: Session, options: ReadOptions): Promise<void> {
   const { baseUrl, limits } = options
   const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
-    if (error instanceof NoReply) throw new VerifyError(unreachable(options, error.reason))
+    if (error instanceof NoReply) throw new VerifyError(unreachable(options, error))
     throw error
   })
   const { status, headers } = reply
   if (status >= 300 && status < 400) {
-    // Shortened last: of a key that is cut, the rest would be shown.
-    const target = shorten(session.redact(headers.get('location') ?? 'another address'), 200)
+    const target = excerpt(headers.get('location') ?? 'another address', 200, session.redact)
     throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
   }
   if (status === 401 || status === 403) {
@@ -169,18 +188,19 @@ async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
   }
 }
 
-function unreachable({ baseUrl, timeoutMs }: ReadOptions, reason: string): string {
-  if (/^(HPE_|EPROTO|ERR_SSL)/.test(reason)) {
-    return `${baseUrl} does not answer with HTTP (${reason})`
+function unreachable({ baseUrl, timeoutMs }: ReadOptions, { code, reason }: NoReply): string {
+  if (/^(HPE_|EPROTO|ERR_SSL)/.test(code)) {
+    return `${baseUrl} does not answer with HTTP (${code})`
   }
-  if (/CERT|SIGNATURE/.test(reason)) {
-    return `Node does not trust the certificate of ${baseUrl} (${reason}); see NODE_EXTRA_CA_CERTS`
+  if (/CERT|SIGNATURE/.test(code)) {
+    return `Node does not trust the certificate of ${baseUrl} (${code}); see NODE_EXTRA_CA_CERTS`
   }
-  if (/^(UND_ERR_SOCKET|ECONNRESET)$/.test(reason)) {
-    return `${baseUrl} closes the connection (${reason}); is it http or https?`
+  if (isClosed(code)) return `${baseUrl} closes the connection; is it http or https?`
+  if (code === 'timeout') return `${baseUrl} does not answer within ${timeoutMs} ms`
+  if (/^too-large|^UND_ERR_RES|_OVERFLOW|^Z_/.test(code)) {
+    return `${baseUrl} cannot be verified: GET /pets?limit=1 got ${reason}`
   }
-  if (reason === 'timeout') return `${baseUrl} does not answer within ${timeoutMs} ms`
-  return `Cannot reach ${baseUrl} (${reason}); is the server running?`
+  return `Cannot reach ${baseUrl} (${excerpt(code, 100, text => text)}); is the server running?`
 }
 
 /** A server may know only some categories: those of its animals exist. */
@@ -191,13 +211,10 @@ async function knownCategory(reply: Reply): Promise<number | bigint> {
   return typeof categoryId === 'number' || typeof categoryId === 'bigint' ? categoryId : 1
 }
 
-/** Why the rest makes no sense, after a request without a response. */
-async function isLost(session: Session): Promise<string | undefined> {
-  const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
-    if (error instanceof NoReply) return undefined
-    throw error
-  })
-  return reply ? undefined : 'the server no longer answers'
+/** RFC 9110 §15.6: the server itself says that it failed, or says nothing at all. */
+function isBrokenDown(failure: CheckFailure): boolean {
+  if (failure instanceof NoReply) return true
+  return typeof failure.came === 'object' && failure.came.status >= 500
 }
 
 /** Why the options leave a check out. */

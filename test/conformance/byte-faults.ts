@@ -56,6 +56,18 @@ export const BYTE_FAULTS: readonly ByteFault[] = [
       text.includes('Content-Length: 5') ? text : text.replace('Encoding: chunked', 'Encoding: x'),
   },
   {
+    name: 'refuses what is expected',
+    caughtBy: 'http.expect-continue',
+    response: (text, request) =>
+      request.includes('Expect:') ? text.replace('HTTP/1.1 201', 'HTTP/1.1 400') : text,
+  },
+  {
+    name: 'leaves the body of a refused request unread',
+    caughtBy: 'http.refused-body',
+    request: text =>
+      text.replace('Content-Length: 9\r\n\r\nGET / HTT', '\r\nGET / HTTP/1.1\r\n\r\n'),
+  },
+  {
     name: 'compares the case of field names',
     caughtBy: 'http.field-case',
     request: text => text.replace('AUTHORIZATION:', 'X-Unknown:'),

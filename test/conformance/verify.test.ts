@@ -52,7 +52,7 @@ test('verify - a broken MUST is exit code 1, and all of it is shown but the key'
   )
   assert.match(
     stdout,
-    /\n0 passed, 1 MUST broken, 0 SHOULD not met, 0 skipped; 2 requests in \d+ s\n$/,
+    /\n0 passed, 1 MUST broken, 0 SHOULD not met, 0 skipped; 3 requests in \d+ s\n$/,
   )
   assert.doesNotMatch(stdout + stderr, /s3cret/)
 })
@@ -90,7 +90,7 @@ test('verify - --json and --junit hold the same report', async t => {
       'robust.head SHOULD failed',
     ],
   )
-  assert.deepEqual([report.ok, report.baseUrl, report.requests], [false, url, 5])
+  assert.deepEqual([report.ok, report.baseUrl, report.requests], [false, url, 6])
   const xml = await readFile(junit, 'utf8')
   assert.equal(xml, reportJUnit(report))
   assert.match(
@@ -207,7 +207,7 @@ test('verify - its help lists its options and fits a terminal', async () => {
   assert.ok(stdout.split('\n').every(line => line.length <= 100))
 })
 
-/** Refuses a creation with 500, and fails on HEAD. */
+/** Refuses a creation with 500, and does not find what HEAD asks for. */
 async function broken(t: TestContext): Promise<string> {
   const store = createStore({
     storage: memoryStorage(),
@@ -217,8 +217,8 @@ async function broken(t: TestContext): Promise<string> {
     ...store,
     async handle(request) {
       const answer = await store.handle(request)
-      const isBroken = answer.status === 400 || request.method === 'HEAD'
-      return isBroken ? { ...answer, status: 500 } : answer
+      if (request.method === 'HEAD') return { ...answer, status: 404 }
+      return answer.status === 400 ? { ...answer, status: 500 } : answer
     },
   }
   const server = await listen(handler, { port: 0 })

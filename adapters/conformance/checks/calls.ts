@@ -1,7 +1,8 @@
 import type { Int64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
 import type { Call, Check, Reply, Subject } from '../check.js'
-import { type Animal, animalsOf, CheckSkipped } from '../expect.js'
+import { type Animal, animalsOf } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
 
 /** Calls that several checks share, so that `once` sends them only once. */
 

@@ -2,7 +2,6 @@ import { isInt64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
 import { type Check, must, type Subject, should } from '../check.js'
 import {
-  CheckSkipped,
   expectRefusalOr,
   expectStatus,
   expectThat,
@@ -12,6 +11,7 @@ import {
   mediaType,
   objectOf,
 } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
 import { allAnimals, animal, each, post, postCategory, WHOLE_LIST } from './calls.js'
 
 /** `createPet` (spec §4.2): what is accepted. */

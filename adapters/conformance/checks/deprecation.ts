@@ -1,7 +1,8 @@
 import { SUNSET } from '../../../src/pets/specification.js'
 import { readHttpDate } from '../../client/headers.js'
 import { type Check, must, type Reply, type Subject, should } from '../check.js'
-import { CheckSkipped, expectThat } from '../expect.js'
+import { expectThat } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
 import { ABSENT, anyId, LIST } from './calls.js'
 
 const HOUR = 3_600_000

@@ -1,6 +1,7 @@
 import { OPERATIONS, PAGE_SIZE, PET_STATUSES } from '../../../src/pets/specification.js'
 import { type Check, must, type Reply, type Requirement, type Subject } from '../check.js'
-import { CheckSkipped, expectStatus, expectThat, isObject, objectOf } from '../expect.js'
+import { expectStatus, expectThat, isObject, objectOf } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
 
 type Node = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,6 @@
 import { type Call, type Check, must, type Need, type Subject, should } from '../check.js'
-import { CheckSkipped, expectThat, isObject, jsonOf, mediaType } from '../expect.js'
+import { expectThat, isObject, jsonOf, mediaType } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
 import { ABSENT, each, INVALID, LIST, post } from './calls.js'
 
 interface Failure {

@@ -2,7 +2,6 @@ import { type Check, must, should } from '../check.js'
 import {
   animalIssue,
   animalsOf,
-  CheckSkipped,
   expectRefusalOr,
   expectStatus,
   expectThat,
@@ -11,6 +10,7 @@ import {
   mediaType,
   objectOf,
 } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
 import { ABSENT, ABSENT_ID, anyId, postCategory, WHOLE_LIST } from './calls.js'
 
 /** `getPet` (spec §4.3). */

@@ -1,15 +1,17 @@
-import { readHttpDate } from '../../client/headers.js'
+import { readLimits } from '../../client/headers.js'
 import { type Check, type Credential, must, type Reply, type Subject, should } from '../check.js'
-import { CheckSkipped, expectStatus, expectThat, isObject, jsonOf } from '../expect.js'
-import { LIST } from './calls.js'
-import { numbersOf } from './rate-limit-headers.js'
+import { expectStatus, expectThat, isObject, jsonOf } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
+import { numbersOf } from '../rate-limit-numbers.js'
+import { waitOf } from '../spare-key.js'
+import { allAnimals, animal, LIST, post, WHOLE_LIST } from './calls.js'
 
-/** Larger limits are not exhausted: that would be a load test. */
-const LARGEST_LIMIT = 2_000
+/** The specification has none longer than a day; in ms, with a minute for clocks that differ. */
+const LONGEST_WINDOW = 86_460_000
 /** Rejections that a ban may take: more than half of the limit is no accident. */
 const MOST_REJECTIONS = 200
 
-/** What happens beyond the limit (spec §8). They share one exhausted window, in this order. */
+/** What happens beyond the limit (spec §8). `exhausted` spares each check a window of its own. */
 export const limitChecks: readonly Check[] = [
   {
     id: 'limits.exhaust',
@@ -18,8 +20,12 @@ export const limitChecks: readonly Check[] = [
     requests: 0,
     needs: ['limits'],
     async run(subject) {
-      const { last, rejection } = await exhaust(subject)
-      expectThat(rejection ?? last, rejection !== undefined, '429 once no requests remain')
+      const { first, last, rejection } = await subject.exhausted()
+      if (rejection) return
+      if (last && numbersOf(last).remaining === numbersOf(first).remaining) {
+        throw new CheckSkipped('nothing is counted: the limits may not apply here (spec §8)')
+      }
+      expectThat(last ?? first, false, '429 once no requests remain')
     },
   },
   {
@@ -29,8 +35,8 @@ export const limitChecks: readonly Check[] = [
     requests: 0,
     needs: ['limits'],
     async run(subject) {
-      const { last, rejection } = await exhaust(subject)
-      if (!rejection) throw new CheckSkipped('nothing was rejected')
+      const { last, rejection } = await subject.exhausted()
+      if (!rejection || !last) throw new CheckSkipped('nothing was rejected')
       const { remaining } = numbersOf(last)
       expectThat(rejection, remaining === 0, `one of the ${remaining} requests that remained`)
     },
@@ -70,12 +76,16 @@ export const limitChecks: readonly Check[] = [
   {
     id: 'limits.retry-after',
     requirement: must('spec §7, RFC 9110 §10.2.3'),
-    title: '429 carries Retry-After, in seconds or as an HTTP-date',
+    title: '429 carries Retry-After, in seconds or as an HTTP-date, no longer than its window',
     requests: 0,
     needs: ['limits'],
     async run(subject) {
       const rejection = await rejected(subject)
-      expectThat(rejection, waitOf(rejection, subject) !== undefined, 'seconds, or an HTTP-date')
+      const wait = waitOf(rejection, subject.now())
+      expectThat(rejection, wait !== undefined, 'seconds, or an HTTP-date')
+      const seconds = Math.ceil(longestWait(rejection, subject) / 1000)
+      const expected = `at most ${seconds} seconds, as X-RateLimit-Reset says`
+      expectThat(rejection, wait <= seconds * 1000, expected)
     },
   },
   {
@@ -93,12 +103,38 @@ export const limitChecks: readonly Check[] = [
   {
     id: 'limits.other-key',
     requirement: must('spec §8'),
-    title: 'another key is not affected',
-    requests: 1,
+    title: 'another key has its own budget',
+    requests: 2,
     needs: ['limits'],
     async run(subject) {
+      subject.renew()
+      const before = await subject.send(LIST)
+      const { first, last, rejection } = await subject.exhausted()
+      const reply = await subject.send({ ...LIST, keeps429: true })
+      expectStatus(reply, 200)
+      // Where both count the same, the requests of the spare key show.
+      const [was, is] = [numbersOf(before), numbersOf(reply)]
+      const used = last && rejection ? numbersOf(first).remaining - numbersOf(last).remaining : 0
+      const isShared = was.reset === is.reset && used >= 5 && was.remaining - is.remaining >= used
+      expectThat(reply, !isShared, `about ${was.remaining - 1} remaining, as before`)
+    },
+  },
+  {
+    id: 'limits.creates-nothing',
+    requirement: must('spec §8'),
+    title: 'what is rejected with 429 is not done',
+    requests: 1,
+    needs: ['limits', 'create'],
+    async run(subject) {
+      const { send, credentials } = subject
       await rejected(subject)
-      expectStatus(await subject.send(LIST), 200)
+      const { name, ...others } = animal(subject, 'beyond the limit')
+      const call = { ...post({ name, ...others }), as: credentials.spare as Credential }
+      const reply = await send({ ...call, impatient: true })
+      if (reply.status !== 429) return
+      const list = await send(WHOLE_LIST)
+      const isStored = (await allAnimals(list)).some(pet => pet.name === name)
+      expectThat(list, !isStored, `no animal called ${name}, whose creation was 429`, name)
     },
   },
   {
@@ -108,7 +144,7 @@ export const limitChecks: readonly Check[] = [
     requests: 0,
     needs: ['limits'],
     async run(subject) {
-      const { rejection, until } = await fresh(subject)
+      const { rejection, until } = await waiting(subject)
       // Half a second for the way there and back.
       await waitUntil(subject, until - 1_500)
       const early = await ask(subject)
@@ -126,7 +162,7 @@ export const limitChecks: readonly Check[] = [
     requests: 0,
     needs: ['limits'],
     async run(subject) {
-      const { rejection, until } = await fresh(subject)
+      const { rejection, until } = await waiting(subject)
       await waitUntil(subject, until)
       const reply = await ask(subject)
       expectThat(reply, reply.status === 200, `200 after Retry-After of ${retryAfter(rejection)}`)
@@ -140,8 +176,9 @@ export const limitChecks: readonly Check[] = [
     needs: ['limits'],
     async run(subject) {
       const ban = await banned(subject)
-      const wait = waitOf(ban, subject)
+      const wait = waitOf(ban, subject.now())
       if (wait === undefined) throw new CheckSkipped('the ban does not say when it ends')
+      expectThat(ban, wait <= LONGEST_WINDOW, 'a ban of at most a day')
       await subject.wait(wait, 'until the ban ends')
       const reply = await ask(subject)
       expectThat(reply, reply.status === 200, `200 after Retry-After of ${retryAfter(ban)}`)
@@ -149,72 +186,43 @@ export const limitChecks: readonly Check[] = [
   },
 ]
 
-interface Exhausted {
-  /** The last reply that was not 429. */
-  readonly last: Reply
-  /** Undefined where nothing is rejected. */
-  readonly rejection: Reply | undefined
-  /** When the rejection came, by the clock of the subject. */
-  readonly at: number
-}
-
-const exhaustions = new WeakMap<Subject, Promise<Exhausted>>()
-
-/** The spare key without requests, once for all checks. */
-function exhaust(subject: Subject): Promise<Exhausted> {
-  const known = exhaustions.get(subject) ?? useUp(subject)
-  exhaustions.set(subject, known)
-  return known
-}
-
-async function useUp(subject: Subject): Promise<Exhausted> {
-  let last = await ask(subject)
-  if (last.status !== 200) throw new CheckSkipped(`the spare key is answered ${last.status}`)
-  const { limit, remaining } = numbersOf(last)
-  if (remaining > LARGEST_LIMIT) {
-    throw new CheckSkipped(`the limit of ${limit} is too large to exhaust`)
-  }
-  // A window may end on the way, once.
-  for (let sent = 0; sent <= remaining + limit; sent++) {
-    const reply = await ask(subject)
-    if (reply.status === 429) return { last, rejection: reply, at: subject.now() }
-    const isOver = numbersOf(last).remaining === 0 && sent > remaining
-    last = reply
-    if (isOver) break
-  }
-  return { last, rejection: undefined, at: subject.now() }
-}
-
 async function rejected(subject: Subject): Promise<Reply> {
-  const { rejection } = await exhaust(subject)
+  const { rejection } = await subject.exhausted()
   if (rejection) return rejection
   throw new CheckSkipped('nothing was rejected')
 }
 
-/** A rejection whose wait is not over, and when it will be. */
-async function fresh(subject: Subject): Promise<{ rejection: Reply; until: number }> {
-  let { rejection, at } = await exhaust(subject)
-  for (;;) {
-    if (!rejection) throw new CheckSkipped('nothing was rejected')
-    const wait = waitOf(rejection, subject)
-    if (wait === undefined) throw new CheckSkipped('429 has no Retry-After')
-    if (at + wait > subject.now()) return { rejection, until: at + wait }
-    exhaustions.delete(subject)
-    ;({ rejection, at } = await exhaust(subject))
+/** A rejection whose wait can be waited for, and when it will be over. */
+async function waiting(subject: Subject): Promise<{ rejection: Reply; until: number }> {
+  const { rejection, at } = await subject.exhausted()
+  if (!rejection) throw new CheckSkipped('nothing was rejected')
+  const wait = waitOf(rejection, subject.now())
+  if (wait === undefined) throw new CheckSkipped('429 has no Retry-After')
+  if (wait > longestWait(rejection, subject)) {
+    throw new CheckSkipped('Retry-After is longer than any window, as limits.retry-after reports')
   }
+  return { rejection, until: at + wait }
+}
+
+/** In ms: until the window resets, with a minute for another window; at most a day. */
+function longestWait(rejection: Reply, { now }: Subject): number {
+  const { rateLimit, sentAt } = readLimits(rejection.headers)
+  if (!rateLimit) return LONGEST_WINDOW
+  const untilReset = rateLimit.reset * 1000 - (sentAt ?? now())
+  return Math.min(LONGEST_WINDOW, Math.max(0, untilReset) + 60_000)
 }
 
 /** The first reply of a ban. @throws CheckSkipped where there is none */
 async function banned(subject: Subject): Promise<Reply> {
-  exhaustions.delete(subject)
-  const { rejection } = await exhaust(subject)
-  if (!rejection) throw new CheckSkipped('nothing was rejected')
+  const rejection = await rejected(subject)
+  // Whatever comes next, the key is no longer only used up.
+  subject.renew()
   const most = Math.min(MOST_REJECTIONS, Math.max(20, numbersOf(rejection).limit))
   const code = await codeOf(rejection)
   for (let count = 0; count < most; count++) {
     const reply = await ask(subject)
     if (reply.status !== 429 || (await codeOf(reply)) !== code) return reply
-    const [before, now] = [waitOf(rejection, subject), waitOf(reply, subject)]
+    const [before, now] = [rejection, reply].map(one => waitOf(one, subject.now()))
     if (before !== undefined && now !== undefined && now > before + 2_000) return reply
   }
   throw new CheckSkipped(`${most} requests after a 429 led to no ban, which is allowed`)
@@ -232,14 +240,6 @@ function ask({ send, credentials }: Subject): Promise<Reply> {
 async function waitUntil(subject: Subject, instant: number): Promise<void> {
   const ms = instant - subject.now()
   if (ms > 0) await subject.wait(ms, 'for Retry-After')
-}
-
-/** In ms; undefined where it cannot be read. */
-function waitOf({ headers }: Reply, { now }: Subject): number | undefined {
-  const text = headers.get('retry-after')
-  if (text !== null && /^\d{1,9}$/.test(text)) return Number(text) * 1000
-  const date = readHttpDate(text)
-  return date === undefined ? undefined : date - (readHttpDate(headers.get('date')) ?? now())
 }
 
 function retryAfter({ headers }: Reply): string {

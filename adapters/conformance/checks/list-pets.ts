@@ -4,12 +4,12 @@ import {
   animalIssue,
   animalsOf,
   arrayOf,
-  CheckSkipped,
   expectRefusalOr,
   expectThat,
   mediaType,
   objectOf,
 } from '../expect.js'
+import { CheckSkipped } from '../failure.js'
 import { allAnimals, each, LIST, postCategory, WHOLE_LIST } from './calls.js'
 
 /** `listPets` (spec §4.1). */

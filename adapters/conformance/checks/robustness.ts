@@ -141,6 +141,7 @@ export const robustnessChecks: readonly Check[] = [
     requirement: must('spec §4.1'),
     title: 'after all of this, the list is still answered 200',
     requests: 1,
+    always: true,
     async run({ send }) {
       expectStatus(await send(LIST), 200)
     },

@@ -1,12 +1,17 @@
+import { parseJson } from '../../../src/index.js'
 import {
   answers,
   bodies,
   failure,
   headers,
+  isCreate,
   isSpare,
+  key,
+  MAIN_KEY,
   type PlantedFault,
   REMAINING,
   RESET,
+  SPARE_KEY,
   status,
 } from '../faulty-server.js'
 
@@ -53,6 +58,7 @@ export const limitsFaults: readonly PlantedFault[] = [
   {
     name: 'limits all keys together',
     caughtBy: 'limits.other-key',
+    also: ['limits.creates-nothing'],
     wrong: serve => {
       let isExhausted = false
       return async request => {
@@ -75,6 +81,7 @@ export const limitsFaults: readonly PlantedFault[] = [
   {
     name: 'asks for a wait that is too short',
     caughtBy: 'limits.retry-after-early',
+    also: ['limits.ban-ends'],
     wrong: headers(status(429), given => ({
       'Retry-After': String(Math.ceil(Number(given['Retry-After']) / 2)),
     })),
@@ -82,6 +89,7 @@ export const limitsFaults: readonly PlantedFault[] = [
   {
     name: 'asks for a wait that is a second too short',
     caughtBy: 'limits.retry-after-early',
+    also: ['limits.ban-ends'],
     wrong: headers(status(429), given => ({
       'Retry-After': String(Number(given['Retry-After']) - 1),
     })),
@@ -92,5 +100,45 @@ export const limitsFaults: readonly PlantedFault[] = [
     wrong: headers(status(429), given => ({
       'Retry-After': Number(given['Retry-After']) > 61 ? '120' : given['Retry-After'],
     })),
+  },
+  {
+    name: 'counts all keys together',
+    caughtBy: 'limits.other-key',
+    wrong: serve => request =>
+      serve(
+        key(request) === `Bearer ${MAIN_KEY}`
+          ? { ...request, headers: { ...request.headers, authorization: `Bearer ${SPARE_KEY}` } }
+          : request,
+      ),
+  },
+  {
+    name: 'creates in spite of 429',
+    caughtBy: 'limits.creates-nothing',
+    wrong:
+      (serve, { store }) =>
+      async request => {
+        const given = await serve(request)
+        if (isCreate(request) && given.status === 429) {
+          const { name } = (await parseJson(request.text)) as { name: string }
+          await store.createPet({ name, categoryId: 1 })
+        }
+        return given
+      },
+  },
+  {
+    name: 'asks for a wait in milliseconds',
+    caughtBy: 'limits.retry-after',
+    also: ['limits.ban-ends'],
+    wrong: headers(status(429), given => ({ 'Retry-After': `${given['Retry-After']}000` })),
+  },
+  {
+    name: 'asks for a wait of 13 hours',
+    caughtBy: 'limits.retry-after',
+    wrong: headers(status(429), () => ({ 'Retry-After': '46800' })),
+  },
+  {
+    name: 'asks for no wait at all',
+    caughtBy: 'limits.retry-after-early',
+    wrong: headers(status(429), () => ({ 'Retry-After': '0' })),
   },
 ]

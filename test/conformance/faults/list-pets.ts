@@ -72,6 +72,7 @@ export const listPetsFaults: readonly PlantedFault[] = [
     ),
     also: [
       'create.refused-unstored',
+      'limits.creates-nothing',
       'get.listed',
       'list.animals',
       'list.unique',

@@ -1,7 +1,9 @@
 import {
   all,
+  answers,
   anywhere,
   headers,
+  isAnonymous,
   isList,
   isSpare,
   LIMIT,
@@ -58,11 +60,36 @@ export const rateLimitHeadersFaults: readonly PlantedFault[] = [
     })),
   },
   {
-    name: 'never counts down',
+    name: 'counts up',
     caughtBy: 'ratelimit.counts',
+    wrong: (serve, world) => {
+      let sent = 0
+      return headers(
+        request => !isSpare(request),
+        given => ({ [REMAINING]: given[REMAINING] && String(40 + (sent++ % 900)) }),
+      )(serve, world)
+    },
+  },
+  {
+    name: 'counts requests without a key for every key',
+    caughtBy: 'ratelimit.per-key',
+    wrong: (serve, world) => {
+      let anonymous = 0
+      return answers(anywhere, (given, request) => {
+        if (isAnonymous(request)) anonymous++
+        const remaining = Number(given.headers[REMAINING]) - anonymous
+        const isCounted = !isAnonymous(request) && !isSpare(request)
+        const fields = isCounted ? { [REMAINING]: String(Math.max(1, remaining)) } : {}
+        return { ...given, headers: { ...given.headers, ...fields } }
+      })(serve, world)
+    },
+  },
+  {
+    name: 'sends no rate limit headers at all',
+    caughtBy: 'ratelimit.present.200',
     wrong: headers(
       request => !isSpare(request),
-      given => ({ [REMAINING]: given[REMAINING] && '42' }),
+      () => NO_LIMITS,
     ),
   },
 ]

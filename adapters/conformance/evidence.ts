@@ -1,0 +1,78 @@
+import type { Reply } from './check.js'
+import type { CheckFailure } from './failure.js'
+import type { CheckResult } from './options.js'
+
+type Redact = (text: string) => string
+
+/** A failure for reports: each part in one line, without keys. */
+export function evidenceOf(
+  { sent, came, expected, guilty }: CheckFailure,
+  redact: Redact,
+): NonNullable<CheckResult['failure']> {
+  const text =
+    typeof came === 'string' ? excerpt(came, 600, redact) : describe(came, redact, guilty)
+  return {
+    // Whoever built it has shortened its parts.
+    sent: copy(printable(redact(sent))),
+    came: copy(text),
+    expected: copy(excerpt(expected, 400, redact)),
+  }
+}
+
+/** Part of a string keeps the whole of it in memory: here a body of megabytes. */
+function copy(text: string): string {
+  return new TextDecoder().decode(new TextEncoder().encode(text))
+}
+
+/** What came, in one line. */
+function describe({ status, headers, body }: Reply, redact: Redact, guilty?: string): string {
+  const fields = [...headers]
+    .filter(([name]) => SHOWN.test(name))
+    .map(([name, value]) => `${name}: ${excerpt(value, 200, redact)}`)
+  const content = body === '' ? [] : [excerpt(body, 300, redact, guilty)]
+  return [`${status}`, ...fields, ...content].join(' | ')
+}
+
+const SHOWN =
+  /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
+
+/** Larger than any key, and small enough to look for keys in it. */
+const MARGIN = 65_536
+/** What precedes the guilty part. */
+const LEAD = 80
+
+/**
+ * So many characters of a text, printable and without keys: its beginning, or where it holds the
+ * guilty part.
+ */
+export function excerpt(text: string, length: number, redact: Redact, guilty = ''): string {
+  const at = text.indexOf(guilty)
+  if (at < 0) return `${excerpt(text, length / 3, redact)} … ${excerpt(guilty, length / 2, redact)}`
+  const from = Math.max(0, at - MARGIN)
+  // Keys go before the text is cut: of a key that is cut, the rest would be shown.
+  const clean = redact(text.slice(from, at + length + MARGIN))
+  const found = clean.indexOf(redact(guilty))
+  const start = from === 0 && found <= length / 2 ? 0 : Math.max(0, found - LEAD)
+  const shown = clean.slice(start, start + length)
+  const isCut = start + length < clean.length
+  const head = start > 0 ? '… ' : ''
+  const tail = isCut ? '…' : ''
+  const size = start > 0 || isCut ? ` (${text.length} characters)` : ''
+  return `${head}${printable(shown)}${tail}${size}`
+}
+
+/**
+ * In one line, with escapes for what a terminal would obey or hide: control and format characters
+ * such as those that turn the direction of text, and halves of surrogate pairs.
+ */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, character => {
+    const named = NAMED[character]
+    if (named !== undefined) return named
+    const code = character.codePointAt(0) ?? 0
+    const digits = code.toString(16)
+    return code < 256 ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`
+  })
+}
+
+const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }

@@ -1,0 +1,65 @@
+import { readHttpDate } from '../client/headers.js'
+import type { Call, Exhaustion, Reply } from './check.js'
+import { CheckSkipped } from './failure.js'
+import { numbersOf } from './rate-limit-numbers.js'
+
+/** Larger limits are not exhausted: that would be a load test. */
+const LARGEST_LIMIT = 2_000
+
+export interface SpareKey {
+  exhausted(): Promise<Exhaustion>
+  renew(): void
+}
+
+/**
+ * Uses the spare key up, and again when the rejection is no longer fresh.
+ *
+ * @param ask sends with the spare key, whatever its budget
+ */
+export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => number): SpareKey {
+  let latest: Exhaustion | undefined
+
+  return {
+    async exhausted() {
+      const until = latest?.rejection ? latest.at + freshFor(latest.rejection) : now() + 1
+      if (!latest || until <= now()) latest = await useUp()
+      return latest
+    },
+    renew() {
+      latest = undefined
+    },
+  }
+
+  async function useUp(): Promise<Exhaustion> {
+    const first = await ask({ path: '/pets' })
+    if (first.status === 429) return { first, last: undefined, rejection: first, at: now() }
+    if (first.status !== 200) throw new CheckSkipped(`the spare key is answered ${first.status}`)
+    const { limit, remaining } = numbersOf(first)
+    if (remaining > LARGEST_LIMIT || limit > LARGEST_LIMIT) {
+      throw new CheckSkipped(`the limit of ${limit} is too large to exhaust`)
+    }
+    let last = first
+    // A window may end on the way, once.
+    for (let sent = 0; sent <= remaining + limit; sent++) {
+      const reply = await ask({ path: '/pets' })
+      if (reply.status === 429) return { first, last, rejection: reply, at: now() }
+      const isOver = numbersOf(last).remaining === 0 && sent > remaining
+      last = reply
+      if (isOver) break
+    }
+    return { first, last, rejection: undefined, at: now() }
+  }
+
+  /** Half of its wait, so that whoever gets it has time to use it. */
+  function freshFor(rejection: Reply): number {
+    return (waitOf(rejection, now()) ?? 10_000) / 2
+  }
+}
+
+/** What `Retry-After` asks for, in ms; undefined where it cannot be read. */
+export function waitOf({ headers }: Reply, now: number): number | undefined {
+  const text = headers.get('retry-after')
+  if (text !== null && /^\d{1,15}$/.test(text)) return Number(text) * 1000
+  const date = readHttpDate(text)
+  return date === undefined ? undefined : date - (readHttpDate(headers.get('date')) ?? now)
+}

@@ -1,0 +1,313 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { toNodeHandler } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { createStore } from '../../src/index.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+
+/** A server that would hang, fill the memory of, or mislead whoever believes it. */
+export interface HostileServer {
+  readonly name: string
+  /** What a run says, in its only line or among its failures. */
+  readonly says: RegExp
+  /** @default 10_000 */
+  readonly timeoutMs?: number
+  readonly bytes?: (socket: Socket) => void
+  readonly http?: () => RequestListener
+}
+
+export const KEY = 'hostile-key'
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
+const MEBIBYTE = 1_048_576
+
+export const HOSTILE_SERVERS: readonly HostileServer[] = [
+  // Silence
+  {
+    name: 'never answers',
+    says: /does not answer within 500 ms$/,
+    timeoutMs: 500,
+    bytes: () => {},
+  },
+  {
+    name: 'sends one byte of a body at a time',
+    says: /does not answer within 500 ms$/,
+    timeoutMs: 500,
+    bytes: onRequest(socket => {
+      socket.write(`${OK}Content-Length: 1000000\r\n\r\n`)
+      const timer = setInterval(() => socket.write(' '), 20)
+      socket.once('close', () => clearInterval(timer))
+    }),
+  },
+  {
+    name: 'sends one byte of a header at a time',
+    says: /does not answer within 500 ms$/,
+    timeoutMs: 500,
+    bytes: onRequest(socket => {
+      socket.write('HTTP/1.1 200 OK\r\nX: ')
+      const timer = setInterval(() => socket.write('x'), 20)
+      socket.once('close', () => clearInterval(timer))
+    }),
+  },
+  {
+    name: 'answers once and then never again',
+    says: /no response: no complete response within 500 ms/,
+    timeoutMs: 500,
+    http: () => afterFirst(() => {}),
+  },
+  {
+    name: 'never answers a creation',
+    says: /no response: no complete response within 500 ms/,
+    timeoutMs: 500,
+    http: () => {
+      const serve = right()
+      return (request, response) => {
+        if (request.method !== 'POST') serve(request, response)
+      }
+    },
+  },
+  {
+    name: 'never answers bytes of our own',
+    says: /http\.host-twice: nothing/,
+    timeoutMs: 500,
+    http: () => {
+      const serve = right()
+      return (request, response) => {
+        if (request.headers['user-agent']) serve(request, response)
+      }
+    },
+  },
+
+  // The end of a connection
+  {
+    name: 'closes each connection',
+    says: /closes the connection; is it http or https\?$/,
+    bytes: onRequest(socket => socket.end()),
+  },
+  {
+    name: 'resets each connection',
+    says: /closes the connection; is it http or https\?$/,
+    bytes: onRequest(socket => socket.resetAndDestroy()),
+  },
+  {
+    name: 'answers once and then closes each connection',
+    says: /no response: the connection was closed/,
+    http: () => afterFirst((_, response) => response.socket?.destroy()),
+  },
+  {
+    name: 'ends a body too early',
+    says: /closes the connection|another length than its Content-Length/,
+    bytes: onRequest(socket => socket.end(`${OK}Content-Length: 100\r\n\r\n[]`)),
+  },
+
+  // No HTTP
+  {
+    name: 'speaks another protocol',
+    says: /does not answer with HTTP/,
+    bytes: socket => void socket.write('SSH-2.0-OpenSSH_9.2\r\n'),
+  },
+  {
+    name: 'switches protocols',
+    timeoutMs: 500,
+    says: /Cannot reach|closes the connection|does not answer/,
+    bytes: onRequest(
+      socket =>
+        void socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
+        ),
+    ),
+  },
+  {
+    name: 'has a chunk that is larger than any number',
+    says: /does not answer with HTTP/,
+    bytes: onRequest(
+      socket => void socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n${'F'.repeat(40)}\r\n[]`),
+    ),
+  },
+  {
+    name: 'sends interim responses for ever',
+    timeoutMs: 500,
+    says: /does not answer|closes the connection|Cannot reach/,
+    bytes: onRequest(socket => pour(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n')),
+  },
+
+  // Too much
+  {
+    name: 'sends header fields for ever',
+    says: /more header fields than a client reads/,
+    bytes: onRequest(socket => {
+      socket.write(OK)
+      pour(socket, 'X-Filler: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n')
+    }),
+  },
+  {
+    name: 'sends one header field for ever',
+    says: /more header fields than a client reads/,
+    bytes: onRequest(socket => {
+      socket.write(`${OK}X-Filler: `)
+      pour(socket, 'x')
+    }),
+  },
+  {
+    name: 'sends a body for ever',
+    says: /a body of more than 4 MiB/,
+    bytes: onRequest(socket => {
+      socket.write(`${OK}\r\n`)
+      pour(socket, '[')
+    }),
+  },
+  {
+    name: 'sends chunks for ever',
+    says: /a body of more than 4 MiB/,
+    bytes: onRequest(socket => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`)
+      pour(socket, '8\r\n        \r\n')
+    }),
+  },
+  {
+    name: 'sends a string of 60 MB',
+    says: /a body of more than 4 MiB/,
+    http: () => {
+      const body = Buffer.from(`["${'x'.repeat(60_000_000)}"]`)
+      return (_, response) => void response.end(body)
+    },
+  },
+  {
+    name: 'sends 500 MiB in half a megabyte of gzip',
+    says: /a body of more than 4 MiB/,
+    http: () => {
+      const bomb = gzipSync(Buffer.alloc(500 * MEBIBYTE, ' '))
+      return (_, response) => void response.setHeader('Content-Encoding', 'gzip').end(bomb)
+    },
+  },
+  {
+    name: 'sends no gzip where it says gzip',
+    says: /a body that its Content-Encoding cannot decode/,
+    http: () => (_, response) => void response.setHeader('Content-Encoding', 'gzip').end('[]'),
+  },
+  {
+    name: 'sends endless bytes to whoever is no browser',
+    says: /http\.host-twice: no response: more than 4 MiB/,
+    http: () => {
+      const serve = right()
+      return (request, response) => {
+        if (request.headers['user-agent']) return serve(request, response)
+        pour(request.socket, 'x')
+      }
+    },
+  },
+  {
+    name: 'nests a list as deep as 4 MiB allow',
+    says: /^list\.answer: 200/,
+    http: () => afterFirst(text(200, '['.repeat(2 * MEBIBYTE) + ']'.repeat(2 * MEBIBYTE - 1))),
+  },
+  {
+    name: 'lists as many nothings as 4 MiB allow',
+    says: /^list\.answer: 200/,
+    http: () => afterFirst(text(200, `[${'[],'.repeat(MEBIBYTE)}[]]`)),
+  },
+
+  // Waits
+  {
+    name: 'asks for no wait at all, for ever',
+    says: /^Others use the key as well: its requests keep getting 429$/,
+    http: () => rejecting({ 'Retry-After': '0' }),
+  },
+  {
+    name: 'asks for a wait in milliseconds',
+    says: /^The key is exhausted until [^ ]+; continue then$/,
+    http: () => rejecting({ 'Retry-After': '60000000' }),
+  },
+  {
+    name: 'asks for a wait of 13 hours',
+    says: /^The key is exhausted until [^ ]+; continue then$/,
+    http: () => rejecting({ 'Retry-After': '46800' }),
+  },
+  {
+    name: 'resets in the year 9999',
+    says: /ratelimit\.reset-seconds: 200/,
+    http: () => right({ 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '253402300799' }),
+  },
+
+  // Wrong everywhere
+  {
+    name: 'redirects to itself',
+    says: /redirects to \/v1\/pets\?limit=1; verify that address$/,
+    http: () => (_, response) =>
+      void response.writeHead(302, { Location: '/v1/pets?limit=1' }).end(),
+  },
+  {
+    name: 'fails at everything',
+    says: /^auth\.missing\.list: 500/,
+    http: () => text(500, '{}'),
+  },
+]
+
+/** Listens on a port of this machine. */
+export async function openHostile({
+  bytes,
+  http,
+}: HostileServer): Promise<{ baseUrl: string; close(): void }> {
+  const sockets = new Set<Socket>()
+  const server = http ? createHttpServer(http()) : createServer(bytes)
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+function onRequest(answer: (socket: Socket) => void): (socket: Socket) => void {
+  return socket => void socket.once('data', () => answer(socket))
+}
+
+/** The same text, as fast as it is read. */
+function pour(socket: Socket, text: string): void {
+  const piece = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)))
+  const write = () => {
+    while (!socket.destroyed && socket.write(piece));
+  }
+  socket.on('drain', write)
+  write()
+}
+
+/** Our own server, with other header fields. */
+function right(fields: Readonly<Record<string, string>> = {}): RequestListener {
+  const apiKeys = { [KEY]: { id: 'main', plan: 'business' } } as const
+  const store = createStore({ storage: memoryStorage(), apiKeys })
+  const handler: ApiHandler = {
+    ...store,
+    async handle(request) {
+      const answer = await store.handle(request)
+      return { ...answer, headers: { ...answer.headers, ...fields } }
+    },
+  }
+  return toNodeHandler(handler)
+}
+
+/** Right until the first request is answered, so that the run begins. */
+function afterFirst(answer: RequestListener): RequestListener {
+  const serve = right()
+  let count = 0
+  return (request, response) => (count++ === 0 ? serve : answer)(request, response)
+}
+
+function text(status: number, body: string): RequestListener {
+  return (_, response) =>
+    void response.writeHead(status, { 'Content-Type': 'application/json' }).end(body)
+}
+
+function rejecting(headers: Record<string, string>): RequestListener {
+  return (_, response) => void response.writeHead(429, headers).end('{}')
+}
