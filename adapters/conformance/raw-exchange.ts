@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import type { RawCall, RawExchange, Reply } from './check.js'
-import { codeOf, NoReply } from './no-reply.js'
-import { LONGEST_BODY } from './transport.js'
+import { codeOf, LONGEST_BODY, NoReply } from './no-reply.js'
 
 export interface RawOptions {
   readonly url: URL

@@ -1,6 +1,6 @@
 import type { Call, Credential, RawCall, RawExchange, Reply } from './check.js'
 import { excerpt, printable } from './evidence.js'
-import { codeOf, isClosed, NoReply } from './no-reply.js'
+import { codeOf, isClosed, LONGEST_BODY, NoReply } from './no-reply.js'
 import type { ReadOptions } from './options.js'
 
 /** Requests to one server, whatever their budget. All methods throw NoReply. */
@@ -14,9 +14,6 @@ export interface Transport {
   /** Without a key: another server may answer. */
   download(url: string): Promise<Reply>
 }
-
-/** No response of the API is longer, and no server can exhaust our memory. */
-export const LONGEST_BODY = 4 * 1_048_576
 
 /** An idle connection may be closed at any time; after this one, in ms, its end tells nothing. */
 const STALE = 500
