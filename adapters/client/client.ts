@@ -10,9 +10,15 @@ import { type Answer, attempt, type ClientRequest, title } from './attempt.js'
 import { checkNewPet, readPet, readPets } from './contract.js'
 import { ContractError } from './errors.js'
 import { createGate } from './gate.js'
-import { type ClientOptions, isSignal, readClientOptions } from './options.js'
+import { type ClientOptions, isIdempotencyKey, isSignal, readClientOptions } from './options.js'
 import { readRejection, toError } from './rejection.js'
 import { createTime } from './time.js'
+import {
+  type ClientSnapshot,
+  createUnanswered,
+  toFieldString,
+  type UnansweredCreate,
+} from './unanswered.js'
 
 export interface CallOptions {
   /** Cancels the call, whether it is queued, waiting or in flight. */
@@ -24,12 +30,20 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
 }
 
+export interface CreateOptions extends CallOptions {
+  /**
+   * Sent as `Idempotency-Key`: 1 to 255 printable ASCII characters, which name this create forever.
+   * @default a new one with the option `idempotency`, else none
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
 /**
  * The operations of the store, carried out by a server. Besides the store's ApiErrors, they throw
  * RateLimitError, ApiKeyBannedError, ConnectionError, ContractError, QueueFullError and ClosedError.
  */
 export interface Client extends Pets {
-  createPet(pet: NewPet, options?: CallOptions): Promise<Pet>
+  createPet(pet: NewPet, options?: CreateOptions): Promise<Pet>
   listPets(query?: ListPetsQuery, options?: CallOptions): Promise<readonly Pet[]>
   /** @deprecated by the specification, see `Pets` */
   getPet(id: Int64, options?: CallOptions): Promise<Pet>
@@ -44,6 +58,14 @@ export interface Client extends Pets {
   ): AsyncIterable<Pet>
   /** As last reported; undefined before the first response. */
   readonly rateLimit: RateLimit | undefined
+  /** The creates with an idempotency key that have not ended, for `restore` in a later process. */
+  snapshot(): ClientSnapshot
+  /**
+   * Sends the creates of a snapshot with their keys, which stores no animal twice.
+   *
+   * @returns the animal or the error of each, in the order of the snapshot
+   */
+  restore(snapshot: ClientSnapshot): Promise<readonly PromiseSettledResult<Pet>[]>
   /** Waiting and new calls get a ClosedError. Resolves once the requests in flight have ended. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -65,15 +87,21 @@ export function createClient(given: ClientOptions): Client {
   const gate = createGate({ ...options, time }, `${options.baseUrl} ${apiKey}`, {
     send: (request: Call, signal) => attempt(request, signal, { ...options, ...request, time }),
     explain,
-    mayRepeat: ({ method }, error) =>
-      method === 'GET' || (options.retryCreates && isUnavailable(error)),
+    mayRepeat: ({ method, headers }, error) =>
+      method === 'GET' ||
+      'Idempotency-Key' in headers ||
+      (options.retryCreates && isUnavailable(error)),
   })
+  const unanswered = createUnanswered(options.random)
 
   return {
     async createPet(input, call) {
       const body = toJson(checkNewPet(input))
-      const headers = { ...authorization, 'Content-Type': 'application/json' }
-      return request({ method: 'POST', url, headers, body }, readPet, call)
+      const { idempotencyKey = options.idempotency ? unanswered.createKey() : undefined } =
+        call ?? {}
+      return idempotencyKey === undefined
+        ? post(body, {}, call)
+        : createOnce({ idempotencyKey, body }, call)
     },
     async listPets(query, call) {
       if (query === undefined) return list({}, call)
@@ -86,8 +114,26 @@ export function createClient(given: ClientOptions): Client {
     get rateLimit() {
       return gate.rateLimit
     },
+    snapshot: () => ({ creates: [...unanswered.creates] }),
+    restore: async ({ creates }) => Promise.allSettled(creates.map(one => createOnce(one))),
     close: gate.close,
     [Symbol.asyncDispose]: gate.close,
+  }
+
+  async function createOnce(create: UnansweredCreate, call?: CallOptions): Promise<Pet> {
+    const { idempotencyKey, body } = create
+    check('idempotencyKey', idempotencyKey, isIdempotencyKey)
+    const headers = { 'Idempotency-Key': toFieldString(idempotencyKey) }
+    return unanswered.during(create, post(body, headers, call))
+  }
+
+  function post(
+    body: string,
+    given: Readonly<Record<string, string>>,
+    call: CallOptions | undefined,
+  ): Promise<Pet> {
+    const headers = { ...authorization, 'Content-Type': 'application/json', ...given }
+    return request({ method: 'POST', url, headers, body }, readPet, call)
   }
 
   async function* all(

@@ -4,7 +4,7 @@ export type { Int64 } from '../../src/lib/int64.js'
 export { OptionError } from '../../src/lib/options.js'
 export type { NewPet, Pet } from '../../src/pets/schema.js'
 export type { WaitReason } from './budget.js'
-export { type CallOptions, type Client, createClient } from './client.js'
+export { type CallOptions, type Client, type CreateOptions, createClient } from './client.js'
 export {
   ApiKeyBannedError,
   ClosedError,
@@ -19,3 +19,4 @@ export type { ClientOptions, GateSettings, PoliteFetchOptions } from './options.
 export { type PoliteFetch, politeFetch } from './polite-fetch.js'
 export type { Wait } from './throttle.js'
 export type { Sleep } from './time.js'
+export type { ClientSnapshot, UnansweredCreate } from './unanswered.js'

@@ -110,6 +110,12 @@ export interface ClientOptions extends GateSettings {
    * @default false
    */
   readonly retryCreates?: boolean | undefined
+  /**
+   * Whether each create is sent with an `Idempotency-Key` of its own, and retried after every failure
+   * that may have taken effect. Requires a server with idempotency: others store it twice.
+   * @default false
+   */
+  readonly idempotency?: boolean | undefined
   /** @default the platform's */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
@@ -153,6 +159,7 @@ const DEFAULTS = {
   maxResponseBytes: 16_777_216,
   waitForBan: false,
   retryCreates: false,
+  idempotency: false,
 }
 
 /** By its shape: there are signals of other realms and of polyfills. */
@@ -161,6 +168,11 @@ export const isSignal = optional(
     'an AbortSignal',
     value => typeof (value as Partial<AbortSignal> | null)?.addEventListener === 'function',
   ),
+)
+
+export const isIdempotencyKey = rule(
+  '1 to 255 printable ASCII characters',
+  value => typeof value === 'string' && /^[\x20-\x7e]{1,255}$/.test(value),
 )
 
 const GATE_RULES: Rules<GateSettings> = {
@@ -208,6 +220,7 @@ const RULES: Rules<ClientOptions> = {
   maxResponseBytes: isCount,
   waitForBan: isBoolean,
   retryCreates: isBoolean,
+  idempotency: isBoolean,
   fetch: optional(isFunction),
 }
 

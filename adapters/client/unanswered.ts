@@ -1,0 +1,52 @@
+/** A create without a response so far: sent again with its key, it is stored once. */
+export interface UnansweredCreate {
+  readonly idempotencyKey: string
+  /** The animal as JSON. */
+  readonly body: string
+}
+
+/** Creates that wait or are in flight; survives JSON. */
+export interface ClientSnapshot {
+  readonly creates: readonly UnansweredCreate[]
+}
+
+/** Creates by their idempotency keys, until they have ended. */
+export interface Unanswered {
+  readonly creates: ReadonlySet<UnansweredCreate>
+  /** A key that no other create has. */
+  createKey(): string
+  during<T>(create: UnansweredCreate, work: Promise<T>): Promise<T>
+}
+
+/** @param random from 0 up to 1 */
+export function createUnanswered(random: () => number): Unanswered {
+  const creates = new Set<UnansweredCreate>()
+  let prefix: string | undefined
+  let count = 0
+
+  return {
+    creates,
+    // Numbered, so that the keys of a client differ whatever `random` returns.
+    createKey() {
+      prefix ??= Array.from({ length: 4 }, () => hex(random() * 2 ** 32)).join('')
+      return `${prefix}-${++count}`
+    },
+    async during(create, work) {
+      creates.add(create)
+      try {
+        return await work
+      } finally {
+        creates.delete(create)
+      }
+    },
+  }
+}
+
+function hex(word: number): string {
+  return Math.floor(word).toString(16).padStart(8, '0')
+}
+
+/** A String of Structured Fields (RFC 9651 §4.1.6), as draft-ietf-httpapi-idempotency-key-header has it. */
+export function toFieldString(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
