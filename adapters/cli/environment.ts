@@ -143,6 +143,7 @@ export async function openControlled(
     ...(await digests(flags)),
     clock: await readClock(flags),
     allow: (flags.allow?.split(',') ?? []) as RuleId[],
+    clients: readClients(flags),
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
   const open = (apiKeys: Keys, { pets }: Initial) => {
@@ -239,6 +240,12 @@ async function digests({ keys }: Flags) {
 
 export function isControlled({ control, clock }: Flags): boolean {
   return control === true || clock !== undefined
+}
+
+function readClients(flags: Flags): number | undefined {
+  const clients = wholeNumber(flags, 'clients', 1_000_000)
+  if (clients !== 0) return clients
+  throw new UsageError('--clients takes a whole number from 1 on, got 0', '--clients')
 }
 
 export function readDelay(flags: Flags): number {

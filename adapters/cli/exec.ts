@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { constants } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { nearestFirst } from '../../src/lib/nearest.js'
+import { BASE_PATH } from '../../src/pets/specification.js'
+import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { listen } from '../http/listen.js'
-import { reportText } from '../test-double/verdict/report.js'
+import { verdictJUnit } from '../test-double/verdict/junit.js'
+import { type Report, reportText } from '../test-double/verdict/report.js'
 import { RULES } from '../test-double/verdict/rules.js'
+import { runChild } from './child.js'
 import { openControlled, readApiKeys, readInitial } from './environment.js'
 import { type Flags, UsageError } from './flags.js'
 
@@ -16,8 +18,8 @@ import { type Flags, UsageError } from './flags.js'
  * @throws UsageError
  */
 export async function exec(flags: Flags, words: readonly string[]): Promise<number> {
-  const [command, ...rest] = words
-  if (!command) throw new UsageError('exec needs a command: exec -- <command>')
+  if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
+  checkStrict(flags)
   checkAllowed(flags)
   const apiKeys = await readApiKeys(flags)
   const apiKey = Object.keys(apiKeys).find(key => !key.startsWith(DIGEST))
@@ -29,22 +31,21 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
   }
   const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
   const { handler, double } = await openControlled(flags, apiKeys, initial)
-  const server = await listen(handler, { port: 0 })
+  const api = watchApi(handler)
+  const server = await listen(api.handler, { port: 0 })
   try {
-    const child = spawn(command, rest, {
-      stdio: 'inherit',
-      env: {
-        ...process.env,
-        ADOPTION_STORE_BASE_URL: server.url,
-        ADOPTION_STORE_API_KEY: apiKey,
-        ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
-      },
+    const code = await runChild(words, {
+      ...process.env,
+      ADOPTION_STORE_BASE_URL: server.url,
+      ADOPTION_STORE_API_KEY: apiKey,
+      ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
     })
-    const code = await exitCode(child, command)
     const report = double.report({ since: 'start' })
-    process.stderr.write(reportText(report))
-    const isProven = report.ok && report.requests > 0
-    return code === 0 && flags.strict && !isProven ? 1 : code
+    const untested = api.wasCalled() ? undefined : UNTESTED
+    process.stderr.write(reportText(report, { withRequests: true }))
+    if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
+    await writeReports(flags, report, untested)
+    return code === 0 && flags.strict && !isProven(report, flags, api.wasCalled()) ? 1 : code
   } finally {
     try {
       await double.close()
@@ -52,6 +53,55 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
       await server.close()
     }
   }
+}
+
+const UNTESTED =
+  'Verdict: no request was for a path of this API, so nothing was checked. Does the client append /pets to ADOPTION_STORE_BASE_URL?'
+
+/** Notices whether any request is for a path of the API. */
+function watchApi(handler: ApiHandler) {
+  let wasCalled = false
+  return {
+    wasCalled: () => wasCalled,
+    handler: {
+      ...handler,
+      handle(request: ApiRequest) {
+        wasCalled ||= API_PATH.test(request.path)
+        return handler.handle(request)
+      },
+    },
+  }
+}
+
+const API_PATH = new RegExp(`^(/worlds/[^/]+)?${BASE_PATH}/pets(/|$)`)
+
+function isProven(report: Report, { strict, allow }: Flags, wasCalled: boolean): boolean {
+  const allowed = allow?.split(',') ?? []
+  const isClean = strict !== 'notes' || report.notes.every(({ rule }) => allowed.includes(rule))
+  return wasCalled && report.ok && isClean
+}
+
+async function writeReports(
+  { report: json, junit }: Flags,
+  report: Report,
+  untested: string | undefined,
+): Promise<void> {
+  if (json !== undefined) await write('--report', json, `${JSON.stringify(report, null, 2)}\n`)
+  if (junit !== undefined) await write('--junit', junit, verdictJUnit(report, untested))
+}
+
+async function write(flag: string, path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`${flag} cannot write ${path}: ${code}`, flag)
+  }
+}
+
+function checkStrict({ strict = 'findings' }: Flags): void {
+  if (strict === 'findings' || strict === 'notes') return
+  throw new UsageError(`--strict takes no value or =notes, got '${strict}'`, '--strict')
 }
 
 function checkAllowed({ allow }: Flags): void {
@@ -63,34 +113,4 @@ function checkAllowed({ allow }: Flags): void {
     `--allow takes a rule of the verdict, got '${unknown}'; expected one of ${known}`,
     '--allow',
   )
-}
-
-/** Forwards every signal until the command has ended. */
-async function exitCode(child: ChildProcess, command: string): Promise<number> {
-  const forward = (signal: NodeJS.Signals) => {
-    // A terminal also signals the command.
-    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
-  }
-  for (const signal of FORWARDED) process.on(signal, forward)
-  try {
-    return await endOf(child, command)
-  } finally {
-    for (const signal of FORWARDED) process.off(signal, forward)
-  }
-}
-
-const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-async function endOf(child: ChildProcess, command: string): Promise<number> {
-  const started = once(child, 'spawn')
-  const ended = once(child, 'exit')
-  try {
-    await started
-  } catch (error) {
-    ended.catch(() => {})
-    const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(`exec cannot run ${command}: ${code}; is it installed and on the PATH?`)
-  }
-  const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null]
-  return code ?? 128 + constants.signals[signal as NodeJS.Signals]
 }

@@ -45,7 +45,14 @@ const FLAGS = {
   log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
   quiet: { short: 'q', help: 'no banner and no request log' },
   json: { help: 'print one line of JSON on stdout when ready' },
-  strict: { help: 'exec: exit with 1 if the client broke a rule or sent no request' },
+  strict: {
+    value: 'notes',
+    alone: 'findings',
+    help: 'exec: exit with 1 for a finding (=notes: or a note) or no call',
+  },
+  clients: { value: 'n', help: 'exec: how many clients share a key, for the verdict' },
+  report: { value: 'file.json', help: 'exec: write the verdict as JSON' },
+  junit: { value: 'file.xml', help: 'exec: write the verdict as JUnit XML' },
   allow: {
     value: 'rule',
     isList: true,
@@ -231,7 +238,7 @@ const UNFIT = {
     'quiet',
     'json',
   ],
-  others: ['strict', 'allow'],
+  others: ['strict', 'allow', 'clients', 'report', 'junit'],
 } as const satisfies Record<string, readonly Name[]>
 
 function checkCombination({ command, flags, rest }: CommandLine): void {

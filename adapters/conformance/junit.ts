@@ -1,3 +1,4 @@
+import { toXml } from '../shared/xml.js'
 import type { CheckResult } from './options.js'
 import type { ConformanceReport } from './verify.js'
 
@@ -31,15 +32,4 @@ function testCase({ id, level, source, title, reason, failure }: CheckResult): s
   }
   const message = toXml(`MUST (${source}): expected ${expected}`)
   return `${head}><failure message="${message}">${details}</failure></testcase>`
-}
-
-/** For text and attributes, without the characters that XML 1.0 cannot hold. */
-function toXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('\n', '&#10;')
 }

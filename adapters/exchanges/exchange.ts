@@ -51,7 +51,7 @@ export interface Exchange {
   readonly overlap: 'none' | 'key' | 'connection'
 }
 
-/** As much of an exchange as it takes to judge its client: no texts, which would have to be kept. */
+/** As much of an exchange as it takes to judge its client: no bodies, which would have to be kept. */
 export type Outline = Pick<
   Exchange,
   | 'n'
@@ -59,6 +59,8 @@ export type Outline = Pick<
   | 'answeredAt'
   | 'key'
   | 'operation'
+  | 'method'
+  | 'url'
   | 'requestDigest'
   | 'unknown'
   | 'status'
@@ -102,6 +104,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
     answeredAt: answer?.at ?? null,
     key: recorded.key ?? null,
     operation: operation ?? null,
+    ...targetOf(recorded, known),
     requestDigest: hashOf(`${method} ${path}?${query} ${textOf(request.body)}`),
     unknown: unknown.length === 0 ? unknown : unknown.map(redactorOf(recorded, 'shown')),
     status: answer?.response.status ?? null,
@@ -115,16 +118,27 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
   }
 }
 
+function targetOf(recorded: Recorded, known: readonly string[]): Pick<Exchange, 'method' | 'url'> {
+  const { request, operation } = recorded
+  const { method, path, query } = request
+  // Most requests are for this path, in which there is nothing to redact.
+  if (query === '' && (operation === 'listPets' || operation === 'createPet')) {
+    return { method, url: path }
+  }
+  const redact = redactorOf(recorded, 'shown')
+  const url = query === '' ? path : `${path}?${withoutValues(query, known)}`
+  return { method: redact(method), url: redact(url) }
+}
+
 /** @param pagination whether the store knows the parameter `after` */
 export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
-  const { request, operation, answer } = recorded
-  const { method, path, query, headers, body } = request
+  const { request, answer } = recorded
+  const { path, query, headers, body } = request
   const { n, at, answeredAt, key, status, code, requestDigest, unknown, ...others } = outlineOf(
     recorded,
     pagination,
   )
   const redact = redactorOf(recorded, 'shown')
-  const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
   // In the order in which the schema of a snapshot writes them.
   return {
     n,
@@ -132,10 +146,10 @@ export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
     answeredAt,
     key,
     operation: others.operation,
-    method: redact(method),
+    method: others.method,
     path: redact(path),
     query: redact(knownQuery(query, parameters(pagination))),
-    url: redact(query === '' ? path : `${path}?${withoutValues(query, known)}`),
+    url: others.url,
     status,
     code,
     requestHeaders: redactedHeaders(headers, redact),

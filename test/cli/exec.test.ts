@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { exec as runExec } from '../../adapters/cli/exec.js'
+import type { Finding } from '../../adapters/test-double/index.js'
 import { MAIN } from '../support/paths.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -117,6 +118,134 @@ test('exec - forwards signals, and reports the one that ended the command', asyn
   assert.equal((await exec([], node(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
 })
 
+test('exec - returns 128 + n for a command that signal n ended, with and without a name', async t => {
+  for (const number of [1, 6, 9, 15]) {
+    assert.equal((await exec([], ['sh', '-c', `kill -${number} $$`])).code, 128 + number)
+  }
+  if (process.platform !== 'linux') {
+    t.diagnostic('real-time signals: only on Linux')
+    return
+  }
+  for (const number of [34, 64]) {
+    for (const flags of [[], ['--strict']]) {
+      const { code } = await exec(flags, ['sh', '-c', `kill -${number} $$`])
+      assert.equal(code, 128 + number, `signal ${number}`)
+    }
+  }
+  assert.equal((await exec([], ['sh', '-c', 'exec 3>&-; exit 5'])).code, 5)
+})
+
+test('exec - forwards QUIT, USR1 and USR2', async t => {
+  if (process.platform === 'win32') {
+    t.skip('Windows does not have them')
+    return
+  }
+  for (const signal of ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
+    const script = `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1e6); console.log('up')`
+    const child = spawn(process.execPath, [MAIN, 'exec', '--', ...node(script)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    await once(child.stdout, 'data')
+    child.kill(signal)
+    assert.deepEqual(await once(child, 'exit'), [9, null], signal)
+  }
+})
+
+test('exec - shows the requests of a finding, though a reset dropped them', async () => {
+  const script = `${GET} ${POST} await get('/pets/1'); await get('/pets/7?page=1'); await post('/reset')`
+  const { stderr } = await exec([], node(script))
+  assert.match(
+    stderr,
+    /deprecated\.called .*\n.*seen: .*\n.*fix: .*\n {4}request 1: GET \/v1\/pets\/1 at \S+ -> 404\n {4}request 2: GET \/v1\/pets\/7\?page=REDACTED at \S+ -> 404\n/,
+  )
+})
+
+test('exec - writes the verdict as JSON and as JUnit XML', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const [json, junit] = [join(folder, 'verdict.json'), join(folder, 'verdict.xml')]
+  const files = ['--report', json, '--junit', junit]
+  const bad = node(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
+  assert.equal((await exec([...files, '--allow', 'name.unknown'], bad)).code, 0)
+  const { ok, findings } = JSON.parse(await readFile(json, 'utf8'))
+  assert.equal(ok, false)
+  const listed = findings.map(({ rule, allowed, shown }: Finding) => [rule, allowed, shown[0]?.url])
+  assert.deepEqual(listed, [
+    ['deprecated.called', false, '/v1/pets/1'],
+    ['name.unknown', true, '/v1/pets?page=REDACTED'],
+  ])
+  const xml = await readFile(junit, 'utf8')
+  assert.match(xml, /<testsuites tests="10" failures="1" skipped="1">/)
+  assert.match(
+    xml,
+    /name="deprecated\.called"><failure message="getPet, which is deprecated, was called">.*request 1: GET \/v1\/pets\/1/,
+  )
+  assert.match(xml, /name="name\.unknown"><skipped message="allowed: `page` was sent"\/>/)
+  assert.match(xml, /name="requests: the API was called"\/>/)
+  const good = node(`${GET} await get('/pets')`)
+  assert.equal((await exec(['--junit', junit], good)).code, 0)
+  assert.match(await readFile(junit, 'utf8'), /<testsuites tests="10" failures="0" skipped="0">/)
+  assert.equal((await exec(['--junit', junit], node(''))).code, 0)
+  assert.match(
+    await readFile(junit, 'utf8'),
+    /failures="1".*<failure message="Verdict: no request /s,
+  )
+  const { code, stderr } = await exec(['--report', join(folder, 'no', 'file')], good)
+  assert.equal(code, 2)
+  assert.match(stderr, /--report cannot write .*: ENOENT\n$/)
+})
+
+test('exec - requests for other paths than those of the API test nothing', async () => {
+  for (const path of ["'/'", "'/healthz'", "'/pets'", "new URL(url).pathname + '/orders'"]) {
+    const script = node(
+      `${GET} await fetch(new URL(url).origin + ${path}, { headers: { authorization: 'Bearer ' + key } })`,
+    )
+    const { code, stderr } = await exec(['--strict'], script)
+    assert.equal(code, 1, path)
+    assert.match(
+      stderr,
+      /\nVerdict: no request was for a path of this API, so nothing was checked\. /,
+    )
+  }
+  const world = node(`${POST.replace('control', 'process.env.ADOPTION_STORE_CONTROL_URL')}
+    const { baseUrl, apiKeys } = await (await post('/worlds')).json()
+    await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })`)
+  assert.equal((await exec(['--strict'], world)).code, 0)
+})
+
+test('exec - --strict=notes fails for a note, and --clients makes it a finding', async () => {
+  const noted = node(`${GET} ${POST}
+    await post('/clock', 'POST', '{"frozen":true}')
+    await Promise.all([get('/pets'), get('/pets'), get('/pets')])
+    await post('/faults', 'POST', '{"kind":"status","status":503,"retryAfter":60}')
+    await get('/pets'); await post('/clock', 'POST', '{"advance":"1s"}'); await get('/pets')`)
+  for (const [flags, code, mark] of [
+    [['--strict'], 0, ' (likely)'],
+    [['--strict=notes'], 1, ' (likely)'],
+    [['--strict=notes', '--allow=retry-after.early'], 0, ' (likely)'],
+    [['--strict', '--clients', '1'], 1, ''],
+    [['--strict', '--clients', '2'], 0, ' (likely)'],
+  ] as const) {
+    const result = await exec([...flags], noted)
+    assert.match(
+      result.stderr,
+      new RegExp(`\n  retry-after\\.early${mark.replace(/[()]/g, '\\$&')} \\(key`),
+      flags.join(' '),
+    )
+    assert.equal(result.code, code, flags.join(' '))
+  }
+  for (const [words, line] of [
+    [['exec', '--strict=all', '--', 'true'], /--strict takes no value or =notes, got 'all'/],
+    [['exec', '--clients=0', '--', 'true'], /--clients takes a whole number from 1 on, got 0/],
+    [['exec', '--clients=one', '--', 'true'], /--clients takes a whole number from 0/],
+    [['--report', 'a.json'], /--report works with exec only/],
+  ] as const) {
+    const { code, stderr } = await main([...words])
+    assert.equal(code, 2)
+    assert.match(stderr, line)
+  }
+})
+
 test('exec - closes its server and stops listening to signals, even when the report fails', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
@@ -126,7 +255,9 @@ test('exec - closes its server and stops listening to signals, even when the rep
     await get('/pets'); await get('/pets')
     ;(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, control + '/clock')`)
   const listeners = () =>
-    ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
+    ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'].map(signal =>
+      process.listenerCount(signal),
+    )
   const before = listeners()
   const assertClosed = async () => {
     assert.deepEqual(listeners(), before)

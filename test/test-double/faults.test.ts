@@ -165,7 +165,7 @@ test('faults - any status from 400 to 599 has an Error body with a code that fit
     codes[error.code] = [...(codes[error.code] ?? []), String(status)]
   }
   const { invalid_request: client = [], internal_error: server = [], ...special } = codes
-  assert.deepEqual([client.length, client.every(status => status < '500')], [93, true])
+  assert.deepEqual([client.length, client.every(status => status < '500')], [92, true])
   assert.deepEqual([server.length, server.every(status => status >= '500')], [97, true])
   assert.deepEqual(special, {
     unauthorized: ['401'],
@@ -173,6 +173,7 @@ test('faults - any status from 400 to 599 has an Error body with a code that fit
     method_not_allowed: ['405'],
     gone: ['410'],
     payload_too_large: ['413'],
+    idempotency_key_reused: ['422'],
     unsupported_media_type: ['415'],
     rate_limit_exceeded: ['429'],
     storage_unavailable: ['502', '503', '504'],

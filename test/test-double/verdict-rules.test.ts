@@ -529,6 +529,16 @@ test('verdict - a request without a response is counted but not judged', () => {
   assert.equal(hung.findings.length, 1)
 })
 
+test('verdict - a finding shows its first requests, of which long ones are cut', () => {
+  const url = `/v1/pets?page=${'9'.repeat(200)}`
+  const [finding] = report(repeat(9, at => ({ at, unknown: ['page'], url }))).findings
+  assert.deepEqual(
+    finding?.shown.map(({ n, url }) => [n, url.length, url.slice(0, 15)]),
+    [1, 2, 3].map(n => [n, 100, '/v1/pets?page=9']),
+  )
+  assert.equal(finding?.requests.length, 9)
+})
+
 test('verdict - the text report counts requests, findings and notes', () => {
   const base: Report = { ok: true, requests: 2, dropped: 0, findings: [], notes: [] }
   const finding: Finding = {
@@ -540,6 +550,10 @@ test('verdict - the text report counts requests, findings and notes', () => {
     iso: iso(0),
     where: 'world w1',
     requests: [1],
+    shown: [
+      { n: 1, iso: iso(0), method: 'GET', url: '/v1/pets', status: 401, retryAfter: null },
+      { n: 2, iso: iso(1), method: 'GET', url: '/v1/pets', status: null, retryAfter: '5' },
+    ],
     allowed: false,
   }
   const firstLine = (given: Partial<Report>) => reportText({ ...base, ...given }).split('\n')[0]
@@ -555,6 +569,16 @@ test('verdict - the text report counts requests, findings and notes', () => {
   assert.equal(
     firstLine({ findings: [finding, finding], notes: [finding, finding] }),
     'Verdict: 2 findings and 2 notes in 2 requests.',
+  )
+  assert.equal(
+    reportText({ ...base, findings: [{ ...finding, requests: [1, 2, 3] }] }, { withRequests: true })
+      .split('\n')
+      .slice(4)
+      .join('\n'),
+    `    request 1: GET /v1/pets at 2030-01-01T00:00:00.000Z -> 401
+    request 2: GET /v1/pets at 2030-01-01T00:00:00.001Z -> no response, Retry-After: 5
+    … and 1 more request
+`,
   )
   assert.equal(
     reportText({ ...base, findings: [finding], notes: [{ ...finding, where: null, key: 'a' }] }),

@@ -72,6 +72,8 @@ function seenOf(exchange: Outline, isOneByOne: boolean): Seen {
     at: exchange.at,
     answeredAt: exchange.answeredAt,
     key: exchange.key,
+    method: exchange.method,
+    url: exchange.url.length > LONGEST_URL ? beginningOf(exchange.url) : exchange.url,
     operation: exchange.operation,
     requestDigest: exchange.requestDigest,
     unknown: exchange.unknown,
@@ -85,6 +87,13 @@ function seenOf(exchange: Outline, isOneByOne: boolean): Seen {
     isInProcess: exchange.requestHeaders.host === undefined,
     isOneByOne,
   }
+}
+
+const LONGEST_URL = 100
+
+/** A string of its own: a slice would keep all of the URL in memory. */
+function beginningOf(url: string): string {
+  return `${[...url.slice(0, LONGEST_URL - 1)].join('')}…`
 }
 
 const HEADERS = ['x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate']

@@ -28,29 +28,66 @@ export interface Finding {
   readonly where: string | null
   /** The `n` of the exchanges there that show it: the first hundred. */
   readonly requests: readonly number[]
+  /** The first few of them, for when the journal no longer has them. */
+  readonly shown: readonly ShownRequest[]
   /** Whether the option `allow` lists this rule. */
   readonly allowed: boolean
 }
 
-/** The report for people. */
-export function reportText({ requests, dropped, findings, notes }: Report): string {
+/** What a finding shows of a request. */
+export interface ShownRequest {
+  readonly n: number
+  /** By the double's clock. */
+  readonly iso: string
+  readonly method: string
+  /** Path and query, of which long ones are cut. */
+  readonly url: string
+  /** Null when it was never answered. */
+  readonly status: number | null
+  /** The header as it was sent. */
+  readonly retryAfter: string | null
+}
+
+/**
+ * The report for people.
+ *
+ * @param options.withRequests also shows the first requests of each finding
+ */
+export function reportText(
+  { requests, dropped, findings, notes }: Report,
+  { withRequests = false } = {},
+): string {
   if (requests === 0) {
     return 'Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?\n'
   }
   const covered = `${count(requests, 'request')}${dropped > 0 ? ` (the journal has dropped ${dropped})` : ''}`
   const found = findings.length === 0 ? 'no violations' : count(findings.length, 'finding')
   const noted = notes.length === 0 ? '' : ` and ${count(notes.length, 'note')}`
+  const textOf = withRequests ? findingText : row
   const rows = [
-    ...findings.map(finding => row(finding, finding.allowed ? ' (allowed)' : '')),
-    ...notes.map(note => row(note, ' (likely)')),
+    ...findings.map(finding => textOf(finding, finding.allowed ? ' (allowed)' : '')),
+    ...notes.map(note => textOf(note, ' (likely)')),
   ]
   return `Verdict: ${found}${noted} in ${covered}.\n${rows.join('')}`
+}
+
+/** A finding with its first requests. */
+export function findingText(finding: Finding, mark = ''): string {
+  const { requests, shown } = finding
+  const more = requests.length - shown.length
+  const last = more > 0 ? `    … and ${count(more, 'more request')}\n` : ''
+  return row(finding, mark) + shown.map(requestLine).join('') + last
 }
 
 function row({ rule, key, iso, where, seen, fix }: Finding, mark: string): string {
   const who = key === null ? 'no valid key' : `key ${key}`
   const place = where === null ? '' : `, ${where}`
   return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n    fix: ${fix}\n`
+}
+
+function requestLine({ n, iso, method, url, status, retryAfter }: ShownRequest): string {
+  const wait = retryAfter === null ? '' : `, Retry-After: ${retryAfter}`
+  return `    request ${n}: ${method} ${url} at ${iso} -> ${status ?? 'no response'}${wait}\n`
 }
 
 function count(number: number, noun: string): string {

@@ -1,7 +1,8 @@
-import type { Finding } from './report.js'
+import type { Finding, ShownRequest } from './report.js'
 import { type Breach, MOST_SHOWN, RULES, type RuleId, type Seen } from './rules.js'
 
 const MOST_TEXTS = 3
+const MOST_REQUESTS = 3
 
 /** Where something was seen: in the how manieth period, and its name in the report. */
 export interface Place {
@@ -31,6 +32,8 @@ interface Entry {
   /** How many others there were. */
   more: number
   readonly requests: Set<number>
+  /** The first of these. */
+  readonly shown: Seen[]
 }
 
 export function createTally(entries: Map<string, Entry> = new Map()): Tally {
@@ -44,13 +47,14 @@ export function createTally(entries: Map<string, Entry> = new Map()): Tally {
         const entry = entries.get(id) ?? {
           ...{ rule, key, isLikely, first, place },
           ...{ texts: new Map(), more: 0, requests: new Set() },
+          shown: [],
         }
         entries.set(id, entry)
         if (entry.texts.has(seen) || entry.texts.size < MOST_TEXTS) {
           entry.texts.set(seen, (entry.texts.get(seen) ?? 0) + 1)
         } else entry.more++
         if (entry.place.number !== place.number) continue
-        for (const { n } of exchanges) if (entry.requests.size < MOST_SHOWN) entry.requests.add(n)
+        for (const exchange of exchanges) show(entry, exchange)
       }
     },
     list(allow) {
@@ -60,12 +64,19 @@ export function createTally(entries: Map<string, Entry> = new Map()): Tally {
       }))
     },
     copy() {
-      const copies = [...entries].map(([id, { texts, requests, ...entry }]) => {
-        return [id, { ...entry, texts: new Map(texts), requests: new Set(requests) }] as const
+      const copies = [...entries].map(([id, { texts, requests, shown, ...entry }]) => {
+        const lists = { texts: new Map(texts), requests: new Set(requests), shown: [...shown] }
+        return [id, { ...entry, ...lists }] as const
       })
       return createTally(new Map(copies))
     },
   }
+}
+
+function show({ requests, shown }: Entry, exchange: Seen): void {
+  if (requests.size >= MOST_SHOWN || requests.has(exchange.n)) return
+  requests.add(exchange.n)
+  if (shown.length < MOST_REQUESTS) shown.push(exchange)
 }
 
 function byBeginning(one: Entry, other: Entry): number {
@@ -73,7 +84,7 @@ function byBeginning(one: Entry, other: Entry): number {
 }
 
 function findingOf(
-  { rule, key, first, place, texts, more, requests }: Entry,
+  { rule, key, first, place, texts, more, requests, shown }: Entry,
   allow: readonly RuleId[],
 ): Finding {
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
@@ -86,6 +97,12 @@ function findingOf(
     iso: new Date(first.at).toISOString(),
     where: place.where,
     requests: [...requests],
+    shown: shown.map(requestOf),
     allowed: allow.includes(rule),
   }
+}
+
+function requestOf({ n, at, method, url, status, headers }: Seen): ShownRequest {
+  const retryAfter = headers['retry-after'] ?? null
+  return { n, iso: new Date(at).toISOString(), method, url, status, retryAfter }
 }
