@@ -28,12 +28,16 @@ const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['NOAUTH', 'it asks for a password; add it to the URL'],
   [
     'NOPERM',
-    'this user may not run the script; allow +eval +evalsha +get +set +del +scan +time +ping +info and the keys of `prefix`',
+    'this user may not run the script; allow +eval +evalsha +get +set +del +scan +time +info, +cluster|slots in a cluster, +select for another database, and the keys of `prefix`',
   ],
   ['READONLY', 'it is a replica; use the address of the primary'],
   ['OOM', 'its memory is full; raise maxmemory, or give the counters a server of their own'],
   ['MISCONF', 'it cannot save its data and refuses writes; see its log'],
   ['LOADING', 'it is loading its data; try again'],
+  [
+    'root nodes are unavailable',
+    'the cluster does not say what its nodes are; allow +cluster|slots, and check CLUSTER SLOTS',
+  ],
   ['CLUSTERDOWN', 'the cluster is down; see CLUSTER INFO'],
   ['DB index', 'there is no such database; correct the number in the URL'],
   ['offline', 'not connected; it reconnects by itself'],

@@ -12,6 +12,7 @@ export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
   reset(partition?: string): Promise<void>
   dump(): Promise<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Promise<void>
+  serverOf(partition: string): string
   /**
    * Resolves if every server decides within a second, as it does for requests.
    * @throws RedisError

@@ -124,8 +124,8 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions): 
 
   function giveUp(): void {
     const error = new Error(`The rate limit store did not answer within ${timeoutMs} ms`)
-    if (!open) pauseRetries()
     open = true
+    pauseRetries()
     for (const { reject } of waiting) reject(error)
     waiting.clear()
   }

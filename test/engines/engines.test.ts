@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { memoryStorage } from '../../adapters/memory.js'
@@ -18,6 +17,7 @@ import {
   withoutRedis,
 } from './engines.js'
 import { checkLoad, startLoad } from './load.js'
+import { startProxy } from './proxy.js'
 
 /** Whether every proof runs as long as CI wants it. */
 const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
@@ -169,7 +169,7 @@ test('engines - Redis is frozen: every request is answered meanwhile', {
 test('engines - a connection to Redis that died unnoticed is replaced', {
   skip: withoutRedis || (!LONG && 'takes five seconds; only in the long form'),
 }, async () => {
-  const proxy = await startProxy((redis as Engine).port)
+  await using proxy = await startProxy((redis as Engine).port)
   const { store, degraded, limits } = await openStore(`redis://127.0.0.1:${proxy.port}`)
   const pets = store.forKey('secret')
   await pets.listPets()
@@ -185,32 +185,7 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
   await limits.ping()
   await direct.close()
   await limits.close()
-  await proxy.close()
 })
-
-/** A proxy to a port that can silently drop whatever its open connections send from then on. */
-async function startProxy(target: number) {
-  const sockets = new Set<Socket>()
-  const server = createServer(client => {
-    const upstream = connect(target, '127.0.0.1')
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-    }
-    client.pipe(upstream).pipe(client)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as { port: number }).port,
-    swallow(): void {
-      for (const socket of sockets) socket.unpipe().resume()
-    },
-    async close(): Promise<void> {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
-}
 
 interface Server {
   readonly child: ChildProcess

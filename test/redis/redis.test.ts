@@ -27,6 +27,7 @@ import {
 } from '../engines/engines.js'
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
+import { ROOT_URL } from '../support/paths.js'
 
 const skip = withoutRedis
 const STEPS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 200_000 : 20_000
@@ -250,6 +251,49 @@ test('redis - an unusable server is reported in one line that names the fix', {
     assert.match(error.message, message)
     assert.doesNotMatch(error.message, /\n/)
     assert.doesNotMatch(inspect(error), /s3cret/)
+  }
+})
+
+test('redis - the permissions that the page names are enough, on a cluster and another database too', {
+  skip,
+}, async () => {
+  const page = readFileSync(new URL('adapters/redis/README.md', ROOT_URL), 'utf8')
+  const [, line = ''] = /^ACL SETUSER adoption (on .*)$/m.exec(page) ?? []
+  const rules = line.split(' ')
+  assert.ok(page.includes('`+cluster|slots`') && page.includes('`+select`'))
+  const nodes = await startRedisCluster()
+  after(() => Promise.all(nodes.map(node => node.stop())))
+  const [first] = nodes as [Engine]
+  const cases: [servers: Engine[], extra: string | undefined, url: string][] = [
+    [[engine as Engine], undefined, url],
+    [[engine as Engine], '+select', `${url}/3`],
+    [nodes, '+cluster|slots', first.url],
+  ]
+  for (const [servers, extra, target] of cases) {
+    const options = { url: target.replace('//', '//adoption:password@') }
+    for (const [words, works] of [
+      [rules, extra === undefined],
+      [[...rules, ...(extra ? [extra] : [])], true],
+    ] as const) {
+      for (const server of servers) await allow(server, words)
+      if (!works) {
+        assert.match((await failure(options)).message, /allow .*\+(select|cluster\|slots)/)
+        continue
+      }
+      const limits = await redisRateLimits(options)
+      for (let n = 0; n < 20; n++) await limits.consume(`key ${n}`, PLANS.free, T0)
+      await limits.ping()
+      assert.equal((await limits.dump()).length, 20)
+      await limits.reset()
+      await limits.close()
+    }
+  }
+
+  async function allow({ url }: Engine, words: readonly string[]): Promise<void> {
+    const client = createClient({ url })
+    await client.connect()
+    await client.sendCommand(['ACL', 'SETUSER', 'adoption', 'reset', ...words])
+    client.destroy()
   }
 })
 
