@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -402,18 +402,20 @@ test('cli - --watch reloads seed and keys, and an invalid file changes nothing',
     assert.deepEqual([await list('one'), await list('two')], [['Ada'], 401])
 
     const two = '[{"name":"Bo","categoryId":1},{"name":"Cy","categoryId":2}]'
-    assert.match(await lineAfter(server, () => writeFile(seed, two)), /reloaded .*: 2 animals\n$/)
+    await loggedAfter(server, () => writeFile(seed, two), /reloaded .*: 2 animals\n$/)
     assert.deepEqual(await list('one'), ['Bo', 'Cy'])
 
     const other = '{"two":{"id":"two","plan":"pro"}}'
-    assert.match(
-      await lineAfter(server, () => writeFile(keys, other)),
+    await loggedAfter(
+      server,
+      () => writeFile(keys, other),
       /reloaded .*: added two; removed one\n$/,
     )
     assert.deepEqual([await list('one'), await list('two')], [401, ['Bo', 'Cy']])
 
-    assert.match(
-      await lineAfter(server, () => writeFile(seed, '[{"name":"Dee"}]')),
+    await loggedAfter(
+      server,
+      () => writeFile(seed, '[{"name":"Dee"}]'),
       /animal 1 \('Dee'\): `categoryId` is required; nothing was reloaded\n$/,
     )
     assert.deepEqual(await list('two'), ['Bo', 'Cy'])
@@ -433,15 +435,13 @@ test('cli - --watch keeps created animals when only the keys change, and never s
 
   const both =
     '{"one-12345678":{"id":"one","plan":"pro"},"two-12345678":{"id":"a\\nb","plan":"pro"}}'
-  const line = await lineAfter(server, () => writeFile(keys, both))
-  assert.match(line, /: added a\\nb; changed one\n$/)
+  await loggedAfter(server, () => writeFile(keys, both), /: added a\\nb; changed one\n$/)
   const list = await fetch(`${baseUrl}/pets`, { headers })
   assert.equal(list.headers.get('x-ratelimit-limit'), '300')
   assert.equal(((await list.json()) as unknown[]).length, 2)
 
   for (const broken of ['', '{"one-12345678":', '{}', '{"k":{"id":"k","plan":"gold"}}']) {
-    const refused = await lineAfter(server, () => writeFile(keys, broken))
-    assert.match(refused, /; nothing was reloaded\n$/)
+    await loggedAfter(server, () => writeFile(keys, broken), /; nothing was reloaded\n$/)
     assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200, broken)
   }
   assert.doesNotMatch((await stopped(server)).log, /12345678/)
@@ -462,19 +462,17 @@ test('cli - --watch sees mounted Secrets, swapped links, and a folder that is ma
   // As Kubernetes updates a volume: a new folder, then one rename of the link to it.
   await version('..2', 'second')
   await symlink('..2', join(folder, '..data_tmp'))
-  const swapped = await lineAfter(server, () =>
-    rename(join(folder, '..data_tmp'), join(folder, '..data')),
-  )
-  assert.match(swapped, /: added second; removed first\n$/)
+  const swap = () => rename(join(folder, '..data_tmp'), join(folder, '..data'))
+  await loggedAfter(server, swap, /: added second; removed first\n$/)
 
-  const moved = await lineAfter(server, () => rename(folder, `${folder}-away`))
   t.after(() => rm(`${folder}-away`, { recursive: true, force: true }))
-  assert.match(moved, /keys\.json does not exist; nothing was reloaded\n$/)
-  const again = await lineAfter(server, async () => {
+  const move = () => rename(folder, `${folder}-away`)
+  await loggedAfter(server, move, /keys\.json does not exist; nothing was reloaded\n$/)
+  const makeAgain = async () => {
     await mkdir(folder)
     await writeFile(path, '{"third":{"id":"third","plan":"free"}}')
-  })
-  assert.match(again, /: added third; removed second\n$/)
+  }
+  await loggedAfter(server, makeAgain, /: added third; removed second\n$/)
   await stopped(server)
 })
 
@@ -484,7 +482,7 @@ test('cli - after --watch has reloaded the keys, none of them is logged', async 
     const server = await started(t, '--json', '--watch', '--keys', keys, '--log', 'json', ...mode)
     const { baseUrl } = JSON.parse(server.ready)
     const other = '{"newkey-87654321":{"id":"new","plan":"pro"}}'
-    await lineAfter(server, () => writeFile(keys, other))
+    await loggedAfter(server, () => writeFile(keys, other), /: added new; removed old/)
     await fetch(`${baseUrl}/pets?k=newkey-87654321`)
     const { log } = await stopped(server)
     assert.match(log, /"query":"k=\[key\]"/)
@@ -679,10 +677,24 @@ async function stopped({ child, output, log }: Server, signal: NodeJS.Signals = 
   return { code, output: await output, log: await log }
 }
 
-/** Listens before it acts: on a busy machine the line may be there as soon as the act is over. */
-async function lineAfter({ child }: Server, act: () => Promise<void>): Promise<string> {
-  const [[line]] = await Promise.all([once(child.stderr, 'data'), act()])
-  return String(line)
+/**
+ * What it logs after an act, up to the line in question. It listens before it acts, and on a busy
+ * machine a file that is half written may be reported first.
+ */
+async function loggedAfter(
+  { child }: Server,
+  act: () => Promise<void>,
+  line: RegExp,
+): Promise<string> {
+  const signal = AbortSignal.timeout(60_000)
+  const chunks = on(child.stderr, 'data', { signal, close: ['end'] })
+  await act()
+  let log = ''
+  for await (const [chunk] of chunks) {
+    log += chunk
+    if (line.test(log)) return log
+  }
+  throw new Error(`It ended, and logged only: ${log}`)
 }
 
 /** Runs a command that exits on its own. */

@@ -7,12 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
 import { MAIN } from '../support/paths.js'
 import {
   createDatabase,
   type Engine,
+  PATIENT,
   startPostgres,
   startRedis,
   withoutBoth,
@@ -21,6 +23,7 @@ import {
 } from './engines.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
+const ENTERPRISE = { authorization: 'Bearer demo-enterprise' }
 const ADA = {
   method: 'POST',
   headers: { ...FREE, 'content-type': 'application/json' },
@@ -50,15 +53,16 @@ test('cli - two servers share the animals and the quota', { skip: withoutBoth },
   const found = await fetch(`${two.ready.baseUrl}/pets/42`, { headers: FREE })
   assert.equal(found.status, 200)
   const remaining = async ({ ready }: typeof one) => {
-    const { headers } = await fetch(`${ready.baseUrl}/pets`, { headers: FREE })
+    const { headers } = await fetch(`${ready.baseUrl}/pets`, { headers: ENTERPRISE })
     return Number(headers.get('x-ratelimit-remaining'))
   }
-  let isShared = false
   // Again where a minute ends in between, or a busy Redis takes too long for one of the two.
-  for (let tries = 0; tries < 10 && !isShared; tries++) {
-    isShared = (await remaining(one)) - (await remaining(two)) === 1
-  }
-  assert.ok(isShared)
+  await until(async () => {
+    for (const { ready } of [one, two]) {
+      await until(async () => (await readiness(ready))['limits'] === 'ok')
+    }
+    return (await remaining(one)) - (await remaining(two)) === 1
+  })
   assert.doesNotMatch((await stopped(one)) + (await stopped(two)), /s3cret/)
 })
 
@@ -96,18 +100,16 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
   await using counters = await startRedis()
   const server = await started(t, '--store', animals.url, '--limits', counters.url)
   const { origin, baseUrl } = server.ready
-  const readiness = async () => {
-    const answer = await fetch(`${origin}/readyz`)
-    return [answer.status, await answer.json()]
-  }
-  assert.deepEqual(await readiness(), [200, { status: 'ok', store: 'ok', limits: 'ok' }])
+  // A busy machine may be too late at first.
+  const reports = (expected: object) =>
+    until(async () => isDeepStrictEqual(await readiness(server.ready), expected))
+  await reports({ code: 200, status: 'ok', store: 'ok', limits: 'ok' })
 
   await counters.signal('SIGKILL')
-  assert.deepEqual(await readiness(), [200, { status: 'ok', store: 'ok', limits: 'degraded' }])
+  await reports({ code: 200, status: 'ok', store: 'ok', limits: 'degraded' })
   assert.equal((await fetch(`${baseUrl}/pets`, { headers: FREE })).status, 200)
   await animals.signal('SIGKILL')
-  const down = { status: 'unavailable', store: 'unavailable', limits: 'degraded' }
-  assert.deepEqual(await readiness(), [503, down])
+  await reports({ code: 503, status: 'unavailable', store: 'unavailable', limits: 'degraded' })
   const refused = await fetch(`${baseUrl}/pets`, ADA)
   assert.equal(refused.status, 503)
   assert.equal(((await refused.json()) as { code: string }).code, 'storage_unavailable')
@@ -115,7 +117,7 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
 
   await animals.restart()
   await counters.restart()
-  for (let status: unknown = 503; status !== 200; ) [status] = await readiness()
+  await until(async () => (await readiness(server.ready))['code'] === 200)
   assert.equal((await fetch(`${baseUrl}/pets`, ADA)).status, 201)
   const log = await stopped(server)
   assert.match(log, /^animal-adoption-store: store: /m)
@@ -197,7 +199,7 @@ test('cli - copy moves a JSON file into PostgreSQL and back, exactly', {
 test('cli - a copy that fails leaves nothing behind', { skip: withoutPostgres }, async t => {
   const cwd = await folder(t)
   const url = await database('halfway')
-  const storage = await postgresStorage({ url })
+  const storage = await postgresStorage({ url, ...PATIENT })
   const pets = Array.from({ length: 1_200 }, (_, at) => ({ ...REX, id: at + 1 }))
   await writeFile(join(cwd, 'pets.json'), JSON.stringify({ pets }))
   const client = new pg.Client(url)
@@ -228,6 +230,17 @@ async function started(t: TestContext, ...words: string[]): Promise<Server> {
   const ready = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
   if (child.exitCode !== null) throw new Error(await log)
   return { child, ready: JSON.parse(String(ready[0])), log }
+}
+
+async function readiness({ origin }: { origin: string }): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${origin}/readyz`)
+  return { code: answer.status, ...((await answer.json()) as object) }
+}
+
+/** Asks again and again, for a minute at most. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const limit = AbortSignal.timeout(60_000)
+  while (!(await holds())) limit.throwIfAborted()
 }
 
 /** What it wrote to stderr. */

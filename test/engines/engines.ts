@@ -30,6 +30,9 @@ export interface Engine extends AsyncDisposable {
   stop(): Promise<void>
 }
 
+/** For tests of something else than time limits: no machine is ever busy enough to reach it. */
+export const PATIENT = { timeoutMs: 60_000 } as const
+
 const POSTGRES = findProgram('initdb', debianPostgres())
 const PGBOUNCER = findProgram('pgbouncer', ['/usr/sbin'])
 const SETPRIV = findProgram('setpriv')

@@ -8,7 +8,7 @@ const [, , postgresUrl, redisUrl, name, perDay] = process.argv
 if (postgresUrl && redisUrl && name) {
   const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
   const store = createStore({
-    storage: await postgresStorage({ url: postgresUrl, schema: name }),
+    storage: await postgresStorage({ url: postgresUrl, schema: name, timeoutMs: 60_000 }),
     rateLimits: await redisRateLimits({ url: redisUrl }),
     rateLimitTimeoutMs: 20_000,
     apiKeys: { secret: { id: name, plan: 'enterprise', limits } },

@@ -19,6 +19,7 @@ import {
   createCertificate,
   type Engine,
   freePort,
+  PATIENT,
   startPostgres,
   withoutOpenSsl,
   withoutPostgres,
@@ -76,7 +77,7 @@ test('postgres - an unusable database is reported in one line that names the fix
   }
 
   async function prepare(): Promise<void> {
-    const storage = await postgresStorage({ url })
+    const storage = await postgresStorage({ url, ...PATIENT })
     await storage.close()
     await asAdmin(
       url,
@@ -145,7 +146,7 @@ test('postgres - TLS requires a trusted certificate', {
     { url, ssl: { ca } },
     { url: `${url}?sslmode=verify-full&sslrootcert=${file('server.crt')}` },
   ]) {
-    const storage = await postgresStorage(access)
+    const storage = await postgresStorage({ ...access, ...PATIENT })
     const [row] = await asAdmin(
       secure.url,
       'SELECT count(*)::int AS count FROM pg_stat_ssl WHERE ssl',
@@ -157,7 +158,7 @@ test('postgres - TLS requires a trusted certificate', {
 
 async function failure(options: PostgresOptions): Promise<Error> {
   try {
-    await (await postgresStorage(options)).close()
+    await (await postgresStorage({ ...PATIENT, ...options })).close()
   } catch (error) {
     return error as Error
   }

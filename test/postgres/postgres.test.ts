@@ -17,6 +17,7 @@ import { storageSuite } from '../../adapters/storage-suite.js'
 import { PET_STATUSES } from '../../src/pets/specification.js'
 import type { Once } from '../../src/ports.js'
 import {
+  PATIENT,
   startPgBouncer,
   startPostgres,
   withoutPgBouncer,
@@ -428,7 +429,7 @@ test('postgres - a restore reports its progress', { skip }, async () => {
 })
 
 test('postgres - a given pool is used and left open', { skip }, async () => {
-  const storage = await postgresStorage({ pool: pool, schema: 'hosted' })
+  const storage = await postgresStorage({ pool, schema: 'hosted', ...PATIENT })
   const listeners = pool.listenerCount('error')
   await storage.insert(REX)
   await storage.close()
@@ -453,10 +454,10 @@ test('postgres - close finishes waiting inserts', { skip }, async () => {
 test('postgres - an open storage does not keep its process alive', { skip }, async () => {
   const script = `
     import { postgresStorage } from '${new URL('../../adapters/postgres/index.js', import.meta.url)}'
-    const storage = await postgresStorage({ url: '${engine?.url}', schema: 'brief' })
+    const storage = await postgresStorage({ url: '${engine?.url}', schema: 'brief', timeoutMs: 60_000 })
     console.log((await storage.insert({ name: 'Rex', categoryId: 1 })).id)`
   const args = ['--input-type=module', '--eval', script]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
   assert.equal(stdout, '1\n')
 })
 
@@ -482,7 +483,7 @@ test('postgres - works behind PgBouncer in transaction mode', {
 async function open(options: Partial<PostgresOptions> = {}): Promise<PostgresStorage> {
   const { schema = `s${schemas++}`, ...rest } = options
   const access = rest.pool || rest.url ? rest : { url: engine?.url as string }
-  const storage = await postgresStorage({ ...access, schema })
+  const storage = await postgresStorage({ ...PATIENT, ...access, schema })
   schemaOf.set(storage, schema)
   opened.push(storage)
   return storage
