@@ -1,6 +1,6 @@
 // Bundles the command line into dist/adapters/cli: main.cjs, which answers --help and --version,
-// verify.cjs, and commands.cjs with everything else. As CommonJS, because Node starts it without its
-// loader of ES modules; as three files, because V8 reads every character of a file that it loads.
+// verify.cjs, metrics.cjs, and commands.cjs with everything else. As CommonJS, because Node starts it without its
+// loader of ES modules; as four files, because V8 reads every character of a file that it loads.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -11,16 +11,14 @@ const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'))
 const besideMain = {
   name: 'files beside main.cjs',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/(commands|verify)\.js$/ }, ({ importer, path: name }) =>
-      importer === path('run.ts')
-        ? { path: name.replace('.js', '.cjs'), external: true }
-        : undefined,
+    onResolve({ filter: /^\.\/(commands|verify|metrics)\.js$/ }, ({ kind, path: name }) =>
+      kind === 'dynamic-import' ? { path: name.replace('.js', '.cjs'), external: true } : undefined,
     )
   },
 }
 
 await build({
-  entryPoints: ['main.ts', 'commands.ts', 'verify.ts'].map(path),
+  entryPoints: ['main.ts', 'commands.ts', 'verify.ts', 'metrics.ts'].map(path),
   outdir: path('../../dist/adapters/cli'),
   outExtension: { '.js': '.cjs' },
   plugins: [besideMain],
@@ -35,7 +33,7 @@ await build({
   // As `require`: imported here and required there, zod would be loaded twice.
   supported: { 'dynamic-import': false },
   banner: {
-    js: `/* Includes mitt, copyright Jason Miller, and lowdb, copyright typicode; both MIT licensed. */
+    js: `/* Includes mitt, copyright Jason Miller, and lowdb, copyright typicode; both MIT licensed.\nIn metrics.cjs also prom-client and @opentelemetry/api; both Apache 2.0 licensed. */
 const URL_OF_THIS_FILE = require('node:url').pathToFileURL(__filename).href`,
   },
   define: {

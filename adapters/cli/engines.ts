@@ -1,6 +1,6 @@
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
-import type { RestoreOptions } from '../postgres/index.js'
+import type { Connections, RestoreOptions } from '../postgres/index.js'
 import { UsageError } from './flags.js'
 import { withoutSecrets } from './without-secrets.js'
 
@@ -14,6 +14,8 @@ export interface OpenStorage {
   count(): Promise<number>
   /** Rejects while it cannot serve; undefined if it always can. */
   readonly ping?: () => Promise<void>
+  /** Of its pool, if it has one. */
+  readonly connections?: () => Connections
 }
 
 /** A rate limit store named on the command line. */
@@ -68,8 +70,8 @@ async function openPostgres(flag: string, name: string, stops: Stops): Promise<O
   const address = usable(flag, url === name ? '' : ' (from DATABASE_URL)', () => addressOf(url))
   const storage = await postgresStorage({ url })
   stops.push(storage.close)
-  const { seed, count, ping } = storage
-  return { storage, name: address, seed, count, ping }
+  const { seed, count, ping, connections } = storage
+  return { storage, name: address, seed, count, ping, connections }
 }
 
 /** For storages that no other process changes. */

@@ -14,6 +14,7 @@ import { demoAnimals } from './demo.js'
 import { openLimits, openStorage } from './engines.js'
 import { type Flags, UsageError, usageError, wholeNumber } from './flags.js'
 import type { Engines } from './health.js'
+import type { Metrics } from './metrics.js'
 import type { Notes } from './notes.js'
 import { withoutSecrets } from './without-secrets.js'
 
@@ -61,6 +62,7 @@ export async function openEnvironment(
   keys: Keys,
   stops: Stops,
   notes: Notes,
+  metrics: Metrics | undefined,
 ): Promise<Environment> {
   const { store: storeName = 'memory:', limits: limitsName = 'memory:' } = flags
   if (isControlled(flags)) {
@@ -75,7 +77,11 @@ export async function openEnvironment(
       '--limits',
     )
   }
-  const { storage, name, seed, count, ping } = await openStorage('--store', storeName, stops)
+  const { storage, name, seed, count, ping, connections } = await openStorage(
+    '--store',
+    storeName,
+    stops,
+  )
   const limits = await openLimits(limitsName, stops)
   // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
   const empty = flags.empty || (ping !== undefined && flags.keys !== undefined)
@@ -89,6 +95,7 @@ export async function openEnvironment(
     apiKeys: keys,
     ...(await digests(flags)),
   })
+  metrics?.watch(store, connections)
   store.events.on('storage.failed', ({ operation, error }) =>
     notes.repeat('storage.failed', `store: ${operation} failed: ${messageOf(error)}`),
   )

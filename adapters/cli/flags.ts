@@ -42,6 +42,11 @@ const FLAGS = {
   'no-console': { help: 'no console at / and no /_console' },
   watch: { help: 'reload --seed and --keys when the files change' },
   drain: { value: 'duration', help: 'on SIGTERM, answer /readyz with 503 this long first (0s)' },
+  metrics: { help: 'serve GET /metrics for Prometheus, over loopback only' },
+  'metrics-host': {
+    value: 'host',
+    help: 'serve --metrics to others, on this <host>[:9464] instead',
+  },
   log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
   quiet: { short: 'q', help: 'no banner and no request log' },
   json: { help: 'print one line of JSON on stdout when ready' },
@@ -234,6 +239,8 @@ const UNFIT = {
     'no-console',
     'watch',
     'drain',
+    'metrics',
+    'metrics-host',
     'log',
     'quiet',
     'json',
@@ -256,6 +263,9 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
       '--empty',
       '--seed',
     )
+  }
+  if (flags['metrics-host'] !== undefined && !flags.metrics) {
+    throw new UsageError('--metrics-host needs --metrics', '--metrics-host')
   }
   const { watch, seed, keys } = flags
   if (watch && command === 'serve' && seed === undefined && keys === undefined) {

@@ -99,6 +99,13 @@ async function start(flags: Flags, running: Running): Promise<void> {
   // Before the files are read, so that no change in between is missed.
   const watched = flags.watch ? (await import('./reload.js')).watchedFiles(flags, notes) : undefined
   const apiKeys = await readApiKeys(flags)
+  const metrics = flags.metrics ? (await import('./metrics.js')).createMetrics() : undefined
+  if (metrics) stops.push(metrics.stop)
+  if (metrics && flags['metrics-host'] !== undefined) {
+    const address = readMetricsHost(flags['metrics-host'])
+    const { close } = await listenOn(metrics.alone, { ...address, proxyHops: 0 }, 'metrics-host')
+    stops.push(close)
+  }
 
   // Staging is for experiments: its animals are separate, and lost when it stops.
   const staging =
@@ -135,7 +142,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
     port: number,
     stagingBaseUrl?: string,
   ): Promise<{ readonly server: HttpServer; readonly environment: Environment }> {
-    const environment = await openEnvironment(flags, apiKeys, stops, notes)
+    const environment = await openEnvironment(flags, apiKeys, stops, notes, metrics)
     const { handler, clock, engines } = environment
     const logged = withRequestLog(handler, {
       format: log,
@@ -156,7 +163,8 @@ async function start(flags: Flags, running: Running): Promise<void> {
       control: isControlled(flags),
     })
     const shown = flags['no-console'] ? indexed : withConsole(indexed, environment.console)
-    const server = await listenOn(shown, { host, port, proxyHops }, portFlag)
+    const observed = metrics && !flags['metrics-host'] ? metrics.beside(shown) : shown
+    const server = await listenOn(observed, { host, port, proxyHops }, portFlag)
     stops.push(server.close)
     // Closed before the server: a request that waits on a frozen clock would never be answered.
     stops.push(async () => environment.double?.close())
@@ -233,6 +241,21 @@ function readHost(flags: Flags): string {
   )
 }
 
+/** A host, or a host and a port. */
+function readMetricsHost(given: string): { readonly host: string; readonly port: number } {
+  const { hostname, port, pathname } = URL.canParse(`http://${given}`)
+    ? new URL(`http://${given}`)
+    : { hostname: '', port: '', pathname: '' }
+  if (hostname !== '' && pathname === '/') {
+    // The port that exporters of OpenTelemetry use.
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 9464 : Number(port) }
+  }
+  throw new UsageError(
+    `--metrics-host takes <host> or <host>:<port>, got '${given}'`,
+    '--metrics-host',
+  )
+}
+
 function readLogFormat({ log = 'pretty', quiet }: Flags): LogFormat {
   const format = LOG_FORMATS.find(known => known === log)
   if (!format) {
@@ -241,7 +264,7 @@ function readLogFormat({ log = 'pretty', quiet }: Flags): LogFormat {
   return quiet ? 'silent' : format
 }
 
-type PortFlag = 'port' | 'staging-port'
+type PortFlag = 'port' | 'staging-port' | 'metrics-host'
 
 async function listenOn(
   handler: ApiHandler,
@@ -249,7 +272,7 @@ async function listenOn(
   portFlag: PortFlag,
 ): Promise<HttpServer> {
   const { host, port } = options
-  const free = `use --${portFlag} 0 to pick a free one`
+  const free = `use --${portFlag} ${portFlag === 'metrics-host' ? `${host}:` : ''}0 to pick a free one`
   try {
     return await listen(handler, options)
   } catch (error) {

@@ -1,2 +1,2 @@
 export { type HttpServer, type ListenOptions, listen } from './listen.js'
-export { type NodeHandlerOptions, toNodeHandler } from './node-handler.js'
+export { type ExchangeMessage, type NodeHandlerOptions, toNodeHandler } from './node-handler.js'

@@ -1,5 +1,6 @@
+import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { isPromise } from '../../src/lib/async.js'
+import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
 import { check, isHandler, isSize, readOptions } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { splitTarget } from '../shared/request.js'
@@ -30,6 +31,18 @@ export function toNodeHandler(handler: ApiHandler, options: NodeHandlerOptions =
 
 type Next = (error?: unknown) => void
 
+/** What subscribers of the diagnostics channel `animal-adoption-store.exchange` receive. */
+export interface ExchangeMessage {
+  /** As it arrived, with its credentials: pass none of them on. */
+  readonly request: ApiRequest
+  /** `about` names the operation and the id of the key. */
+  readonly response: ApiResponse
+  /** How long the response took to be decided, in ms; sending it is not included. */
+  readonly ms: number
+}
+
+const EXCHANGES = channel('animal-adoption-store.exchange')
+
 /** What is known beyond the message itself. */
 interface Circumstances {
   readonly next?: Next | undefined
@@ -51,7 +64,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
 
   function answer(message: IncomingMessage, response: ServerResponse, given: Circumstances): void {
     try {
-      const found = handler.handle(toRequest(message, response, given))
+      const found = handle(toRequest(message, response, given))
       if (!isPromise(found)) send(found, response, given)
       else {
         found
@@ -61,6 +74,16 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
     } catch (error) {
       fail(error, response, given)
     }
+  }
+
+  function handle(request: ApiRequest): Awaitable<ApiResponse> {
+    if (!EXCHANGES.hasSubscribers) return handler.handle(request)
+    const start = performance.now()
+    return chain(handler.handle(request), response => {
+      const ms = performance.now() - start
+      EXCHANGES.publish({ request, response, ms } satisfies ExchangeMessage)
+      return response
+    })
   }
 
   function toRequest(

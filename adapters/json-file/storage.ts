@@ -117,6 +117,7 @@ type Batch = readonly Waiting<NewPet, Pet>[]
 
 /** In characters: bounds the time that serializing a batch blocks the process, and its text. */
 const LIMITS = {
+  name: 'json-file.insert',
   items: Number.POSITIVE_INFINITY,
   size: 1_048_576,
   sizeOf: ({ name }: NewPet) => name.length + OTHER_FIELDS,
@@ -124,6 +125,7 @@ const LIMITS = {
 const OTHER_FIELDS = 100
 const KEYED_LIMITS = {
   ...LIMITS,
+  name: 'json-file.insert-once',
   sizeOf: ({ pet }: KeyedInsert) => LIMITS.sizeOf(pet) + KEY_FIELDS,
 }
 const KEY_FIELDS = 200

@@ -1,4 +1,4 @@
 export { PostgresError } from './failures.js'
 export { type PostgresOptions, postgresStorage } from './open.js'
 export type { PostgresClient, PostgresPool, PostgresQuery } from './pool.js'
-export type { PostgresStorage, RestoreOptions } from './storage.js'
+export type { Connections, PostgresStorage, RestoreOptions } from './storage.js'

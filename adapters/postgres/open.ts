@@ -70,7 +70,13 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
     // A row is needed only while its batch may be retried.
     const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
     await database.query({ text }, [])
-    return createStorage({ database, schema, statements, writer: randomUUID(), closePool })
+    const connections = () => ({
+      open: pool.totalCount ?? 0,
+      idle: pool.idleCount ?? 0,
+      waiting: pool.waitingCount ?? 0,
+    })
+    const writer = randomUUID()
+    return createStorage({ database, schema, statements, writer, connections, closePool })
   } catch (error) {
     await closePool()
     throw explain(error, address)

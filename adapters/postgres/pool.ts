@@ -21,6 +21,9 @@ export interface PostgresClient {
 
 /** The subset of `pg.Pool` in use. */
 export interface PostgresPool {
+  readonly totalCount?: number
+  readonly idleCount?: number
+  readonly waitingCount?: number
   query(query: PostgresQuery): Promise<{ readonly rows: readonly Row[] }>
   connect(): Promise<PostgresClient>
   on(event: 'error', listener: () => void): unknown

@@ -35,8 +35,17 @@ export interface PostgresStorage extends PetStorage, AsyncDisposable {
    * @throws PostgresError
    */
   ping(): Promise<void>
+  /** The connections of the pool at this moment. */
+  connections(): Connections
   /** Waits for operations in progress, then closes the pool unless it is the host's. */
   close(): Promise<void>
+}
+
+export interface Connections {
+  readonly open: number
+  readonly idle: number
+  /** Calls that wait for one. */
+  readonly waiting: number
 }
 
 export interface RestoreOptions {
@@ -51,21 +60,28 @@ export interface StorageParts {
   readonly statements: Statements
   /** A UUID unique to this storage. */
   readonly writer: string
+  readonly connections: () => Connections
   readonly closePool: () => Promise<void>
 }
 
 export function createStorage(parts: StorageParts): PostgresStorage {
-  const { database, schema, statements, writer, closePool } = parts
+  const { database, schema, statements, writer, connections, closePool } = parts
   const inserts = createBatches(answerAll(insertBatch), {
     ...LIMITS,
+    name: 'postgres.insert',
     sizeOf: ({ name }) => name.length,
   })
   const keyed = createBatches(onceEach(insertOnce), {
     ...LIMITS,
+    name: 'postgres.insert-once',
     sizeOf: ({ pet }) => pet.name.length,
   })
   const clean = createCleaning(database, statements)
-  const finds = createBatches(answerAll(findAll), { ...LIMITS, sizeOf: () => 0 })
+  const finds = createBatches(answerAll(findAll), {
+    ...LIMITS,
+    name: 'postgres.find',
+    sizeOf: () => 0,
+  })
   const shareList = createSharedQueries<readonly Pet[]>()
   let lastBatch = 0
   let closing: Promise<void> | undefined
@@ -135,6 +151,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
       const [row] = await database.query(statements.ping, [])
       if (row?.replica !== false) throw new PostgresError('The database is a read-only replica')
     },
+    connections,
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,3 +1,5 @@
+import { channel } from 'node:diagnostics_channel'
+
 /** Groups items: while one batch is in progress, new items form the next one. */
 export interface Batches<Item, Answer> {
   add(item: Item): Promise<Answer>
@@ -10,13 +12,30 @@ export interface BatchLimits<Item> {
   /** The total size of a batch; a single item may exceed it. */
   readonly size: number
   readonly sizeOf: (item: Item) => number
+  /** Names the queue in the messages of the diagnostics channel `animal-adoption-store.batch`. */
+  readonly name: string
 }
+
+/** A batch has ended. */
+export interface BatchMessage {
+  readonly name: string
+  readonly items: number
+  /** How many items were left to wait for the next batch when this one began. */
+  readonly left: number
+  /** How long its oldest item had waited, and how long the batch took, in ms. */
+  readonly waitMs: number
+  readonly ms: number
+}
+
+const BATCHES = channel('animal-adoption-store.batch')
 
 /** An item of a batch in progress, to be settled once. */
 export interface Waiting<Item, Answer> {
   readonly item: Item
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
+  /** When it was added, in ms of `performance.now`; 0 while nobody asks. */
+  readonly since: number
 }
 
 /** @param run settles every item; if it throws or rejects, those left are rejected with its error */
@@ -30,7 +49,8 @@ export function createBatches<Item, Answer>(
   return {
     add: item =>
       new Promise((resolve, reject) => {
-        waiting.push({ item, resolve, reject })
+        const since = BATCHES.hasSubscribers ? performance.now() : 0
+        waiting.push({ item, resolve, reject, since })
         working ??= work()
       }),
     idle: async () => working,
@@ -41,13 +61,23 @@ export function createBatches<Item, Answer>(
       // Callers of the previous batch are about to add their next items.
       await new Promise(setImmediate)
       const batch = takeBatch()
+      const start = BATCHES.hasSubscribers ? performance.now() : 0
+      const left = waiting.length
       try {
         await run(batch)
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
+      if (start > 0) publish(batch, start, left)
     }
     working = undefined
+  }
+
+  function publish(batch: readonly Waiting<Item, Answer>[], start: number, left: number): void {
+    const { since } = batch[0] as Waiting<Item, Answer>
+    const times = { waitMs: since === 0 ? 0 : start - since, ms: performance.now() - start }
+    const message: BatchMessage = { name: limits.name, items: batch.length, left, ...times }
+    BATCHES.publish(message)
   }
 
   function takeBatch(): Waiting<Item, Answer>[] {
