@@ -6,17 +6,23 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { crash, LARGE_NAMES } from './driver.js'
+import { crash, LARGE_NAMES, RETRIES } from './driver.js'
 
 test('crash - acknowledged animals survive 20 kills, unchanged and once each', async () => {
   const { acknowledged, ...counts } = await crash(20, 20)
-  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, refused: 0 })
+  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })
+  assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
+})
+
+test('crash - creates that are retried with their key are stored exactly once over 20 kills', async () => {
+  const { acknowledged, ...counts } = await crash(20, 3, RETRIES)
+  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })
   assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
 })
 
 test('crash - names of 900 KB survive 4 kills, with a compaction after every second commit', async () => {
   const { acknowledged, ...counts } = await crash(4, 7, LARGE_NAMES)
-  assert.deepEqual(counts, { states: 4, lost: 0, doubled: 0, refused: 0 })
+  assert.deepEqual(counts, { states: 4, lost: 0, doubled: 0, missing: 0, refused: 0 })
   assert.ok(acknowledged > 5, `only ${acknowledged} were acknowledged`)
 })
 

@@ -18,6 +18,8 @@ export interface CrashCounts {
   /** Of them, those missing or changed after any restart. */
   lost: number
   doubled: number
+  /** Creates that were sent with a key, retried until they were answered, and are not stored. */
+  missing: number
   /** Servers that could not open the file. */
   refused: number
 }
@@ -28,12 +30,24 @@ interface Life {
   readonly workload: Workload
   readonly sent: Set<string>
   readonly acknowledged: Map<string, string>
+  /** Creates without an answer, to be sent again with their key. */
+  readonly unanswered: Set<Create>
   readonly lost: Set<string>
   readonly doubled: Set<string>
+  readonly missing: Set<string>
   refused: number
 }
 
+interface Create {
+  readonly name: string
+  readonly body: string
+  /** Undefined for a client that does not retry. */
+  readonly key: string | undefined
+}
+
 interface Workload {
+  /** Whether clients send keys, and send every create again until it is answered. */
+  readonly retries: boolean
   readonly names: readonly string[]
   /** After how many commits the server compacts. */
   readonly compactEvery: number
@@ -47,6 +61,7 @@ interface Workload {
 const NAMES = ['Rex', '\0', '\ud800', '🐕‍🦺', '"quotes" \\', '__proto__', 'a\nb', 'x'.repeat(3_000)]
 
 export const SMALL_NAMES: Workload = {
+  retries: false,
   names: NAMES,
   compactEvery: 5,
   answers: 150,
@@ -55,7 +70,11 @@ export const SMALL_NAMES: Workload = {
   pageSize: 100,
 }
 
+/** With idempotency keys, every create is stored exactly once. */
+export const RETRIES: Workload = { ...SMALL_NAMES, retries: true }
+
 export const LARGE_NAMES: Workload = {
+  retries: false,
   names: ['Rex', 'x'.repeat(900_000), 'ñ'.repeat(450_000), '\0'.repeat(150_000)],
   compactEvery: 2,
   answers: 10,
@@ -95,6 +114,7 @@ export async function crash(
     acknowledged: sum(life => life.acknowledged.size),
     lost: sum(life => life.lost.size),
     doubled: sum(life => life.doubled.size),
+    missing: sum(life => life.missing.size),
     refused: sum(life => life.refused),
   }
 }
@@ -122,7 +142,9 @@ async function end(life: Life): Promise<void> {
   if (life.refused > 0) return
   const { server, gone } = start(life, 0)
   try {
-    await check(life, (await portOf(server, gone)) as number)
+    const port = (await portOf(server, gone)) as number
+    await Promise.all([...life.unanswered].map(create => send201(life, port, create)))
+    await check(life, port)
     server.disconnect()
     assert.deepEqual(await gone, [0, null])
   } finally {
@@ -132,6 +154,9 @@ async function end(life: Life): Promise<void> {
   assert.deepEqual(fs.readdirSync(join(life.path, '..')), ['pets.json'])
   const document = (await parseJson(fs.readFileSync(life.path, 'utf8'))) as { pets: Pet[] }
   compare(life, document.pets)
+  if (!life.workload.retries) return
+  const stored = new Set(document.pets.map(({ name }) => name))
+  for (const name of life.sent) if (!stored.has(name)) life.missing.add(name)
 }
 
 function start({ path, workload }: Life, dieAt: number) {
@@ -169,27 +194,49 @@ function compare(life: Life, pets: readonly Pet[]): void {
 
 async function createAnimals(life: Life, port: number, random: Random, answers: number) {
   let left = answers
+  const retries = [...life.unanswered]
   const client = async () => {
     while (left > 0) {
-      const { names } = life.workload
-      const name = `${life.sent.size} ${names[random(names.length)]}`
-      life.sent.add(name)
-      const categoryId = CATEGORIES[random(CATEGORIES.length)]
-      const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}}`
-      const answer = await send(port, 'POST', '/v1/pets', body)
-      assert.equal(answer.status, 201, answer.body.slice(0, 200))
-      life.acknowledged.set(name, answer.body)
+      const create = retries.pop() ?? newCreate(life, random)
+      await send201(life, port, create)
+      // Any later attempt gets the same answer.
+      if (create.key !== undefined && random(10) === 0) await send201(life, port, create)
       left--
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, client))
 }
 
+function newCreate(life: Life, random: Random): Create {
+  const { names, retries } = life.workload
+  const number = life.sent.size
+  const name = `${number} ${names[random(names.length)]}`
+  life.sent.add(name)
+  const categoryId = CATEGORIES[random(CATEGORIES.length)]
+  const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}}`
+  return { name, body, key: retries ? `create-${number}` : undefined }
+}
+
+async function send201(life: Life, port: number, create: Create): Promise<void> {
+  const { name, body, key } = create
+  if (key !== undefined) life.unanswered.add(create)
+  const answer = await send(port, 'POST', '/v1/pets', body, key)
+  assert.equal(answer.status, 201, answer.body.slice(0, 200))
+  const earlier = life.acknowledged.get(name) ?? answer.body
+  assert.equal(answer.body, earlier)
+  life.acknowledged.set(name, answer.body)
+  life.unanswered.delete(create)
+}
+
 const CATEGORIES = ['1', '-1', '9223372036854775807', '-9223372036854775808', '9007199254740993']
 
-function send(port: number, method: string, path: string, body = '') {
+function send(port: number, method: string, path: string, body = '', key?: string) {
   return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-    const headers = { authorization: 'Bearer crash', 'content-length': Buffer.byteLength(body) }
+    const headers = {
+      authorization: 'Bearer crash',
+      'content-length': Buffer.byteLength(body),
+      ...(key !== undefined && { 'idempotency-key': `"${key}"` }),
+    }
     const sent = request({ agent, port, method, path, headers }, async response => {
       try {
         let text = ''
@@ -225,8 +272,10 @@ function createLife(folder: string, workload: Workload): Life {
     workload,
     sent: new Set(),
     acknowledged: new Map(),
+    unanswered: new Set(),
     lost: new Set(),
     doubled: new Set(),
+    missing: new Set(),
     refused: 0,
   }
 }

@@ -20,7 +20,8 @@ if (path !== undefined) {
   }
   const storage = await jsonFileStorage(path, { disk, whenIdle })
   const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
-  const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true })
+  const idempotency = { ttlMs: 86_400_000 }
+  const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true, idempotency })
   const server = await listen(store, { port: 0 })
   process.on('disconnect', async () => {
     await server.close()

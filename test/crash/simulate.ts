@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
+import type { Once } from '../../src/ports.js'
 import { type State, statesAfter } from './power-cut.js'
 import { createRandom, type Random } from './random.js'
 import { type SimulatedDisk, simulatedDisk } from './simulated-disk.js'
@@ -12,6 +13,8 @@ export interface PowerCutCounts {
   /** Of them, those missing afterwards. */
   lost: number
   doubled: number
+  /** Inserts with a key that were repeated after the power cut, and are not stored. */
+  missing: number
   /** States that could not be opened. */
   refused: number
   /** What went wrong, at most ten. */
@@ -36,12 +39,20 @@ interface World {
  * simulated disk, and opens what a power cut may leave after each of its changes.
  *
  * @param limit the combinations to try after each change
+ * @param retries whether inserts have keys, and those without an answer are repeated afterwards
  */
-export async function simulate(seed: number, limit: number): Promise<PowerCutCounts> {
+export async function simulate(
+  seed: number,
+  limit: number,
+  retries = false,
+): Promise<PowerCutCounts> {
   const random = createRandom(seed)
   const disk = simulatedDisk<Mark>({}, random)
-  await runWorkload(disk, random)
-  const counts = { states: 0, acknowledged: 0, lost: 0, doubled: 0, refused: 0, problems: [] }
+  await runWorkload(disk, random, retries)
+  const counts: PowerCutCounts = {
+    ...{ states: 0, acknowledged: 0, lost: 0, doubled: 0, missing: 0, refused: 0 },
+    problems: [],
+  }
   const seen = new Set<string>()
   for (let length = 1; length <= disk.log.length; length++) {
     // Until the next sync every change only adds states, and leaves all earlier ones possible.
@@ -53,13 +64,17 @@ export async function simulate(seed: number, limit: number): Promise<PowerCutCou
       const key = keyOf(state, worlds)
       if (seen.has(key)) continue
       seen.add(key)
-      await check(state, worlds, random, counts)
+      await check(state, worlds, random, counts, retries)
     }
   }
   return counts
 }
 
-async function runWorkload(disk: SimulatedDisk<Mark>, random: Random): Promise<void> {
+async function runWorkload(
+  disk: SimulatedDisk<Mark>,
+  random: Random,
+  retries: boolean,
+): Promise<void> {
   let pid = NO_PROCESS
   let names = 0
   let { storage, compact } = await open(disk, ++pid)
@@ -85,8 +100,10 @@ async function runWorkload(disk: SimulatedDisk<Mark>, random: Random): Promise<v
     const inserting = Array.from({ length: count }, async () => {
       const name = `${names++} ${'x'.repeat(random(4) * 200)}`
       disk.mark({ kind: 'sent', name })
-      const pet = await storage.insert({ name, categoryId: 1 }).catch(() => undefined)
-      if (pet) disk.mark({ kind: 'acknowledged', name })
+      const pet = { name, categoryId: 1 }
+      const inserting = retries ? storage.insertOnce(pet, onceOf(name), 0) : storage.insert(pet)
+      const inserted = await inserting.catch(() => undefined)
+      if (inserted) disk.mark({ kind: 'acknowledged', name })
     })
     await Promise.all(inserting)
   }
@@ -127,6 +144,7 @@ async function check(
   worlds: readonly World[],
   random: Random,
   counts: PowerCutCounts,
+  retries: boolean,
 ): Promise<void> {
   counts.states++
   counts.acknowledged += worlds[0]?.certain.size ?? 0
@@ -152,11 +170,32 @@ async function check(
   if (doubled > 0) report(`${doubled} doubled: found ${names.join(', ')}`)
   counts.lost += lost
   counts.doubled += doubled
+  if (retries) await repeat()
+
+  /** Repeats what was not answered; in the old world, if a restore was not. */
+  async function repeat(): Promise<void> {
+    const [{ certain, possible }] = worlds as [World]
+    if (worlds.length > 1) return
+    const unanswered = [...possible].filter(name => !certain.has(name))
+    const insert = (name: string) => storage.insertOnce({ name, categoryId: 1 }, onceOf(name), 0)
+    await Promise.all(unanswered.map(insert))
+    const after = (await storage.dump()).pets.map(({ name }) => name)
+    const missing = unanswered.filter(name => !after.includes(name)).length
+    const twice = after.length - new Set(after).size
+    if (missing > 0) report(`${missing} missing after retries: found ${after.join(', ')}`)
+    if (twice > 0) report(`${twice} doubled by retries: found ${after.join(', ')}`)
+    counts.missing += missing
+    counts.doubled += twice
+  }
 
   function report(problem: string): void {
     const files = Object.entries(state).map(([name, { length }]) => `${name} (${length})`)
     if (counts.problems.length < 10) counts.problems.push(`${problem}; in ${files.join(', ')}`)
   }
+}
+
+function onceOf(name: string): Once {
+  return { scope: 'crash', key: name.split(' ', 1)[0] as string, fingerprint: '', expiresAt: 1 }
 }
 
 function keyOf(state: State, worlds: readonly World[]): string {
