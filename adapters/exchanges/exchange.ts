@@ -72,7 +72,7 @@ export type Outline = Pick<
   | 'overlap'
 > & {
   /** Calls of a double's own `fetch` have no host. */
-  readonly requestHeaders: { readonly host?: string }
+  readonly requestHeaders: { readonly host?: string; readonly 'idempotency-key'?: string }
 }
 
 /** An exchange as it was, credentials included. It never leaves the process. */
@@ -95,7 +95,7 @@ export interface Recorded extends Captured {
 export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
   const { request, operation, answer } = recorded
   const { method, path, query, headers } = request
-  const { host } = headers
+  const { host, 'idempotency-key': idempotencyKey } = headers
   const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
   const unknown = operation ? unknownNames(operation, request, known) : NO_NAMES
   return {
@@ -114,7 +114,10 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
     connection: recorded.connection,
     sequential: recorded.sequential,
     overlap: recorded.overlap,
-    requestHeaders: host === undefined ? {} : { host },
+    requestHeaders: {
+      ...(host !== undefined && { host }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    },
   }
 }
 

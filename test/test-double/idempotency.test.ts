@@ -4,7 +4,6 @@ import { createTestDouble, type TestDouble } from '../../adapters/test-double/in
 import { parseJson, toJson } from '../../src/index.js'
 
 const options = { idempotency: { ttlMs: 60_000 } }
-const REX = { name: 'Rex', categoryId: 1 }
 
 test('double idempotency - a create whose response a fault took is stored once', async () => {
   for (const kind of ['reset', 'truncate', 'malformed'] as const) {
@@ -75,6 +74,41 @@ test('double idempotency - a snapshot with a wrong key is refused, and nothing c
   assert.equal(await double.digest(), digest)
 })
 
+test('double idempotency - a lost create that is sent again without its key is a note with both ids', async () => {
+  const note = async (keys: readonly (string | undefined)[], given: object = options) => {
+    const double = createTestDouble(given)
+    double.faults.arm({ kind: 'reset', operation: 'createPet' })
+    for (const key of keys) await create(double, key).catch(() => {})
+    const { ok, notes } = double.report()
+    assert.ok(ok)
+    return notes.map(({ rule, seen }) => `${rule}: ${seen}`)
+  }
+  const twice = [
+    'create.repeated: a create whose response was lost was sent again: it is stored as 1 and 2',
+  ]
+  assert.deepEqual(await note([undefined, undefined]), twice)
+  assert.deepEqual(await note(['a', 'b']), twice)
+  assert.deepEqual(await note([undefined, 'a']), twice)
+  assert.deepEqual(await note([undefined, undefined], {}), twice)
+  assert.deepEqual(await note(['a', 'a']), [])
+  assert.deepEqual(await note(['a', 'a'], {}), [])
+  const double = createTestDouble(options)
+  await create(double, undefined)
+  await create(double, undefined)
+  assert.deepEqual(double.report().notes, [])
+})
+
+test('double idempotency - a lost answer of another create, or a fault that stores nothing, is none', async () => {
+  const double = createTestDouble(options)
+  double.faults.arm({ kind: 'reset', operation: 'createPet' })
+  await create(double, undefined, 'Rex').catch(() => {})
+  await create(double, undefined, 'Tom')
+  double.faults.arm({ kind: 'status', status: 503, operation: 'createPet' })
+  await create(double, undefined, 'Max').catch(() => {})
+  await create(double, undefined, 'Max')
+  assert.deepEqual(double.report().notes, [])
+})
+
 test('double idempotency - two doubles give the same answers to the same creates', async () => {
   const run = async () => {
     const double = createTestDouble(options)
@@ -88,15 +122,15 @@ test('double idempotency - two doubles give the same answers to the same creates
   assert.deepEqual(await run(), await run())
 })
 
-async function create(double: TestDouble, key: string) {
+async function create(double: TestDouble, key: string | undefined, name = 'Rex') {
   const response = await double.fetch('pets', {
     method: 'POST',
     headers: {
       authorization: 'Bearer demo-free',
       'content-type': 'application/json',
-      'idempotency-key': `"${key}"`,
+      ...(key !== undefined && { 'idempotency-key': `"${key}"` }),
     },
-    body: JSON.stringify(REX),
+    body: JSON.stringify({ name, categoryId: 1 }),
   })
   const replayed = response.headers.get('idempotent-replayed')
   return { json: (await response.json()) as { id: number }, replayed }

@@ -24,6 +24,8 @@ import {
 
 test('verdict - every rule has a client that breaks it', () => {
   const broken = new Set(BAD_CLIENTS.map(([rule]) => rule))
+  // Always a note.
+  broken.add('create.repeated')
   assert.deepEqual([...broken].sort(), RULES.map(({ id }) => id).sort())
 })
 
@@ -98,6 +100,15 @@ test('verdict - what is only likely is a note, and stays ok', async () => {
       },
       'remaining.ignored',
       /^1 other request followed a rejection before 2030-01-01T00:01:00.000Z$/,
+    ],
+    [
+      'a create that is stored twice because its response was lost',
+      async ({ send, double }) => {
+        double.faults.arm({ kind: 'reset', operation: 'createPet' })
+        for (const _ of [1, 2]) await send({ body: { name: 'Ada', categoryId: 1 } })
+      },
+      'create.repeated',
+      /^a create whose response was lost was sent again: it is stored as 1 and 2$/,
     ],
     [
       'constant pauses that a poll may go on with',

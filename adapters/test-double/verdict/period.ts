@@ -86,6 +86,7 @@ function seenOf(exchange: Outline, isOneByOne: boolean): Seen {
     overlap: exchange.overlap,
     isInProcess: exchange.requestHeaders.host === undefined,
     isOneByOne,
+    idempotencyKey: exchange.requestHeaders['idempotency-key'] ?? null,
   }
 }
 
@@ -96,7 +97,13 @@ function beginningOf(url: string): string {
   return `${[...url.slice(0, LONGEST_URL - 1)].join('')}…`
 }
 
-const HEADERS = ['x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate']
+const HEADERS = [
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'retry-after',
+  'www-authenticate',
+  'location',
+]
 
 function headersThatCount(headers: Outline['headers']): Outline['headers'] {
   const kept: Record<string, string> = {}

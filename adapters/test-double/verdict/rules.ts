@@ -11,6 +11,7 @@ export type RuleId =
   | 'key.refused'
   | 'name.unknown'
   | 'refusal.repeated'
+  | 'create.repeated'
 
 /** What a client must not do. Its id never changes. */
 export interface Rule {
@@ -55,6 +56,10 @@ export const RULES: readonly Rule[] = [
     id: 'refusal.repeated',
     fix: 'A 4xx means that the request is wrong: correct it before you send it again.',
   },
+  {
+    id: 'create.repeated',
+    fix: 'Send a create with an Idempotency-Key, and again with the same one, to a store with `idempotency`.',
+  },
 ]
 
 /** What the rules know of an exchange. Names of headers are in lower case. */
@@ -63,6 +68,8 @@ export interface Seen extends Omit<Outline, 'requestHeaders'> {
   readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
+  /** Null without the header. */
+  readonly idempotencyKey: string | null
 }
 
 /** Timers may fire a little early, and a clock may be read a little late. In ms. */

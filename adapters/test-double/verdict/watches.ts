@@ -1,4 +1,5 @@
 import { DAY, MINUTE, SECOND } from '../../../src/limits/decide.js'
+import { watchCreates } from './creates.js'
 import { watchEarly } from './early.js'
 import {
   type Breach,
@@ -20,6 +21,7 @@ export const KEY_WATCHES: readonly ((clients?: number) => Watch)[] = [
   watchResetAsDelta,
   watchBackoff,
   watchRefusals,
+  watchCreates,
   () => each('deprecated.called', deprecatedCall),
   () => each('name.unknown', unknownNames),
 ]
