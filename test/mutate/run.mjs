@@ -100,7 +100,7 @@ const possible = ['dist/src/', 'dist/adapters/exchanges/', 'dist/adapters/test-d
   .filter(file => positionals.length === 0 || positionals.some(part => file.includes(part)))
   .flatMap(mutantsIn)
 const mutants = possible
-  .filter(mutant => !EQUIVALENT.some(known => known.to.some(to => isOf(known, to, mutant))))
+  .filter(mutant => !EQUIVALENT.some(known => isOf(known, mutant)))
   .filter((_, at) => at % Number(values.every) === 0)
 
 const results = []
@@ -109,6 +109,7 @@ const children = new Set()
 let next = 0
 process.on('exit', cleanUp)
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+if (positionals.length === 0) reportOutdated()
 await Promise.all(Array.from({ length: Number(values.workers) }, work))
 report()
 
@@ -121,11 +122,12 @@ function filesIn(folder) {
 
 function mutantsIn(file) {
   const code = readFileSync(join(ROOT, file), 'utf8')
-  return mutantsOf(code).map(({ start, end, text }) => {
+  return mutantsOf(code).map(({ start, end, text, what }) => {
     const mutated = code.slice(0, start) + text + code.slice(end)
     const line = code.slice(0, start).split('\n').length
-    const [from, to] = [code, mutated].map(program => program.split('\n')[line - 1].trim())
-    return { file, code, mutated, line, from, to }
+    const changed = code.slice(start, end).replace(/\s+/g, ' ').replace(/;$/, '')
+    const change = `${changed}: ${what}`
+    return { file, code, mutated, start, end, line, change }
   })
 }
 
@@ -147,7 +149,10 @@ async function work() {
     const noticed = await isNoticed(copy, tests, limits.get(tests))
     writeFileSync(join(copy, file), code)
     results.push({ ...mutant, noticed })
-    if (!noticed) console.log(`${file}:${mutant.line}\n  ${mutant.from}\n  ${mutant.to}`)
+    if (!noticed) {
+      const text = code.split('\n')[mutant.line - 1].trim()
+      console.log(`${file}:${mutant.line}\n  ${text}\n  ${mutant.change}`)
+    }
   }
 }
 
@@ -213,17 +218,37 @@ function report() {
   printScores(({ file }) => file)
   printScores(({ file }) => GROUPS.find(([, folder]) => file.startsWith(folder))[0])
   printScores(() => 'in all')
-  if (positionals.length > 0) return
-  for (const known of EQUIVALENT) {
-    for (const to of known.to) {
-      if (possible.some(mutant => isOf(known, to, mutant))) continue
-      console.log(`Outdated in equivalent.mjs: ${known.file}\n  ${known.from}\n  ${to}`)
-    }
-  }
 }
 
-function isOf(known, to, mutant) {
-  return mutant.file.endsWith(known.file) && mutant.from === known.from && mutant.to === to
+function isOf({ file, code, changes }, mutant) {
+  if (mutant.file !== `dist/${file.replace(/\.ts$/, '.js')}`) return false
+  return changes.includes(mutant.change) && isWithin(mutant, squeezed(code))
+}
+
+/** Whether a change is made inside a piece of code, however either of them is laid out. */
+function isWithin({ code, start, end }, piece) {
+  const program = squeezed(code)
+  const from = squeezed(code.slice(0, start)).length
+  const to = squeezed(code.slice(0, end)).length
+  for (let at = program.indexOf(piece); at >= 0; at = program.indexOf(piece, at + 1)) {
+    if (at <= from && to <= at + piece.length) return true
+  }
+  return false
+}
+
+/** Without what a formatter or the compiler adds. */
+function squeezed(code) {
+  return code.replace(/[\s;]+/g, '').replace(/,(?=[)\]}])/g, '')
+}
+
+/** Before the tests run: whoever changes the code sees at once which entries to correct. */
+function reportOutdated() {
+  for (const known of EQUIVALENT) {
+    for (const change of known.changes) {
+      if (possible.some(mutant => isOf({ ...known, changes: [change] }, mutant))) continue
+      console.log(`Outdated in equivalent.mjs: ${known.file}\n  ${known.code}\n  ${change}`)
+    }
+  }
 }
 
 function printScores(nameOf) {
