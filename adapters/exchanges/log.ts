@@ -10,12 +10,14 @@ export interface LogOptions {
 
 /** The latest items, numbered in the order in which they came. */
 export interface Log<Item> {
-  /** The number of the latest item. */
+  /** The number of the oldest item that is kept, */
+  first(): number
+  /** and of the latest item. */
   last(): number
   dropped(): number
   add(item: Item, size: number): void
-  /** An item has become larger. @returns false if it is no longer kept */
-  grow(n: number, by: number): boolean
+  /** An item has become larger. It may have been dropped. */
+  grow(n: number, by: number): void
   find(n: number): Item | undefined
   /** Those after `n`, by default all that are kept, oldest first. */
   since(n?: number): readonly Item[]
@@ -30,6 +32,7 @@ export function createLog<Item>(options: LogOptions): Log<Item> {
   let size = 0
 
   return {
+    first: () => last - kept.length + 1,
     last: () => last,
     dropped: () => dropped,
     add(item, itemSize) {
@@ -40,11 +43,10 @@ export function createLog<Item>(options: LogOptions): Log<Item> {
     },
     grow(n, by) {
       const one = kept[indexOf(n)]
-      if (!one) return false
+      if (!one) return
       one.size += by
       size += by
       dropOldest()
-      return true
     },
     find: n => kept[indexOf(n)]?.item,
     since: (n = Number.NEGATIVE_INFINITY) =>

@@ -28,7 +28,7 @@ export interface RecorderOptions {
   readonly pagination: boolean
   /** Where requests of this process are sent. */
   readonly origin: string
-  /** Called before exchanges are lost that were not taken yet. */
+  /** Called when exchanges are no longer kept and were not taken yet. */
   readonly onOverflow: () => void
 }
 
@@ -118,9 +118,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         fault: null,
         answer: undefined,
       }
-      const before = log.dropped()
       log.add(itemOf(recorded), requestSize(request))
-      if (log.dropped() > before) overflow()
+      passOnDropped()
       return {
         note(fault) {
           recorded.fault = fault
@@ -129,9 +128,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
           callers.leave(caller, connection)
           if (recorded.fault !== 'hang') recorded.answer = { at: clock(), response }
           ended.push(recorded)
-          const before = log.dropped()
-          const isKept = log.grow(recorded.n, recorded.answer ? responseSize(response) : 0)
-          if (!isKept || log.dropped() > before) overflow()
+          if (recorded.answer) log.grow(recorded.n, responseSize(response))
+          passOnDropped()
         },
       }
     },
@@ -154,8 +152,10 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
     }),
   }
 
-  function overflow(): void {
-    if (ended.length > 0) onOverflow()
+  /** What waits to be taken must not outlive what the log holds. */
+  function passOnDropped(): void {
+    const [oldest] = ended
+    if (oldest && oldest.n < log.first()) onOverflow()
   }
 
   function itemOf(recorded: Recorded): Item {
