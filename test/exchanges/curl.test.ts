@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { curlOf, type ShownRequest } from '../../adapters/exchanges/curl.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+import { createRandom, type Random } from '../crash/random.js'
+import { openSocket } from '../http/raw-socket.js'
+import { type RawRequest, recordRequests } from './raw-requests.js'
+
+test('curl - a command sends the same bytes, whatever they are', async t => {
+  if (isMissing(t)) return
+  await using recorder = await recordRequests()
+  const requests = Array.from({ length: 300 }, (_, seed) => requestOf(createRandom(seed)))
+  const commands = requests.map(request => curlOf(request, recorder.origin))
+  await runInBash(commands)
+  assert.equal(recorder.requests.length, requests.length)
+  for (const [at, request] of requests.entries()) {
+    assert.deepEqual(recorder.requests[at], sentAs(request, recorder.origin), commands[at])
+  }
+})
+
+test('curl - a request with a body of 1 MiB, or with every byte, arrives whole', async t => {
+  if (isMissing(t)) return
+  await using recorder = await recordRequests()
+  const bodies = [
+    Uint8Array.from({ length: 1_048_576 }, (_, at) => (at * 7) % 251),
+    Uint8Array.from({ length: 256 }, (_, at) => at),
+    'x'.repeat(120_000),
+  ]
+  const requests = bodies.map(body => ({ method: 'POST', target: '/v1/pets', headers: {}, body }))
+  await runInBash(requests.map(request => curlOf(request, recorder.origin)))
+  for (const [at, request] of requests.entries()) {
+    assert.deepEqual(recorder.requests[at]?.body, latin1(request.body))
+  }
+})
+
+test('curl - nothing in a request runs as a command or reads a file', async t => {
+  if (isMissing(t)) return
+  await using recorder = await recordRequests()
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-curl-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'secret'), 'uploaded')
+  const attacks = [
+    "'; touch a; '",
+    '$(touch b)',
+    '`touch c`',
+    "$'x'|touch d&",
+    '\n touch e\n',
+    '@secret',
+  ]
+  for (const attack of attacks) {
+    const target = `/v1/pets?limit=${attack}`
+    await runInBash(
+      [
+        { method: attack, target: '/', headers: {}, body: '' },
+        { method: 'GET', target, headers: { 'x-a': attack.trim() }, body: '' },
+        { method: 'POST', target: '/', headers: {}, body: attack },
+        { method: 'POST', target: '/', headers: {}, body: `${attack}\0` },
+      ].map(request => curlOf(request, recorder.origin)),
+      folder,
+    )
+  }
+  assert.deepEqual(await readdir(folder), ['secret'])
+  assert.ok(!recorder.requests.some(({ body }) => body.includes('uploaded')))
+  assert.ok(recorder.requests.some(({ body }) => body === '@secret'))
+})
+
+test('curl - the journal of a double repeats what came over a socket', async t => {
+  if (isMissing(t)) return
+  await using recorder = await recordRequests()
+  await using double = createTestDouble({ rateLimit: false })
+  const { port } = await double.listen()
+  const sent = SENT.map(([head, body = '']) => {
+    const length = body === '' ? '' : `content-length: ${body.length}\r\n`
+    return `${head}\r\nhost: 127.0.0.1:${port}\r\n${length}\r\n${body}`
+  })
+  for (const request of sent) {
+    const socket = await openSocket(port)
+    socket.write(Buffer.from(request, 'latin1'))
+    await socket.until('HTTP/1.1 ')
+    socket.socket.destroy()
+  }
+  const entries = double.requests()
+  assert.equal(entries.length, sent.length)
+  await runInBash(entries.map(entry => entry.toCurl(recorder.origin)))
+  for (const [at, [head, body = '']] of SENT.entries()) {
+    const [line = '', ...lines] = head.split('\r\n')
+    const repeated = recorder.requests[at]
+    const [method, target] = line.split(' ')
+    assert.deepEqual([repeated?.method, repeated?.target, repeated?.body], [method, target, body])
+    const own = repeated?.headers.filter(([name]) => !/^(host|content-length)$/.test(name))
+    assert.deepEqual(
+      own?.map(([name, value]) => `${name}: ${value}`.trim()),
+      lines.toSorted(),
+    )
+  }
+})
+
+/** Request heads without `Host`, and bodies; each character is one byte. */
+const SENT: readonly (readonly [head: string, body?: string])[] = [
+  ['GET /v1/pets HTTP/1.1'],
+  ['GET /v1/pets?limit={1,2}[3-4] HTTP/1.1\r\nuser-agent: x'],
+  ['GET /v1/./pets/../pets HTTP/1.1\r\naccept: a/b'],
+  ["GET /v1/pets/'%00%20%27$HOME HTTP/1.1"],
+  ['GET //v1/pets HTTP/1.1'],
+  [
+    'POST /v1/pets HTTP/1.1\r\ncontent-type: application/json',
+    '{"name":"it\'s\\n","categoryId":1}',
+  ],
+  ['POST /v1/pets HTTP/1.1', '@/etc/hostname'],
+  ['POST /v1/pets HTTP/1.1\r\ncontent-type:', '\xff\xfe\0\x01 no UTF-8'],
+  ['POST /v1/pets HTTP/1.1\r\ncontent-type: application/json', '\xef\xbb\xbf{"name":"\xc3\xa9"}'],
+  ['GET /v1/pets HTTP/1.1\r\nx-empty:\r\nx-text: caf\xe9 "$HOME" \\', 'body of a GET'],
+  ['HEAD /v1/pets HTTP/1.1\r\nx-a: b'],
+  ['HEAD /v1/pets HTTP/1.1', 'body of a HEAD'],
+  ['M-SEARCH /v1/pets HTTP/1.1'],
+  ['OPTIONS * HTTP/1.1'],
+]
+
+function isMissing(t: TestContext): boolean {
+  const missing = ['curl', 'bash'].find(name => spawnSync(name, ['--version']).error)
+  if (missing) t.skip(`${missing} is not installed`)
+  return missing !== undefined
+}
+
+/** One after the other. */
+async function runInBash(commands: readonly string[], cwd = tmpdir()): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-commands-'))
+  const script = join(folder, 'commands.sh')
+  try {
+    await writeFile(script, commands.map(command => `${command} > /dev/null\n`).join(''))
+    const run = promisify(execFile)('bash', [script], { cwd })
+    // A command that read from it would wait for ever.
+    run.child.stdin?.end()
+    await run
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** What a server should receive: the headers of the connection are curl's own. */
+function sentAs({ method, target, headers, body }: ShownRequest, origin: string): RawRequest {
+  const { host: _, ...own } = headers
+  const bytes = latin1(body)
+  const length = bytes === '' ? {} : { 'content-length': String(bytes.length) }
+  const sent = { ...own, ...length, host: origin.slice('http://'.length) }
+  return {
+    method,
+    target,
+    headers: Object.entries(sent).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    body: bytes,
+  }
+}
+
+function latin1(body: Uint8Array | string): string {
+  return Buffer.from(body).toString('latin1')
+}
+
+const METHODS = ['GET', 'POST', 'HEAD', 'PUT', 'M-SEARCH', "$'x'|id&", '!`a`', 'get', '*']
+const TARGETS = [
+  '/v1/pets',
+  '/v1/pets?limit=1&status=sold',
+  '/a/../b/./c',
+  '/%2e%2E/x',
+  '/..',
+  '/v1/pets[1-3]{a,b}',
+  '//double//slash',
+  '/#fragment',
+  '/?a=b#c?d',
+  '/a b',
+  '/caf\xc3\xa9',
+  '/\xff\xfe',
+  '/"<>\\^`{|}',
+  "/it's/$HOME/$(id)",
+  '*',
+  '/-flag',
+  '/@file',
+  '/%00%zz%',
+]
+const HEADERS: readonly (readonly [string, readonly string[]])[] = [
+  ['content-type', ['application/json', '', 'text/plain; charset=utf-8', 'multipart/form-data']],
+  ['accept', ['*/*', '', 'application/json']],
+  ['user-agent', ['agent/1.0', '']],
+  ['x-empty', ['']],
+  [
+    'x-text',
+    ["it's", '"quoted"', '$HOME `id` $(id)', 'caf\xe9', '\xff', '\\n\\', ';', ': :', '%s'],
+  ],
+  ['accept-encoding', ['gzip, deflate', 'identity']],
+  ['connection', ['keep-alive', 'close']],
+  ['cookie', ['a=1; b=2']],
+  ['expect', ['100-continue']],
+  ['authorization', ['Basic YTpi', '']],
+]
+const BODIES = [
+  '',
+  '{"name":"Ada"}',
+  '@/etc/passwd',
+  '@-',
+  '-',
+  '--flag',
+  '<file',
+  'a=b&c=d',
+  'line\nline\r\n\n',
+  'it\'s "$HOME" `id` $(id) \\n !! %s %% \t',
+  'é \u202e \u0000 \ud83d\ude00',
+  new Uint8Array([0xff, 0, 0x27, 0x5c, 0x25, 0x0a, 0x80]),
+  'x'.repeat(2_000),
+]
+
+function requestOf(random: Random): ShownRequest {
+  const pick = <T>(from: readonly T[]) => from[random(from.length)] as T
+  const headers = HEADERS.filter(() => random(3) === 0)
+  return {
+    method: pick(METHODS),
+    target: random(3) > 0 ? pick(TARGETS) : `/${text(random, 0x21)}`,
+    headers: Object.fromEntries([
+      ...headers.map(([name, values]) => [name, pick(values)]),
+      ['x-random', text(random, 0x20).trim()],
+    ]),
+    body: random(4) > 0 ? pick(BODIES) : Uint8Array.from({ length: random(60) }, () => random(256)),
+  }
+}
+
+/** Characters of one byte each, from the lowest on, without those that end a line. */
+function text(random: Random, lowest: number): string {
+  const codes = Array.from({ length: random(30) }, () => lowest + random(256 - lowest))
+  return String.fromCharCode(
+    ...codes.filter(code => code !== 0x7f && code !== 0xa0 && code !== 0x85),
+  )
+}
