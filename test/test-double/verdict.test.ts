@@ -13,14 +13,9 @@ import {
   type TestDouble,
 } from '../../adapters/test-double/index.js'
 import { createVerdict } from '../../adapters/test-double/verdict/verdict.js'
-import {
-  BAD_CLIENTS,
-  type Client,
-  createApi,
-  GOOD_CLIENTS,
-  GOOD_CLIENTS_OF_GET_PET,
-  randomFrom,
-} from './clients.js'
+import { type Client, createApi, randomFrom } from './clients/api.js'
+import { BAD_CLIENTS } from './clients/rule-breaking.js'
+import { GOOD_CLIENTS, GOOD_CLIENTS_OF_GET_PET } from './clients/well-behaved.js'
 
 test('verdict - every rule has a client that breaks it', () => {
   const broken = new Set(BAD_CLIENTS.map(([rule]) => rule))

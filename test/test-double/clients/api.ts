@@ -1,0 +1,132 @@
+import type { TestDouble } from '../../../adapters/test-double/index.js'
+
+/** What a hand-written client has to work with: a double, its clock, and ways to send to it. */
+export interface Api {
+  readonly double: TestDouble
+  /** On a connection of its own, as curl does. */
+  readonly send: Send
+  /** All of the calls on one connection that is kept alive. */
+  connection(): Send
+  /** One call at a time, each on the next of several open connections. */
+  pool(size: number): Send
+  pass(seconds: number): void
+  /** Uses up the minute. */
+  exhaust(send?: Send): Promise<void>
+}
+
+/** Lists pets unless told otherwise. A lost response has status 0. */
+export type Send = (call?: Call) => Promise<Answer>
+
+export interface Call {
+  readonly method?: string
+  readonly path?: string
+  readonly body?: unknown
+  readonly key?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answer {
+  readonly status: number
+  /** The header, in seconds. */
+  readonly retryAfter: number
+  readonly remaining: number
+  readonly reset: number
+  readonly code: string | undefined
+}
+
+export type Client = (api: Api) => Promise<unknown>
+
+export function createApi(double: TestDouble): Api {
+  const send: Send = async call => {
+    const { path = 'pets', ...init } = initOf(call)
+    const response = await double.fetch(path, init).catch(() => undefined)
+    const text = await response?.text().catch(() => undefined)
+    if (!response || text === undefined) return LOST
+    return answerOf(response.status, Object.fromEntries(response.headers), text)
+  }
+  const connection = (): Send => {
+    const connection = double.connect()
+    return async call => {
+      const { path = 'pets', ...init } = initOf(call)
+      const [pathname = '', query = ''] = path.split('?')
+      const response = await double.handle({
+        ...init,
+        path: `${double.basePath}/${pathname}`,
+        query,
+        connection,
+      })
+      const headers = Object.entries(response.headers).map(([name, value]) => [
+        name.toLowerCase(),
+        value,
+      ])
+      return answerOf(response.status, Object.fromEntries(headers), response.body)
+    }
+  }
+
+  return {
+    double,
+    send,
+    connection,
+    pool(size) {
+      const connections = Array.from({ length: size }, connection)
+      let calls = 0
+      return call => (connections[calls++ % size] as Send)(call)
+    },
+    pass: seconds => double.clock.advance(seconds * 1000),
+    async exhaust(by = send) {
+      while ((await by()).remaining > 0);
+    },
+  }
+}
+
+const LOST: Answer = { status: 0, retryAfter: 0, remaining: 0, reset: 0, code: undefined }
+
+function initOf({ method, path, body, key = 'demo-free', headers }: Call = {}) {
+  const content = body === undefined ? undefined : JSON.stringify(body)
+  return {
+    method: method ?? (content === undefined ? 'GET' : 'POST'),
+    ...(path !== undefined && { path }),
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(content !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(content !== undefined && { body: content }),
+  }
+}
+
+function answerOf(status: number, headers: Record<string, string>, body: string): Answer {
+  const number = (name: string) => Number(headers[name])
+  return {
+    status,
+    retryAfter: number('retry-after'),
+    remaining: number('x-ratelimit-remaining'),
+    reset: number('x-ratelimit-reset'),
+    code: status < 400 ? undefined : /"code":"(\w+)"/.exec(body)?.[1],
+  }
+}
+
+export const ADA = { name: 'Ada', categoryId: 1 }
+
+export function times(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, at) => at)
+}
+
+/** The same numbers for the same seed (Park and Miller). */
+export function randomFrom(seed: number): () => number {
+  let state = seed * 7_919
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
+
+/** Repeats a failing call after these pauses, in seconds. */
+export async function retry({ pass }: Api, send: Send, pauses: readonly number[], call?: Call) {
+  for (const pause of pauses) {
+    const { status } = await send(call)
+    if (status > 0 && status < 400) return
+    pass(pause)
+  }
+  await send(call)
+}

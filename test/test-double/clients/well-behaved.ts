@@ -1,0 +1,464 @@
+import { createTestDouble } from '../../../adapters/test-double/index.js'
+import { ADA, type Client, createApi, randomFrom, retry, times } from './api.js'
+
+/** Each does what a client may do, and none of them gets a finding. */
+export const GOOD_CLIENTS: Record<string, Client> = {
+  async 'waits as long as Retry-After says'({ send, pass }) {
+    for (const _ of times(200)) {
+      const { status, retryAfter } = await send()
+      if (status === 429) pass(retryAfter)
+    }
+  },
+  async 'waits on its one connection'({ connection, pass }) {
+    const send = connection()
+    for (const _ of times(200)) {
+      const { status, retryAfter } = await send()
+      if (status === 429) pass(retryAfter)
+    }
+  },
+  async 'waits until Reset at Remaining 0'({ send, double }) {
+    for (const _ of times(200)) {
+      const { remaining, reset } = await send()
+      if (remaining === 0) double.clock.set(reset * 1000)
+    }
+  },
+  async 'waits until Reset, although Retry-After ends a part of a second later'({
+    connection,
+    pass,
+    exhaust,
+    double,
+  }) {
+    const send = connection()
+    pass(0.5)
+    await exhaust(send)
+    double.clock.set((await send()).reset * 1000)
+    for (const _ of times(3)) await send()
+  },
+  async 'waits until an HTTP-date'({ connection, pass, double }) {
+    const send = connection()
+    double.faults.arm({ kind: 'status', status: 429, retryAfter: { date: 20 } })
+    await send()
+    pass(20)
+    await send()
+  },
+  async 'waits through 503 with Retry-After'({ connection, pass, double }) {
+    const send = connection()
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7, times: 5 })
+    for (const _ of times(6)) {
+      const { status, retryAfter } = await send()
+      if (status === 503) pass(retryAfter)
+    }
+  },
+  async 'waits for the next day'({ connection, pass, double }) {
+    double.addKey('small', { id: 'small', plan: 'enterprise', limits: { perMinute: 9, perDay: 3 } })
+    const send = connection()
+    for (const _ of times(12)) {
+      const { status, retryAfter } = await send({ key: 'small' })
+      if (status === 429) pass(retryAfter)
+    }
+  },
+  async 'retries at once after Retry-After: 0'({ connection, pass, double }) {
+    const send = connection()
+    double.faults.arm({ kind: 'status', status: 429, retryAfter: 0, times: 8 })
+    while ((await send()).status === 429) pass(1)
+  },
+  async 'retries after a Retry-After that is past'({ connection, pass, double }) {
+    const send = connection()
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: -60 }, times: 8 })
+    while ((await send()).status === 503) pass(1)
+  },
+  async 'goes on with other requests while one has to wait'({ connection, pass, double }) {
+    const send = connection()
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 3600, operation: 'createPet' })
+    await send({ body: ADA })
+    for (const _ of times(100)) {
+      const { status, retryAfter } = await send()
+      if (status === 429) pass(retryAfter)
+    }
+  },
+  async 'gives up at the first 429'({ connection, exhaust }) {
+    const send = connection()
+    await exhaust(send)
+    await send()
+  },
+  async 'wakes up a few milliseconds too early, as timers do'({ connection, pass, exhaust }) {
+    const send = connection()
+    await exhaust(send)
+    pass((await send()).retryAfter - 0.05)
+    await send()
+  },
+  async 'is three scripts at the same time that give up at 429'({ send, exhaust }) {
+    await exhaust()
+    await Promise.all(times(3).map(() => send()))
+  },
+  async 'has ten requests in flight on one connection, and then waits'({
+    connection,
+    pass,
+    exhaust,
+  }) {
+    const send = connection()
+    await exhaust(send)
+    const answers = await Promise.all(times(10).map(() => send()))
+    pass(Math.max(...answers.map(({ retryAfter }) => retryAfter)))
+    await send()
+  },
+  async 'has other requests in flight on one connection, and gives up'({ connection, exhaust }) {
+    const send = connection()
+    await exhaust(send)
+    await Promise.all(times(10).map(at => send({ path: `pets?limit=${at + 1}` })))
+  },
+  async 'has two requests in flight, of which one has to wait, and does'({
+    connection,
+    pass,
+    double,
+  }) {
+    const senders = [connection(), connection()]
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7 })
+    await Promise.all(senders.map(send => send()))
+    pass(7)
+    await senders[0]?.()
+  },
+  async 'has two requests in flight, of which one has to wait, and gives up'({ send, double }) {
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7 })
+    await Promise.all(times(2).map(() => send()))
+  },
+  async 'waits through 503 with a connection each time'({ send, pass, double }) {
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7, times: 2 })
+    for (const _ of times(3)) {
+      const { status, retryAfter } = await send()
+      if (status === 503) pass(retryAfter)
+    }
+  },
+  async 'is two processes on connections of their own, of which one has to wait'({
+    connection,
+    pass,
+    double,
+  }) {
+    const [one, other] = [connection(), connection()]
+    for (const send of [one, other]) await send()
+    double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 })
+    await one()
+    pass(10)
+    await other()
+    pass(20)
+    await one()
+  },
+  async 'has six workers on a pool of four, each of which waits'({ pool, pass, exhaust }) {
+    const send = pool(4)
+    await exhaust(send)
+    for (const _ of times(6)) {
+      await send()
+      pass(5)
+    }
+    pass(30)
+    for (const _ of times(6)) await send()
+  },
+  async 'never read the rejections, because they got lost'({ send, double, exhaust }) {
+    await exhaust()
+    double.faults.arm({ kind: 'reset', times: 6 })
+    for (const _ of times(6)) await send()
+  },
+  async 'had ten requests in flight when the minute ended'({ send, pass, exhaust }) {
+    await exhaust()
+    await Promise.all(times(10).map(() => send()))
+    pass(60)
+    await Promise.all(times(10).map(() => send()))
+  },
+  async 'had 21 requests in flight on Business'({ send, pass }) {
+    const call = { key: 'demo-business' }
+    for (const _ of times(1000)) await send(call)
+    await Promise.all(times(21).map(() => send(call)))
+    pass(60)
+    await Promise.all(times(21).map(() => send(call)))
+  },
+  async 'queues 18 calls on six connections, and gives up'({ connection, exhaust }) {
+    const senders = times(6).map(() => connection())
+    await exhaust()
+    await Promise.all(
+      senders.map(async send => {
+        for (const _ of times(3)) await send()
+      }),
+    )
+  },
+  async 'starts 70 calls at once, which a queue spreads a little'({ send, pass }) {
+    const pending = []
+    for (const _ of times(70)) pending.push(await send())
+    pass(60)
+    for (const { status } of pending) if (status === 429) await send()
+  },
+  async 'takes turns on four connections, and drains its queue of equal calls'({ pool, exhaust }) {
+    const send = pool(4)
+    await exhaust(send)
+    for (const _ of times(16)) await send()
+  },
+  async 'has four workers on a pool of four, each of which waits'({ pool, pass, exhaust }) {
+    const send = pool(4)
+    await exhaust(send)
+    for (const _ of times(4)) {
+      await send()
+      pass(5)
+    }
+    pass(40)
+    for (const _ of times(4)) await send()
+  },
+  async 'has two workers on one pool, and both wait'({ connection, pass, exhaust }) {
+    const [one, other] = [connection(), connection()]
+    await Promise.all([one(), other()])
+    await exhaust(one)
+    for (const _ of times(2)) {
+      await one()
+      pass(5)
+    }
+    pass(50)
+    for (const _ of times(2)) await one()
+  },
+  async 'shares its key with another, and both wait'({ send, pass, exhaust }) {
+    for (const _ of times(3)) {
+      await exhaust()
+      for (const _ of times(2)) await send()
+      pass(60)
+    }
+  },
+  async 'is three processes that share a key, and all of them wait'({ send, pass, exhaust }) {
+    for (const _ of times(5)) {
+      await exhaust()
+      for (const _ of times(3)) {
+        await send()
+        pass(2)
+      }
+      pass(54)
+    }
+    for (const _ of times(3)) await send()
+  },
+  async 'is ten processes with a connection each, and all of them wait'({
+    connection,
+    pass,
+    exhaust,
+  }) {
+    const processes = times(10).map(() => connection())
+    for (const _ of times(5)) {
+      await exhaust(processes[0])
+      for (const send of processes) {
+        await send()
+        pass(1)
+      }
+      pass(50)
+    }
+    for (const send of processes) await send()
+  },
+  async 'is ten processes of which one uses up the minute before the others are back'({
+    send,
+    pass,
+    exhaust,
+  }) {
+    for (const _ of times(4)) {
+      await exhaust()
+      for (const _ of times(10)) {
+        await send()
+        pass(1)
+      }
+      pass(50)
+    }
+    for (const _ of times(10)) await send()
+  },
+  async 'is three processes with work of their own, and all of them wait'({ send, pass, exhaust }) {
+    for (const minute of times(3)) {
+      await exhaust()
+      const calls = times(3).map(at => ({ body: { name: 'Ada', categoryId: minute * 3 + at } }))
+      for (const call of calls) await send(call)
+      pass(60)
+      for (const call of calls) await send(call)
+    }
+  },
+  async 'is three processes that drop what is rejected, and wait'({ send, pass, exhaust }) {
+    for (const minute of times(4)) {
+      await exhaust()
+      for (const at of times(3)) await send({ body: { name: 'Ada', categoryId: minute * 3 + at } })
+      pass(60)
+      for (const at of times(3)) await send({ path: `pets?limit=${at + 1}` })
+    }
+  },
+  async 'meets a ban that it did not cause'({ connection, pass, double }) {
+    const elsewhere = createApi(createTestDouble())
+    while ((await elsewhere.send()).code !== 'api_key_banned');
+    elsewhere.double.clearRequests()
+    await double.restore(await elsewhere.double.snapshot())
+    const send = connection()
+    pass((await send()).retryAfter)
+    await send()
+  },
+  async 'retries three times with growing pauses'(api) {
+    api.double.faults.arm({ kind: 'status', status: 503, times: 3 })
+    await retry(api, api.connection(), [1, 2, 4])
+  },
+  async 'retries for long, with pauses up to a minute'(api) {
+    api.double.faults.arm({ kind: 'status', status: 500, times: 30 })
+    await retry(
+      api,
+      api.connection(),
+      times(30).map(at => Math.min(2 ** at, 60)),
+    )
+  },
+  async 'retries with full jitter'(api) {
+    for (const seed of times(40)) {
+      const random = randomFrom(seed + 1)
+      api.double.faults.arm({ kind: 'status', status: 503, times: 7 })
+      await retry(
+        api,
+        api.send,
+        times(8).map(at => random() * 2 ** at),
+      )
+      api.pass(3600)
+    }
+  },
+  async 'retries with equal jitter and a limit'(api) {
+    for (const seed of times(40)) {
+      const random = randomFrom(seed + 1)
+      api.double.faults.arm({ kind: 'status', status: 503, times: 12 })
+      await retry(
+        api,
+        api.send,
+        times(12).map(at => (1 + random()) * Math.min(2 ** at, 16)),
+      )
+      api.pass(3600)
+    }
+  },
+  async 'retries with linear pauses'(api) {
+    api.double.faults.arm({ kind: 'status', status: 503, times: 8 })
+    await retry(api, api.connection(), [1, 2, 3, 4, 5, 6, 7, 8])
+  },
+  async 'retries three times with pauses that are equal by chance'(api) {
+    api.double.faults.arm({ kind: 'status', status: 503, times: 3 })
+    await retry(api, api.connection(), [1, 1, 1])
+  },
+  async 'retries in real time, while the clock is frozen'({ send, double }) {
+    double.faults.arm({ kind: 'status', status: 503, times: 6 })
+    for (const _ of times(7)) await send()
+  },
+  async 'is two clients that share a key, and both back off'({ send, pass, double }) {
+    double.faults.arm({ kind: 'status', status: 503, times: 10 })
+    for (const at of times(6)) {
+      await send()
+      pass(0.3)
+      await send()
+      pass(2 ** at)
+    }
+  },
+  async 'gives up on requests that hang after 30 s, with growing pauses'({
+    connection,
+    pass,
+    double,
+  }) {
+    double.faults.arm({ kind: 'hang', times: 4 })
+    const send = connection()
+    for (const at of times(5)) {
+      await send()
+      pass(30 + 2 ** at)
+    }
+  },
+  async 'tries a request whose response got lost again, some times'({ send, double }) {
+    for (const kind of ['reset', 'truncate', 'malformed'] as const) double.faults.arm({ kind })
+    for (const _ of times(4)) await send()
+  },
+  async 'polls at a fixed pace, through failures'({ connection, pass, double }) {
+    const send = connection()
+    for (const at of times(12)) {
+      if (at === 3) double.faults.arm({ kind: 'status', status: 503, times: 6 })
+      await send()
+      pass(10)
+    }
+  },
+  async 'polls at a fixed pace, and the first polls fail'({ connection, pass, double }) {
+    const send = connection()
+    double.faults.arm({ kind: 'status', status: 503, times: 6 })
+    for (const _ of times(12)) {
+      await send()
+      pass(10)
+    }
+  },
+  async 'polls at a fixed pace, an hour after another call'({ connection, pass, double }) {
+    const send = connection()
+    await send()
+    pass(3600)
+    double.faults.arm({ kind: 'status', status: 503, times: 6 })
+    for (const _ of times(12)) {
+      await send()
+      pass(10)
+    }
+  },
+  async 'polls at a fixed pace, and every poll fails'({ connection, pass, double }) {
+    const send = connection()
+    double.faults.arm({ kind: 'status', status: 503, times: 'always' })
+    for (const _ of times(12)) {
+      await send()
+      pass(10)
+    }
+  },
+  async 'has the same wrong request in flight six times'({ send }) {
+    await Promise.all(times(6).map(() => send({ body: { name: 'Ada' } })))
+  },
+  async 'has the same failing request in flight eight times'({ send, double }) {
+    double.clock.resume()
+    double.faults.arm({ kind: 'status', status: 503, times: 8 })
+    await Promise.all(times(8).map(() => send()))
+    double.clock.freeze()
+  },
+  async 'makes the mistakes that a test of errors makes'({ send }) {
+    const calls = [
+      { body: { name: 'Ada' } },
+      { body: 'nonsense' },
+      { path: 'pets?limit=0' },
+      { path: 'nowhere' },
+    ]
+    for (const call of calls) await send(call)
+    await send({ method: 'DELETE' })
+  },
+  async 'sends the same wrong animal once a day, and good ones in between'({ connection, pass }) {
+    const send = connection()
+    for (const _ of times(8)) {
+      await send({ body: { name: 'Ada' } })
+      await send({ body: ADA })
+      pass(86_400)
+    }
+  },
+  async 'sends the same wrong animal once a day'({ connection, pass }) {
+    const send = connection()
+    for (const _ of times(8)) {
+      await send({ body: { name: 'Ada' } })
+      pass(86_400)
+    }
+  },
+  async 'never read that its animal is wrong, because the responses got lost'({ send, double }) {
+    double.faults.arm({ kind: 'reset', times: 6 })
+    for (const at of times(6)) {
+      await send({ body: { name: 'Ada' } })
+      double.clock.advance(2 ** at * 1000)
+    }
+  },
+}
+
+/** Each does something else as well that is a finding of its own: it calls getPet. */
+export const GOOD_CLIENTS_OF_GET_PET: Record<string, Client> = {
+  async 'polls with growing pauses until an animal is created'(api) {
+    await retry(
+      api,
+      api.connection(),
+      times(9).map(at => 2 ** at),
+      { path: 'pets/1' },
+    )
+  },
+  async 'polls at a fixed pace until an animal is created'(api) {
+    await retry(
+      api,
+      api.connection(),
+      times(9).map(() => 5),
+      { path: 'pets/1' },
+    )
+  },
+  async 'gets 404, and 410 after the removal'({ connection, double }) {
+    const send = connection()
+    for (const _ of times(4)) await send({ path: 'pets/1' })
+    double.clock.set('2030-12-05')
+    for (const _ of times(4)) await send({ path: 'pets/1' })
+  },
+}
