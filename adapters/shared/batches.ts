@@ -45,6 +45,8 @@ export function createBatches<Item, Answer>(
 ): Batches<Item, Answer> {
   let waiting: Waiting<Item, Answer>[] = []
   let working: Promise<void> | undefined
+  /** Batches of one item that were settled synchronously since others had a chance to add theirs. */
+  let alone = 0
 
   return {
     add: item =>
@@ -58,19 +60,30 @@ export function createBatches<Item, Answer>(
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      // Callers of the previous batch are about to add their next items.
-      await new Promise(setImmediate)
+      // Callers of the previous batch are about to add their next items. A lone caller is not made to
+      // wait for others each time: a turn of the event loop costs a tenth of a synchronous insert.
+      if (alone === 0 || alone === LONGEST_ALONE) await new Promise(setImmediate)
+      else await undefined
       const batch = takeBatch()
       const start = BATCHES.hasSubscribers ? performance.now() : 0
       const left = waiting.length
-      try {
-        await run(batch)
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+      const settled = settle(batch)
+      alone = batch.length > 1 || settled ? 0 : (alone % LONGEST_ALONE) + 1
+      await settled
       if (start > 0) publish(batch, start, left)
     }
     working = undefined
+  }
+
+  function settle(batch: readonly Waiting<Item, Answer>[]): Promise<void> | void {
+    const rejectAll = (error: unknown) => {
+      for (const { reject } of batch) reject(error)
+    }
+    try {
+      return run(batch)?.catch(rejectAll)
+    } catch (error) {
+      rejectAll(error)
+    }
   }
 
   function publish(batch: readonly Waiting<Item, Answer>[], start: number, left: number): void {
@@ -93,6 +106,9 @@ export function createBatches<Item, Answer>(
     return batch
   }
 }
+
+/** How often a lone caller goes first. */
+const LONGEST_ALONE = 8
 
 /** A `run` that answers a whole batch at once, with one answer per item, in order. */
 export function answerAll<Item, Answer>(
