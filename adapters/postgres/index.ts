@@ -1,4 +1,5 @@
+export type { RestoreOptions } from '../shared/restore-options.js'
 export { PostgresError } from './failures.js'
 export { type PostgresOptions, postgresStorage } from './open.js'
 export type { PostgresClient, PostgresPool, PostgresQuery } from './pool.js'
-export type { Connections, PostgresStorage, RestoreOptions } from './storage.js'
+export type { Connections, PostgresStorage } from './storage.js'

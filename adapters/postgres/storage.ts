@@ -11,6 +11,7 @@ import type {
 import { createPetIndex } from '../memory.js'
 import { answerAll, createBatches } from '../shared/batches.js'
 import { type KeyedInsert, onceEach } from '../shared/once-each.js'
+import type { RestoreOptions } from '../shared/restore-options.js'
 import { readNewPet } from '../shared/stored-pet.js'
 import { readOnce } from '../shared/used-keys.js'
 import { createCleaning } from './cleaning.js'
@@ -46,11 +47,6 @@ export interface Connections {
   readonly idle: number
   /** Calls that wait for one. */
   readonly waiting: number
-}
-
-export interface RestoreOptions {
-  /** Receives the number of pets written so far; none is visible before the end. */
-  readonly onProgress?: ((written: number) => void) | undefined
 }
 
 export interface StorageParts {

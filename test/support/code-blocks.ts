@@ -14,6 +14,7 @@ import {
   startRedis,
   withoutBoth,
 } from '../engines/engines.js'
+import { ANY_DRIVER } from '../sqlite/drivers.js'
 import { codeBlocks, readPages } from './pages.js'
 import { BUILD_URL, mainIn, ROOT } from './paths.js'
 
@@ -24,6 +25,7 @@ import { BUILD_URL, mainIn, ROOT } from './paths.js'
  * - `js`, `js test`: as a module, or by the test runner
  * - `sh`: by a shell
  * - `js server`, `sh server`: with a server beside it
+ * - `js sqlite`, `sh sqlite`: the same where SQLite has a driver
  * - `js engines`, `sh engines`: with PostgreSQL and Redis beside it, in place of their addresses
  * - `sh setup`: not here, as CI installs project and package; only the scripts it names are checked
  * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
@@ -40,7 +42,7 @@ export function testCodeBlocks(needs: 'node' | 'tools'): void {
   }
 }
 
-const TOOLS = ['sh', 'sh server', 'js engines', 'sh engines']
+const TOOLS = ['sh', 'sh server', 'sh sqlite', 'js engines', 'sh engines']
 
 const MAIN = mainIn(BUILD_URL)
 
@@ -73,6 +75,10 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<unk
       return runShell(t, code)
     case 'sh server':
       return runBesideServer(t, code)
+    case 'js sqlite':
+      return ANY_DRIVER.skip === false ? runModule(code) : t.skip(ANY_DRIVER.skip)
+    case 'sh sqlite':
+      return ANY_DRIVER.skip === false ? runForAMoment(t, code) : t.skip(ANY_DRIVER.skip)
     case 'js engines':
       return withEngines(t, code, runModule)
     case 'sh engines':

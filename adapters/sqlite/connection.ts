@@ -1,0 +1,146 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Awaitable } from '../../src/lib/async.js'
+import { type Database, type DriverName, loadDriver, type Statement } from './driver.js'
+import { explain, isBusy, SqliteError } from './failures.js'
+import { locate } from './locate.js'
+import { migrate } from './schema.js'
+
+/** One open file. */
+export interface Connection {
+  prepare(sql: string): Statement
+  /**
+   * Runs a task at once. While another process holds the lock, it is repeated until `giveUp` returns
+   * true, by default after the time limit.
+   *
+   * @throws SqliteError
+   */
+  run<T>(task: () => T, giveUp?: (error: unknown) => boolean): Awaitable<T>
+  /** A part of a task that sees one state of the file. */
+  reading<T>(part: () => T): T
+  /** A part of a task that holds the lock: all of it is stored, or nothing. */
+  writing<T>(part: () => T): T
+  /** The error of everything that is still asked for after `close`. */
+  refuseWhenClosed(): void
+  /** @param last waits for what is in progress */
+  close(last?: () => Promise<void>): Promise<void>
+}
+
+export interface ConnectionOptions {
+  readonly driver?: DriverName | undefined
+  readonly timeoutMs: number
+  /** Whether a commit is synced, so that it survives a power cut too. */
+  readonly synced: boolean
+}
+
+/** @throws SqliteError in one line, for a file that cannot be used */
+export async function connect(path: string, options: ConnectionOptions): Promise<Connection> {
+  const open = await loadDriver(path, options.driver)
+  const real = await locate(path)
+  let database: Database | undefined
+  try {
+    const giveUp = timer(options.timeoutMs)
+    return await untilFree(() => {
+      database ??= open(real)
+      prepareFile(database, path, options.synced)
+      return createConnection(path, database, options.timeoutMs)
+    }, giveUp)
+  } catch (error) {
+    database?.close()
+    throw explain(error, path)
+  }
+}
+
+function prepareFile(database: Database, path: string, synced: boolean): void {
+  // A driver that waits blocks the process; `run` waits without that.
+  database.exec('PRAGMA busy_timeout = 0')
+  migrate(database, path, transactionsOf(database).writing)
+  database.exec(`PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'};
+    PRAGMA cache_size = -${CACHE_KIB};
+    PRAGMA journal_size_limit = ${LONGEST_WAL};
+    PRAGMA trusted_schema = OFF`)
+}
+
+/** The most memory for pages of the file. */
+const CACHE_KIB = 16_384
+/** The length in bytes that the WAL keeps when it starts over. */
+const LONGEST_WAL = 64 * 1_048_576
+
+function createConnection(path: string, database: Database, timeoutMs: number): Connection {
+  let closing: Promise<void> | undefined
+  return {
+    prepare: sql => database.prepare(sql),
+    run(task, giveUp) {
+      try {
+        return task()
+      } catch (error) {
+        if (!isBusy(error)) throw explain(error, path)
+        return untilFree(task, giveUp ?? timer(timeoutMs), error).catch(reason => {
+          throw explain(reason, path)
+        })
+      }
+    },
+    ...transactionsOf(database),
+    refuseWhenClosed() {
+      if (closing) throw new SqliteError(path, 'is closed')
+    },
+    close(last = async () => {}) {
+      closing ??= last().then(() => void database.close())
+      return closing
+    },
+  }
+}
+
+function transactionsOf(database: Database): Pick<Connection, 'reading' | 'writing'> {
+  const [begin, beginWriting, commit, rollback] = [
+    'BEGIN',
+    'BEGIN IMMEDIATE',
+    'COMMIT',
+    'ROLLBACK',
+  ].map(sql => database.prepare(sql)) as [Statement, Statement, Statement, Statement]
+  return {
+    reading: part => between(begin, part),
+    writing: part => between(beginWriting, part),
+  }
+
+  function between<T>(first: Statement, part: () => T): T {
+    first.run()
+    try {
+      const result = part()
+      commit.run()
+      return result
+    } catch (error) {
+      try {
+        rollback.run()
+      } catch {
+        // SQLite has rolled back by itself, as it does when the disk is full.
+      }
+      throw error
+    }
+  }
+}
+
+/** Repeats a task while another process holds the lock. */
+async function untilFree<T>(
+  task: () => T,
+  giveUp: (error: unknown) => boolean,
+  first?: unknown,
+): Promise<T> {
+  if (first !== undefined && giveUp(first)) throw first
+  for (let wait = first === undefined ? 0 : 1; ; wait = Math.min(wait + 1, LONGEST_WAIT)) {
+    if (wait > 0) await pause(wait)
+    try {
+      return task()
+    } catch (error) {
+      if (!isBusy(error) || giveUp(error)) throw error
+    }
+  }
+}
+
+/** In ms. Short, because a process that inserts all the time frees the lock for moments only. */
+const LONGEST_WAIT = 5
+
+function timer(timeoutMs: number): () => boolean {
+  const deadline = performance.now() + timeoutMs
+  return () => performance.now() >= deadline
+}

@@ -1,0 +1,10 @@
+export type { RestoreOptions } from '../shared/restore-options.js'
+export type { DriverName } from './driver.js'
+export { SqliteError } from './failures.js'
+export { type SqliteOptions, sqliteStorage } from './open.js'
+export {
+  type SqliteRateLimitOptions,
+  type SqliteRateLimits,
+  sqliteRateLimits,
+} from './rate-limits.js'
+export type { SqliteStorage } from './storage.js'

@@ -1,0 +1,48 @@
+import type { InsertedOnce, Once, UsedKey } from '../../src/ports.js'
+import type { Connection } from './connection.js'
+import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
+
+/** Idempotency keys. Every method is a part of a transaction. */
+export interface Keys {
+  /** What a key in use stored. The key of a pet that somebody deleted is free. */
+  find(once: Once, now: number): InsertedOnce | undefined
+  use(used: UsedKey): void
+  /** In the order in which they were used. */
+  readAll(): readonly UsedKey[]
+  removeAll(): void
+  /** Drops at most two, so that no insert waits for many, and more go than come. */
+  dropExpired(now: number): void
+}
+
+export function createKeys({ prepare }: Connection): Keys {
+  const join = 'pet_keys JOIN pets ON pets.id = pet_id'
+  const find = prepare(`SELECT fingerprint, ${PET_COLUMNS} FROM ${join}
+    WHERE scope = ? AND key = ? AND expires_at > ?`)
+  const use = prepare(`INSERT OR REPLACE INTO pet_keys (scope, key, fingerprint, expires_at, pet_id)
+    VALUES (?, ?, ?, ?, ?)`)
+  const readAll = prepare(`SELECT scope, key, fingerprint, expires_at, pet_id FROM ${join}
+    ORDER BY place`)
+  const removeAll = prepare('DELETE FROM pet_keys')
+  const dropExpired = prepare(`DELETE FROM pet_keys WHERE expires_at <= ? AND place IN
+    (SELECT place FROM pet_keys ORDER BY place LIMIT 2)`)
+
+  return {
+    find({ scope, key }, now) {
+      const row = find.get(toText(scope), toText(key), now)
+      return row && { pet: fromRow(row), fingerprint: row['fingerprint'], replayed: true }
+    },
+    use({ scope, key, fingerprint, expiresAt, petId }) {
+      use.run(toText(scope), toText(key), fingerprint, expiresAt, petId)
+    },
+    readAll: () =>
+      readAll.all().map(row => ({
+        scope: fromText(row['scope']),
+        key: fromText(row['key']),
+        fingerprint: row['fingerprint'],
+        expiresAt: row['expires_at'],
+        petId: row['pet_id'],
+      })),
+    removeAll: () => void removeAll.run(),
+    dropExpired: now => void dropExpired.run(now),
+  }
+}

@@ -1,0 +1,40 @@
+import { isOneOf, isTimeout, optional, type Rules, readOptions } from '../../src/lib/options.js'
+import { connect } from './connection.js'
+import { DRIVERS, type DriverName } from './driver.js'
+import { createStorage, type SqliteStorage } from './storage.js'
+
+export interface SqliteOptions {
+  /**
+   * The client of SQLite: `'node:sqlite'` or `'better-sqlite3'`.
+   * @default `'node:sqlite'` where Node has it, else `'better-sqlite3'`
+   */
+  readonly driver?: DriverName
+  /**
+   * How long an operation waits for the lock of another process, in ms.
+   * @default 2_500
+   */
+  readonly timeoutMs?: number
+}
+
+/**
+ * Stores pets in a SQLite file, for any number of processes on one machine. Memory and the time to
+ * open it do not depend on the number of pets. A missing file is created.
+ *
+ * @throws OptionError
+ * @throws SqliteError when the file cannot be used: one line that names the fix
+ */
+export async function sqliteStorage(
+  path: string,
+  options: SqliteOptions = {},
+): Promise<SqliteStorage> {
+  const { driver, timeoutMs } = readOptions(options, DEFAULTS, RULES)
+  const connection = await connect(path, { driver, timeoutMs, synced: true })
+  return createStorage(connection, path, timeoutMs)
+}
+
+const DEFAULTS = { timeoutMs: 2_500 } as const
+
+const RULES: Rules<SqliteOptions> = {
+  driver: optional(isOneOf(DRIVERS)),
+  timeoutMs: isTimeout,
+}

@@ -1,0 +1,109 @@
+import type { Database, Row } from './driver.js'
+import { SqliteError } from './failures.js'
+
+/** "Pets" in ASCII. In the header of the file, so that no other database is changed by mistake. */
+const APPLICATION_ID = 0x50657473
+
+/** The first one creates version 1; each later one upgrades the version before it. */
+export const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE pets (
+    id INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER - 1}),
+    -- A JSON string: a lone surrogate has no UTF-8.
+    name TEXT NOT NULL,
+    category_id INTEGER NOT NULL,
+    status TEXT CHECK (status IN ('available', 'pending', 'sold'))
+  ) STRICT;
+  CREATE INDEX pets_available ON pets (id) WHERE status = 'available';
+  CREATE INDEX pets_pending ON pets (id) WHERE status = 'pending';
+  CREATE INDEX pets_sold ON pets (id) WHERE status = 'sold';
+  -- The next id is the one after the last, and at least this one. An insert does not change the row,
+  -- so it writes one page less than with AUTOINCREMENT.
+  CREATE TABLE pet_ids (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    next INTEGER NOT NULL CHECK (next BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}),
+    -- How many ids below the next one have no animal.
+    gaps INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO pet_ids VALUES (1, 1, 0);
+  -- For animals that somebody deletes by hand.
+  CREATE TRIGGER pets_deleted AFTER DELETE ON pets BEGIN
+    UPDATE pet_ids SET next = max(next, old.id + 1), gaps = gaps + 1;
+  END;
+  CREATE TABLE pet_keys (
+    -- The order in which the keys were used.
+    place INTEGER PRIMARY KEY,
+    -- JSON strings, as names are.
+    scope TEXT NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    expires_at REAL NOT NULL,
+    pet_id INTEGER NOT NULL,
+    UNIQUE (scope, key)
+  ) STRICT;
+  CREATE TABLE usage (
+    -- A JSON string, as names are.
+    partition TEXT PRIMARY KEY,
+    last_seen INTEGER NOT NULL,
+    minute_count INTEGER NOT NULL,
+    rejections INTEGER NOT NULL,
+    day_count INTEGER NOT NULL,
+    banned_until INTEGER NOT NULL,
+    ban_level INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
+]
+
+/**
+ * Creates or upgrades the tables.
+ *
+ * @param transaction runs a task in a transaction that holds the lock
+ * @throws SqliteError for a file of another program or of a newer version, and changes nothing
+ */
+export function migrate(
+  database: Database,
+  path: string,
+  transaction: (task: () => void) => void,
+  migrations = MIGRATIONS,
+): void {
+  // Before anything is written: switching to WAL changes the file.
+  const isCurrent = versionOf(database, path, migrations.length) === migrations.length
+  useWal(database, path)
+  if (isCurrent) return
+  transaction(() => {
+    // Another process may have been faster.
+    const version = versionOf(database, path, migrations.length)
+    for (const migration of migrations.slice(version)) database.exec(migration)
+    database.exec(
+      `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`,
+    )
+  })
+}
+
+function useWal(database: Database, path: string): void {
+  const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get() as Row
+  if (mode === 'wal') return
+  throw new SqliteError(
+    path,
+    'is on a file system without shared memory, such as a network share; use a local disk',
+  )
+}
+
+/** 0 for an empty database. */
+function versionOf(database: Database, path: string, known: number): number {
+  const { application, version, tables } = database
+    .prepare(`SELECT application_id AS application, user_version AS version,
+      (SELECT count(*) FROM sqlite_schema) AS tables
+      FROM pragma_application_id, pragma_user_version`)
+    .get() as Row
+  if (application === 0 && version === 0 && tables === 0) return 0
+  if (application !== APPLICATION_ID) {
+    throw new SqliteError(
+      path,
+      'is a database of another program; name another file, this one was left as it is',
+    )
+  }
+  if (version <= known) return version
+  throw new SqliteError(
+    path,
+    `has version ${version}, and this package knows ${known}; update animal-adoption-store`,
+  )
+}

@@ -1,0 +1,245 @@
+import type { Awaitable } from '../../src/lib/async.js'
+import { toPet } from '../../src/pets/pet.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
+import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
+import type { InsertedOnce, Once, PetFilter, PetSnapshot, PetStorage } from '../../src/ports.js'
+import { createPetIndex } from '../memory.js'
+import type { RestoreOptions } from '../shared/restore-options.js'
+import { readNewPet } from '../shared/stored-pet.js'
+import { readOnce } from '../shared/used-keys.js'
+import { createChanges } from './changes.js'
+import type { Connection } from './connection.js'
+import type { Row, Statement } from './driver.js'
+import { createKeys } from './keys.js'
+import { fromRow, PET_COLUMNS, toRow } from './rows.js'
+
+export interface SqliteStorage extends PetStorage, AsyncDisposable {
+  /** Rejects invalid fields, which a JavaScript caller may pass. */
+  insert(pet: NewPet): Promise<Pet>
+  insertOnce(pet: NewPet, once: Once, now: number): Promise<InsertedOnce>
+  find(id: number): Awaitable<Pet | undefined>
+  list(filter: PetFilter): Awaitable<readonly Pet[]>
+  dump(): Promise<PetSnapshot>
+  restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
+  /** Restores a snapshot if the storage was never used; resolves with whether it did. */
+  seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
+  count(): Promise<number>
+  /** What is damaged, in one line each; empty if nothing is. Reads the whole file. */
+  check(): Promise<readonly string[]>
+  /**
+   * Resolves if the file can be read.
+   * @throws SqliteError
+   */
+  ping(): Promise<void>
+  /** Waits for the inserts in progress, then frees the file. May be called again. */
+  close(): Promise<void>
+}
+
+export function createStorage(
+  connection: Connection,
+  path: string,
+  timeoutMs: number,
+): SqliteStorage {
+  const { run, reading, writing, refuseWhenClosed } = connection
+  const statements = createStatements(connection)
+  const keys = createKeys(connection)
+  const inserts = createChanges({ ...LIMITS, connection, path, timeoutMs, apply: insertAll })
+  const close = () => connection.close(inserts.idle)
+
+  return {
+    async insert(given) {
+      refuseWhenClosed()
+      return (await inserts.make({ pet: readNewPet(given) })).pet
+    },
+    async insertOnce(given, once, now) {
+      refuseWhenClosed()
+      return inserts.make({ pet: readNewPet(given), keyed: { once: readOnce(once), now } })
+    },
+    find(id) {
+      refuseWhenClosed()
+      if (!Number.isSafeInteger(id)) return undefined
+      return run(() => {
+        const row = statements.find.get(id)
+        return row && fromRow(row)
+      })
+    },
+    list({ limit, status, after = 0 }) {
+      refuseWhenClosed()
+      const statement = status === undefined ? statements.list : statements.listByStatus[status]
+      return run(() => statement.all(after, limit).map(fromRow))
+    },
+    async dump() {
+      refuseWhenClosed()
+      return run(() =>
+        reading(() => {
+          const pets = statements.all.all().map(fromRow)
+          const idempotencyKeys = keys.readAll()
+          return { pets, nextId: nextId(), ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }
+        }),
+      )
+    },
+    async restore(snapshot, options) {
+      refuseWhenClosed()
+      const restored = readSnapshot(snapshot)
+      await run(() => writing(() => replaceAll(restored, options)))
+    },
+    async seed(snapshot, options) {
+      refuseWhenClosed()
+      const restored = readSnapshot(snapshot)
+      return run(() =>
+        writing(() => {
+          if (nextId() > 1) return false
+          replaceAll(restored, options)
+          return true
+        }),
+      )
+    },
+    async count() {
+      refuseWhenClosed()
+      return run(count)
+    },
+    async check() {
+      refuseWhenClosed()
+      return run(() => reading(() => [...statements.check.all().flatMap(problem), ...strayRows()]))
+    },
+    async ping() {
+      refuseWhenClosed()
+      await run(nextId)
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  function insertAll(inserts: readonly Insert[]): readonly InsertedOnce[] {
+    const [first] = inserts
+    // A transaction by itself, which saves two statements.
+    if (first && inserts.length === 1 && !first.keyed) return [inserted(first, insertNext(first))]
+    return writing(() => {
+      let id = nextId()
+      const answers = inserts.map(insert => {
+        const known = insert.keyed && keys.find(insert.keyed.once, insert.keyed.now)
+        if (known) return known
+        statements.insert.run(id, ...toRow(insert.pet))
+        if (insert.keyed) keys.use({ ...insert.keyed.once, petId: id })
+        return inserted(insert, id++)
+      })
+      for (const { keyed } of inserts) if (keyed) keys.dropExpired(keyed.now)
+      return answers
+    })
+  }
+
+  function insertNext({ pet }: Insert): number {
+    return Number(statements.insertNext.run(...toRow(pet)).lastInsertRowid)
+  }
+
+  function replaceAll(snapshot: PetSnapshot, { onProgress }: RestoreOptions = {}): void {
+    const { pets, nextId, idempotencyKeys = [] } = snapshot
+    keys.removeAll()
+    statements.deleteAll.run()
+    for (const [at, pet] of pets.entries()) {
+      statements.insert.run(pet.id, ...toRow(pet))
+      if ((at + 1) % PROGRESS === 0) onProgress?.(at + 1)
+    }
+    onProgress?.(pets.length)
+    statements.setNextId.run(nextId, nextId - 1 - pets.length)
+    for (const used of idempotencyKeys) keys.use(used)
+  }
+
+  function nextId(): number {
+    return (statements.nextId.get() as Row)['next']
+  }
+
+  function count(): number {
+    return (statements.count.get() as Row)['count']
+  }
+
+  function strayRows(): readonly string[] {
+    const [counted, rows] = [count(), (statements.countRows.get() as Row)['count']]
+    const stray = statements.strayName.get()
+    return [
+      ...(counted === rows ? [] : [`${rows} animals are stored, and ${counted} are counted`]),
+      ...(stray ? [`the name of animal ${stray['id']} is not a JSON string`] : []),
+    ]
+  }
+}
+
+interface Insert {
+  readonly pet: NewPet
+  readonly keyed?: { readonly once: Once; readonly now: number }
+}
+
+function inserted({ pet, keyed }: Insert, id: number): InsertedOnce {
+  const fingerprint = keyed?.once.fingerprint ?? ''
+  return { pet: toPet(id, pet), fingerprint, replayed: false }
+}
+
+/** The ids of a snapshot are checked, and its pets copied. */
+function readSnapshot(snapshot: PetSnapshot): PetSnapshot {
+  for (const used of snapshot.idempotencyKeys ?? []) readOnce(used)
+  const pets = snapshot.pets.map(pet => toPet(pet.id, readNewPet(pet)))
+  return createPetIndex({ ...snapshot, pets }).dump()
+}
+
+function problem({ integrity_check: line }: Row): readonly string[] {
+  return line === 'ok' ? [] : [String(line).replaceAll('\n', '; ')]
+}
+
+interface Statements {
+  /** ?1 name as JSON, ?2 category, ?3 status; assigns the next id. */
+  readonly insertNext: Statement
+  /** ?1 id, and the same. */
+  readonly insert: Statement
+  /** ?1 id. */
+  readonly find: Statement
+  /** ?1 list after this id, ?2 limit. */
+  readonly list: Statement
+  readonly listByStatus: Readonly<Record<PetStatus, Statement>>
+  readonly all: Statement
+  readonly nextId: Statement
+  readonly count: Statement
+  readonly countRows: Statement
+  readonly deleteAll: Statement
+  /** ?1 next id, ?2 gaps below it. */
+  readonly setNextId: Statement
+  readonly check: Statement
+  readonly strayName: Statement
+}
+
+function createStatements({ prepare }: Connection): Statements {
+  const next = `(SELECT max(next, (SELECT coalesce(max(id), 0) FROM pets) + 1) FROM pet_ids)`
+  const insert = (id: string) =>
+    prepare(`INSERT INTO pets (id, name, category_id, status) VALUES (${id}, ?, ?, ?)`)
+  // Without the hint, a rare status is looked for in the whole table.
+  const byStatus = PET_STATUSES.map(status => [
+    status,
+    prepare(`SELECT ${PET_COLUMNS} FROM pets INDEXED BY pets_${status}
+      WHERE status = '${status}' AND id > ? ORDER BY id LIMIT ?`),
+  ])
+  return {
+    insertNext: insert(next),
+    insert: insert('?'),
+    find: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
+    list: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
+    listByStatus: Object.fromEntries(byStatus),
+    all: prepare(`SELECT ${PET_COLUMNS} FROM pets ORDER BY id`),
+    nextId: prepare(`SELECT ${next} AS next`),
+    count: prepare(`SELECT ${next} - 1 - gaps AS count FROM pet_ids`),
+    countRows: prepare('SELECT count(*) AS count FROM pets'),
+    deleteAll: prepare('DELETE FROM pets'),
+    setNextId: prepare('UPDATE pet_ids SET next = ?, gaps = ?'),
+    check: prepare('PRAGMA integrity_check(10)'),
+    strayName: prepare(
+      `SELECT id FROM pets WHERE NOT json_valid(name) OR json_type(name) <> 'text' LIMIT 1`,
+    ),
+  }
+}
+
+/** Of one transaction: bounds the time for which it blocks this process and the others. */
+const LIMITS = {
+  items: 500,
+  size: 1_048_576,
+  sizeOf: ({ pet }: Insert) => pet.name.length,
+  name: 'sqlite.insert',
+}
+/** Reports progress after so many pets. */
+const PROGRESS = 1_000

@@ -1,0 +1,25 @@
+import { DRIVERS, type DriverName, loadDriver } from '../../adapters/sqlite/driver.js'
+
+export interface DriverTest {
+  readonly driver: DriverName
+  /** Why it cannot be tested here; false if it can. */
+  readonly skip: string | false
+}
+
+export const DRIVER_TESTS: readonly DriverTest[] = await Promise.all(
+  DRIVERS.map(async driver => ({ driver, skip: await missing(driver) })),
+)
+
+/** For tests to which the driver makes no difference. */
+export const ANY_DRIVER = DRIVER_TESTS.find(({ skip }) => skip === false) ?? {
+  skip: 'SQLite needs Node 22.13 or newer, or better-sqlite3: npm run build:sqlite',
+}
+
+async function missing(driver: DriverName): Promise<string | false> {
+  try {
+    await loadDriver('SQLite', driver)
+    return false
+  } catch (error) {
+    return (error as Error).message
+  }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { loadDriver } from '../../adapters/sqlite/driver.js'
+import {
+  type SqliteRateLimits,
+  sqliteRateLimits,
+  sqliteStorage,
+} from '../../adapters/sqlite/index.js'
+import { decide, type Usage } from '../../src/limits/decide.js'
+import type { Policy } from '../../src/limits/plans.js'
+import { createRandom } from '../crash/random.js'
+import { temporaryFolders } from '../json-file/json-files.js'
+import { rateLimitSuite } from '../limits/rate-limit-suite.js'
+import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
+import { ANY_DRIVER, DRIVER_TESTS } from './drivers.js'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+const SMALL: Policy = { perMinute: 2, perDay: 3, banAfter: 1 }
+const folder = temporaryFolders()
+const { skip } = ANY_DRIVER
+const opened: SqliteRateLimits[] = []
+after(async () => {
+  for (const limits of opened) await limits.close()
+})
+
+for (const { driver, skip } of DRIVER_TESTS) {
+  if (skip === false) {
+    rateLimitSuite(driver, async () => {
+      const limits = await sqliteRateLimits(newPath(), { driver })
+      return {
+        async consume(partition, policy, now) {
+          const decision = await limits.consume(partition, policyOf(policy), now)
+          const { code, limit, remaining, reset, retryAfter } = decision
+          return { code, limit, remaining, reset, retryAfter } as typeof decision
+        },
+        async restart() {
+          const dumped = await limits.dump()
+          await limits.reset()
+          assert.deepEqual(await limits.dump(), [])
+          await limits.restore(dumped)
+        },
+        close: limits.close,
+      }
+    })
+  } else test(`${driver} - the vectors`, { skip }, () => {})
+}
+
+test('sqlite limits - many requests in one transaction are decided one by one', {
+  skip,
+}, async () => {
+  const limits = await open()
+  const random = createRandom(7)
+  const usages = new Map<string, Usage>()
+  let now = T0 + 0.5
+  for (let chunk = 0; chunk < 20; chunk++) {
+    const steps = Array.from({ length: 200 }, () => {
+      now += STRIDES[random(STRIDES.length)] as number
+      const partition = `key ${random(8)}`
+      const expected = decide(usages.get(partition), SMALL, now)
+      usages.set(partition, expected.usage)
+      return { expected: expected.decision, actual: limits.consume(partition, SMALL, now) }
+    })
+    assert.deepEqual(
+      await Promise.all(steps.map(({ actual }) => actual)),
+      steps.map(({ expected }) => expected),
+    )
+  }
+  assert.deepEqual(new Map(await limits.dump()), usages)
+})
+
+const STRIDES = [...Array(30).fill(0), 0.25, 700, -900, -59_999, -60_001, MINUTE, 5 * MINUTE, DAY]
+
+test('sqlite limits - counts and bans survive a restart', { skip }, async () => {
+  const path = newPath()
+  const first = await open(path)
+  for (let n = 0; n < 4; n++) await first.consume('banned', SMALL, T0)
+  await first.consume('\ud800 "k"', SMALL, T0)
+  const before = await first.dump()
+  await first.close()
+  const again = await open(path)
+  assert.deepEqual(await again.dump(), before)
+  assert.equal((await again.consume('banned', SMALL, T0 + 1)).code, 'api_key_banned')
+  assert.equal((await again.inspect('\ud800 "k"'))?.minuteCount, 1)
+  assert.equal(await again.inspect('unknown'), undefined)
+  await again.reset('banned')
+  assert.equal((await again.consume('banned', SMALL, T0 + 1)).code, undefined)
+})
+
+test('sqlite limits - callers without a key are counted in memory', { skip }, async () => {
+  const path = newPath()
+  const limits = await open(path)
+  await limits.consume('addr:127.0.0.1', SMALL, T0)
+  assert.equal((await limits.inspect('addr:127.0.0.1'))?.minuteCount, 1)
+  assert.equal((await limits.dump()).length, 1)
+  await limits.close()
+  assert.deepEqual(await (await open(path)).dump(), [])
+})
+
+test('sqlite limits - the file may be the one of the animals', { skip }, async () => {
+  const path = newPath()
+  const limits = await open(path)
+  const storage = await sqliteStorage(path)
+  const work = Array.from({ length: 50 }, async () => {
+    const { code } = await limits.consume('k', { perMinute: 100, perDay: 100 }, T0)
+    assert.equal(code, undefined)
+    await storage.insert({ name: 'Rex', categoryId: 1 })
+  })
+  await Promise.all(work)
+  assert.equal((await limits.inspect('k'))?.dayCount, 50)
+  assert.equal(await storage.count(), 50)
+  assert.deepEqual(await storage.check(), [])
+  await storage.close()
+})
+
+test('sqlite limits - a lock that does not become free ends the request in time', {
+  skip,
+}, async () => {
+  const path = newPath()
+  const limits = await open(path)
+  const other = (await loadDriver(path))(path)
+  other.exec('BEGIN IMMEDIATE')
+  await assert.rejects(async () => limits.consume('k', SMALL, T0), /is locked by another process/)
+  other.exec('COMMIT')
+  other.close()
+  assert.equal((await limits.consume('k', SMALL, T0)).remaining, 1)
+  await limits.ping()
+})
+
+test('sqlite limits - a clock that is not finite is refused', { skip }, async () => {
+  const limits = await open()
+  assert.throws(() => limits.consume('k', SMALL, Number.NaN), RangeError)
+  assert.deepEqual(await limits.dump(), [])
+})
+
+async function open(path = newPath()): Promise<SqliteRateLimits> {
+  const limits = await sqliteRateLimits(path)
+  opened.push(limits)
+  return limits
+}
+
+function newPath(): string {
+  return join(folder(), 'limits.sqlite')
+}

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Database, loadDriver } from '../../adapters/sqlite/driver.js'
+import { type SqliteStorage, sqliteStorage } from '../../adapters/sqlite/index.js'
+import { storageSuite } from '../../adapters/storage-suite.js'
+import type { Pet } from '../../src/index.js'
+import type { PetStorage } from '../../src/ports.js'
+import { temporaryFolders } from '../json-file/json-files.js'
+import { ANY_DRIVER, DRIVER_TESTS } from './drivers.js'
+
+const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+const folder = temporaryFolders()
+const { skip } = ANY_DRIVER
+const opened = new Map<PetStorage, string>()
+after(async () => {
+  for (const storage of opened.keys()) await (storage as SqliteStorage).close()
+})
+
+for (const { driver, skip } of DRIVER_TESTS) {
+  const open = async (path = newPath()) => {
+    const storage = await sqliteStorage(path, { driver })
+    opened.set(storage, path)
+    return storage
+  }
+  storageSuite((name, run) => test(`${driver} - ${name}`, { skip }, run), {
+    create: () => open(),
+    async reopen(storage) {
+      await (storage as SqliteStorage).close()
+      return open(opened.get(storage))
+    },
+    idempotency: true,
+  })
+
+  test(`${driver} - the file of one driver is read by the other`, { skip }, async t => {
+    const other = DRIVER_TESTS.find(test => test.driver !== driver)
+    if (other?.skip !== false) return t.skip('there is one driver only')
+    const path = newPath()
+    const storage = await open(path)
+    await storage.insert({ name: '\ud800\0', categoryId: 2n ** 63n - 1n })
+    const before = await storage.dump()
+    await storage.close()
+    const again = await sqliteStorage(path, { driver: other.driver })
+    assert.deepEqual(await again.dump(), before)
+    await again.close()
+  })
+}
+
+test('sqlite - an invalid pet is rejected without failing its batch', { skip }, async () => {
+  const storage = await openHere()
+  const inserts = await Promise.allSettled([
+    storage.insert(REX),
+    storage.insert({ ...REX, categoryId: 1.5 }),
+    storage.insert({ ...REX, name: 5 as unknown as string }),
+    storage.insert({ ...REX, status: 'lost' as 'sold' }),
+    storage.insert(REX),
+  ])
+  assert.deepEqual(
+    inserts.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual((await storage.dump()).pets, [
+    { id: 1, ...REX },
+    { id: 2, ...REX },
+  ])
+  await assert.rejects(
+    storage.restore({ pets: [{ id: 1, ...REX, categoryId: 0.5 }], nextId: 2 }),
+    /Expected `categoryId`/,
+  )
+})
+
+test('sqlite - an id is not reused after somebody deleted its animal by hand', {
+  skip,
+}, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  for (let n = 0; n < 5; n++) await storage.insert(REX)
+  await byHand(path, database => database.exec('DELETE FROM pets WHERE id IN (2, 5)'))
+  assert.equal(await storage.count(), 3)
+  assert.equal((await storage.insert(REX)).id, 6)
+  assert.deepEqual(await storage.check(), [])
+  await byHand(path, database => database.exec('DELETE FROM pets'))
+  assert.equal(await storage.count(), 0)
+  assert.deepEqual(await storage.dump(), { pets: [], nextId: 7 })
+  assert.equal((await storage.insert(REX)).id, 7)
+})
+
+test('sqlite - the key of an animal that somebody deleted is free', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  const once = { scope: 'web', key: 'k', fingerprint: '0123456789abcdef', expiresAt: 1_000 }
+  await storage.insertOnce(REX, once, 0)
+  await byHand(path, database => database.exec('DELETE FROM pets'))
+  const { pet, replayed } = await storage.insertOnce(REX, once, 0)
+  assert.deepEqual([pet.id, replayed], [2, false])
+})
+
+test('sqlite - expired keys are dropped while others come', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  for (let now = 0; now < 100; now++) {
+    const once = { scope: 'web', key: `k${now}`, fingerprint: 'f', expiresAt: now + 10 }
+    await storage.insertOnce(REX, once, now)
+  }
+  assert.equal((await storage.dump()).idempotencyKeys?.length, 10)
+})
+
+test('sqlite - the count is exact after a restore with gaps', { skip }, async () => {
+  const storage = await openHere()
+  await storage.restore({ pets: [2, 5, 9].map(id => ({ id, ...REX })), nextId: 12 })
+  assert.equal(await storage.count(), 3)
+  await storage.insert(REX)
+  await Promise.all([storage.insert(REX), storage.insert(REX)])
+  assert.equal(await storage.count(), 6)
+  assert.deepEqual(await storage.check(), [])
+})
+
+test('sqlite - seed restores into a storage that was never used, and into no other', {
+  skip,
+}, async () => {
+  const storage = await openHere()
+  const written: number[] = []
+  const pets = Array.from({ length: 2_500 }, (_, at): Pet => ({ id: at + 1, ...REX }))
+  const onProgress = (count: number) => void written.push(count)
+  assert.equal(await storage.seed({ pets, nextId: 3_000 }, { onProgress }), true)
+  assert.deepEqual(written, [1_000, 2_000, 2_500])
+  assert.equal(await storage.seed({ pets: [], nextId: 1 }), false)
+  await storage.restore({ pets: [], nextId: 2 })
+  assert.equal(await storage.seed({ pets, nextId: 3_000 }), false)
+  assert.equal(await storage.count(), 0)
+})
+
+test('sqlite - a rare status is found by its index', { skip }, async () => {
+  const path = newPath()
+  await (await openHere(path)).close()
+  await byHand(path, database => {
+    const plan = database
+      .prepare(
+        `EXPLAIN QUERY PLAN SELECT id FROM pets INDEXED BY pets_sold
+         WHERE status = 'sold' AND id > ? ORDER BY id LIMIT ?`,
+      )
+      .all(0, 20)
+    assert.deepEqual(
+      plan.map(row => row['detail']),
+      ['SEARCH pets USING COVERING INDEX pets_sold (id>?)'],
+    )
+  })
+})
+
+test('sqlite - commits are synced, to a write-ahead log', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  await storage.insert(REX)
+  assert.ok(fs.statSync(`${path}-wal`).size > 0)
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
+})
+
+test('sqlite - check finds rows that this package did not write', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  for (let n = 0; n < 3; n++) await storage.insert(REX)
+  await byHand(path, database => database.exec("UPDATE pets SET name = 'Rex' WHERE id = 2"))
+  assert.deepEqual(await storage.check(), ['the name of animal 2 is not a JSON string'])
+  await byHand(path, database => database.exec('INSERT INTO pets VALUES (10, \'"Tom"\', 1, NULL)'))
+  assert.deepEqual(await storage.check(), [
+    '4 animals are stored, and 10 are counted',
+    'the name of animal 2 is not a JSON string',
+  ])
+})
+
+test('sqlite - inserts wait for the lock of another process, and are refused in time', {
+  skip,
+}, async () => {
+  const path = newPath()
+  const storage = await openHere(path, 300)
+  await storage.insert(REX)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    const refused = await Promise.allSettled([storage.insert(REX), storage.insert(REX)])
+    assert.deepEqual(
+      refused.map(result => result.status === 'rejected' && result.reason.message),
+      Array(2).fill(`${path} ${LOCKED}`),
+    )
+    // Reads do not wait.
+    assert.deepEqual(storage.list({ limit: 20 }), [{ id: 1, ...REX }])
+    await assert.rejects(storage.restore({ pets: [], nextId: 1 }), { message: `${path} ${LOCKED}` })
+    const waiting = storage.insert(REX)
+    other.exec('COMMIT')
+    assert.equal((await waiting).id, 2)
+  })
+})
+
+test('sqlite - a closed storage refuses everything, and closes once', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  const last = storage.insert(REX)
+  const closing = storage.close()
+  assert.equal(storage.close(), closing)
+  await closing
+  assert.equal((await last).id, 1)
+  const closed = { name: 'SqliteError', message: `${path} is closed` }
+  await assert.rejects(storage.insert(REX), closed)
+  await assert.rejects(storage.dump(), closed)
+  await assert.rejects(storage.ping(), closed)
+  await assert.rejects(async () => storage.find(1), closed)
+  await assert.rejects(async () => storage.list({ limit: 1 }), closed)
+})
+
+test('sqlite - memory does not grow with the number of animals', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  const pets = Array.from({ length: 50_000 }, (_, at): Pet => ({ id: at + 1, ...REX }))
+  await storage.restore({ pets, nextId: pets.length + 1 })
+  await storage.close()
+  const before = process.memoryUsage().heapUsed
+  const again = await openHere(path)
+  assert.equal(await again.count(), 50_000)
+  assert.equal((await again.find(40_000))?.name, 'Rex')
+  const grown = process.memoryUsage().heapUsed - before
+  assert.ok(grown < 1_048_576, `${grown} bytes`)
+})
+
+const LOCKED = 'is locked by another process, which did not finish in time; try again later'
+
+async function openHere(path = newPath(), timeoutMs = 2_500): Promise<SqliteStorage> {
+  const storage = await sqliteStorage(path, { timeoutMs })
+  opened.set(storage, path)
+  return storage
+}
+
+function newPath(): string {
+  return join(folder(), 'pets.sqlite')
+}
+
+/** What somebody does with the file in another program. */
+async function byHand(path: string, act: (database: Database) => unknown): Promise<void> {
+  const database = (await loadDriver(path))(path)
+  try {
+    await act(database)
+  } finally {
+    database.close()
+  }
+}
