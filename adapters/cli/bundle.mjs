@@ -29,7 +29,15 @@ await build({
   // An old Node has to parse the file to say that it is too old.
   target: 'node14.18',
   // The optional peers, and the parsers that the first create loads.
-  external: ['@redis/client', 'ioredis', 'lossless-json', 'pg', 'swagger-ui-dist', 'zod'],
+  external: [
+    '@redis/client',
+    'better-sqlite3',
+    'ioredis',
+    'lossless-json',
+    'pg',
+    'swagger-ui-dist',
+    'zod',
+  ],
   // As `require`: imported here and required there, zod would be loaded twice.
   supported: { 'dynamic-import': false },
   banner: {

@@ -17,6 +17,11 @@ export async function runCopy(words: readonly string[]): Promise<void> {
   await copy(words)
 }
 
+export async function runCheck(words: readonly string[]): Promise<void> {
+  const { check } = await import('./check.js')
+  process.exitCode = await check(words)
+}
+
 export async function runKeys(words: readonly string[]): Promise<void> {
   const { keysCommand } = await import('./keys.js')
   await keysCommand(words)

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { openStorage } from './engines.js'
+import { openStorage, refuseMissing } from './engines.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'
 
@@ -21,9 +20,7 @@ export async function copy(words: readonly string[]): Promise<void> {
       throw new UsageError(`${flag} cannot be memory:, whose animals are lost when copy ends`)
   }
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
-  // Opening would create a missing file, and copy nothing.
-  const isFile = from.endsWith('.json') && !from.includes('://')
-  if (isFile && !existsSync(from)) throw new UsageError(`${from} does not exist`)
+  refuseMissing(from)
   const stops: (() => Promise<void>)[] = []
   try {
     const source = await openStorage('copy <from>', from, stops)

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
-import type { Connections, RestoreOptions } from '../postgres/index.js'
+import type { Connections } from '../postgres/index.js'
+import type { RestoreOptions } from '../shared/restore-options.js'
 import { UsageError } from './flags.js'
 import { withoutSecrets } from './without-secrets.js'
 
@@ -16,6 +18,8 @@ export interface OpenStorage {
   readonly ping?: () => Promise<void>
   /** Of its pool, if it has one. */
   readonly connections?: () => Connections
+  /** What is damaged; undefined for a storage that finds it on opening, or checks itself. */
+  readonly check?: () => Promise<readonly string[]>
 }
 
 /** A rate limit store named on the command line. */
@@ -27,20 +31,36 @@ export interface OpenLimits {
 
 type Stops = (() => Promise<void>)[]
 
-/** @throws UsageError for an unknown kind of storage, PostgresError and JsonFileError on opening */
+/**
+ * @throws UsageError for an unknown kind of storage
+ * @throws PostgresError, SqliteError and JsonFileError on opening
+ */
 export async function openStorage(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
   if (name === 'memory:') return { ...openHere(memoryStorage()), name }
-  if (!name.endsWith('.json') || name.includes('://')) {
-    const stores = `${flag === '--store' ? 'memory:, ' : ''}a file that ends with .json, or postgres://…`
-    throw new UsageError(`${flag} takes ${stores}; got '${withoutSecrets(name)}'`, flag)
-  }
-  const { jsonFileStorage } = await import('../json-file/index.js')
-  const onError = ({ message }: Error) =>
-    void process.stderr.write(`animal-adoption-store: ${message}\n`)
-  const storage = await jsonFileStorage(name, { onError })
-  stops.push(storage.close)
-  return { ...openHere(storage), name }
+  const file = fileOf(name)
+  if (file?.kind === 'sqlite') return openSqlite(file.path, stops)
+  if (file?.kind === 'json') return openJsonFile(file.path, stops)
+  const memory = flag === '--store' ? 'memory:, ' : ''
+  throw new UsageError(
+    `${flag} takes ${memory}a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…; got '${withoutSecrets(name)}'`,
+    flag,
+  )
+}
+
+/** The file that a storage is in; undefined for one that is in no file. */
+export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } | undefined {
+  const [, path] = /^sqlite:(.+)$/s.exec(name) ?? []
+  if (path !== undefined) return { kind: 'sqlite', path }
+  if (/^\w+:\/\//.test(name)) return undefined
+  if (/\.(sqlite3?|db)$/.test(name)) return { kind: 'sqlite', path: name }
+  return name.endsWith('.json') ? { kind: 'json', path: name } : undefined
+}
+
+/** Opening a missing file would create it. @throws UsageError */
+export function refuseMissing(name: string): void {
+  const file = fileOf(name)
+  if (file && !existsSync(file.path)) throw new UsageError(`${file.path} does not exist`)
 }
 
 /**
@@ -50,9 +70,11 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
  */
 export async function openLimits(name: string, stops: Stops): Promise<OpenLimits | undefined> {
   if (name === 'memory:') return undefined
+  const file = name.startsWith('sqlite:') ? fileOf(name) : undefined
+  if (file) return openSqliteLimits(file.path, stops)
   if (!/^(redis|valkey)s?:/.test(name)) {
     throw new UsageError(
-      `--limits takes memory:, redis://…, rediss://… or valkey://…; got '${withoutSecrets(name)}'`,
+      `--limits takes memory:, sqlite:<file>, redis://…, rediss://… or valkey://…; got '${withoutSecrets(name)}'`,
       '--limits',
     )
   }
@@ -72,6 +94,42 @@ async function openPostgres(flag: string, name: string, stops: Stops): Promise<O
   stops.push(storage.close)
   const { seed, count, ping, connections } = storage
   return { storage, name: address, seed, count, ping, connections }
+}
+
+async function openJsonFile(path: string, stops: Stops): Promise<OpenStorage> {
+  const { jsonFileStorage } = await import('../json-file/index.js')
+  const onError = ({ message }: Error) =>
+    void process.stderr.write(`animal-adoption-store: ${message}\n`)
+  const storage = await jsonFileStorage(path, { onError })
+  stops.push(storage.close)
+  return { ...openHere(storage), name: path }
+}
+
+async function openSqlite(path: string, stops: Stops): Promise<OpenStorage> {
+  const { sqliteStorage } = await importSqlite()
+  const storage = await sqliteStorage(path)
+  stops.push(storage.close)
+  const { seed, count, ping, check } = storage
+  return { storage, name: path, seed, count, ping, check }
+}
+
+async function openSqliteLimits(path: string, stops: Stops): Promise<OpenLimits> {
+  const { sqliteRateLimits } = await importSqlite()
+  const rateLimits = await sqliteRateLimits(path)
+  stops.push(rateLimits.close)
+  return { rateLimits, name: `sqlite:${path}`, ping: rateLimits.ping }
+}
+
+/** Node 22 warns once that its SQLite is experimental, between the lines of this program. */
+function importSqlite(): Promise<typeof import('../sqlite/index.js')> {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    process.getBuiltinModule?.('node:sqlite')
+  } finally {
+    process.emitWarning = emitWarning
+  }
+  return import('../sqlite/index.js')
 }
 
 /** For storages that no other process changes. */

@@ -18,8 +18,8 @@ export interface Flag {
 const FLAGS = {
   port: { short: 'p', value: 'n', help: 'port to listen on; 0 picks a free one (4280)' },
   host: { value: 'host', help: 'address to bind (127.0.0.1)' },
-  store: { value: 'store', help: 'memory:, a JSON file, postgres://… or postgres: (memory:)' },
-  limits: { value: 'limits', help: 'counters: memory:, redis://… or redis: (memory:)' },
+  store: { value: 'store', help: 'memory:, x.json, x.sqlite, postgres://… or postgres: (memory:)' },
+  limits: { value: 'limits', help: 'counters: memory:, sqlite:x, redis://… or redis: (memory:)' },
   'proxy-hops': { value: 'n', help: 'trusted proxies in front of the server (0)' },
   seed: { value: 'file.json', help: 'animals for an empty store: an array of NewPet' },
   empty: { help: 'start without the demo animals' },
@@ -79,6 +79,7 @@ export const COMMANDS = [
   'exec',
   'openapi',
   'copy',
+  'check',
   'verify',
   'keys',
   'help',
@@ -89,7 +90,7 @@ export type Command = (typeof COMMANDS)[number]
 export interface CommandLine {
   readonly command: Command
   readonly flags: Flags
-  /** The words after `--`; for `copy`, the two storages. */
+  /** The words after `--`; for `copy` and `check`, the storages. */
   readonly rest: readonly string[]
 }
 
@@ -127,7 +128,7 @@ export function parseCommandLine(words: readonly string[], fallback: Flags = {})
 }
 
 interface ParsedWords extends Pick<CommandLine, 'command' | 'flags'> {
-  /** The words after `copy`. */
+  /** The words after `copy` or `check`. */
   readonly operands: readonly string[]
 }
 
@@ -138,7 +139,7 @@ function parseWords(words: readonly string[]): ParsedWords {
     if (command === 'exec') {
       throw new UsageError(`exec needs -- before its command: exec -- ${withoutSecrets(word)}`)
     }
-    if (command === 'copy') operands.push(word)
+    if (command === 'copy' || command === 'check') operands.push(word)
     else if (command)
       throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
     else command = readCommand(word)
@@ -275,7 +276,7 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
     )
   }
   const [word] = rest
-  if (command !== 'exec' && command !== 'copy' && word !== undefined) {
+  if (!['exec', 'copy', 'check'].includes(command) && word !== undefined) {
     throw new UsageError(
       `-- cannot be combined with ${command}; to run a command: exec -- ${withoutSecrets(word)}`,
     )
@@ -302,6 +303,7 @@ export function helpText(): string {
        animal-adoption-store exec [options] -- <command>
                                                  run a command against a private store
        animal-adoption-store copy <from> <to>    copy all animals into an empty store
+       animal-adoption-store check <store>       read all of a store, and say what is damaged
        animal-adoption-store verify <base-url> [options]
                                                  check any server of this API; see verify --help
        animal-adoption-store keys new|list|revoke <file.json>

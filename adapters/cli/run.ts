@@ -37,6 +37,7 @@ async function runCommand(command: Command, flags: Flags, rest: readonly string[
   if (command === 'openapi') await commands.printOpenApi(flags)
   else if (command === 'exec') await commands.runExec(flags, rest)
   else if (command === 'copy') await commands.runCopy(rest)
+  else if (command === 'check') await commands.runCheck(rest)
   else await commands.runServe(flags, stopOnSignal)
 }
 

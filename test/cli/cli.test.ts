@@ -214,7 +214,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     [
       ['xyzzy'],
       2,
-      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, verify, keys, help, version/,
+      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, check, verify, keys, help, version/,
     ],
     [['serve', 'now'], 2, /Unexpected 'now' after serve; see --help/],
     [['--staging-port', taken], 1, /port \d+ is taken; use --staging-port 0/],
@@ -233,7 +233,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     [
       ['--store', 'pets.txt'],
       2,
-      /--store takes memory:, a file that ends with \.json, or postgres:/,
+      /--store takes memory:, a file that ends with \.json, \.sqlite or \.db, sqlite:<file>, or postgres:/,
     ],
     [['--seed', '/nowhere.json'], 2, /--seed \/nowhere\.json does not exist$/m],
     [['--seed', tmpdir()], 2, /--seed .* is a folder; name a file in it$/m],

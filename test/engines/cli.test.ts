@@ -134,7 +134,7 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
       1,
       /127\.0\.0\.1:1\/d: nothing listens there/,
     ],
-    [['--limits', 'http://me:s3cret@h'], 2, /--limits takes memory:, redis:.*; got 'http:\/\/…'/],
+    [['--limits', 'http://me:s3cret@h'], 2, /--limits takes memory:, .*; got 'http:\/\/…'/],
     [['--limits', 'redis:'], 2, /--limits redis: needs the variable REDIS_URL to be a URL/],
     [['--limits', 'redis://me:s3cret@127.0.0.1:1'], 1, /127\.0\.0\.1:1: nothing listens there/],
     [['--limits', 'redis://h', '--no-rate-limit'], 2, /--no-rate-limit cannot be combined with/],
@@ -150,7 +150,7 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     [
       ['copy', 'mysql:', 'b.json'],
       2,
-      /copy <from> takes a file that ends with \.json, or postgres/,
+      /copy <from> takes a file that ends with \.json, \.sqlite or \.db, sqlite:<file>, or postgres/,
     ],
     [['copy', 'postgres://me:s3cret@127.0.0.1:1/my.json', 'b.json'], 1, /nothing listens there/],
     [

@@ -1,0 +1,28 @@
+import { openStorage, refuseMissing } from './engines.js'
+import { UsageError } from './flags.js'
+
+/**
+ * Opens a storage and reads all of it. Resolves with the exit code: 1 when something is damaged.
+ *
+ * @throws UsageError, and whatever the storage throws that cannot be opened
+ */
+export async function check(words: readonly string[]): Promise<number> {
+  const [name, ...others] = words
+  if (name === undefined || others.length > 0) {
+    throw new UsageError('check takes one storage: check <store>')
+  }
+  if (name === 'memory:') throw new UsageError('check takes a storage that outlives its process')
+  refuseMissing(name)
+  const stops: (() => Promise<void>)[] = []
+  try {
+    const opened = await openStorage('check <store>', name, stops)
+    const problems = (await opened.check?.()) ?? []
+    for (const problem of problems) process.stderr.write(`${opened.name}: ${problem}\n`)
+    if (problems.length > 0) return 1
+    const { pets, nextId } = await opened.storage.dump()
+    process.stdout.write(`${opened.name}: ${pets.length} animals, the next id is ${nextId}\n`)
+    return 0
+  } finally {
+    for (const stop of stops.reverse()) await stop()
+  }
+}

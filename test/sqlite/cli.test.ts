@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { sqliteStorage } from '../../adapters/sqlite/index.js'
+import { temporaryFolders } from '../json-file/json-files.js'
+import { MAIN } from '../support/paths.js'
+import { ANY_DRIVER } from './drivers.js'
+
+const folder = temporaryFolders()
+const { skip } = ANY_DRIVER
+
+test('sqlite cli - animals, counts and bans survive a restart', { skip }, async t => {
+  const path = join(folder(), 'pets.sqlite')
+  const flags = ['--store', path, '--limits', `sqlite:${path}`]
+  const first = await serve(t, flags)
+  assert.equal(first.ready.store, path)
+  assert.equal(first.ready.limits, `sqlite:${path}`)
+  const { status } = await create(first.ready.baseUrl)
+  assert.equal(status, 201)
+  assert.deepEqual(await first.stop(), { code: 0, log: '' })
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
+
+  const again = await serve(t, flags)
+  assert.equal(again.ready.animals, first.ready.animals + 1)
+  const { headers } = await create(again.ready.baseUrl)
+  assert.equal(headers.get('x-ratelimit-remaining'), '58')
+  const readiness = await fetch(`${again.ready.origin}/readyz`)
+  assert.deepEqual(await readiness.json(), { status: 'ok', store: 'ok', limits: 'ok' })
+  assert.deepEqual(await again.stop(), { code: 0, log: '' })
+})
+
+test('sqlite cli - --seed fills a new file and no other', { skip }, async t => {
+  const above = folder()
+  const seed = join(above, 'seed.json')
+  fs.writeFileSync(seed, '[{"name":"Ada","categoryId":1}]')
+  for (const name of ['sqlite:pets', 'pets.db']) {
+    const first = await serve(t, ['--store', name, '--seed', seed], above)
+    assert.equal(first.ready.animals, 1)
+    await create(first.ready.baseUrl)
+    await first.stop()
+    const again = await serve(t, ['--store', name, '--seed', seed], above)
+    assert.equal(again.ready.animals, 2)
+    assert.match((await again.stop()).log, /holds 2 animals, as stored/)
+  }
+  assert.deepEqual(fs.readdirSync(above).toSorted(), ['pets', 'pets.db', 'seed.json'])
+})
+
+test('sqlite cli - copy from a JSON file and back changes nothing', { skip }, async () => {
+  const above = folder()
+  const original = {
+    pets: [
+      { id: 3, name: '\ud800\0', categoryId: 2n ** 63n - 1n, status: 'sold' } as const,
+      { id: 5, name: 'Stray', categoryId: -1 },
+    ],
+    nextId: 9,
+    idempotencyKeys: [
+      { scope: 'web', key: 'k', fingerprint: 'f', expiresAt: 1_893_456_000_000, petId: 5 },
+    ],
+  }
+  const source = await jsonFileStorage(join(above, 'a.json'))
+  await source.restore(original)
+  await source.close()
+  const runs = [
+    ['copy', 'a.json', 'b.sqlite'],
+    ['copy', 'b.sqlite', 'sqlite:c'],
+    ['copy', 'sqlite:c', 'd.json'],
+  ]
+  for (const words of runs) {
+    const { status, stdout } = run(above, words)
+    assert.equal(status, 0)
+    assert.match(stdout, /^Copied 2 animals from .* the next id is 9\n$/)
+  }
+  const copied = await jsonFileStorage(join(above, 'd.json'))
+  assert.deepEqual(await copied.dump(), original)
+  await copied.close()
+  assert.deepEqual(fs.readdirSync(above).toSorted(), ['a.json', 'b.sqlite', 'c', 'd.json'])
+  assert.deepEqual(run(above, ['copy', 'a.json', 'b.sqlite']), {
+    status: 1,
+    stdout: '',
+    stderr:
+      'animal-adoption-store: b.sqlite already has animals; copy into an empty store, nothing changed\n',
+  })
+})
+
+test('sqlite cli - check reads a file, and fails when it is damaged', { skip }, async () => {
+  const above = folder()
+  const storage = await sqliteStorage(join(above, 'pets.sqlite'))
+  const pets = Array.from({ length: 2_000 }, (_, at) => ({ id: at + 1, name: 'R', categoryId: 1 }))
+  await storage.restore({ pets, nextId: 2_001 })
+  await storage.close()
+  fs.writeFileSync(join(above, 'pets.json'), '{"pets":[]}')
+  assert.deepEqual(run(above, ['check', 'pets.sqlite']), {
+    status: 0,
+    stdout: 'pets.sqlite: 2000 animals, the next id is 2001\n',
+    stderr: '',
+  })
+  assert.equal(
+    run(above, ['check', 'pets.json']).stdout,
+    'pets.json: 0 animals, the next id is 1\n',
+  )
+  const bytes = fs.readFileSync(join(above, 'pets.sqlite'))
+  fs.writeFileSync(join(above, 'pets.sqlite'), bytes.fill('damage', 8 * 4_096))
+  const damaged = run(above, ['check', 'pets.sqlite'])
+  assert.equal(damaged.status, 1)
+  assert.equal(damaged.stdout, '')
+  assert.match(damaged.stderr, /^animal-adoption-store: pets\.sqlite.*\n|^pets\.sqlite: .*\n/)
+})
+
+test('cli - a storage that cannot be checked, or is missing, is one line', () => {
+  const above = folder()
+  for (const [words, line] of [
+    [['check'], 'check takes one storage: check <store>'],
+    [['check', 'memory:'], 'check takes a storage that outlives its process'],
+    [['check', 'pets.sqlite'], 'pets.sqlite does not exist'],
+    [['copy', 'pets.db', 'pets.json'], 'pets.db does not exist'],
+  ] as const) {
+    const stderr = `animal-adoption-store: ${line}\n`
+    assert.deepEqual(run(above, words), { status: 2, stdout: '', stderr })
+  }
+  assert.deepEqual(fs.readdirSync(above), [])
+})
+
+async function serve(t: TestContext, flags: readonly string[], cwd = folder()) {
+  const args = [MAIN, 'serve', ...flags, '--port', '0', '--json', '--log', 'silent']
+  const server = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => server.kill('SIGKILL'))
+  let log = ''
+  server.stderr.on('data', text => {
+    log += text
+  })
+  const [line] = await once(server.stdout, 'data')
+  return {
+    ready: JSON.parse(String(line)),
+    async stop() {
+      server.kill('SIGTERM')
+      const [code] = await once(server, 'exit')
+      return { code, log }
+    },
+  }
+}
+
+function create(baseUrl: string): Promise<Response> {
+  return fetch(`${baseUrl}/pets`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer demo-free', 'content-type': 'application/json' },
+    body: '{"name":"Rex","categoryId":1}',
+  })
+}
+
+function run(cwd: string, words: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...words], {
+    cwd,
+    encoding: 'utf8',
+  })
+  return { status, stdout, stderr }
+}
