@@ -1,5 +1,6 @@
 import type { RateLimit } from '../../src/errors.js'
 import { DAY, MINUTE, SECOND } from '../../src/limits/decide.js'
+import { readHttpDate, readRetryAfterLeniently } from '../shared/retry-after.js'
 
 /** How long to wait if no trustworthy duration is known: a window and a second. */
 export const SAFE_WAIT = MINUTE + SECOND
@@ -61,29 +62,11 @@ function untilInstant(instant: number, sentAt: number | undefined, now: number):
  */
 export function requestedWait(limits: Limits, now: number): number | undefined {
   const { retryAfter, sentAt, rateLimit } = limits
-  const seconds = readSeconds(retryAfter)
+  const { seconds, date } = readRetryAfterLeniently(retryAfter) ?? {}
   if (seconds !== undefined) return seconds * SECOND
-  const date = readHttpDate(retryAfter)
   const untilDate = date === undefined ? 0 : untilInstant(date, sentAt, now)
   if (untilDate > 0) return untilDate
   const wait = rateLimit ? untilReset(rateLimit, sentAt, now) : 0
   if (wait > 0) return wait
   return retryAfter && date === undefined ? SAFE_WAIT : undefined
-}
-
-/** A proxy may repeat the header, and `Headers` joins the copies with commas. The longest counts. */
-function readSeconds(text: string | null): number | undefined {
-  if (text === null || !/^\d{1,10}(\.\d{1,10})?(, *\d{1,10}(\.\d{1,10})?)*$/.test(text))
-    return undefined
-  return Math.max(...text.split(',').map(Number))
-}
-
-/**
- * RFC 9110 §5.6.7, all three forms; undefined for anything else. Each begins with the day of the
- * week, and asctime implies GMT.
- */
-export function readHttpDate(text: string | null): number | undefined {
-  if (text === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
-  const instant = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
-  return Number.isNaN(instant) ? undefined : instant
 }

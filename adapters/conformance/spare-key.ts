@@ -1,4 +1,4 @@
-import { readHttpDate } from '../client/headers.js'
+import { readHttpDate, retryInstant } from '../shared/retry-after.js'
 import type { Call, Exhaustion, Reply } from './check.js'
 import { CheckSkipped } from './failure.js'
 import { numbersOf } from './rate-limit-numbers.js'
@@ -58,8 +58,7 @@ export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => n
 
 /** What `Retry-After` asks for, in ms; undefined where it cannot be read. */
 export function waitOf({ headers }: Reply, now: number): number | undefined {
-  const text = headers.get('retry-after')
-  if (text !== null && /^\d{1,15}$/.test(text)) return Number(text) * 1000
-  const date = readHttpDate(text)
-  return date === undefined ? undefined : date - (readHttpDate(headers.get('date')) ?? now)
+  const sentAt = readHttpDate(headers.get('date')) ?? now
+  const until = retryInstant(headers.get('retry-after'), sentAt)
+  return until === undefined ? undefined : until - sentAt
 }

@@ -1,4 +1,5 @@
 import type { ApiResponse } from '../../src/protocol/api.js'
+import { retryInstant } from '../shared/retry-after.js'
 import { codeOf } from './exchange.js'
 import { type Captured, redactorOf } from './redact.js'
 
@@ -30,7 +31,7 @@ export interface Entry {
   readonly remaining: number | null
   /** Unix seconds. */
   readonly reset: number | null
-  /** Seconds. */
+  /** Seconds from then on, also where the header is a date. */
   readonly retryAfter: number | null
   /** An injected fault lost the response. */
   readonly lost: boolean
@@ -54,10 +55,14 @@ export function entryOf(answered: Answered): Entry {
     limit: numberOf(headers['X-RateLimit-Limit']),
     remaining: numberOf(headers['X-RateLimit-Remaining']),
     reset: numberOf(headers['X-RateLimit-Reset']),
-    retryAfter: numberOf(headers['Retry-After']),
+    retryAfter: secondsUntil(retryInstant(headers['Retry-After'], at), at),
     lost: deliver !== undefined && status !== 0,
     ms,
   }
+}
+
+function secondsUntil(instant: number | undefined, now: number): number | null {
+  return instant === undefined ? null : Math.max(0, Math.ceil((instant - now) / 1_000))
 }
 
 function numberOf(text: string | undefined): number | null {

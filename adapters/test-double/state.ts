@@ -19,6 +19,7 @@ import {
 } from '../exchanges/recorder.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import type { ReadRequest } from '../shared/read-request.js'
+import { retryInstant } from '../shared/retry-after.js'
 import { isClockTime } from '../shared/time.js'
 import { type ClockState, createClock, isScale, type StateClock } from './clock/clock.js'
 import {
@@ -229,8 +230,7 @@ function inFieldOrder([partition, usage]: RateLimitSnapshot[number]): RateLimitS
 
 /** When the answer allows the next attempt. */
 function retryTime({ headers }: ApiResponse, now: number): number {
-  const text = headers['Retry-After'] ?? ''
-  const instant = /^\d+$/.test(text) ? now + Number(text) * 1_000 : Date.parse(text)
+  const instant = retryInstant(headers['Retry-After'], now) ?? now
   return isClockTime.accepts(instant) ? instant : now
 }
 

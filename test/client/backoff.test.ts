@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import { waitBefore } from '../../adapters/client/backoff.js'
 import {
   type Limits,
-  readHttpDate,
   readLimits,
   requestedWait,
   untilReset,
 } from '../../adapters/client/headers.js'
+import { readHttpDate } from '../../adapters/shared/retry-after.js'
 import { T0 } from './client-server.js'
 
 const DATE = 'Tue, 01 Jan 2030 00:00:00 GMT'

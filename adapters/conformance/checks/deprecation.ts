@@ -1,5 +1,5 @@
 import { SUNSET } from '../../../src/pets/specification.js'
-import { readHttpDate } from '../../client/headers.js'
+import { readHttpDate } from '../../shared/retry-after.js'
 import { type Check, must, type Reply, type Subject, should } from '../check.js'
 import { expectThat } from '../expect.js'
 import { CheckSkipped } from '../failure.js'

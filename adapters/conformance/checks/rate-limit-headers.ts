@@ -1,4 +1,4 @@
-import { readHttpDate } from '../../client/headers.js'
+import { readHttpDate } from '../../shared/retry-after.js'
 import { type Call, type Check, must, type Need, type Reply, type Subject } from '../check.js'
 import { expectThat } from '../expect.js'
 import { CheckFailure, CheckSkipped } from '../failure.js'

@@ -1,4 +1,5 @@
 import type { Outline } from '../../exchanges/exchange.js'
+import { retryInstant } from '../../shared/retry-after.js'
 import { LATEST } from '../../shared/time.js'
 
 export type RuleId =
@@ -88,10 +89,9 @@ export function waitOf(exchange: Seen): number | undefined {
 
 /** Retry-After as ms since the epoch; undefined where it is neither seconds nor an HTTP-date. */
 export function retryAfterOf({ headers, answeredAt }: Seen): number | undefined {
-  const text = headers['retry-after']
-  if (text === undefined || answeredAt === null) return undefined
-  const until = /^\d+$/.test(text) ? answeredAt + Number(text) * 1000 : Date.parse(text)
-  return Number.isNaN(until) ? undefined : Math.min(until, LATEST)
+  if (answeredAt === null) return undefined
+  const until = retryInstant(headers['retry-after'], answeredAt)
+  return until === undefined ? undefined : Math.min(until, LATEST)
 }
 
 /** X-RateLimit-Reset as ms since the epoch; undefined where it is not a Unix time. */

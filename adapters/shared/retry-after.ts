@@ -1,0 +1,49 @@
+/** What `Retry-After` says (RFC 9110 §10.2.3): a number of seconds, or an instant in ms since the epoch. */
+export type RetryAfter =
+  | { readonly seconds: number; readonly date?: never }
+  | { readonly seconds?: never; readonly date: number }
+
+/** Undefined for anything that the RFC does not allow. */
+export function readRetryAfter(text: string | null | undefined): RetryAfter | undefined {
+  if (text === null || text === undefined) return undefined
+  if (/^\d+$/.test(text)) return { seconds: Number(text) }
+  const date = readHttpDate(text)
+  return date === undefined ? undefined : { date }
+}
+
+/**
+ * The same for clients, which had better wait: also fractions, and copies that a proxy has joined with
+ * commas. The longest counts. More digits than that are no wait.
+ */
+export function readRetryAfterLeniently(text: string | null): RetryAfter | undefined {
+  if (text === null) return undefined
+  const numbers = text.split(/, */)
+  if (numbers.every(number => /^\d{1,10}(\.\d{1,10})?$/.test(number))) {
+    return { seconds: Math.max(...numbers.map(Number)) }
+  }
+  const date = readHttpDate(text)
+  return date === undefined ? undefined : { date }
+}
+
+/**
+ * When the next attempt is allowed, in ms since the epoch; undefined where the text does not say.
+ *
+ * @param answeredAt when the response was sent, in ms since the epoch
+ */
+export function retryInstant(
+  text: string | null | undefined,
+  answeredAt: number,
+): number | undefined {
+  const read = readRetryAfter(text)
+  return read?.seconds === undefined ? read?.date : answeredAt + read.seconds * 1_000
+}
+
+/**
+ * RFC 9110 §5.6.7, all three forms; undefined for anything else. Each begins with the day of the
+ * week, and asctime implies GMT.
+ */
+export function readHttpDate(text: string | null): number | undefined {
+  if (text === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
+  const instant = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  return Number.isNaN(instant) ? undefined : instant
+}
