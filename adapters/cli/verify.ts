@@ -21,6 +21,7 @@ const FLAGS = {
   'spare-key': { value: 'key', help: 'throwaway key for --limits' },
   'spare-key-env': { value: 'NAME', help: 'environment variable that holds the spare key' },
   limits: { help: 'exhaust the spare key: 429, Retry-After and temporary ban' },
+  idempotency: { help: 'also check Idempotency-Key' },
   'read-only': { help: 'create no animals' },
   openapi: { value: 'url', help: 'check the description at this address, too' },
   only: {
@@ -79,6 +80,7 @@ async function verifyServer(flags: Flags, operands: readonly string[]): Promise<
     apiKey,
     spareKey: readKey(flags, 'spare-key'),
     limits: flags.limits,
+    idempotency: flags.idempotency,
     readOnly: flags['read-only'],
     only: ids(flags.only),
     skip: ids(flags.skip),

@@ -32,6 +32,7 @@ const LONGEST_WINDOW = 86_460_000
 export function createBudget({ name, time, patience }: BudgetOptions): Budget {
   let limit: number | undefined
   let remaining = Number.POSITIVE_INFINITY
+  let reset = Number.NaN
   let resetAt = 0
   let rejections = 0
   let vainWaits = 0
@@ -62,7 +63,10 @@ export function createBudget({ name, time, patience }: BudgetOptions): Budget {
       limit = rateLimit.limit
       // A reset that cannot be true is no reason to wait; a check names it.
       const isCredible = untilReset <= LONGEST_WINDOW
-      remaining = isCredible ? rateLimit.remaining : Number.POSITIVE_INFINITY
+      const announced = isCredible ? rateLimit.remaining : Number.POSITIVE_INFINITY
+      // The replies to concurrent requests may come in any order.
+      remaining = rateLimit.reset === reset ? Math.min(remaining, announced) : announced
+      reset = rateLimit.reset
       resetAt = isCredible ? time.now() + untilReset : 0
       if (remaining > 0) vainWaits = 0
     },

@@ -38,8 +38,9 @@ export type Level = 'MUST' | 'SHOULD'
  * - `limits`: may exhaust the spare key; only with `limits`
  * - `socket`: sends bytes of its own; not through a `fetch` function
  * - `description`: only with `openApiUrl`
+ * - `idempotency`: only with `idempotency`
  */
-export type Need = 'create' | 'getPet' | 'limits' | 'socket' | 'description'
+export type Need = 'create' | 'getPet' | 'limits' | 'socket' | 'description' | 'idempotency'
 
 /** The server under test, as checks see it. */
 export interface Subject {

@@ -31,6 +31,11 @@ export interface ConformanceOptions {
    */
   readonly spareKey?: string | undefined
   /**
+   * Whether the server is to have `Idempotency-Key`, which is beyond the specification.
+   * @default false
+   */
+  readonly idempotency?: boolean | undefined
+  /**
    * Creates no animals.
    * @default false
    */
@@ -143,6 +148,7 @@ export function readConformanceOptions(given: ConformanceOptions): ReadOptions {
 
 const DEFAULTS = {
   limits: false,
+  idempotency: false,
   readOnly: false,
   only: [] as readonly string[],
   skip: [] as readonly string[],
@@ -177,6 +183,7 @@ const RULES: Rules<ConformanceOptions> = {
   baseUrl: isAddress,
   apiKey: isKey,
   limits: isBoolean,
+  idempotency: isBoolean,
   spareKey: optional(isKey),
   readOnly: isBoolean,
   only: isIds,

@@ -223,6 +223,7 @@ function missingNeed({ needs = [] }: Check, options: ReadOptions): string | unde
     create: options.readOnly && 'creates animals, and the run is read-only',
     limits: !options.limits && 'needs a spare key to exhaust',
     socket: options.fetch !== undefined && 'needs a socket',
+    idempotency: !options.idempotency && 'needs a server that has Idempotency-Key',
     description: options.openApiUrl === undefined && 'needs the address of a description',
   }
   for (const need of needs) if (missing[need]) return missing[need]

@@ -594,6 +594,7 @@ async function openOwn(
       [MAIN_KEY]: { id: 'main', plan: 'free' },
       [SPARE_KEY]: { id: 'spare', plan: 'free' },
     },
+    idempotency: { ttlMs: DAY },
     ...given,
     storage,
     clock,
@@ -608,6 +609,7 @@ async function openOwn(
       apiKey: MAIN_KEY,
       spareKey: SPARE_KEY,
       limits: true,
+      idempotency: true,
       clock,
       sleep: async ms => {
         now += ms

@@ -44,7 +44,13 @@ test('conformance - every check has a fault that it catches', () => {
 
 async function brokenBy(fault: Partial<PlantedFault>): Promise<readonly string[]> {
   const server = await openFaulty(fault)
-  const options = { ...server, apiKey: MAIN_KEY, spareKey: SPARE_KEY, limits: true }
+  const options = {
+    ...server,
+    apiKey: MAIN_KEY,
+    spareKey: SPARE_KEY,
+    limits: true,
+    idempotency: true,
+  }
   return failed((await verify(options)).results)
 }
 

@@ -17,13 +17,18 @@ import { MAIN } from '../support/paths.js'
 const KEY = 's3cret-key'
 
 test('verify - our own command line breaks nothing, description and console included', async t => {
-  const server = spawn(process.execPath, [MAIN, '--port', '0', '--json', '-q', '--empty'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const server = spawn(
+    process.execPath,
+    [MAIN, '--port', '0', '--json', '-q', '--empty', '--idempotency'],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   t.after(() => server.kill('SIGKILL'))
   const [ready] = await once(server.stdout, 'data')
   const { baseUrl, origin, apiKeys } = JSON.parse(String(ready))
-  const words = [baseUrl, '--key', apiKeys.business, '--openapi', `${origin}/openapi.json`]
+  const openApi = ['--openapi', `${origin}/openapi.json`]
+  const words = [baseUrl, '--key', apiKeys.business, '--idempotency', ...openApi]
   const { code, stdout, stderr } = await verify(words)
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^Verifying http:\S+\. Checks: \d+, requests: at most \d+\n/)

@@ -6,6 +6,7 @@ import { descriptionChecks } from './description.js'
 import { errorChecks } from './errors.js'
 import { getPetChecks } from './get-pet.js'
 import { httpGrammarChecks } from './http-grammar.js'
+import { idempotencyChecks } from './idempotency.js'
 import { limitChecks } from './limits.js'
 import { listPetsChecks } from './list-pets.js'
 import { rateLimitHeaderChecks } from './rate-limit-headers.js'
@@ -25,6 +26,7 @@ export const CHECKS: readonly Check[] = [
   ...rateLimitHeaderChecks,
   ...deprecationChecks,
   ...descriptionChecks,
+  ...idempotencyChecks,
   ...httpGrammarChecks,
   ...limitChecks,
   ...robustnessChecks,

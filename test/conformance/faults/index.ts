@@ -5,6 +5,7 @@ import { deprecationFaults } from './deprecation.js'
 import { descriptionFaults } from './description.js'
 import { errorsFaults } from './errors.js'
 import { getPetFaults } from './get-pet.js'
+import { idempotencyFaults } from './idempotency.js'
 import { limitsFaults } from './limits.js'
 import { listPetsFaults } from './list-pets.js'
 import { rateLimitHeadersFaults } from './rate-limit-headers.js'
@@ -21,5 +22,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...deprecationFaults,
   ...robustnessFaults,
   ...descriptionFaults,
+  ...idempotencyFaults,
   ...limitsFaults,
 ]
