@@ -27,6 +27,8 @@ export interface OpenLimits {
   readonly rateLimits: RateLimitStore
   readonly name: string
   readonly ping: () => Promise<void>
+  /** Undefined for the store's default. */
+  readonly rateLimitTimeoutMs: number | undefined
 }
 
 type Stops = (() => Promise<void>)[]
@@ -66,9 +68,14 @@ export function refuseMissing(name: string): void {
 /**
  * Undefined for `memory:`, where the store counts by itself.
  *
+ * @param required whether to reject when the server is away
  * @throws UsageError
  */
-export async function openLimits(name: string, stops: Stops): Promise<OpenLimits | undefined> {
+export async function openLimits(
+  name: string,
+  required: boolean,
+  stops: Stops,
+): Promise<OpenLimits | undefined> {
   if (name === 'memory:') return undefined
   const file = name.startsWith('sqlite:') ? fileOf(name) : undefined
   if (file) return openSqliteLimits(file.path, stops)
@@ -79,11 +86,18 @@ export async function openLimits(name: string, stops: Stops): Promise<OpenLimits
     )
   }
   const { addressOf, redisRateLimits } = await import('../redis/open.js')
-  const url = urlOf('--limits', name, 'REDIS_URL')
-  const address = usable('--limits', url === name ? '' : ' (from REDIS_URL)', () => addressOf(url))
-  const rateLimits = await redisRateLimits({ url })
+  const { readParameters, splitParameters } = await import('./redis-limits.js')
+  const [target, own] = splitParameters(name)
+  const [url, fromVariable] = splitParameters(urlOf('--limits', target, 'REDIS_URL'))
+  const source = url === target ? '' : ' (from REDIS_URL)'
+  const address = usable('--limits', source, () => addressOf(url))
+  const { rateLimitTimeoutMs, ...options } = {
+    ...(await readParameters(url, fromVariable)),
+    ...(await readParameters(url, own)),
+  }
+  const rateLimits = await redisRateLimits({ url, required, ...options })
   stops.push(rateLimits.close)
-  return { rateLimits, name: address, ping: rateLimits.ping }
+  return { rateLimits, name: address, ping: rateLimits.ping, rateLimitTimeoutMs }
 }
 
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {

@@ -82,7 +82,8 @@ export async function openEnvironment(
     storeName,
     stops,
   )
-  const limits = await openLimits(limitsName, stops)
+  const limits = await openLimits(limitsName, flags['require-limits'] ?? false, stops)
+  await limits?.ping().catch(error => notes.say('ratelimit.degraded', countingHere(error)))
   // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
   const empty = flags.empty || (ping !== undefined && flags.keys !== undefined)
   const initial = await readInitial({ ...flags, empty })
@@ -94,6 +95,7 @@ export async function openEnvironment(
     rateLimits,
     apiKeys: keys,
     ...(await digests(flags)),
+    ...(limits?.rateLimitTimeoutMs && { rateLimitTimeoutMs: limits.rateLimitTimeoutMs }),
   })
   metrics?.watch(store, connections)
   store.events.on('storage.failed', ({ operation, error }) =>
@@ -125,6 +127,10 @@ export async function openEnvironment(
       known = keys
     },
   }
+}
+
+function countingHere(error: unknown): string {
+  return `limits: ${messageOf(error)}; this process counts by itself until the server answers`
 }
 
 function refuseEngine(flag: 'store' | 'limits', name: string): void {

@@ -20,6 +20,7 @@ const FLAGS = {
   host: { value: 'host', help: 'address to bind (127.0.0.1)' },
   store: { value: 'store', help: 'memory:, x.json, x.sqlite, postgres://… or postgres: (memory:)' },
   limits: { value: 'limits', help: 'counters: memory:, sqlite:x, redis://… or redis: (memory:)' },
+  'require-limits': { help: 'exit with 1 when the server of --limits is away at the start' },
   'proxy-hops': { value: 'n', help: 'trusted proxies in front of the server (0)' },
   seed: { value: 'file.json', help: 'animals for an empty store: an array of NewPet' },
   empty: { help: 'start without the demo animals' },
@@ -235,6 +236,7 @@ const UNFIT = {
     'host',
     'store',
     'limits',
+    'require-limits',
     'proxy-hops',
     'staging-port',
     'no-console',
@@ -273,6 +275,12 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
     throw new UsageError(
       '--watch needs a file to watch: add --seed <file.json> or --keys <file.json>',
       '--watch',
+    )
+  }
+  if (flags['require-limits'] && !/^(redis|valkey)/.test(flags.limits ?? '')) {
+    throw new UsageError(
+      '--require-limits needs counters on a server: add --limits redis://…',
+      '--require-limits',
     )
   }
   const [word] = rest

@@ -6,14 +6,36 @@ export class RedisError extends Error {
 /** Turns the failure of a command or connection into one line. */
 export function explain(error: unknown, address: string): RedisError {
   if (error instanceof RedisError) return error
-  const { code = '', message } = error as { code?: string; message: string }
-  const words = `${code} ${message}`.toLowerCase()
-  const known = PHRASES.find(([phrase]) => words.includes(phrase.toLowerCase()))
-  return new RedisError(`${address}: ${known?.[1] ?? message.split('\n', 1)[0]}`, { cause: error })
+  const { message } = error as Error
+  const reason = knownFailure(error)?.[1] ?? message.split('\n', 1)[0]
+  return new RedisError(`${address}: ${reason}`, { cause: error })
 }
 
-const UNTRUSTED = 'its certificate is not trusted; pass the CA as `tls: { ca }`'
+/** Whether it may end without a change to the options or to the rights of the user. */
+export function isPassing(error: unknown): boolean {
+  const lasting: readonly unknown[] = [
+    UNTRUSTED,
+    WRONG_PASSWORD,
+    NO_PASSWORD,
+    NO_RIGHTS,
+    NO_DATABASE,
+  ]
+  return !(error instanceof RedisError) && !lasting.includes(knownFailure(error)?.[1])
+}
+
+function knownFailure(error: unknown) {
+  const { code = '', message } = error as { code?: string; message: string }
+  const words = `${code} ${message}`.toLowerCase()
+  return PHRASES.find(([phrase]) => words.includes(phrase.toLowerCase()))
+}
+
+const UNTRUSTED =
+  'its certificate is not trusted; pass the CA as `tls: { ca }`, or as ?ca=<file> of --limits'
 const UNKNOWN_HOST = 'the host is unknown; correct its name'
+const NO_PASSWORD = 'it asks for a password; add it to the URL'
+const NO_RIGHTS =
+  'this user may not run the script; allow +eval +evalsha +get +set +del +scan +time +info, +cluster|slots in a cluster, +select for another database, and the keys of `prefix`'
+const NO_DATABASE = 'there is no such database; correct the number in the URL'
 const WRONG_PASSWORD = 'the password or the user name is wrong; correct them'
 
 /** Node's error codes, and phrases of Redis and its client. */
@@ -25,11 +47,8 @@ const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['unable to verify', UNTRUSTED],
   ['timeout', 'no answer in time; check the address and the firewall'],
   ['WRONGPASS', WRONG_PASSWORD],
-  ['NOAUTH', 'it asks for a password; add it to the URL'],
-  [
-    'NOPERM',
-    'this user may not run the script; allow +eval +evalsha +get +set +del +scan +time +info, +cluster|slots in a cluster, +select for another database, and the keys of `prefix`',
-  ],
+  ['NOAUTH', NO_PASSWORD],
+  ['NOPERM', NO_RIGHTS],
   ['READONLY', 'it is a replica; use the address of the primary'],
   ['OOM', 'its memory is full; raise maxmemory, or give the counters a server of their own'],
   ['MISCONF', 'it cannot save its data and refuses writes; see its log'],
@@ -39,7 +58,7 @@ const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
     'the cluster does not say what its nodes are; allow +cluster|slots, and check CLUSTER SLOTS',
   ],
   ['CLUSTERDOWN', 'the cluster is down; see CLUSTER INFO'],
-  ['DB index', 'there is no such database; correct the number in the URL'],
+  ['DB index', NO_DATABASE],
   ['offline', 'not connected; it reconnects by itself'],
   ['Socket closed', 'the connection was closed; check that this is a Redis server'],
 ]

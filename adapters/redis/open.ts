@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import {
+  isBoolean,
   isFunction,
   isOneOf,
   isSecretObject,
@@ -12,10 +13,10 @@ import {
   readOptions,
 } from '../../src/lib/options.js'
 import { connect, type RedisConnection } from './connect.js'
-import { explain } from './failures.js'
+import { explain, isPassing } from './failures.js'
 import { probe } from './probe.js'
 import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
-import { withReconnect } from './reconnect.js'
+import { notConnected, withReconnect } from './reconnect.js'
 import type { RedisSend } from './send.js'
 import { inTime } from './time-limit.js'
 
@@ -51,6 +52,12 @@ export interface RedisOptions {
    */
   readonly connectTimeoutMs?: number
   /**
+   * `false` also opens while the server is away, and connects later: until then the process counts
+   * by itself. What does not end by itself, such as a wrong password, is an error still.
+   * @default true
+   */
+  readonly required?: boolean
+  /**
    * For `rediss:`, options of `tls.connect` such as `ca`.
    * @default none
    */
@@ -77,13 +84,13 @@ export async function redisRateLimits(options: RedisOptions): Promise<RedisRateL
       throw error
     }
   }
-  try {
-    const opened = await openTried()
-    const connection = settings.url === undefined ? opened : withReconnect(opened, openTried)
-    return createRateLimits({ ...settings, address, connection })
-  } catch (error) {
-    throw explain(error, address)
-  }
+  const opened = await openTried().catch(error => {
+    const failure = explain(error, address)
+    if (settings.required || !isPassing(error)) throw failure
+    return notConnected(failure)
+  })
+  const connection = settings.url === undefined ? opened : withReconnect(opened, openTried)
+  return createRateLimits({ ...settings, address, connection })
 }
 
 interface Server {
@@ -141,6 +148,7 @@ const DEFAULTS = {
   prefix: 'adoption:limit:',
   clock: 'server',
   connectTimeoutMs: 5_000,
+  required: true,
 } as const
 
 const RULES: Rules<RedisOptions> = {
@@ -150,5 +158,6 @@ const RULES: Rules<RedisOptions> = {
   prefix: isText,
   clock: isOneOf(['server', 'store']),
   connectTimeoutMs: isTimeout,
+  required: isBoolean,
   tls: optional(isSecretObject),
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RedisConnection } from './connect.js'
+import { RedisError } from './failures.js'
 
 /** A command that waits longer than this, in ms, may be on a connection that died silently. */
 const SILENCE = 5_000
@@ -9,9 +10,9 @@ const PAUSE = 1_000
 const LINGER = 1_000
 
 /**
- * A connection that replaces itself where a new one may help: when a command stays unanswered, and
- * when its server has become a replica, since the same address may lead to the new primary by now.
- * The client repairs everything else by itself.
+ * A connection that replaces itself where a new one may help: when a command stays unanswered, when
+ * there was none yet, and when its server has become a replica, since the same address may lead to
+ * the new primary by now. The client repairs everything else by itself.
  *
  * @param open opens a connection that works, or rejects
  */
@@ -37,7 +38,7 @@ export function withReconnect(
       try {
         return await current.send(command, key)
       } catch (error) {
-        if (String((error as Error).message).startsWith('READONLY')) void replace()
+        if (isStale(error)) void replace()
         throw error
       } finally {
         pending.delete(sent)
@@ -75,4 +76,15 @@ export function withReconnect(
       return old.close()
     })
   }
+}
+
+/** In place of a connection to a server that is away. */
+export function notConnected(failure: RedisError): RedisConnection {
+  const fail = () => Promise.reject(failure)
+  return { send: fail, nodes: fail, servers: () => [''], serverOf: () => '', close: async () => {} }
+}
+
+/** Only `notConnected` fails with a RedisError. */
+function isStale(error: unknown): boolean {
+  return error instanceof RedisError || String((error as Error).message).startsWith('READONLY')
 }

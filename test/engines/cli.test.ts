@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -12,12 +12,15 @@ import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
 import { MAIN } from '../support/paths.js'
 import {
+  createCertificate,
   createDatabase,
   type Engine,
+  freePort,
   PATIENT,
   startPostgres,
   startRedis,
   withoutBoth,
+  withoutOpenSsl,
   withoutPostgres,
   withoutRedis,
 } from './engines.js'
@@ -124,6 +127,73 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
   assert.match(log, /^animal-adoption-store: limits: redis:/m)
 })
 
+test('cli - a Redis that is away at the start is said, and counts once it is back', {
+  skip: withoutRedis,
+}, async t => {
+  await using counters = await startRedis()
+  await counters.signal('SIGKILL')
+  const server = await started(t, '--limits', counters.url)
+  const { origin, baseUrl } = server.ready
+  const limits = async () => {
+    const answer = await fetch(`${origin}/readyz`)
+    return ((await answer.json()) as { limits: string }).limits
+  }
+  assert.equal(await limits(), 'degraded')
+  assert.equal((await fetch(`${baseUrl}/pets`, { headers: FREE })).status, 200)
+  await counters.restart()
+  for (let state = ''; state !== 'ok'; ) state = await limits()
+  const { headers } = await fetch(`${baseUrl}/pets`, { headers: FREE })
+  assert.equal(headers.get('x-ratelimit-remaining'), '59')
+  assert.match(
+    await stopped(server),
+    /limits: redis:.* nothing listens there.*; this process counts by itself until the server answers/,
+  )
+})
+
+test('cli - --limits takes a timeout, also in the variable and beside it', {
+  skip: withoutRedis,
+}, async t => {
+  await using counters = await startRedis()
+  for (const [limits, variable, shown] of [
+    [`${counters.url}?timeout=300ms`, '', 300],
+    ['redis:?timeout=300ms', `${counters.url}?timeout=20ms`, 300],
+    ['redis:', `${counters.url}?timeout=300ms`, 300],
+    [counters.url, '', 150],
+  ] as const) {
+    process.env['REDIS_URL'] = variable
+    const server = await started(t, '--limits', limits)
+    delete process.env['REDIS_URL']
+    assert.equal(server.ready.limits, counters.url)
+    await counters.signal('SIGSTOP')
+    assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
+    await counters.signal('SIGCONT')
+    assert.match(await stopped(server), new RegExp(`did not answer within ${shown} ms`))
+  }
+})
+
+test('cli - --limits takes the certificate of an own authority', {
+  skip: withoutRedis || withoutOpenSsl,
+}, async t => {
+  const path = await folder(t)
+  const [key, certificate] = [join(path, 'key.pem'), join(path, 'certificate.pem')]
+  createCertificate(key, certificate)
+  // The server runs as another user.
+  for (const file of [path, key]) await chmod(file, 0o755)
+  const port = await freePort()
+  await using _ = await startRedis(
+    ...['--port 0', `--tls-port ${port}`, '--tls-auth-clients no'],
+    ...[`--tls-key-file ${key}`, `--tls-cert-file ${certificate}`],
+  )
+  const url = `rediss://127.0.0.1:${port}`
+  const refused = await ended(['--limits', url, '--port', '0'], path)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /its certificate is not trusted; pass the CA .* as \?ca=<file>/)
+  const server = await started(t, '--limits', `${url}?ca=${certificate}`, '--require-limits')
+  assert.equal(server.ready.limits, url)
+  assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
+  assert.doesNotMatch(await stopped(server), /degraded|limits:/)
+})
+
 test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async t => {
   const cases: [words: string[], code: number, line: RegExp][] = [
     [['--store', 'mysql://me:s3cret@db/x'], 2, /--store takes memory:, .*; got 'mysql:\/\/…'/],
@@ -136,7 +206,23 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     ],
     [['--limits', 'http://me:s3cret@h'], 2, /--limits takes memory:, .*; got 'http:\/\/…'/],
     [['--limits', 'redis:'], 2, /--limits redis: needs the variable REDIS_URL to be a URL/],
-    [['--limits', 'redis://me:s3cret@127.0.0.1:1'], 1, /127\.0\.0\.1:1: nothing listens there/],
+    [
+      ['--limits', 'redis://me:s3cret@127.0.0.1:1', '--require-limits'],
+      1,
+      /127\.0\.0\.1:1: nothing listens there/,
+    ],
+    [['--require-limits'], 2, /--require-limits needs counters on a server: add --limits redis:/],
+    [['--limits', 'redis://:s3cret?x@h'], 2, /Expected `url` to be like redis:/],
+    [['--limits', 'redis://h?s3cret=1'], 2, /--limits takes timeout, ca after the \?, each once/],
+    [['--limits', 'redis://h?timeout=1s&timeout=2s'], 2, /each once/],
+    [['--limits', 'redis://h?timeout=0'], 2, /--limits \?timeout.* to be a duration/],
+    [['--limits', 'redis://h?timeout=0s'], 2, /--limits \?timeout.* from 1 to/],
+    [
+      ['--limits', 'redis://h?ca=/nowhere.pem'],
+      2,
+      /takes ca with rediss:\/\/ or valkeys:\/\/ only/,
+    ],
+    [['--limits', 'rediss://h?ca=/nowhere.pem'], 2, /cannot read ca \/nowhere\.pem: ENOENT/],
     [['--limits', 'redis://h', '--no-rate-limit'], 2, /--no-rate-limit cannot be combined with/],
     [
       ['--limits', 'redis://me:s3cret@h', '--control'],
