@@ -28,7 +28,7 @@ export interface OpenLimits {
   readonly name: string
   readonly ping: () => Promise<void>
   /** Undefined for the store's default. */
-  readonly rateLimitTimeoutMs: number | undefined
+  readonly rateLimitTimeoutMs?: number | undefined
 }
 
 type Stops = (() => Promise<void>)[]
