@@ -30,7 +30,7 @@ export interface ApiErrorOptions extends ErrorOptions {
   /** Headers of the response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly rateLimit?: RateLimit | undefined
-  /** Seconds to wait; on 429 only. */
+  /** Seconds to wait, on 429 and on a 503 that says so. */
   readonly retryAfter?: number | undefined
 }
 
@@ -115,6 +115,13 @@ export function rateLimited(decision: Decision): ApiError {
 export function storageUnavailable(cause: unknown): ApiError {
   const message = 'The storage is temporarily unavailable; try again later.'
   return new ApiError('storage_unavailable', message, { cause })
+}
+
+/** Too many operations wait for the storage already, so this one was not begun. */
+export function storageOverloaded(): ApiError {
+  const message = 'The storage is temporarily overloaded; nothing was done. Try again later.'
+  const headers = { 'Retry-After': '1' }
+  return new ApiError('storage_unavailable', message, { headers, retryAfter: 1 })
 }
 
 export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {

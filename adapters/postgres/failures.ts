@@ -8,6 +8,11 @@ const PASSING = ['08', '40', '53', '55', '57']
 /** Transient as well: after a fail-over the address soon leads to the new primary. */
 const READ_ONLY = '25006'
 
+/** A replica, or a database whose transactions are read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return (error as { code?: unknown }).code === READ_ONLY
+}
+
 /** Whether the server received the statement and will always refuse it. */
 export function isRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown }

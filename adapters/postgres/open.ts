@@ -76,7 +76,15 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
       waiting: pool.waitingCount ?? 0,
     })
     const writer = randomUUID()
-    return createStorage({ database, schema, statements, writer, connections, closePool })
+    return createStorage({
+      database,
+      timeoutMs,
+      schema,
+      statements,
+      writer,
+      connections,
+      closePool,
+    })
   } catch (error) {
     await closePool()
     throw explain(error, address)
@@ -115,7 +123,7 @@ async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
     // Idle connections do not keep the process alive.
     allowExitOnIdle: true,
     application_name: 'animal-adoption-store',
-    onConnect: client => limitStatements(client, timeoutMs),
+    onConnect: client => configure(client, timeoutMs),
   })
   return { address, pool: pool as PostgresPool, closePool: () => pool.end() }
 }
@@ -145,12 +153,17 @@ interface Identified {
   readonly processID?: number | null
 }
 
-/** Makes the server give up first. Not behind a pooler, where the setting would leak to others. */
-async function limitStatements(
+/**
+ * Makes the server give up first, and plan each prepared statement once: all of them are made for generic
+ * plans, and planning costs as much as the rows of a page. Not behind a pooler, where the settings would
+ * leak to others.
+ */
+async function configure(
   client: Pick<PostgresClient, 'query'> & Identified,
   timeoutMs: number,
 ): Promise<void> {
-  const text = "SELECT set_config('statement_timeout', $1, false) WHERE pg_backend_pid() = $2"
+  const text = `SELECT set_config('statement_timeout', $1, false),
+    set_config('plan_cache_mode', 'force_generic_plan', false) WHERE pg_backend_pid() = $2`
   await client.query({ text, values: [String(timeoutMs), client.processID] })
 }
 

@@ -46,6 +46,8 @@ export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
 export interface Database {
   /** Retries while the server is unavailable, so the statement must be idempotent. */
   query(statement: Statement, values: unknown[]): Promise<readonly Row[]>
+  /** A single attempt. */
+  queryOnce(statement: Statement, values: unknown[]): Promise<readonly Row[]>
   /** Commits when the task resolves, rolls back when it rejects. */
   transaction<T>(task: (run: Run) => Promise<T>): Promise<T>
 }
@@ -57,12 +59,12 @@ const LONGEST_PAUSE = 320
 
 export function createDatabase(pool: PostgresPool, timeoutMs: number): Database {
   return {
+    queryOnce: (statement, values) => send(statement, values, performance.now() + timeoutMs),
     async query(statement, values) {
-      const query = { ...statement, values, query_timeout: timeoutMs }
       const end = performance.now() + timeoutMs
       for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
         try {
-          return await before(end, timeoutMs, async () => (await pool.query(query)).rows)
+          return await send(statement, values, end)
         } catch (error) {
           if (isRefused(error) || performance.now() + wait > end) throw error
           await pause(wait)
@@ -79,6 +81,11 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
         await run('COMMIT')
         return result
       }),
+  }
+
+  function send(statement: Statement, values: unknown[], end: number): Promise<readonly Row[]> {
+    const query = { ...statement, values, query_timeout: timeoutMs }
+    return before(end, timeoutMs, async () => (await pool.query(query)).rows)
   }
 }
 

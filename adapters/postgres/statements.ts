@@ -24,6 +24,10 @@ export interface Statements {
   /** $1 list after this id, $2 limit. */
   readonly list: Statement
   readonly listByStatus: Readonly<Record<PetStatus, Statement>>
+  /** $1 list after these ids, $2 limits. Returns the pages one after the other, each row with its `page`, from 1. */
+  readonly lists: Statement
+  readonly listsByStatus: Readonly<Record<PetStatus, Statement>>
+  /** $1 writer. Commits, as an insert does, and returns the timeline that it committed on. */
   readonly ping: Statement
 }
 
@@ -38,8 +42,16 @@ export function createStatements(schema: string, prepare: boolean): Statements {
   const list = (filter: string) =>
     statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets
       WHERE ${filter} id > $1::bigint ORDER BY pets.id LIMIT $2::int`)
+  const lists = (filter: string) =>
+    statement(`SELECT page::int AS page, ${PET_COLUMNS}
+      FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS asked (after, size, page)
+      CROSS JOIN LATERAL (SELECT * FROM ${schema}.pets
+        WHERE ${filter} id > asked.after ORDER BY id LIMIT asked.size) AS pets`)
   // A literal status, so that generic plans can use its partial index.
-  const byStatus = PET_STATUSES.map(status => [status, list(`status = '${status}' AND`)])
+  const byStatus = (of: (filter: string) => Statement) =>
+    Object.fromEntries(
+      PET_STATUSES.map(status => [status, of(`status = '${status}' AND`)]),
+    ) as Record<PetStatus, Statement>
 
   return {
     insertBatch: statement(insertBatch(schema)),
@@ -50,8 +62,10 @@ export function createStatements(schema: string, prepare: boolean): Statements {
       ORDER BY expires LIMIT $2::int FOR UPDATE SKIP LOCKED) RETURNING 1`),
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
     list: list(''),
-    listByStatus: Object.fromEntries(byStatus),
-    ping: { text: `SELECT pg_is_in_recovery() AS replica FROM ${schema}.pet_ids` },
+    listByStatus: byStatus(list),
+    lists: lists(''),
+    listsByStatus: byStatus(lists),
+    ping: { text: ping(schema) },
   }
 }
 
@@ -120,6 +134,12 @@ function insertOnce(schema: string): string {
       id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known
     UNION ALL
     SELECT n::int, fingerprint, false, id::text, name, category_id::text, status FROM fresh`
+}
+
+function ping(schema: string): string {
+  return `INSERT INTO ${schema}.pet_writers AS w (writer, batch, first) VALUES ($1::uuid, 0, 0)
+    ON CONFLICT (writer) DO UPDATE SET seen = now()
+    RETURNING left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline`
 }
 
 function forget(schema: string): string {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { storageOverloaded } from '../../src/errors.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type {
   InsertedOnce,
@@ -9,16 +10,16 @@ import type {
   UsedKey,
 } from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
-import { answerAll, createBatches } from '../shared/batches.js'
+import { answerAll, createBatches, type Patience } from '../shared/batches.js'
 import { type KeyedInsert, onceEach } from '../shared/once-each.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
 import { readNewPet } from '../shared/stored-pet.js'
 import { readOnce } from '../shared/used-keys.js'
 import { createCleaning } from './cleaning.js'
-import { isDuplicate, PostgresError } from './failures.js'
+import { isDuplicate, isReadOnly, PostgresError } from './failures.js'
+import { readPages } from './pages.js'
 import type { Database, Run } from './pool.js'
 import { fromKeyRow, fromRow, type PetRow, toKey, toRow } from './rows.js'
-import { createSharedQueries } from './shared-queries.js'
 import { PET_COLUMNS, type Statements } from './statements.js'
 
 export interface PostgresStorage extends PetStorage, AsyncDisposable {
@@ -32,8 +33,8 @@ export interface PostgresStorage extends PetStorage, AsyncDisposable {
   seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
   count(): Promise<number>
   /**
-   * Resolves if the database is reachable and writable.
-   * @throws PostgresError
+   * Resolves if a write commits, and so if an insert would: not on a read-only server, not while a
+   * synchronous standby is away, and not on a primary that another has replaced.
    */
   ping(): Promise<void>
   /** The connections of the pool at this moment. */
@@ -51,6 +52,8 @@ export interface Connections {
 
 export interface StorageParts {
   readonly database: Database
+  /** How long a call may take, from its arrival on. */
+  readonly timeoutMs: number
   /** Quoted. */
   readonly schema: string
   readonly statements: Statements
@@ -61,25 +64,38 @@ export interface StorageParts {
 }
 
 export function createStorage(parts: StorageParts): PostgresStorage {
-  const { database, schema, statements, writer, connections, closePool } = parts
+  const { database, timeoutMs, schema, statements, writer, connections, closePool } = parts
+  const patience: Patience = {
+    ms: timeoutMs,
+    items: QUEUE,
+    late: () => new PostgresError(`PostgreSQL did not answer within ${timeoutMs} ms`),
+    full: storageOverloaded,
+  }
   const inserts = createBatches(answerAll(insertBatch), {
     ...LIMITS,
     name: 'postgres.insert',
+    patience,
     sizeOf: ({ name }) => name.length,
   })
   const keyed = createBatches(onceEach(insertOnce), {
     ...LIMITS,
     name: 'postgres.insert-once',
+    patience,
     sizeOf: ({ pet }) => pet.name.length,
   })
   const clean = createCleaning(database, statements)
   const finds = createBatches(answerAll(findAll), {
     ...LIMITS,
     name: 'postgres.find',
+    patience,
     sizeOf: () => 0,
   })
-  const shareList = createSharedQueries<readonly Pet[]>()
+  const lists = createBatches(
+    answerAll((filters: readonly PetFilter[]) => readPages(database, statements, filters)),
+    { ...LISTS, patience },
+  )
   let lastBatch = 0
+  let latestTimeline = 0
   let closing: Promise<void> | undefined
 
   return {
@@ -96,13 +112,9 @@ export function createStorage(parts: StorageParts): PostgresStorage {
       refuseWhenClosed()
       return Number.isSafeInteger(id) ? finds.add(id) : undefined
     },
-    async list({ limit, status, after = 0 }) {
+    async list(filter) {
       refuseWhenClosed()
-      const statement = status === undefined ? statements.list : statements.listByStatus[status]
-      return shareList(`${status} ${limit} ${after}`, async () => {
-        const rows = await database.query(statement, [after, limit])
-        return Object.freeze(rows.map(fromRow))
-      })
+      return lists.add(filter)
     },
     async dump() {
       refuseWhenClosed()
@@ -144,8 +156,16 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     },
     async ping() {
       refuseWhenClosed()
-      const [row] = await database.query(statements.ping, [])
-      if (row?.replica !== false) throw new PostgresError('The database is a read-only replica')
+      const [row] = await database.queryOnce(statements.ping, [writer]).catch(error => {
+        throw isReadOnly(error) ? new PostgresError('The database is read-only') : error
+      })
+      const timeline = Number.parseInt(row.timeline, 16)
+      if (timeline < latestTimeline) {
+        throw new PostgresError(
+          `This is an old primary: it is on timeline ${timeline}, and the database was on ${latestTimeline} already`,
+        )
+      }
+      latestTimeline = timeline
     },
     connections,
     close,
@@ -256,7 +276,9 @@ export function createStorage(parts: StorageParts): PostgresStorage {
   }
 
   function close(): Promise<void> {
-    closing ??= inserts.idle().then(keyed.idle).then(finds.idle).then(clean.idle).then(closePool)
+    closing ??= Promise.all([inserts, keyed, finds, lists, clean].map(({ idle }) => idle())).then(
+      closePool,
+    )
     return closing
   }
 
@@ -267,6 +289,17 @@ export function createStorage(parts: StorageParts): PostgresStorage {
 
 /** How often to send a batch whose keys another process uses at the same time. */
 const ATTEMPTS = 5
+
+/** How many calls may wait for each kind of statement: about a second of work. */
+const QUEUE = 10_000
+
+/** Of one batch of lists, in rows, so that no list waits long for those before it. */
+const LISTS = {
+  name: 'postgres.list',
+  items: 64,
+  size: 5_000,
+  sizeOf: ({ limit }: PetFilter) => limit,
+}
 
 /** Of one batch, so that other processes get their turn. */
 const LIMITS = { items: 500, size: 1_048_576 }

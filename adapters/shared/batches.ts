@@ -14,6 +14,19 @@ export interface BatchLimits<Item> {
   readonly sizeOf: (item: Item) => number
   /** Names the queue in the messages of the diagnostics channel `animal-adoption-store.batch`. */
   readonly name: string
+  /** Bounds every wait; by default, items wait for as long as it takes. */
+  readonly patience?: Patience
+}
+
+/** How long and how many items may wait. */
+export interface Patience {
+  /** From arrival on, in ms. An item that is not in a batch by then never will be. */
+  readonly ms: number
+  readonly items: number
+  /** What an item is rejected with when its time is over. */
+  readonly late: () => Error
+  /** What an item is rejected with when too many wait. */
+  readonly full: () => Error
 }
 
 /** A batch has ended. */
@@ -34,7 +47,7 @@ export interface Waiting<Item, Answer> {
   readonly item: Item
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
-  /** When it was added, in ms of `performance.now`; 0 while nobody asks. */
+  /** When it arrived, in ms of `performance.now`; 0 while nobody asks. */
   readonly since: number
 }
 
@@ -43,17 +56,22 @@ export function createBatches<Item, Answer>(
   run: (batch: readonly Waiting<Item, Answer>[]) => Promise<void> | void,
   limits: BatchLimits<Item>,
 ): Batches<Item, Answer> {
+  const { patience } = limits
   let waiting: Waiting<Item, Answer>[] = []
+  let sent: readonly Waiting<Item, Answer>[] = []
   let working: Promise<void> | undefined
   /** Batches of one item that were settled synchronously since others had a chance to add theirs. */
   let alone = 0
+  let timer: NodeJS.Timeout | undefined
 
   return {
     add: item =>
       new Promise((resolve, reject) => {
-        const since = BATCHES.hasSubscribers ? performance.now() : 0
+        if (patience && waiting.length >= patience.items) throw patience.full()
+        const since = patience || BATCHES.hasSubscribers ? performance.now() : 0
         waiting.push({ item, resolve, reject, since })
         working ??= work()
+        if (patience) timer ??= setTimeout(rejectLate, patience.ms, patience)
       }),
     idle: async () => working,
   }
@@ -64,15 +82,32 @@ export function createBatches<Item, Answer>(
       // wait for others each time: a turn of the event loop costs a tenth of a synchronous insert.
       if (alone === 0 || alone === LONGEST_ALONE) await new Promise(setImmediate)
       else await undefined
-      const batch = takeBatch()
+      if (waiting.length === 0) break
+      sent = takeBatch()
       const start = BATCHES.hasSubscribers ? performance.now() : 0
       const left = waiting.length
-      const settled = settle(batch)
-      alone = batch.length > 1 || settled ? 0 : (alone % LONGEST_ALONE) + 1
+      const settled = settle(sent)
+      alone = sent.length > 1 || settled ? 0 : (alone % LONGEST_ALONE) + 1
       await settled
-      if (start > 0) publish(batch, start, left)
+      if (start > 0) publish(sent, start, left)
+      sent = []
     }
     working = undefined
+    clearTimeout(timer)
+    timer = undefined
+  }
+
+  async function rejectLate({ ms, late }: Pick<Patience, 'ms' | 'late'>): Promise<void> {
+    // If this process was busy, an answer may lie there unread: two turns of the loop read it.
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    const end = performance.now() - ms
+    const isLate = ({ since }: Waiting<Item, Answer>) => since <= end
+    for (const { reject } of [...sent, ...waiting].filter(isLate)) reject(late())
+    waiting = waiting.filter(one => !isLate(one))
+    // Those of the batch in progress that are not late yet, then those that wait: oldest first.
+    const next = [...sent, ...waiting].find(one => !isLate(one))
+    timer = next && setTimeout(rejectLate, Math.ceil(next.since - end), { ms, late })
   }
 
   function settle(batch: readonly Waiting<Item, Answer>[]): Promise<void> | void {

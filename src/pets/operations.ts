@@ -113,8 +113,10 @@ export function createPetOperations(
   /** A failing storage is a 503: nothing was acknowledged, and the next request may succeed. */
   function failed(operation: Operation): (error: unknown) => never {
     return error => {
-      if (error instanceof ApiError) throw error
+      const isOwn = error instanceof ApiError && error.code !== 'storage_unavailable'
+      if (isOwn) throw error
       emit('storage.failed', { operation, error })
+      if (error instanceof ApiError) throw error
       throw storageUnavailable(error)
     }
   }

@@ -117,11 +117,70 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   const signal = join(replica.folder, 'data', 'standby.signal')
   writeFileSync(signal, '')
   await replica.restart()
-  await assert.rejects(storage.ping(), { message: 'The database is a read-only replica' })
+  await assert.rejects(storage.ping(), { message: 'The database is read-only' })
   await assert.rejects(storage.insert(REX), { code: '25006' })
   assert.match((await failure({ url: replica.url })).message, /it is read-only; use the address/)
   assert.equal((await storage.find(1))?.name, 'Rex')
   assert.equal(await storage.find(2), undefined)
+})
+
+test('postgres - ping fails where an insert would: read-only by default, or without its standby', {
+  skip,
+}, async () => {
+  const server = await startPostgres()
+  after(() => server.stop())
+  const storage = await postgresStorage({ url: server.url, timeoutMs: 1_000 })
+  after(storage.close)
+  await storage.ping()
+  const configure = (setting: string) =>
+    asAdmin(server.url, `ALTER SYSTEM SET ${setting}`, 'SELECT pg_reload_conf()')
+  // The server applies a changed file soon, not immediately.
+  const until = async (expected: RegExp | undefined) => {
+    for (;;) {
+      const message = await storage.ping().then(
+        () => undefined,
+        (error: Error) => error.message,
+      )
+      if (expected ? expected.test(message ?? '') : message === undefined) return
+    }
+  }
+  await configure('default_transaction_read_only = on')
+  await until(/^The database is read-only$/)
+  await asAdmin(
+    server.url,
+    'SET default_transaction_read_only = off',
+    'ALTER SYSTEM RESET default_transaction_read_only',
+    'SELECT pg_reload_conf()',
+  )
+  await until(undefined)
+  await configure("synchronous_standby_names = 'nobody'")
+  await until(/did not answer within 1000 ms|statement timeout/)
+})
+
+test('postgres - ping refuses a primary that another has replaced', { skip }, async () => {
+  let timeline = '00000002'
+  const pool = new pg.Pool({ connectionString: engine?.url })
+  after(() => pool.end())
+  const storage = await postgresStorage({
+    ...PATIENT,
+    pool: {
+      connect: () => pool.connect(),
+      on: (name, listener) => pool.on(name, listener),
+      off: (name, listener) => pool.off(name, listener),
+      async query(query) {
+        const { rows } = await pool.query(query)
+        return { rows: rows.map(row => ('timeline' in row ? { timeline } : row)) }
+      },
+    },
+    schema: 'timelines',
+  })
+  await storage.ping()
+  timeline = '0000000A'
+  await storage.ping()
+  timeline = '00000002'
+  await assert.rejects(storage.ping(), {
+    message: 'This is an old primary: it is on timeline 2, and the database was on 10 already',
+  })
 })
 
 test('postgres - TLS requires a trusted certificate', {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { stat } from 'node:fs/promises'
+import { test } from 'node:test'
+import {
+  type BatchLimits,
+  createBatches,
+  type Patience,
+  type Waiting,
+} from '../../adapters/shared/batches.js'
+
+const LIMITS = { items: 10, size: 1_000, sizeOf: () => 1, name: 'test' }
+const PATIENCE: Patience = {
+  ms: 20,
+  items: 3,
+  late: () => new Error('late'),
+  full: () => new Error('full'),
+}
+
+test('batches - an item that waits too long is rejected, and never sent', async () => {
+  const { add, batches, release, idle } = held({ ...LIMITS, patience: PATIENCE })
+  const first = add('first')
+  await batches.next()
+  const second = add('second')
+  // The batch in progress may have been stored; the one that waits was not.
+  await assert.rejects(first, /^Error: late$/)
+  await assert.rejects(second, /^Error: late$/)
+  const third = add('third')
+  release()
+  assert.equal(await third, 'third')
+  await idle()
+  assert.deepEqual(batches.sent, [['first'], ['third']])
+})
+
+test('batches - the wait is counted from the arrival of each item', async () => {
+  const { add, batches, release } = held({ ...LIMITS, patience: { ...PATIENCE, ms: 60_000 } })
+  const first = add('first')
+  await batches.next()
+  const second = add('second')
+  release()
+  assert.deepEqual(await Promise.all([first, second]), ['first', 'second'])
+})
+
+test('batches - beyond the most that may wait, an item is rejected and the others are not', async () => {
+  const { add, batches, release } = held({ ...LIMITS, patience: { ...PATIENCE, ms: 60_000 } })
+  const first = add('first')
+  await batches.next()
+  const waiting = ['a', 'b', 'c'].map(add)
+  await assert.rejects(add('d'), /^Error: full$/)
+  release()
+  assert.deepEqual(await Promise.all([first, ...waiting]), ['first', 'a', 'b', 'c'])
+  assert.equal(await add('e'), 'e')
+})
+
+test('batches - an answer that came while this process was busy counts', async () => {
+  const limits = { ...LIMITS, patience: PATIENCE }
+  const batches = createBatches<string, string>(async ([one]) => {
+    // As a socket would: the answer lies there after the busy turn, and is read after the timers.
+    await stat('.')
+    one?.resolve('answer')
+  }, limits)
+  const answer = batches.add('first')
+  await new Promise(setImmediate)
+  for (const end = performance.now() + 3 * PATIENCE.ms; performance.now() < end; );
+  assert.equal(await answer, 'answer')
+})
+
+test('batches - without patience, items wait for as long as it takes', async () => {
+  const { add, batches, release } = held(LIMITS)
+  const first = add('first')
+  await batches.next()
+  const many = Array.from({ length: 100 }, (_, at) => add(String(at)))
+  release()
+  assert.equal((await Promise.all([first, ...many])).length, 101)
+})
+
+/** Batches that are answered from `release` on; `next` resolves when one is sent. */
+function held(limits: BatchLimits<string>) {
+  const sent: string[][] = []
+  let arrive = () => {}
+  let release = () => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const { add, idle } = createBatches<string, string>(
+    async (batch: readonly Waiting<string, string>[]) => {
+      sent.push(batch.map(({ item }) => item))
+      arrive()
+      await released
+      for (const { item, resolve } of batch) resolve(item)
+    },
+    limits,
+  )
+  const next = () =>
+    new Promise<void>(resolve => {
+      arrive = resolve
+    })
+  return { add, idle, release, batches: { sent, next } }
+}
