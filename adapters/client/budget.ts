@@ -7,10 +7,10 @@ import type { Closed, SharedKey } from './shared.js'
 import type { Time } from './time.js'
 
 /**
- * Why a client waits: the `limit` is exhausted; it is the turn of others on the key (`company`); a
+ * Why a client waits: the `limit` is exhausted; it is the turn of `others` on the key; a
  * request was `rejected` with 429; the key is `banned`; a request failed, before its `retry`.
  */
-export type WaitReason = 'limit' | 'company' | 'rejected' | 'banned' | 'retry'
+export type WaitReason = 'limit' | 'others' | 'rejected' | 'banned' | 'retry'
 
 export interface BudgetOptions {
   readonly time: Time

@@ -12,29 +12,48 @@ import {
 } from './window.js'
 
 /*
- * The clients of a key cannot talk to each other, but the server numbers their requests: the first
- * of a window reads 59 units remaining of 60, the next 58. So they take turns. Each sends one
+ * The model. Clients of a key cannot talk to each other, but the server numbers their requests: the
+ * first of a window reads 59 units remaining of 60, the next 58. So they take turns. Each sends one
  * request at the start of a window, the roll call, and its number there is its rank. The second
- * requests follow in the order of the ranks. By then everyone has used one unit, so the distance
- * between the two numbers of a client is the number of clients, the *company* (1: alone). From there
- * on, the next turn of a client is its last number plus the company: every unit has one owner.
- * Simulations chose the constants (test/bench/README.md).
+ * requests follow in the order of the ranks. By then each client has used one unit, so the distance
+ * between the two numbers of a client is the number of clients. From there on, the next turn of a
+ * client is its last number plus that: every unit has one owner, and is due at an even pace. What
+ * remains after that time belongs to anyone. Only the estimate of the clients can be wrong: too low,
+ * two clients use one unit, and a 429 is the worst of it; too high, units are left over.
+ *
+ * `npm run bench polite` and test/client/fleet.ts run fleets of clients in virtual time. There, each
+ * constant below was changed and left out: those remain without which a fleet was banned, was
+ * rejected more often or took longer.
  */
 
-/** How long a slow response may hold up the next request. */
-const PATIENCE = SECOND
-/** The roll call takes this time; the other requests of the window follow. */
+/** How long one request without a response holds up the next. */
+const RESPONSE_PATIENCE = SECOND
+/** How long the roll call takes: 100 ms for each unit of Free, more than a round trip. */
 const ROLL_CALL = 6 * SECOND
-/** A newcomer does not know the company; with a rank beyond this share of the limit, it sits out. */
-const BLIND = 1 / 2
-/** A client with one turn per window takes the company for this much smaller in the next. */
-const HOPE = 0.95
-/** A rejected second request proves a least company; the likely one is this much larger. */
-const CAUTION = 1.3
-/** A caller with at most this share of the limit per minute is left its units. */
-const STEADY = 1.05
-/** How often to check whether such a caller is still there. */
-const STEADY_CHECK = 6 * SECOND
+/**
+ * The largest rank in its first window, as a share of the limit, with which a client sends a second
+ * request: as many others may come after it. Without, 30 clients that join one by one take 1,200 s
+ * instead of 290.
+ */
+const LARGEST_FIRST_RANK = 1 / 2
+/**
+ * What remains of an estimate of the clients after a window with a single turn, which measures no
+ * distance. Without, a client that once saw a ban sends one request per window for long.
+ */
+const UNMEASURED_DECAY = 0.95
+/**
+ * How many more clients there are than a rejected second request proves. Without, fifty clients on
+ * Free are rejected twice as often.
+ */
+const REJECTED_CLIENTS = 1.3
+/**
+ * By how many units all clients together have to be late before the rest counts as left over: with
+ * 20 clients or more. With fewer, a wrong guess costs less, and 8 need not be late at all.
+ */
+const LATE_UNITS = 1.5
+const TRUSTED_CLIENTS = 8
+/** The part of the limit that a caller without turns keeps at most. */
+const LARGEST_RESERVE = 1 / 2
 
 export interface ShareOptions {
   /** From 0 up to 1. */
@@ -47,7 +66,7 @@ export interface Share {
   /** When the next request may be sent: `now`, later, or Infinity for after the next response. */
   next(now: number): number
   /** What `next` waits for, if it waits: the reset of the limit, others, or a response. */
-  waitsFor(now: number): 'limit' | 'company' | 'response'
+  waitsFor(now: number): 'limit' | 'others' | 'response'
   /** When the window ends, in ms since the epoch. */
   readonly endsAt: number
   sent(now: number): void
@@ -66,8 +85,8 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   let slots = 0
   let isCounted = true
   let window: Window = { ...NO_WINDOW }
-  /** Clients on the key, as far as this one can tell; 1: alone. */
-  let company = 1
+  /** How many clients use the key, this one included, as far as it can tell. */
+  let clients = 1
   /** Whether it has ever used a unit. */
   let isMember = false
   /** The number of the last request, counted through all windows. */
@@ -84,7 +103,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     waitsFor(now) {
       if (isExhausted(now)) return 'limit'
       const isOpen = inFlight < Math.max(1, slots) && (now < window.endsAt || inFlight === 0)
-      return isOpen ? 'company' : 'response'
+      return isOpen ? 'others' : 'response'
     },
     get endsAt() {
       return window.endsAt
@@ -118,7 +137,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       if (own >= limit) return false
       if (endsAt - lastSent <= MINUTE + SECOND) learnFromRejection()
       // After a ban, nobody sends a second request unless the first ones leave units for it.
-      else if (isSameLimit) company = Math.max(company, limit)
+      else if (isSameLimit) clients = Math.max(clients, limit)
       return true
     },
     uncounted() {
@@ -144,7 +163,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   /** A request without a response for long does not hold up all others. */
   function afterResponse(now: number): number {
     if (inFlight >= maxConcurrent) return Number.POSITIVE_INFINITY
-    return Math.max(now, lastSent + PATIENCE)
+    return Math.max(now, lastSent + RESPONSE_PATIENCE)
   }
 
   function betweenWindows(now: number): number {
@@ -152,18 +171,18 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     if (inFlight > 0) return afterResponse(now)
     slots = 0
     const { limit, endsAt } = window
-    if (company === 1) return now
+    if (clients === 1) return now
     // With more clients than units, the turn may be in a later window.
     const turn = Math.max(0, number + step() - lastNumber(window))
     const skipped = Math.max(0, Math.ceil(turn / limit) - 1)
-    const place = (turn - skipped * limit) / Math.min(limit, step())
-    return endsAt + skipped * MINUTE + place * ROLL_CALL
+    const position = (turn - skipped * limit) / Math.min(limit, step())
+    return endsAt + skipped * MINUTE + position * ROLL_CALL
   }
 
   function withinWindow(now: number): number {
     const { remaining, isLong } = window
     // A day's budget is spent as it comes: nobody waits for the next one.
-    if (isLong || company === 1) return now
+    if (isLong || clients === 1) return now
     const units = step() * (inFlight + 1)
     return Math.max(turn(units), steadyCaller(now, remaining - units))
   }
@@ -172,13 +191,13 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   function turn(units: number): number {
     const { remaining, isFirst, isRollCall, limit, rank, turns } = window
     const isSecond = turns === 1 && isRollCall
-    const isOver = isSecond && isFirst ? rank > BLIND * limit : units > remaining
+    const isOver = isSecond && isFirst ? rank > LARGEST_FIRST_RANK * limit : units > remaining
     if (isOver) return leftovers()
     return timeOf(window, number + (isSecond ? rank * (inFlight + 1) : units))
   }
 
   function step(): number {
-    return Math.round(company)
+    return Math.round(clients)
   }
 
   /** When to look for units whose owners have nothing left to send. */
@@ -190,17 +209,18 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     return Math.min(endsAt, spentAt(window) + (1 + remaining) * (SPREAD / limit))
   }
 
-  /** Whether the units are used too slowly. With few clients, a wrong guess costs little. */
+  /** Whether the units are used too slowly, because some owners have nothing left to send. */
   function isLate(): boolean {
-    return window.lag >= Math.min(1.5, (company - 8) / 8)
+    const margin = (clients - TRUSTED_CLIENTS) / TRUSTED_CLIENTS
+    return window.lag >= Math.min(LATE_UNITS, margin)
   }
 
   /** When there are units to spare beside those of another caller, if one is slow and steady. */
   function steadyCaller(now: number, spare: number): number {
     const { rate, limit, endsAt } = window
-    if (!(rate > 0 && rate <= (STEADY * limit) / MINUTE)) return now
-    const reserved = Math.min(limit / 2, rate * (endsAt - now))
-    return spare >= reserved ? now : Math.min(endsAt - spare / rate, lastSent + STEADY_CHECK)
+    if (!(rate > 0 && rate <= limit / MINUTE)) return now
+    const reserved = Math.min(LARGEST_RESERVE * limit, rate * (endsAt - now))
+    return spare >= reserved ? now : endsAt - spare / rate
   }
 
   /** The first response of a window. */
@@ -252,37 +272,38 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     if (!second) window.second = { at: now, others }
     else if (now <= spentAt(window)) window.rate = (others - second.others) / (now - second.at)
     learnFromDistance(distance)
-    if (company === 1) return
+    if (clients === 1) return
     window.lag = turnAt(window, Math.min(lastSent, spentAt(window))) - number
   }
 
   /** @param distance between the numbers of this client's last two requests */
   function learnFromDistance(distance: number): void {
-    if (company === 1 && distance === 1) return
-    const estimate = window.turns > 2 ? (company + distance) / 2 : distance
-    company = Math.max(2, estimate)
+    if (clients === 1 && distance === 1) return
+    const estimate = window.turns > 2 ? (clients + distance) / 2 : distance
+    clients = Math.max(2, estimate)
   }
 
   function learnFromRank({ others, turns, wasRejected }: Window): void {
     const { rank } = window
-    if (window.others === 0 && (company === 1 || (others === 0 && turns > 1))) {
-      company = 1
+    if (window.others === 0 && (clients === 1 || (others === 0 && turns > 1))) {
+      clients = 1
       return
     }
-    if (window.isFirst) company = rank
-    else if (turns === 1 && !wasRejected) company *= HOPE
-    company = Math.max(2, company, window.isRollCall ? rank : 0)
+    if (window.isFirst) clients = rank
+    else if (turns === 1 && !wasRejected) clients *= UNMEASURED_DECAY
+    clients = Math.max(2, clients, rank)
   }
 
   function learnFromRejection(): void {
     const { limit, rank, turns } = window
     window.wasRejected = true
     if (!isMember) {
-      company = limit
+      clients = limit
+      // Its rank is unknown, and not all newcomers should come back at once.
       number = lastNumber(window) - step() + Math.ceil(random() * limit)
-    } else if (turns === 0) company = Math.max(company, limit + 1)
+    }
     // All first requests, and the second ones of lower ranks, have used up the limit.
-    else if (turns === 1) company = Math.max(company, CAUTION * (limit - rank + 1))
-    company = Math.max(2, company)
+    if (isMember && turns === 1) clients = Math.max(clients, REJECTED_CLIENTS * (limit - rank + 1))
+    clients = Math.max(2, clients)
   }
 }

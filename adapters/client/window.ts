@@ -1,8 +1,11 @@
 import { SECOND } from '../../src/limits/decide.js'
 
-/** In company, the units of a window are used at an even pace over this time after the roll call. */
+/**
+ * Over how long several clients use a window after the roll call: 317 ms for each unit of Free, and
+ * more than half of the window remains for what is left over.
+ */
 export const SPREAD = 19 * SECOND
-/** Clocks and networks are not exact: nobody plans for the last moments of a window. */
+/** The end of a window for which nobody plans, because clocks and networks are not exact. */
 export const MARGIN = 2 * SECOND
 
 /** What a client knows about the current window of a key. */

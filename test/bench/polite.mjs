@@ -13,7 +13,7 @@ import ky from 'ky'
 import pLimit from 'p-limit'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
-import { runCompany } from '../../dist/test/client/company.js'
+import { runFleet } from '../../dist/test/client/fleet.js'
 import { readArguments } from './harness/arguments.mjs'
 import { createBridge } from './harness/bridge.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
@@ -108,13 +108,13 @@ printSurroundings([
 ])
 for (const cell of cells) {
   const [, plan, clients, jobs] = cell.match(/^(free|pro)-(\d+)x(\d+)$/) ?? []
-  const company = { plan, clients: Number(clients), jobs: Number(jobs) }
+  const fleet = { plan, clients: Number(clients), jobs: Number(jobs) }
   const rows = []
   let optimum = 0
   for (const [name, create] of Object.entries(CLIENTS)) {
     if (names[0] && !names.includes(name)) continue
     const outcomes = []
-    for (let seed = 1; seed <= seeds; seed++) outcomes.push(await run(company, create, seed))
+    for (let seed = 1; seed <= seeds; seed++) outcomes.push(await run(fleet, create, seed))
     optimum = outcomes[0].optimum
     const figures = ['done', 'attempts', 'rejected', 'banned', 'bans', 'seconds']
     rows.push([name, ...figures.map(figure => range(outcomes.map(outcome => outcome[figure])))])
@@ -127,10 +127,10 @@ for (const cell of cells) {
 }
 
 /** The clients of others know the time only from these globals. */
-async function run(company, create, seed) {
+async function run(fleet, create, seed) {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
   const { now } = Date
-  const perMinute = company.plan === 'free' ? 60 : 300
+  const perMinute = fleet.plan === 'free' ? 60 : 300
   const createCaller =
     create &&
     (surroundings => {
@@ -144,7 +144,7 @@ async function run(company, create, seed) {
       return create({ ...surroundings, perMinute })
     })
   try {
-    return await runCompany({ ...company, seed, ...(createCaller && { createCaller }) })
+    return await runFleet({ ...fleet, seed, ...(createCaller && { createCaller }) })
   } finally {
     Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval })
     Date.now = now

@@ -9,7 +9,7 @@ import { toFetchHandler } from '../../adapters/fetch.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import { answering, type Fault, hang, reset } from './client-server.js'
-import { createRandom } from './company.js'
+import { createRandom } from './fleet.js'
 import { createVirtualTime } from './virtual-time.js'
 
 const T0 = Date.UTC(2030, 0, 1)

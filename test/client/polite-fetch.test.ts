@@ -10,7 +10,7 @@ import {
 import { readLimitsOf } from '../../adapters/client/limit-headers.js'
 import type { Policy } from '../../src/index.js'
 import { answering, createClientServer, hang, perMinute, reset, T0 } from './client-server.js'
-import { runCompany } from './company.js'
+import { runFleet } from './fleet.js'
 
 const PETS = 'http://store.test/v1/pets'
 const headers = { authorization: 'Bearer key' }
@@ -71,8 +71,8 @@ for (const [name, describe] of Object.entries(STYLES)) {
 
 test('politeFetch - clients that share a key share it as those of createClient do', async () => {
   const fleet = { plan: 'free', clients: 10, jobs: 30, seed: 1 } as const
-  const typed = await runCompany(fleet)
-  const generic = await runCompany({
+  const typed = await runFleet(fleet)
+  const generic = await runFleet({
     ...fleet,
     createCaller: ({ fetch, time: { clock, sleep }, random }) => {
       const polite = politeFetch(fetch, { limits: 'x-ratelimit', clock, sleep, random })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Company, type Outcome, runCompany } from './company.js'
+import { type Fleet, type Outcome, runFleet } from './fleet.js'
 
 /** Each with what its time may be, as a multiple of the shortest possible. */
-const COMPANIES: readonly (readonly [
-  Pick<Company, 'plan' | 'clients' | 'jobs'>,
+const FLEETS: readonly (readonly [
+  Pick<Fleet, 'plan' | 'clients' | 'jobs'>,
   atMost: number,
   seeds: number,
 ])[] = [
@@ -17,11 +17,11 @@ const COMPANIES: readonly (readonly [
   [{ plan: 'pro', clients: 10, jobs: 300 }, 1.15, 1],
 ]
 
-for (const [company, atMost, seeds] of COMPANIES) {
-  const { plan, clients, jobs } = company
-  test(`company - ${clients} clients with ${jobs} jobs each share a ${plan} key`, async () => {
+for (const [fleet, atMost, seeds] of FLEETS) {
+  const { plan, clients, jobs } = fleet
+  test(`fleet - ${clients} clients with ${jobs} jobs each share a ${plan} key`, async () => {
     for (let seed = 1; seed <= seeds; seed++) {
-      const outcome = await runCompany({ ...company, seed })
+      const outcome = await runFleet({ ...fleet, seed })
       const { done, rejected, seconds, optimum } = outcome
       assert.equal(done, clients * jobs)
       assertNoBan(outcome)
@@ -31,36 +31,36 @@ for (const [company, atMost, seeds] of COMPANIES) {
   })
 }
 
-test('company - clients that join later get their share within a few windows', async () => {
-  const company = { plan: 'free', clients: 30, jobs: 10, joinMs: 150_000 } as const
+test('fleet - clients that join later get their share within a few windows', async () => {
+  const fleet = { plan: 'free', clients: 30, jobs: 10, joinMs: 150_000 } as const
   for (const seed of [1, 2, 3]) {
-    const outcome = await runCompany({ ...company, seed })
+    const outcome = await runFleet({ ...fleet, seed })
     assert.equal(outcome.done, 300)
     assertNoBan(outcome)
     assert.ok(outcome.seconds <= outcome.optimum + 120, text(outcome))
   }
 })
 
-test('company - more clients than units are banned once, before they know of each other', async () => {
+test('fleet - more clients than units are banned once, before they know of each other', async () => {
   const options = { waitForBan: true }
-  const outcome = await runCompany({ plan: 'free', clients: 75, jobs: 4, seed: 1, options })
+  const outcome = await runFleet({ plan: 'free', clients: 75, jobs: 4, seed: 1, options })
   assert.deepEqual([outcome.done, outcome.bans], [300, 1], text(outcome))
 })
 
-test('company - a caller that waits for nothing keeps its share: nothing is sent into a ban', async () => {
-  const company = { plan: 'free', clients: 1, jobs: 100, neighbourMs: 1_000 } as const
+test('fleet - a caller that waits for nothing keeps its share: nothing is sent into a ban', async () => {
+  const fleet = { plan: 'free', clients: 1, jobs: 100, neighbourMs: 1_000 } as const
   for (const seed of [1, 2, 3]) {
-    const outcome = await runCompany({ ...company, seed, options: { maxConcurrent: 10 } })
+    const outcome = await runFleet({ ...fleet, seed, options: { maxConcurrent: 10 } })
     assert.equal(outcome.done, 100)
     assertNoBan(outcome)
   }
 })
 
-test('company - where such a caller gets the key banned, waitForBan completes every job', async () => {
+test('fleet - where such a caller gets the key banned, waitForBan completes every job', async () => {
   const options = { waitForBan: true }
   const neighbourMs = 800
-  const company = { plan: 'free', clients: 3, jobs: 30, seed: 1, neighbourMs, options } as const
-  const outcome = await runCompany(company)
+  const fleet = { plan: 'free', clients: 3, jobs: 30, seed: 1, neighbourMs, options } as const
+  const outcome = await runFleet(fleet)
   assert.ok(outcome.bans > 0)
   assert.equal(outcome.done, 90)
   // Each client learns of each ban from one response.

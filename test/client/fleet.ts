@@ -5,7 +5,7 @@ import { createStore, PLANS, type Policy } from '../../src/index.js'
 import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 
 /** Clients that share a key and nothing else. */
-export interface Company {
+export interface Fleet {
   readonly plan: 'free' | 'pro'
   readonly clients: number
   /** Of each client, all at once. */
@@ -50,9 +50,9 @@ const T0 = Date.UTC(2030, 0, 1)
 const MINUTE = 60_000
 
 /** Runs them on a virtual clock, with a network of 20 to 60 ms each way. */
-export async function runCompany(company: Company): Promise<Outcome> {
-  const { plan, clients, jobs, seed, startMs = 20_000, joinMs = 0, neighbourMs } = company
-  const { createCaller = createOurs, options } = company
+export async function runFleet(fleet: Fleet): Promise<Outcome> {
+  const { plan, clients, jobs, seed, startMs = 20_000, joinMs = 0, neighbourMs } = fleet
+  const { createCaller = createOurs, options } = fleet
   const time = createVirtualTime(T0 + startMs)
   const random = createRandom(seed)
   const policy = { ...(PLANS[plan] as Policy), perDay: 1_000_000 }
