@@ -257,7 +257,8 @@ type Callback = (error: Error | null, replies: unknown) => void
 
 /**
  * bottleneck registers a limiter again when Redis answers `UNKNOWN_CLIENT`, after a pause of the
- * process, or `SETTINGS_KEY_NOT_FOUND`. It does not know the prefix `ERR ` that Redis 7 adds.
+ * process, or `SETTINGS_KEY_NOT_FOUND`. It does not know the prefix `ERR ` that Redis 7 adds. The method is
+ * private, so the version is pinned; a test says what to do when it changes.
  */
 function withoutErrorPrefix(connection: ScriptRunner): void {
   const original = connection.__scriptArgs__

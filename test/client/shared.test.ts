@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import Bottleneck from 'bottleneck'
 import { Redis } from 'ioredis'
 import { type Client, type ClientOptions, createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/fetch.js'
@@ -97,6 +98,17 @@ test('shared - an address or client that cannot be one is refused, and never sho
       (error: Error) => /`shared`/.test(error.message) && !error.message.includes('secret'),
     )
   }
+})
+
+test('shared - bottleneck still has the private method that the client patches', () => {
+  const { prototype } = Bottleneck.IORedisConnection as unknown as {
+    prototype: { __scriptArgs__?: (...args: unknown[]) => unknown }
+  }
+  assert.equal(
+    prototype.__scriptArgs__?.length,
+    4,
+    'Read __scriptArgs__ in bottleneck/lib/IORedisConnection.js. If its error callback has moved, move withoutErrorPrefix in adapters/client/shared.ts; if bottleneck accepts the prefix `ERR ` of Redis 7, remove that. Then run "a limiter that Redis has forgotten registers again".',
+  )
 })
 
 /** Clients that know of each other only through Redis, as in processes of their own. */
