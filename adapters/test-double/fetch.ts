@@ -51,7 +51,8 @@ export function createFetch(
         const answer: LosableAnswer = await abortable(signal, exchange)
         if (answer.lostBy === 'reset') throw fetchFailed(connectionReset())
         if (answer.lostBy === 'hang') await abortable(signal, untilClosed())
-        const response = answer.lostBy === 'truncate' ? truncated(answer) : toResponse(answer)
+        const isCut = answer.lostBy === 'truncate' && answer.body !== ''
+        const response = isCut ? truncated(answer) : toResponse(answer)
         return Object.defineProperty(response, 'url', { value: url })
       } finally {
         connection.end()

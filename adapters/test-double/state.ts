@@ -4,6 +4,7 @@ import { type Awaitable, lazy } from '../../src/lib/async.js'
 import { toJson } from '../../src/lib/json.js'
 import { isObject } from '../../src/lib/options.js'
 import type { Usage } from '../../src/limits/decide.js'
+import { isPast, startOfDay } from '../../src/limits/memory.js'
 import type { Pet } from '../../src/pets/schema.js'
 import type { Operation } from '../../src/pets/specification.js'
 import type { PetFilter, PetSnapshot, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
@@ -141,7 +142,7 @@ export function createState(
         const { note, end } = journal.begin(request, call)
         const taken = faults.take(call)
         const answer = taken
-          ? await injectFault(store, identified, taken, { delay, clock, note })
+          ? await injectFault(store, identified, taken, { delay, clock, note, isKnown: key !== undefined })
           : await store.handle(identified)
         end(answer)
         // Nobody asks for what a request adds to a period that is over.
@@ -172,12 +173,14 @@ export function createState(
     },
     dump,
     async digest() {
-      const { journal, ...rest } = {
+      const now = clock.now()
+      const { journal, usage, ...rest } = {
         ...(await dump()),
         clock: clock.revision(),
         keys: apiKeys.list(),
       }
-      return digestOf({ ...rest, journal: withoutNetwork(journal) })
+      const counted = usageThatCounts(usage, now)
+      return digestOf({ ...rest, usage: counted, journal: withoutNetwork(journal) })
     },
   }
 
@@ -204,6 +207,15 @@ export function createState(
     }
     return { ...(await animals), usage: (await usage).map(inFieldOrder), ...rest }
   }
+}
+
+/** Without what the next request may forget, in an order of its own, whatever the address of a caller. */
+function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
+  const start = startOfDay(now)
+  return usage
+    .filter(([, counts]) => !isPast(counts, start))
+    .map(([partition, counts]) => toJson([partition.replace(/^addr:.*/s, 'addr:'), counts]))
+    .sort()
 }
 
 /** Connections and most headers depend on the network, and on the door that a request came through. */

@@ -15,6 +15,18 @@ export function countsHere({ consume }: RateLimitStore): boolean {
   return ours.has(consume)
 }
 
+/** When the UTC day of an instant begins, for entries to be dropped. */
+export function startOfDay(now: number): number {
+  // Delayed by the skew: a clock that steps back over midnight still finds its counts.
+  return Math.floor((now - CLOCK_SKEW) / DAY) * DAY
+}
+
+/** Whether usage says nothing about the day that begins then. */
+export function isPast({ lastSeen, bannedUntil }: Usage, start: number): boolean {
+  // A ban is remembered for a day after its end, so its entry outlives the counts.
+  return Math.max(lastSeen, bannedUntil + DAY) < start
+}
+
 /**
  * Counts usage in this process, for as long as it lives. There is no timer: entries of a past UTC
  * day are dropped by the first request of the next one, unless they remember a ban.
@@ -42,9 +54,8 @@ export function memoryRateLimits(): RateLimitStore {
   }
 
   function consume(partition: string, policy: Policy, now: number): Decision {
-    // Delayed by the skew: a clock that steps back over midnight still finds its counts.
-    const day = Math.floor((now - CLOCK_SKEW) / DAY)
-    if (day > today || day < today - 1) startDay(day)
+    const start = startOfDay(now)
+    if (start > today || start < today - DAY) startDay(start)
     const known = table.get(partition)
     const name = known === undefined ? partitionFor(partition) : partition
     const { decision, usage } = decide(known ?? table.get(name), policy, now)
@@ -57,12 +68,10 @@ export function memoryRateLimits(): RateLimitStore {
     return addresses >= ADDRESSES && partition.startsWith(ADDRESS) ? SHARED_ADDRESS : partition
   }
 
-  function startDay(day: number): void {
-    today = day
-    const start = day * DAY
+  function startDay(start: number): void {
+    today = start
     for (const [partition, usage] of table) {
-      // A ban is remembered for a day after its end, so its entry outlives the counts.
-      if (Math.max(usage.lastSeen, usage.bannedUntil + DAY) < start) table.delete(partition)
+      if (isPast(usage, start)) table.delete(partition)
     }
     countAddresses()
   }

@@ -13,19 +13,16 @@ export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
   { delay: wait, fault }: TakenFaults,
-  { delay, clock, note }: Circumstances,
+  { delay, clock, note, isKnown }: Circumstances,
 ): Promise<ApiResponse> {
   if (wait) {
     note('delay')
     await delay(wait)
   }
   if (!fault) return store.handle(request)
+  if (fault.kind === 'status') return refused(store, request, fault, { clock, note, isKnown })
   note(fault.kind)
   if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
-  if (fault.kind === 'status') {
-    const refusal = errorOf(fault, clock.now())
-    return withContent(await store.handle({ ...request, refusal }), request, fault)
-  }
   const answer = await store.handle(request)
   if (fault.kind === 'malformed') return halved(answer)
   return lost(answer, fault.kind)
@@ -35,12 +32,35 @@ interface Circumstances {
   readonly delay: (wait: DelayFault) => Promise<void>
   readonly clock: Pick<StateClock, 'now'>
   readonly note: (fault: FaultKind) => void
+  /** Whether the request has a valid key. */
+  readonly isKnown: boolean
 }
+
+/** A caller that is rejected with 401 or 429 gets that response instead. */
+async function refused(
+  store: ApiHandler,
+  request: ApiRequest,
+  fault: StatusFault,
+  { clock, note, isKnown }: Omit<Circumstances, 'delay'>,
+): Promise<ApiResponse> {
+  if (!isKnown) return store.handle(request)
+  const refusal = errorOf(fault, clock.now())
+  const { headers, ...answer } = await store.handle({ ...request, refusal })
+  const { [INJECTED]: mark, ...own } = headers
+  const response = { ...answer, headers: own }
+  if (mark === undefined) return response
+  note(fault.kind)
+  return withContent(response, request, fault)
+}
+
+/** Tells an injected 429 from one of the store. It is removed before the response is sent. */
+const INJECTED = 'Fault-Injected'
 
 function errorOf({ status, code, retryAfter = null }: StatusFault, now: number): ApiError {
   return new ApiError(code ?? codeOf(status), 'Fault injected by this test.', {
     status,
     headers: {
+      [INJECTED]: '1',
       ...(retryAfter !== null && { 'Retry-After': retryAfterText(retryAfter, now) }),
       ...(status === 429 && { 'Cache-Control': 'no-store' }),
     },
@@ -60,15 +80,12 @@ function retryAfterText(retryAfter: number | { readonly date: number }, now: num
   return httpDate(now + retryAfter.date * 1000)
 }
 
-/** The response with the body and headers of the fault, unless the caller is rejected before. */
+/** The response with the body and headers of the fault. */
 function withContent(
   answer: ApiResponse,
   { method }: ApiRequest,
-  { status, body, headers = {} }: StatusFault,
+  { body, headers = {} }: StatusFault,
 ): ApiResponse {
-  if (answer.status !== status || (body === undefined && Object.keys(headers).length === 0)) {
-    return answer
-  }
   if (body === undefined) return { ...answer, headers: merged(answer.headers, headers) }
   const text = typeof body === 'string' ? body : toJson(body)
   const own = {
@@ -120,7 +137,9 @@ const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse)
   },
   truncate(response, { status, headers, body }) {
     response.writeHead(status, headers as OutgoingHttpHeaders)
-    response.write(firstHalf(body))
+    // A response to HEAD has no body to cut: it arrives in full.
+    response.flushHeaders()
+    if (body !== '') response.write(firstHalf(body))
     response.req.socket.destroySoon()
   },
 }

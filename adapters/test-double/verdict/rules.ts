@@ -106,8 +106,9 @@ export function isExhausted({ headers }: Seen): boolean {
 }
 
 /** Whether the response never reached the client as it was sent. */
-export function isLost({ fault }: Seen): boolean {
-  return fault === 'reset' || fault === 'hang' || fault === 'truncate' || fault === 'malformed'
+export function isLost({ fault, method }: Seen): boolean {
+  if (fault === 'reset' || fault === 'hang') return true
+  return (fault === 'truncate' || fault === 'malformed') && method !== 'HEAD'
 }
 
 /** One violation, or what is probably one. */
