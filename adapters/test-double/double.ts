@@ -133,7 +133,9 @@ export function createDouble(
   const connect = createConnections()
   const inProcess = createFetch(() => beginRequest(), connect, baseUrl)
   let closed = false
-  const time: PassingTime = {
+  /** Sleeps and timers that a reset or restore has forgotten. */
+  let forgotten = 0
+  const time: Omit<PassingTime, 'stuck'> = {
     listeners,
     isBusy: () => state.isBusy(),
     canPass: () => state.clock.next() !== undefined,
@@ -152,7 +154,7 @@ export function createDouble(
     connect,
     fetch: inProcess.fetch,
     clock: new CurrentClock(() => state.clock),
-    run: work => runOn(time, work),
+    run: work => runOn({ ...time, stuck: stuckFromNow() }, work),
     faults: {
       arm: fault => state.faults.arm(fault),
       list: () => state.faults.list(),
@@ -218,7 +220,19 @@ export function createDouble(
     resets++
     old.end()
     onEvent()
-    old.drop()
+    forgotten += old.drop()
+  }
+
+  /** Of what happens from now on, what some work may wait for in vain. */
+  function stuckFromNow(): PassingTime['stuck'] {
+    const before = { forgotten, hanging: inProcess.hanging() }
+    return () => {
+      if (forgotten > before.forgotten) {
+        return 'a reset or restore has dropped a sleep or timer of its work'
+      }
+      if (inProcess.hanging() === before.hanging) return undefined
+      return 'a request hangs because of a fault, and the call has no `signal` to end it'
+    }
   }
 
   async function serve(listenOptions?: ListenOptions): Promise<HttpServer> {

@@ -10,6 +10,8 @@ export interface DoubleFetch {
   readonly fetch: typeof fetch
   /** Ends hanging calls, like a server that goes away. */
   close(): void
+  /** How many calls have come to hang that nothing but `close` ends: they have no signal. */
+  hanging(): number
 }
 
 /** Behaves like undici's `fetch` on a socket. */
@@ -20,6 +22,7 @@ export function createFetch(
 ): DoubleFetch {
   const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
+  let endless = 0
 
   return {
     async fetch(input, given) {
@@ -50,7 +53,10 @@ export function createFetch(
         })
         const answer: LosableAnswer = await abortable(signal, exchange)
         if (answer.lostBy === 'reset') throw fetchFailed(connectionReset())
-        if (answer.lostBy === 'hang') await abortable(signal, untilClosed())
+        if (answer.lostBy === 'hang') {
+          if (!signal) endless++
+          await abortable(signal, untilClosed())
+        }
         const isCut = answer.lostBy === 'truncate' && answer.body !== ''
         const response = isCut ? truncated(answer) : toResponse(answer)
         return Object.defineProperty(response, 'url', { value: url })
@@ -61,6 +67,7 @@ export function createFetch(
     close() {
       for (const end of hanging) end(fetchFailed(otherSideClosed()))
     },
+    hanging: () => endless,
   }
 
   function untilClosed(): Promise<never> {

@@ -10,10 +10,19 @@ export interface PassingTime {
   canPass(): boolean
   /** Goes to the end of the next wait, if there is one. */
   pass(): void
+  /** What somebody waits for that cannot happen any more; undefined when there is no such thing. */
+  stuck(): string | undefined
 }
 
 // The code under test may run on fake timers.
-const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
+const {
+  setTimeout,
+  setImmediate = (call: () => void) => setTimeout(call),
+  MessageChannel,
+} = globalThis
+
+/** How many turns in which nothing happens it takes to believe that nothing will. */
+const MOST_IDLE = 300
 
 /**
  * Runs the work while time passes by itself: whenever nothing else can happen, the clock goes to
@@ -34,14 +43,20 @@ export async function runOn<T>(
     isQuiet = false
     turns.keepAlive()
   }
+  await turns.check()
   time.listeners.add(onEvent)
+  let idle = 0
   const result = (async () => work())()
   result.then(end, end)
   try {
     while (!isDone) {
       isQuiet = true
-      await turns.pass(time.canPass())
-      if (isQuiet && !isDone && !time.isBusy()) time.pass()
+      const reason = time.canPass() ? undefined : time.stuck()
+      await turns.pass(time.canPass() || reason !== undefined)
+      if (!isQuiet || isDone || time.isBusy()) continue
+      idle = reason === undefined ? 0 : idle + 1
+      if (reason !== undefined && idle >= MOST_IDLE) throw new Error(`run cannot end: ${reason}`)
+      time.pass()
     }
     return await result
   } finally {
@@ -51,6 +66,8 @@ export async function runOn<T>(
 
 /** Lets everything else in the process happen. */
 export interface Turns {
+  /** @throws Error when nothing happens however long one waits */
+  check(): Promise<void>
   /** @param keepsAlive whether a process that waits for nothing else goes on */
   pass(keepsAlive: boolean): Promise<void>
   /** Keeps the process alive until `pass` is over. */
@@ -66,6 +83,7 @@ function createTurns(): Turns {
   let isAlive = false
 
   return {
+    check: checkTimers,
     async pass(keepsAlive) {
       isAlive = keepsAlive
       for (let turn = 0; turn < 2; turn++) {
@@ -83,4 +101,34 @@ function createTurns(): Turns {
       timer?.ref?.()
     },
   }
+}
+
+/** As much of a port as Node and browsers share. */
+interface Port {
+  onmessage?: unknown
+  postMessage(message: null): void
+  close(): void
+}
+
+let areReal = false
+
+/** Messages are sent by no timer, and a timer is due after far fewer of them. */
+const MANY_MESSAGES = 20_000
+
+/** @throws Error when the timers were fake already as this module was loaded */
+async function checkTimers(): Promise<void> {
+  if (areReal) return
+  setTimeout(() => setImmediate(() => (areReal = true)))
+  const { port1, port2 }: { port1: Port; port2: Port } = new MessageChannel()
+  for (let count = 0; count < MANY_MESSAGES && !areReal; count++) {
+    await new Promise(resolve => {
+      port2.onmessage = resolve
+      port1.postMessage(null)
+    })
+  }
+  port1.close()
+  if (areReal) return
+  throw new Error(
+    'run needs real timers, and they were fake when the test double was loaded: import it before you install fake timers',
+  )
 }

@@ -73,8 +73,8 @@ export interface State {
   handle(request: ReadRequest): Promise<ApiResponse>
   /** Ends the delays of requests. */
   endDelays(): void
-  /** Ends the delays, and forgets sleeps and timers. */
-  drop(): void
+  /** Ends the delays, and forgets sleeps and timers. @returns how many it forgot */
+  drop(): number
   /** Whether a request is being handled that is not waiting for the clock. */
   isBusy(): boolean
   clearRequests(): void
@@ -142,7 +142,12 @@ export function createState(
         const { note, end } = journal.begin(request, call)
         const taken = faults.take(call)
         const answer = taken
-          ? await injectFault(store, identified, taken, { delay, clock, note, isKnown: key !== undefined })
+          ? await injectFault(store, identified, taken, {
+              delay,
+              clock,
+              note,
+              isKnown: key !== undefined,
+            })
           : await store.handle(identified)
         end(answer)
         // Nobody asks for what a request adds to a period that is over.
@@ -159,8 +164,8 @@ export function createState(
       realTime?.endDelays()
     },
     drop() {
-      clock.drop()
       realTime?.drop()
+      return clock.drop()
     },
     isBusy: () => underWay > clock.delays(),
     end() {

@@ -21,7 +21,7 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
   const clock = createClock({ frozen: true, now: start }, () => {
     for (const listener of listeners) listener()
   })
-  const turns = { pass: settled, keepAlive() {} }
+  const turns = { async check() {}, pass: settled, keepAlive() {} }
   let held = 0
   let sleeping = 0
 
@@ -32,6 +32,7 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
     pass() {
       clock.reach(clock.next() ?? clock.now())
     },
+    stuck: () => undefined,
   }
 
   return {

@@ -12,6 +12,52 @@ const T0 = Date.UTC(2030, 0, 1)
 const DAY = 86_400_000
 const FREE = { authorization: 'Bearer demo-free' }
 
+test('run - says that a reset has dropped what its work waits for', async () => {
+  for (const drop of ['reset', 'restore'] as const) {
+    const double = createTestDouble()
+    const snapshot = await double.snapshot()
+    // The first one loads the schema of snapshots, and meanwhile time would pass.
+    await double.restore(snapshot)
+    const work = async () => {
+      const sleep = double.clock.sleep(1_000)
+      if (drop === 'reset') double.reset()
+      else await double.restore(snapshot)
+      await sleep
+    }
+    await assert.rejects(double.run(work), {
+      message: 'run cannot end: a reset or restore has dropped a sleep or timer of its work',
+    })
+    const goesOn = async () => {
+      double.clock.timers.setInterval(() => {}, 1_000)
+      double.reset()
+      await double.clock.sleep(5_000)
+      return 'done'
+    }
+    assert.equal(await double.run(goesOn), 'done')
+  }
+})
+
+test('run - says that a call hangs which nothing ends', async () => {
+  const double = createTestDouble()
+  const work = async () => {
+    double.faults.arm({ kind: 'hang' })
+    await double.fetch('pets')
+  }
+  await assert.rejects(double.run(work), {
+    message: /^run cannot end: a request hangs because of a fault, .* no `signal` to end it$/,
+  })
+  const limited = async () => {
+    double.faults.arm({ kind: 'hang' })
+    const controller = new AbortController()
+    double.clock.timers.setTimeout(() => controller.abort(), 30_000)
+    await double.fetch('pets', { signal: controller.signal }).catch(() => {})
+    return double.clock.now()
+  }
+  const before = double.clock.now()
+  assert.equal((await double.run(limited)) - before, 30_000)
+  await double.close()
+})
+
 test('sleep - ends when due, in chronological order', async () => {
   const { clock } = createTestDouble()
   const ended: string[] = []

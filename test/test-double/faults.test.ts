@@ -454,3 +454,47 @@ function settled(): Promise<void> {
 async function arrived(double: TestDouble): Promise<void> {
   while (double.requests().length === 0) await new Promise(resolve => setImmediate(resolve))
 }
+
+test('faults - a truncated or malformed response to HEAD arrives in full, through fetch and over a socket', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  for (const kind of ['truncate', 'malformed'] as const) {
+    for (const [send, base] of [
+      [double.fetch, double.baseUrl],
+      [fetch, url],
+    ] as const) {
+      double.faults.arm({ kind })
+      const response = await send(`${base}/pets`, { method: 'HEAD', headers: FREE })
+      assert.deepEqual([response.status, await response.text()], [200, ''], `${kind} ${base}`)
+    }
+  }
+})
+
+test('faults - a status comes after 401 and 429 of the store, and before everything else', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  for (const [send, base] of [
+    [double.fetch, double.baseUrl],
+    [fetch, url],
+  ] as const) {
+    double.reset()
+    const fault = { kind: 'status', body: 'injected', retryAfter: 7 } as const
+    const sent = async (status: number, headers: Record<string, string>, path = '/pets') => {
+      double.faults.arm({ ...fault, status })
+      const response = await send(base + path, { headers })
+      assert.deepEqual(double.faults.list(), [], 'used up')
+      const text = await response.text()
+      return [response.status, text === 'injected', response.headers.get('fault-injected')]
+    }
+    for (const status of [401, 429, 503]) {
+      assert.deepEqual(await sent(status, {}), [401, false, null])
+      assert.deepEqual(await sent(status, { authorization: 'Bearer nobody' }), [401, false, null])
+      assert.deepEqual(await sent(status, FREE), [status, true, null])
+    }
+    assert.deepEqual(await sent(503, FREE, '/pets/abc'), [503, true, null])
+    while ((await send(`${base}/pets`, { headers: FREE })).status !== 429);
+    for (const status of [401, 429, 503]) {
+      assert.deepEqual(await sent(status, FREE), [429, false, null])
+    }
+  }
+})

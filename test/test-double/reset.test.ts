@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
 import { parseJson, toJson } from '../../src/lib/json.js'
 import { openSocket } from '../http/raw-socket.js'
+import { randomFrom } from './clients/api.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
 const MINE = { authorization: 'Bearer mine' }
@@ -91,6 +92,51 @@ test('listen - closes while a delayed upload is still arriving', async () => {
   await socket.until('"name":"Ada"')
   await closed
 })
+
+test('digest - is equal in process and over a socket, also for requests without a key', async () => {
+  const local = createTestDouble()
+  await using served = createTestDouble()
+  const { url } = await served.listen()
+  for (const authorization of ['Bearer demo-free', 'Bearer nobody', '']) {
+    const headers = authorization === '' ? {} : { authorization }
+    await (await local.fetch('pets', { headers })).text()
+    await (await fetch(`${url}/pets`, { headers })).text()
+    assert.equal(await local.digest(), await served.digest(), authorization)
+  }
+})
+
+test('digest - stays equal after a restore, whatever of the counts is past', async () => {
+  const times = ['1s', '6h', '23h', '1d', '2d', -1_000, -3_600_000, -86_400_000]
+  const random = randomFrom(5)
+  const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
+  for (let repetition = 0; repetition < 200; repetition++) {
+    const one = createTestDouble()
+    const other = createTestDouble()
+    const both = (count: number, doubles: readonly TestDouble[]) => {
+      const steps = Array.from({ length: count }, () => {
+        return random() < 0.6 ? pick(['demo-free', 'demo-pro', 'nobody']) : { by: pick(times) }
+      })
+      return Promise.all(doubles.map(double => perform(double, steps)))
+    }
+    await both(8, [one])
+    await other.restore(await one.snapshot())
+    assert.equal(await one.digest(), await other.digest())
+    await both(4, [one, other])
+    assert.equal(await one.digest(), await other.digest(), `repetition ${repetition}`)
+  }
+})
+
+type Step = string | { readonly by: string | number }
+
+/** Sends with a key, or moves the clock, also back. */
+async function perform(double: TestDouble, steps: readonly Step[]): Promise<void> {
+  for (const step of steps) {
+    if (typeof step === 'string') {
+      await double.fetch('pets', { headers: { authorization: `Bearer ${step}` } })
+    } else if (typeof step.by === 'string') double.clock.advance(step.by)
+    else double.clock.set(double.clock.now() + step.by)
+  }
+}
 
 test('restore - a run over sockets has the same digest as an uninterrupted run', async () => {
   const run = async (interrupt: (double: TestDouble) => unknown) => {

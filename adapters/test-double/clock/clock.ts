@@ -46,8 +46,8 @@ export interface StateClock {
   /** Waits for `ms`, or until the delays are ended; `hasRef` keeps the process alive meanwhile. */
   delay(ms: number, hasRef?: boolean): Promise<void>
   endDelays(): void
-  /** Ends the delays and forgets sleeps and timers. */
-  drop(): void
+  /** Ends the delays and forgets sleeps and timers. @returns how many it forgot */
+  drop(): number
   /** Goes to an instant, unless it is past it already. */
   reach(instant: number): void
   /** When the next wait ends; undefined when nothing waits. */
@@ -145,8 +145,10 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     },
     drop() {
       clock.endDelays()
+      const dropped = waits.length
       waits = []
       clearTimeout(timer)
+      return dropped
     },
     next: () => waits[0]?.until,
     delays: () => waits.filter(({ isDelay }) => isDelay).length,
