@@ -1,6 +1,13 @@
 import { invalidRequest } from '../../src/errors.js'
 import { type Awaitable, chain, lazy } from '../../src/lib/async.js'
-import { isOneOf, OptionError, type Rules, readOptions } from '../../src/lib/options.js'
+import {
+  check,
+  isBoolean,
+  isOneOf,
+  OptionError,
+  type Rules,
+  readOptions,
+} from '../../src/lib/options.js'
 import type { Pets } from '../../src/pets/operations.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
@@ -16,7 +23,7 @@ import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
 import { type Beginning, checkSnapshot, createState, type Inspect, type Snapshot } from './state.js'
-import type { Report } from './verdict/report.js'
+import { type Report, VerdictError } from './verdict/report.js'
 import {
   type Above,
   createVerdict,
@@ -96,6 +103,12 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
    * @default { since: 'reset' }
    */
   report(options?: ReportOptions): Report
+  /**
+   * Ends a test that the client should pass politely.
+   *
+   * @throws VerdictError when the report is not ok, or when nothing was sent
+   */
+  assertPolite(options?: AssertPoliteOptions): void
   /** What a console shows besides requests. */
   readonly inspect: Inspect
   /** Closes its servers, and ends delayed and hanging calls. */
@@ -104,6 +117,11 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
 
 export interface ReportOptions {
   readonly since?: 'reset' | 'start' | undefined
+}
+
+export interface AssertPoliteOptions extends ReportOptions {
+  /** Whether a note of a rule that `allow` does not list fails, too. @default false */
+  readonly notes?: boolean | undefined
 }
 
 /** A double that worlds can be made of. */
@@ -192,6 +210,12 @@ export function createDouble(
       const { since } = readOptions(reportOptions, { since: 'reset' } as const, REPORT_RULES)
       if (since === 'start') return verdict.report()
       return { ...state.recording.report(), dropped: state.journal.dropped() }
+    },
+    assertPolite({ notes, ...reportOptions } = {}) {
+      check('notes', notes ?? false, isBoolean)
+      const found = own.report(reportOptions)
+      const isClean = notes !== true || found.notes.every(note => note.allowed)
+      if (!found.ok || !isClean || found.requests === 0) throw new VerdictError(found)
     },
     inspect: {
       usage: keyId => state.inspect.usage(keyId),

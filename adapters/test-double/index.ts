@@ -9,5 +9,11 @@ export type { ExchangeFilter } from './filter.js'
 export type { TestDoubleOptions } from './options.js'
 export type { Snapshot } from './state.js'
 export { createTestDouble } from './test-double.js'
-export { type Finding, type Report, reportText, type ShownRequest } from './verdict/report.js'
+export {
+  type Finding,
+  type Report,
+  reportText,
+  type ShownRequest,
+  VerdictError,
+} from './verdict/report.js'
 export { RULES, type Rule, type RuleId } from './verdict/rules.js'

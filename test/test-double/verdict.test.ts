@@ -11,6 +11,7 @@ import {
   RULES,
   reportText,
   type TestDouble,
+  VerdictError,
 } from '../../adapters/test-double/index.js'
 import { createVerdict } from '../../adapters/test-double/verdict/verdict.js'
 import { type Client, createApi, randomFrom } from './clients/api.js'
@@ -251,6 +252,36 @@ test('verdict - the example of the page, with and without its pause', async () =
     assert.equal((await get()).status, 200)
     assert.deepEqual(rules(double), expected, String(pause))
   }
+})
+
+test('verdict - assertPolite throws the report, and when nothing was sent', async () => {
+  const double = createTestDouble({ allow: ['name.unknown'] })
+  const { send, exhaust } = createApi(double)
+  const thrown = (options?: object) => {
+    try {
+      double.assertPolite(options)
+      return undefined
+    } catch (error) {
+      assert.ok(error instanceof VerdictError)
+      return error.message
+    }
+  }
+  assert.match(thrown() ?? '', /^Verdict: no requests arrived/)
+  await Promise.all([send(), send({ path: 'pets?page=2' })])
+  assert.equal(thrown(), undefined)
+  await exhaust()
+  for (const _ of [1, 2]) await send()
+  assert.equal(thrown(), undefined)
+  assert.match(thrown({ notes: true }) ?? '', / retry-after\.early \(likely\) /)
+  await send({ path: 'pets/1', key: 'demo-pro' })
+  const text = thrown() ?? ''
+  assert.match(text, /^Verdict: 2 findings and 1 note in \d+ requests\.\n/)
+  assert.match(text, /\n {4}request \d+: GET \/v1\/pets\/1 at \S+ -> 404\n/)
+  double.reset()
+  await send()
+  assert.equal(thrown(), undefined)
+  assert.match(thrown({ since: 'start' }) ?? '', /deprecated\.called/)
+  assert.throws(() => double.assertPolite({ notes: 'yes' as never }), /Expected `notes` to be/)
 })
 
 test('verdict - since the start: counted once a rule and key, with the place where it began', async () => {

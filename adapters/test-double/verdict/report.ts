@@ -48,6 +48,17 @@ export interface ShownRequest {
   readonly retryAfter: string | null
 }
 
+/** The client was not polite, or nothing shows that it is. */
+export class VerdictError extends Error {
+  override readonly name = 'VerdictError'
+  readonly report: Report
+
+  constructor(report: Report) {
+    super(reportText(report, { withRequests: true }))
+    this.report = report
+  }
+}
+
 /**
  * The report for people.
  *
