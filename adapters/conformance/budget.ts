@@ -32,7 +32,7 @@ const LONGEST_WINDOW = 86_460_000
 export function createBudget({ name, time, patience }: BudgetOptions): Budget {
   let limit: number | undefined
   let remaining = Number.POSITIVE_INFINITY
-  let reset = Number.NaN
+  let underWay = 0
   let resetAt = 0
   let rejections = 0
   let vainWaits = 0
@@ -53,8 +53,8 @@ export function createBudget({ name, time, patience }: BudgetOptions): Budget {
         if (limit !== undefined && limit > 1) vainWaits++
         remaining = limit ?? Number.POSITIVE_INFINITY
       }
-      // Several requests may be under way.
       remaining--
+      underWay++
     },
     note({ headers }) {
       const { rateLimit, sentAt } = readLimits(headers)
@@ -64,9 +64,9 @@ export function createBudget({ name, time, patience }: BudgetOptions): Budget {
       // A reset that cannot be true is no reason to wait; a check names it.
       const isCredible = untilReset <= LONGEST_WINDOW
       const announced = isCredible ? rateLimit.remaining : Number.POSITIVE_INFINITY
+      underWay = Math.max(0, underWay - 1)
       // The replies to concurrent requests may come in any order.
-      remaining = rateLimit.reset === reset ? Math.min(remaining, announced) : announced
-      reset = rateLimit.reset
+      remaining = underWay > 0 ? Math.min(remaining, announced) : announced
       resetAt = isCredible ? time.now() + untilReset : 0
       if (remaining > 0) vainWaits = 0
     },

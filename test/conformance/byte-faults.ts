@@ -68,6 +68,17 @@ export const BYTE_FAULTS: readonly ByteFault[] = [
       text.replace('Content-Length: 9\r\n\r\nGET / HTT', '\r\nGET / HTTP/1.1\r\n\r\n'),
   },
   {
+    name: 'takes the last of two Authorization fields',
+    caughtBy: 'auth.twice',
+    request: text => text.replace('Authorization: Bearer verify-unknown-key\r\nA', 'A'),
+  },
+  {
+    name: 'reads bodies of any size',
+    caughtBy: 'robust.body-limit',
+    response: (text, request) =>
+      request.startsWith('   ') ? text.replace('HTTP/1.1 413', 'HTTP/1.1 201') : text,
+  },
+  {
     name: 'compares the case of field names',
     caughtBy: 'http.field-case',
     request: text => text.replace('AUTHORIZATION:', 'X-Unknown:'),

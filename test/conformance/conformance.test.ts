@@ -72,7 +72,9 @@ const CONFIGURATIONS: Readonly<
       'create.refused-unstored',
       'limits.creates-nothing',
       'list.created.available',
+      'list.every-status',
       'list.int64',
+      'list.newest',
     ],
   },
   'after the removal of getPet': {
@@ -91,6 +93,9 @@ const CONFIGURATIONS: Readonly<
       'error.body.404',
       'error.status.404',
       'error.type.404',
+      'error.every.404',
+      'error.accept',
+      'error.unknown-path',
     ],
   },
   'without rate limits': {
@@ -167,7 +172,7 @@ test('conformance - a run sends few requests with a wrong key', async () => {
     return response
   }
   await verify({ ...server, fetch, apiKey: MAIN_KEY })
-  assert.ok(refused > 5 && refused < 45, `${refused} times 401`)
+  assert.ok(refused > 5 && refused < 60, `${refused} times 401`)
 })
 
 test('conformance - a check alone passes, and sends no more requests than it announces', async () => {
@@ -280,7 +285,7 @@ test('conformance - created animals carry a recognizable name', async () => {
   await verify({ ...own.options, limits: false })
   const { pets } = await own.storage.dump()
   assert.ok(pets.length > 20)
-  for (const { name } of pets) assert.match(name, /^ ?\[verify [0-9a-z]+\] /)
+  for (const { name } of pets) assert.match(name, /^[ \ufeff]?\[verify [0-9a-z]+\] /)
 })
 
 test('conformance - only, skip, level and bail choose the checks', async () => {
@@ -293,7 +298,7 @@ test('conformance - only, skip, level and bail choose the checks', async () => {
     'auth.scheme',
     'get.absent',
   ])
-  assert.deepEqual(await ids({ only: ['auth.exact', 'create.name-long'], level: 'MUST' }), [
+  assert.deepEqual(await ids({ only: ['auth.exact', 'create.location'], level: 'MUST' }), [
     'auth.exact',
   ])
   assert.equal(
@@ -392,9 +397,9 @@ test('conformance - a server that cannot be verified is one clear line', async t
     [redirectingWithKey, /redirects to https:\/\/a\.example\/x+\?k=<key>; verify that address$/],
     [refusing, /rejects the API key with 401; is it valid there\?$/],
     [empty, /has no \/pets \(404\); the base URL ends with the version segment, such as \/v1$/],
-    [silent, /does not answer within 100 ms$/],
+    [silent, /does not answer within 1000 ms$/],
   ] as const) {
-    const run = verify({ baseUrl, apiKey: 's3cret', timeoutMs: 100 })
+    const run = verify({ baseUrl, apiKey: 's3cret', timeoutMs: 1_000 })
     await assert.rejects(run, (error: Error) => {
       assert.ok(error instanceof VerifyError, String(error))
       assert.match(error.message, message)
@@ -539,7 +544,7 @@ test('conformance - registers one test for each check with any test runner', asy
   const skipped: unknown[] = []
   for (const [name, run] of tests) {
     const context = { skip: (reason: unknown) => skipped.push(reason) }
-    if (!name.startsWith('robust.head')) await run(context)
+    if (!name.startsWith('robust.head ')) await run(context)
     else await assert.rejects(run(context), /sent: {5}HEAD \/pets, with the key\ncame: {5}500/)
   }
   assert.deepEqual(skipped, [])

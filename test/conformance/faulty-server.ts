@@ -171,7 +171,7 @@ export function withKey(given: Asked['headers']): Asked['headers'] {
 }
 
 export const anywhere: Where = () => true
-const isPlain = (value: unknown): value is Json =>
+export const isPlain = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 export const isList = ({ method, path }: Asked) => method !== 'POST' && path === '/v1/pets'
 export const isCreate = ({ method, path }: Asked) => method === 'POST' && path === '/v1/pets'

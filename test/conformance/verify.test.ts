@@ -95,7 +95,7 @@ test('verify - --json and --junit hold the same report', async t => {
       'robust.head SHOULD failed',
     ],
   )
-  assert.deepEqual([report.ok, report.baseUrl, report.requests], [false, url, 6])
+  assert.deepEqual([report.ok, report.baseUrl, report.requests], [false, url, 7])
   const xml = await readFile(junit, 'utf8')
   assert.equal(xml, reportJUnit(report))
   assert.match(

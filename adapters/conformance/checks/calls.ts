@@ -1,7 +1,8 @@
-import type { Int64 } from '../../../src/lib/int64.js'
+import { type Int64, isInt64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
+import { PET_STATUSES } from '../../../src/pets/specification.js'
 import type { Call, Check, Reply, Subject } from '../check.js'
-import { type Animal, animalsOf } from '../expect.js'
+import { type Animal, animalsOf, expectThat, isObject, isStatus, jsonOf } from '../expect.js'
 import { CheckSkipped } from '../failure.js'
 
 /** Calls that several checks share, so that `once` sends them only once. */
@@ -33,18 +34,53 @@ export function postCategory(subject: Subject, category: string, label: string):
 }
 
 /** The animals of the first page, if it holds all there are. @throws CheckSkipped */
-export async function allAnimals(reply: Reply): Promise<readonly Animal[]> {
-  const animals = await animalsOf(reply)
-  if (animals.length < 100) return animals
+export async function allAnimals(subject: Subject): Promise<WholeList> {
+  const list = await wholeList(subject)
+  if (list.animals.length < 100) return list
   throw new CheckSkipped('the store has more animals than one page shows')
+}
+
+interface WholeList {
+  readonly reply: Reply
+  readonly animals: readonly Animal[]
+}
+
+/** The first page, for checks of something else. @throws CheckSkipped where it cannot be read */
+export async function wholeList({ send }: Subject): Promise<WholeList> {
+  const reply = await send(WHOLE_LIST)
+  expectThat(reply, reply.status < 500, '200')
+  const animals = await animalsOf(reply).catch(() => undefined)
+  if (animals) return { reply, animals }
+  throw new CheckSkipped('the list cannot be read, as list.answer or list.limit-maximum reports')
 }
 
 /** An id to get: of an animal of this run, or in a store that must not change, of any. */
 export async function anyId({ readOnly, sample, once }: Subject): Promise<Int64> {
-  if (!readOnly) return (await sample('available')).id
-  const [first] = await animalsOf(await once(WHOLE_LIST))
-  if (first) return first.id
-  throw new CheckSkipped('the store has no animals')
+  const { id } = readOnly
+    ? ((await animalsOf(await once(WHOLE_LIST)))[0] ?? {})
+    : await sample('available')
+  if (isInt64(id)) return id
+  throw new CheckSkipped(readOnly ? 'the store has no animals' : 'the created animal has no `id`')
+}
+
+/** An animal of each status and one without, with the fields that they must keep. */
+export async function variety(
+  subject: Subject,
+): Promise<readonly { id: Int64; sent: Pick<Animal, 'name' | 'categoryId' | 'status'> }[]> {
+  const { categoryId } = subject
+  const made = []
+  for (const status of PET_STATUSES) {
+    const { id, name } = await subject.sample(status)
+    made.push({ id, sent: { name, categoryId, status } })
+  }
+  const { name } = animal(subject, 'without status')
+  const reply = await subject.once(post({ name, categoryId }))
+  const pet = await jsonOf(reply).catch(() => undefined)
+  // Which status it got is up to the service.
+  if (reply.status === 201 && isObject(pet) && isStatus(pet['status'])) {
+    made.push({ id: pet['id'] as Int64, sent: { name, categoryId, status: pet['status'] } })
+  }
+  return made.filter(({ id }) => isInt64(id))
 }
 
 /** One check for each entry. */

@@ -1,4 +1,12 @@
-import { type Call, type Check, must, type Need, type Subject, should } from '../check.js'
+import {
+  type Call,
+  type Check,
+  must,
+  type Need,
+  type Reply,
+  type Subject,
+  should,
+} from '../check.js'
 import { expectThat, isObject, jsonOf, mediaType } from '../expect.js'
 import { CheckSkipped } from '../failure.js'
 import { ABSENT, each, INVALID, LIST, post } from './calls.js'
@@ -14,6 +22,40 @@ export const FAILURES: Readonly<Record<string, Failure>> = {
   '401': { status: 401, call: ({ credentials }) => ({ ...LIST, as: credentials.none }) },
   '404': { status: 404, needs: ['getPet'], call: () => ABSENT },
 }
+
+/** Other requests for the same statuses: frameworks answer some of them by themselves. */
+const OTHERS: Readonly<
+  Record<string, { needs: readonly Need[]; calls(subject: Pick<Subject, 'credentials'>): Call[] }>
+> = {
+  '400': {
+    needs: ['create'],
+    calls: () => [
+      post('{'),
+      post(''),
+      post('[]'),
+      post('null'),
+      post('{"name":1,"categoryId":"x"}'),
+    ],
+  },
+  '401': {
+    needs: [],
+    calls: ({ credentials: { none, unknown, foreign } }) => [
+      { ...LIST, as: unknown },
+      { ...ABSENT, as: none },
+      { ...ABSENT, as: unknown },
+      { ...LIST, as: foreign('with "Bearer"', 'Bearer') },
+      { ...LIST, as: foreign('with the scheme Basic', 'Basic dmVyaWZ5OnZlcmlmeQ==') },
+    ],
+  },
+  '404': {
+    needs: ['getPet'],
+    calls: () =>
+      ['verify', '-1', '0', '1.5', '9223372036854775806'].map(id => ({ path: `/pets/${id}` })),
+  },
+}
+
+/** To count the calls of a check. */
+const NO_SUBJECT = { credentials: { foreign: () => ({}) } } as unknown as Subject
 
 /** The Error body (spec §2, §7). */
 export const errorChecks: readonly Check[] = [
@@ -56,6 +98,49 @@ export const errorChecks: readonly Check[] = [
       expectThat(reply, mediaType(reply) === 'application/json', 'application/json')
     },
   })),
+  ...each(OTHERS, (name, { needs, calls }) => ({
+    id: `error.every.${name}`,
+    requirement: must('spec §7'),
+    title: `every ${name} has an Error body as application/json, whatever was wrong`,
+    requests: calls(NO_SUBJECT).length + 1,
+    needs,
+    async run(subject) {
+      await expectUsual(subject, name)
+      for (const call of calls(subject)) {
+        const reply = await subject.once(call)
+        if (reply.status !== Number(name)) continue
+        const issue = await errorIssue(reply)
+        expectThat(reply, issue === undefined, issue ?? '')
+      }
+    },
+  })),
+  {
+    id: 'error.accept',
+    requirement: should('spec §4'),
+    title: 'an error is JSON for a browser, too',
+    requests: 2,
+    needs: ['getPet'],
+    async run(subject) {
+      await expectUsual(subject, '404')
+      const reply = await subject.send({ ...ABSENT, headers: { accept: 'text/html,*/*;q=0.8' } })
+      if (reply.status !== 404) throw new CheckSkipped(`the request was answered ${reply.status}`)
+      expectThat(reply, mediaType(reply) === 'application/json', 'application/json')
+    },
+  },
+  {
+    id: 'error.unknown-path',
+    requirement: should('spec §7'),
+    title: '404 for an unknown path has an Error body',
+    requests: 2,
+    needs: ['getPet'],
+    async run(subject) {
+      await expectUsual(subject, '404')
+      const reply = await subject.once({ path: '/verify-unknown' })
+      if (reply.status !== 404) throw new CheckSkipped(`the request was answered ${reply.status}`)
+      const issue = await errorIssue(reply)
+      expectThat(reply, issue === undefined, issue ?? '')
+    },
+  },
   {
     id: 'error.code',
     requirement: should('spec §2'),
@@ -83,10 +168,29 @@ export const errorChecks: readonly Check[] = [
     async run({ once }) {
       const reply = await once(post('{'))
       const trace = /\n\s+at |\\n\s+at |node_modules|\.[jt]s:\d+|Traceback|\.java:\d+|\.go:\d+/
-      expectThat(reply, !trace.test(reply.body), 'no stack trace')
+      const [guilty] = trace.exec(reply.body) ?? []
+      expectThat(reply, guilty === undefined, 'no stack trace', guilty)
     },
   },
 ]
+
+/** @throws CheckSkipped where the usual error of this status is wrong already */
+async function expectUsual(subject: Subject, name: string): Promise<void> {
+  const usual = await failed(subject, FAILURES[name] as Failure)
+  if ((await errorIssue(usual)) === undefined) return
+  throw new CheckSkipped(`every ${name} may be so, as the other checks of error.*.${name} report`)
+}
+
+/** What is wrong with an Error (spec §2, §7); undefined if nothing is. */
+async function errorIssue(reply: Reply): Promise<string | undefined> {
+  if (mediaType(reply) !== 'application/json') return 'application/json'
+  const body = await jsonOf(reply).catch(() => undefined)
+  if (!isObject(body)) return 'an Error as a JSON object'
+  const { code, message, status } = body
+  if (typeof code !== 'string') return 'a `code` that is a string'
+  if (typeof message !== 'string') return 'a `message` that is a string'
+  return status === reply.status ? undefined : `\`status\` ${reply.status}`
+}
 
 /** Another check judges whether it fails at all. */
 async function failed(subject: Subject, { status, call }: Failure) {

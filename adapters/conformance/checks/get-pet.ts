@@ -1,7 +1,7 @@
+import { isInt64 } from '../../../src/lib/int64.js'
 import { type Check, must, should } from '../check.js'
 import {
   animalIssue,
-  animalsOf,
   expectRefusalOr,
   expectStatus,
   expectThat,
@@ -11,7 +11,7 @@ import {
   objectOf,
 } from '../expect.js'
 import { CheckSkipped } from '../failure.js'
-import { ABSENT, ABSENT_ID, anyId, postCategory, WHOLE_LIST } from './calls.js'
+import { ABSENT, ABSENT_ID, anyId, postCategory, variety, wholeList } from './calls.js'
 
 /** `getPet` (spec §4.3). */
 export const getPetChecks: readonly Check[] = [
@@ -46,14 +46,17 @@ export const getPetChecks: readonly Check[] = [
     id: 'get.created',
     requirement: must('spec §4.3'),
     title: 'a created animal comes back with the fields of its creation',
-    requests: 2,
+    requests: 8,
     needs: ['getPet', 'create'],
-    async run({ sample, once }) {
-      const { id, name, status } = await sample('available')
-      const reply = await once({ path: `/pets/${id}` })
-      const pet = await objectOf(reply)
-      expectThat(reply, pet['name'] === name, `\`name\` ${name}`)
-      expectThat(reply, pet['status'] === status, `\`status\` ${status}`)
+    async run(subject) {
+      for (const { id, sent } of await variety(subject)) {
+        const reply = await subject.once({ path: `/pets/${id}` })
+        const pet = await objectOf(reply)
+        for (const field of ['name', 'categoryId', 'status'] as const) {
+          const expected = `\`${field}\` ${sent[field]}, as it was created`
+          expectThat(reply, pet[field] === sent[field], expected)
+        }
+      }
     },
   },
   {
@@ -62,8 +65,9 @@ export const getPetChecks: readonly Check[] = [
     title: 'an animal is the same in the list and by itself',
     requests: 2,
     needs: ['getPet'],
-    async run({ once }) {
-      const [listed] = await animalsOf(await once(WHOLE_LIST))
+    async run(subject) {
+      const { once } = subject
+      const [listed] = (await wholeList(subject)).animals
       if (!listed) throw new CheckSkipped('the store has no animals')
       const reply = await once({ path: `/pets/${listed.id}` })
       const pet = await objectOf(reply)
@@ -102,11 +106,42 @@ export const getPetChecks: readonly Check[] = [
     id: 'get.not-an-id',
     requirement: should('spec §4.3'),
     title: 'what is not an int64 is refused',
-    requests: 3,
+    requests: 6,
     needs: ['getPet'],
-    async run({ send }) {
-      for (const id of ['verify', '1.5', `${ABSENT_ID}0`]) {
-        expectRefusalOr(await send({ path: `/pets/${id}` }))
+    async run({ once }) {
+      for (const id of ['verify', '1.5', `${ABSENT_ID}0`, 'null', 'NaN', '%20']) {
+        expectRefusalOr(await once({ path: `/pets/${id}` }))
+      }
+    },
+  },
+  {
+    id: 'get.exact-id',
+    requirement: must('spec §4.3'),
+    title: 'what only begins like an `id`, or ends like one, is no `id`',
+    requests: 6,
+    needs: ['getPet'],
+    async run(subject) {
+      const id = await anyId(subject)
+      for (const other of [`${id}x`, `${id}.5`, `${id},1`, `x${id}`, `${id}%20`]) {
+        expectRefusalOr(await subject.send({ path: `/pets/${other}` }))
+      }
+    },
+  },
+  {
+    id: 'get.other-id',
+    requirement: must('spec §4.3'),
+    title: 'an `id` that differs by a multiple of 2^32, or in its sign, is another one',
+    requests: 4,
+    needs: ['getPet'],
+    async run(subject) {
+      const id = BigInt(await anyId(subject))
+      for (const other of [id + 2n ** 32n, id - 2n ** 32n, -id]) {
+        if (other === id || !isInt64(other)) continue
+        const reply = await subject.send({ path: `/pets/${other}` })
+        expectRefusalOr(reply, 200)
+        if (reply.status !== 200) continue
+        const pet = await objectOf(reply)
+        expectThat(reply, String(pet['id']) === String(other), `404, or the animal ${other}`)
       }
     },
   },

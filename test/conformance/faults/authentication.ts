@@ -1,7 +1,9 @@
 import {
   admits,
   all,
+  answers,
   bodies,
+  failure,
   headers,
   isAnonymous,
   isCreate,
@@ -18,6 +20,7 @@ export const authenticationFaults: readonly PlantedFault[] = [
   {
     name: 'lists without a key',
     caughtBy: 'auth.missing.list',
+    also: ['auth.head', 'auth.other-header'],
     wrong: admits(request => isList(request) && isAnonymous(request) && request.query === ''),
   },
   {
@@ -34,7 +37,16 @@ export const authenticationFaults: readonly PlantedFault[] = [
   {
     name: 'accepts any key for lists',
     caughtBy: 'auth.unknown.list',
-    also: ['auth.exact', 'auth.scheme'],
+    also: [
+      'auth.empty',
+      'auth.exact',
+      'auth.key-case',
+      'auth.lookup',
+      'auth.pattern',
+      'auth.scheme',
+      'auth.single',
+      'robust.long-key',
+    ],
     wrong: admits(request => isList(request) && !isAnonymous(request) && !isSpare(request)),
   },
   {
@@ -60,6 +72,7 @@ export const authenticationFaults: readonly PlantedFault[] = [
   {
     name: 'compares only the beginning of the key',
     caughtBy: 'auth.exact',
+    also: ['auth.single'],
     wrong: admits(request => key(request).startsWith(`Bearer ${MAIN_KEY.slice(0, -1)}`)),
   },
   {
@@ -103,5 +116,99 @@ export const authenticationFaults: readonly PlantedFault[] = [
     name: 'repeats an unknown key',
     caughtBy: 'auth.echo',
     wrong: bodies(status(401), (error, request) => ({ ...error, message: `${key(request)}?` })),
+  },
+
+  {
+    name: 'takes the second word of the credentials',
+    caughtBy: 'auth.single',
+    also: ['auth.scheme'],
+    wrong: admits(request => key(request).split(' ')[1] === MAIN_KEY),
+  },
+  {
+    name: 'looks for the key anywhere in the credentials',
+    caughtBy: 'auth.single',
+    also: ['auth.exact', 'auth.scheme'],
+    wrong: admits(request => key(request).includes(MAIN_KEY)),
+  },
+  {
+    name: 'takes a word before the key',
+    caughtBy: 'auth.exact',
+    wrong: admits(
+      request => key(request).startsWith('Bearer ') && key(request).endsWith(`x${MAIN_KEY}`),
+    ),
+  },
+  {
+    name: 'takes the key as the user name of Basic',
+    caughtBy: 'auth.scheme',
+    wrong: admits(request => key(request) === `Basic ${btoa(`${MAIN_KEY}:`)}`),
+  },
+  {
+    name: 'takes the key as the password of Basic',
+    caughtBy: 'auth.scheme',
+    wrong: admits(request => key(request) === `Basic ${btoa(`verify:${MAIN_KEY}`)}`),
+  },
+  {
+    name: 'compares keys in any letter case',
+    caughtBy: 'auth.key-case',
+    wrong: admits(request => key(request).toLowerCase() === `bearer ${MAIN_KEY}`),
+  },
+  {
+    name: 'has a key called undefined',
+    caughtBy: 'auth.empty',
+    wrong: admits(request => key(request) === 'Bearer undefined'),
+  },
+  {
+    name: 'lets Bearer alone in',
+    caughtBy: 'auth.empty',
+    wrong: admits(request => key(request) === 'Bearer'),
+  },
+  {
+    name: 'looks keys up in a plain object',
+    caughtBy: 'auth.lookup',
+    wrong: admits(request => key(request).slice(7) in {} && key(request) !== ''),
+  },
+  {
+    name: 'fails on a key that every object has',
+    caughtBy: 'auth.lookup',
+    wrong: answers(
+      request => key(request) === 'Bearer constructor',
+      given => failure(500, given),
+    ),
+  },
+  {
+    name: 'matches keys as patterns',
+    caughtBy: 'auth.pattern',
+    wrong: admits(request => key(request) === 'Bearer *'),
+  },
+  {
+    name: 'takes the key from the query',
+    caughtBy: 'auth.query',
+    wrong: admits(({ query }) => new URLSearchParams(query).get('api_key') === MAIN_KEY),
+  },
+  {
+    name: 'takes the key from another header field',
+    caughtBy: 'auth.other-header',
+    wrong: admits(({ headers }) => headers['x-api-key'] === MAIN_KEY),
+  },
+  {
+    name: 'serves another spelling of the path without a key',
+    caughtBy: 'auth.path',
+    wrong: answers(
+      request => isAnonymous(request) && request.path.endsWith('/PETS'),
+      given => ({ ...given, status: 200, body: '[]' }),
+    ),
+  },
+  {
+    name: 'answers HEAD without a key',
+    caughtBy: 'auth.head',
+    wrong: admits(request => request.method === 'HEAD' && isAnonymous(request)),
+  },
+  {
+    name: 'repeats an unknown key in base64',
+    caughtBy: 'auth.echo',
+    wrong: bodies(status(401), (error, request) => ({
+      ...error,
+      message: btoa(key(request).slice(7)),
+    })),
   },
 ]

@@ -1,6 +1,8 @@
 import { parseJson } from '../../../src/index.js'
 import { isInt64 } from '../../../src/lib/int64.js'
+import type { Json } from '../faulty-server.js'
 import {
+  type Answer,
   all,
   animals,
   answers,
@@ -11,6 +13,8 @@ import {
   headers,
   isAnonymous,
   isCreate,
+  isList,
+  isPlain,
   type PlantedFault,
   rounded,
   status,
@@ -20,7 +24,12 @@ export const createPetFaults: readonly PlantedFault[] = [
   {
     name: 'creates with an animal of another name',
     caughtBy: 'create.answer',
-    also: ['create.name-unicode', 'create.name-exact', 'create.name-long'],
+    also: [
+      'create.name-exact',
+      'create.name-long',
+      'create.name-normalized',
+      'create.name-unicode',
+    ],
     wrong: animals(all(isCreate, status(201)), pet => ({ ...pet, name: 'Rex' })),
   },
   {
@@ -32,23 +41,35 @@ export const createPetFaults: readonly PlantedFault[] = [
     name: 'answers a creation without an id',
     caughtBy: 'create.id',
     also: [
-      'create.unique',
+      'create.concurrent',
       'create.id-ignored',
       'create.location',
-      'get.answer',
-      'get.created',
+      'create.unique',
       'get.int64',
       'list.created.available',
       'list.created.pending',
       'list.created.sold',
+      'list.every-status',
       'list.int64',
+      'list.newest',
     ],
     wrong: animals(all(isCreate, status(201)), pet => ({ ...pet, id: undefined })),
   },
   {
     name: 'reuses ids',
     caughtBy: 'create.unique',
-    also: ['get.int64', 'list.int64', 'list.unique'],
+    also: [
+      'create.concurrent',
+      'create.name-exact',
+      'create.name-long',
+      'create.name-normalized',
+      'create.name-unicode',
+      'get.created',
+      'get.int64',
+      'list.fields',
+      'list.int64',
+      'list.unique',
+    ],
     wrong: animals(anywhere, pet => ({ ...pet, id: Number(pet['id']) % 3 })),
   },
   {
@@ -98,6 +119,7 @@ export const createPetFaults: readonly PlantedFault[] = [
   {
     name: 'takes category 0 for none',
     caughtBy: 'create.int64.zero',
+    also: ['create.number-forms'],
     wrong: animals(all(isCreate, status(201)), pet =>
       pet['categoryId'] === 0 ? { ...pet, categoryId: null } : pet,
     ),
@@ -119,7 +141,7 @@ export const createPetFaults: readonly PlantedFault[] = [
   {
     name: 'stores only ASCII',
     caughtBy: 'create.name-unicode',
-    also: ['create.name-exact'],
+    also: ['create.name-exact', 'create.name-normalized'],
     wrong: animals(all(isCreate, status(201)), pet => ({
       ...pet,
       name: String(pet['name']).replace(/[^\x00-\x7f]/g, '?'),
@@ -135,7 +157,7 @@ export const createPetFaults: readonly PlantedFault[] = [
   },
   {
     name: 'normalizes names',
-    caughtBy: 'create.name-exact',
+    caughtBy: 'create.name-normalized',
     wrong: animals(all(isCreate, status(201)), pet => ({
       ...pet,
       name: String(pet['name']).normalize('NFC'),
@@ -195,6 +217,7 @@ export const createPetFaults: readonly PlantedFault[] = [
   {
     name: 'fills in a missing name',
     caughtBy: 'create.name-missing',
+    also: ['create.member-case'],
     wrong: creations(pet =>
       'categoryId' in pet && !('name' in pet) ? { name: 'Rex', ...pet } : undefined,
     ),
@@ -307,5 +330,155 @@ export const createPetFaults: readonly PlantedFault[] = [
     name: 'reads JSON with a trailing comma',
     caughtBy: 'create.malformed',
     wrong: creations((_, text) => (text.endsWith(',}') ? text.replace(',}', '}') : undefined)),
+  },
+
+  {
+    name: 'merges equal creations',
+    caughtBy: 'create.unique',
+    wrong: serve => {
+      const known = new Map<string, Answer>()
+      return async request => {
+        const given = isCreate(request) ? known.get(request.text) : undefined
+        if (given) return given
+        const answer = await serve(request)
+        if (answer.status === 201) known.set(request.text, answer)
+        return answer
+      }
+    },
+  },
+  {
+    name: 'gives one id to creations at the same time',
+    caughtBy: 'create.concurrent',
+    wrong: serve => {
+      let latest: Promise<Answer> | undefined
+      return async request => {
+        if (!request.text.includes('at once')) return serve(request)
+        latest ??= serve(request)
+        return latest
+      }
+    },
+  },
+  {
+    name: 'overwrites the animal whose id a body has',
+    caughtBy: 'create.id-ignored',
+    wrong: bodies(
+      request => isList(request) && request.query === 'limit=100',
+      pets =>
+        (pets as unknown as Json[]).some(({ name }) => String(name).includes('with an id'))
+          ? (pets as unknown as Json[]).map((pet, at) => (at === 0 ? { ...pet, name: 'Rex' } : pet))
+          : pets,
+    ),
+    also: ['list.fields', 'get.listed'],
+  },
+  {
+    name: 'answers null for a status that was left out',
+    caughtBy: 'create.status-optional',
+    wrong: bodies(all(isCreate, status(201)), (pet, { text }) =>
+      text.includes('without status') && !text.includes('proto') ? { ...pet, status: null } : pet,
+    ),
+  },
+  {
+    name: 'returns a status that is null',
+    caughtBy: 'create.status-null',
+    wrong: serve => async request => {
+      if (!request.text.includes('"status":null')) return serve(request)
+      const text = request.text.replace('"status":null', '"status":"sold"')
+      const given = await serve({ ...request, text, bytes: undefined })
+      return { ...given, body: given.body.replace('"sold"', 'null') }
+    },
+  },
+  {
+    name: 'stores names without their white space',
+    caughtBy: 'create.name-exact',
+    wrong: animals(all(isList, status(200)), pet => ({ ...pet, name: String(pet['name']).trim() })),
+  },
+  {
+    name: 'stores at most 255 characters of a name',
+    caughtBy: 'create.name-long',
+    wrong: animals(all(isList, status(200)), pet => ({
+      ...pet,
+      name: String(pet['name']).slice(0, 255),
+    })),
+  },
+  {
+    name: 'stores names in capitals',
+    caughtBy: 'create.name-exact',
+    also: ['create.answer', 'create.name-unicode', 'create.name-normalized', 'create.name-long'],
+    wrong: animals(all(isCreate, status(201)), pet => ({
+      ...pet,
+      name: String(pet['name']).toUpperCase(),
+    })),
+  },
+  {
+    name: 'folds ligatures',
+    caughtBy: 'create.name-normalized',
+    wrong: animals(all(isCreate, status(201)), pet => ({
+      ...pet,
+      name: String(pet['name']).replace('\ufb01', 'fi'),
+    })),
+  },
+  {
+    name: 'takes the first animal of an array',
+    caughtBy: 'create.not-an-object',
+    wrong: creations((_, text) => (text.startsWith('[{') ? text.slice(1, -1) : undefined)),
+  },
+  {
+    name: 'reads JSON inside a JSON string',
+    caughtBy: 'create.not-an-object',
+    wrong: creations((_, text) =>
+      text.startsWith('"{') ? (JSON.parse(text) as string) : undefined,
+    ),
+  },
+  {
+    name: 'takes an animal out of another object',
+    caughtBy: 'create.wrapped',
+    wrong: creations(({ pet }) => (isPlain(pet) ? pet : undefined)),
+  },
+  {
+    name: 'reads numbers with leading zeros',
+    caughtBy: 'create.json-numbers',
+    wrong: creations((_, text) =>
+      text.includes(':01,') ? text.replace(':01,', ':1,') : undefined,
+    ),
+  },
+  {
+    name: 'reads strings with raw line ends',
+    caughtBy: 'create.json-strings',
+    wrong: creations((_, text) =>
+      /\n"/.test(text) && !text.includes('//') ? text.replace('\n', '\\n') : undefined,
+    ),
+  },
+  {
+    name: 'reads JSON with comments',
+    caughtBy: 'create.json-extensions',
+    wrong: creations((_, text) =>
+      text.includes('/*') ? text.replace(/\/\*.*?\*\//, '') : undefined,
+    ),
+  },
+  {
+    name: 'reads the first of two values',
+    caughtBy: 'create.json-extensions',
+    wrong: creations((_, text) =>
+      text.includes('}{') ? text.slice(0, text.indexOf('}{') + 1) : undefined,
+    ),
+  },
+  {
+    name: 'takes NAME for a name',
+    caughtBy: 'create.member-case',
+    wrong: creations(({ NAME, ...pet }) =>
+      NAME === undefined ? undefined : { name: NAME, ...pet },
+    ),
+  },
+  {
+    name: 'trims a status',
+    caughtBy: 'create.status-unknown',
+    wrong: creations(pet => (pet['status'] === ' sold' ? { ...pet, status: 'sold' } : undefined)),
+  },
+  {
+    name: 'wraps categories around at 64 bits',
+    caughtBy: 'create.category-too-large',
+    wrong: creations((_, text) =>
+      text.includes('18446744073709551617') ? text.replace('18446744073709551617', '1') : undefined,
+    ),
   },
 ]

@@ -1,4 +1,16 @@
-import { bodies, headers, type PlantedFault, status } from '../faulty-server.js'
+import {
+  all,
+  answers,
+  bodies,
+  headers,
+  isAnonymous,
+  isCreate,
+  isGet,
+  type PlantedFault,
+  status,
+} from '../faulty-server.js'
+
+const HTML = { 'Content-Type': 'text/html' }
 
 export const errorsFaults: readonly PlantedFault[] = [
   ...([400, 401, 404] as const).flatMap((code): PlantedFault[] => [
@@ -28,5 +40,64 @@ export const errorsFaults: readonly PlantedFault[] = [
     name: 'shows a stack trace',
     caughtBy: 'error.internals',
     wrong: bodies(status(400), error => ({ ...error, message: 'No\n    at parse (body.js:1:2)' })),
+  },
+
+  {
+    name: 'answers a body that is not JSON with a page',
+    caughtBy: 'error.every.400',
+    wrong: answers(
+      (request, given) => request.text === '{' && given.status === 400,
+      given => ({ ...given, headers: HTML, body: '<h1>Bad Request</h1>' }),
+    ),
+  },
+  {
+    name: 'answers no body with another status in the body',
+    caughtBy: 'error.every.400',
+    wrong: bodies(
+      (request, given) => request.text === '' && isCreate(request) && given.status === 400,
+      error => ({ ...error, status: 422 }),
+    ),
+  },
+  {
+    name: 'answers an unknown key with a page',
+    caughtBy: 'error.every.401',
+    wrong: answers(
+      (request, given) => given.status === 401 && !isAnonymous(request),
+      given => ({
+        ...given,
+        headers: { ...given.headers, ...HTML },
+        body: '<h1>Unauthorized</h1>',
+      }),
+    ),
+  },
+  {
+    name: 'answers getPet without a key without a body',
+    caughtBy: 'error.every.401',
+    wrong: answers(all(isGet, status(401)), given => ({ ...given, body: '' })),
+  },
+  {
+    name: 'answers an id that is not a number with a page',
+    caughtBy: 'error.every.404',
+    wrong: answers(
+      ({ path }) => path === '/v1/pets/verify',
+      given => ({ ...given, status: 404, headers: HTML, body: '<pre>Cannot GET</pre>' }),
+    ),
+  },
+  {
+    name: 'answers browsers with a page',
+    caughtBy: 'error.accept',
+    wrong: answers(
+      ({ headers }, given) =>
+        given.status === 404 && String(headers['accept']).startsWith('text/html'),
+      given => ({ ...given, headers: HTML, body: '<h1>Not Found</h1>' }),
+    ),
+  },
+  {
+    name: 'answers an unknown path with a page',
+    caughtBy: 'error.unknown-path',
+    wrong: answers(
+      ({ path }) => path === '/v1/verify-unknown',
+      given => ({ ...given, headers: HTML, body: '<h1>Not Found</h1>' }),
+    ),
   },
 ]

@@ -31,6 +31,7 @@ export const getPetFaults: readonly PlantedFault[] = [
   {
     name: 'gets another category than it lists',
     caughtBy: 'get.listed',
+    also: ['get.created'],
     wrong: animals(all(isGet, status(200)), pet =>
       pet['categoryId'] === 1 ? { ...pet, categoryId: 2 } : pet,
     ),
@@ -43,7 +44,7 @@ export const getPetFaults: readonly PlantedFault[] = [
   {
     name: 'answers 200 with null for what is absent',
     caughtBy: 'get.absent',
-    also: ['get.not-an-id', 'robust.long-path', 'robust.bad-encoding'],
+    also: ['get.exact-id', 'get.not-an-id', 'get.other-id'],
     wrong: answers(all(isGet, status(404)), given => ({ ...given, status: 200, body: 'null' })),
   },
   {
@@ -53,5 +54,37 @@ export const getPetFaults: readonly PlantedFault[] = [
       ({ path }) => path === '/v1/pets/verify',
       given => failure(500, given),
     ),
+  },
+
+  {
+    name: 'loses the status of what is sold',
+    caughtBy: 'get.created',
+    wrong: animals(all(isGet, status(200)), pet =>
+      pet['status'] === 'sold' ? { ...pet, status: undefined } : pet,
+    ),
+  },
+  {
+    name: 'takes the digits at the beginning of an id',
+    caughtBy: 'get.exact-id',
+    also: ['get.not-an-id'],
+    wrong: serve => request => {
+      const [path] = /^\/v1\/pets\/[1-9]\d*(?=\D)/.exec(request.path) ?? []
+      return serve(path === undefined || !isGet(request) ? request : { ...request, path })
+    },
+  },
+  {
+    name: 'keeps only 32 bits of an id',
+    caughtBy: 'get.other-id',
+    wrong: serve => request => {
+      const [, id] = /^\/v1\/pets\/(\d{1,18})$/.exec(request.path) ?? []
+      return serve(
+        id === undefined ? request : { ...request, path: `/v1/pets/${BigInt(id) % 2n ** 32n}` },
+      )
+    },
+  },
+  {
+    name: 'ignores the sign of an id',
+    caughtBy: 'get.other-id',
+    wrong: serve => request => serve({ ...request, path: request.path.replace('/-', '/') }),
   },
 ]

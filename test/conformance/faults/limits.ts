@@ -58,7 +58,6 @@ export const limitsFaults: readonly PlantedFault[] = [
   {
     name: 'limits all keys together',
     caughtBy: 'limits.other-key',
-    also: ['limits.creates-nothing'],
     wrong: serve => {
       let isExhausted = false
       return async request => {

@@ -35,11 +35,14 @@ export const listPetsFaults: readonly PlantedFault[] = [
     name: 'lists ids as strings',
     caughtBy: 'list.animals',
     also: [
+      'create.concurrent',
       'get.listed',
       'list.created.available',
       'list.created.pending',
       'list.created.sold',
+      'list.every-status',
       'list.int64',
+      'list.newest',
     ],
     wrong: animals(all(isList, status(200)), pet => ({ ...pet, id: String(pet['id']) })),
   },
@@ -55,7 +58,7 @@ export const listPetsFaults: readonly PlantedFault[] = [
   {
     name: 'ignores the limit',
     caughtBy: 'list.limit',
-    also: ['list.encoded'],
+    also: ['list.encoded', 'list.status-limit'],
     wrong: serve => request =>
       serve(
         isList(request) && Number(queryOf(request).get('limit')) < 20
@@ -66,20 +69,11 @@ export const listPetsFaults: readonly PlantedFault[] = [
   {
     name: 'allows at most 50',
     caughtBy: 'list.limit-maximum',
+    also: ['list.animals', 'list.steady', 'list.unique'],
     wrong: answers(
       ({ query }) => query === 'limit=100',
       given => failure(400, given),
     ),
-    also: [
-      'create.refused-unstored',
-      'limits.creates-nothing',
-      'get.listed',
-      'list.animals',
-      'list.unique',
-      'list.limit-filled',
-      'list.steady',
-      'list.int64',
-    ],
   },
   {
     name: 'lists 10 by default',
@@ -207,5 +201,75 @@ export const listPetsFaults: readonly PlantedFault[] = [
       ({ path }) => path === '/v1/verify-unknown',
       given => ({ ...given, status: 200 }),
     ),
+  },
+
+  {
+    name: 'hides what is sold',
+    caughtBy: 'list.every-status',
+    also: ['list.limit-default', 'list.limit-filled'],
+    wrong: bodies(all(isList, status(200)), (pets, { query }) =>
+      query.includes('status')
+        ? pets
+        : (pets as unknown as Json[]).filter(pet => pet['status'] !== 'sold'),
+    ),
+  },
+  {
+    name: 'lists without the newest',
+    caughtBy: 'list.newest',
+    also: ['create.concurrent'],
+    wrong: bodies(all(isList, status(200)), (pets, { query }) =>
+      query === 'limit=100' ? (pets as unknown as Json[]).slice(0, -1) : pets,
+    ),
+  },
+  {
+    name: 'lists names in capitals',
+    caughtBy: 'list.fields',
+    also: [
+      'create.id-ignored',
+      'create.name-exact',
+      'create.name-long',
+      'create.name-normalized',
+      'create.name-unicode',
+      'get.listed',
+    ],
+    wrong: animals(all(isList, status(200)), pet => ({
+      ...pet,
+      name: String(pet['name']).toUpperCase(),
+    })),
+  },
+  {
+    name: 'lists with a byte order mark',
+    caughtBy: 'list.answer',
+    also: ['list.limit-default'],
+    wrong: answers(
+      (request, given) => isList(request) && request.query === '' && given.body.startsWith('['),
+      given => ({ ...given, body: `\ufeff${given.body}` }),
+    ),
+  },
+  {
+    name: 'ignores a limit that comes with a status',
+    caughtBy: 'list.status-limit',
+    wrong: serve => request =>
+      serve(
+        isList(request) && queryOf(request).has('status')
+          ? withQuery(request, query => query.delete('limit'))
+          : request,
+      ),
+  },
+  {
+    name: 'enforces only the smallest limits',
+    caughtBy: 'list.limit',
+    wrong: serve => request =>
+      serve(
+        isList(request) && queryOf(request).get('limit') === '10'
+          ? withQuery(request, query => query.set('limit', '50'))
+          : request,
+      ),
+  },
+  {
+    name: 'takes a status that every object has for none',
+    caughtBy: 'list.status-unknown',
+    wrong: serve => request =>
+      serve(request.query === 'status=constructor' ? { ...request, query: '' } : request),
   },
 ]
