@@ -69,6 +69,7 @@ export const idempotencyFaults: readonly PlantedFault[] = [
   {
     name: 'takes equal animals for one create',
     caughtBy: 'idempotency.without-key',
+    also: ['create.unique'],
     wrong: keys((key, request) => key ?? keyOf(request)),
   },
   {
