@@ -6,6 +6,7 @@ import { Session } from 'node:inspector/promises'
 import { test } from 'node:test'
 import { listen } from '../adapters/http/index.js'
 import { memoryStorage } from '../adapters/memory.js'
+import { createTestDouble } from '../adapters/test-double/index.js'
 import { createStore } from '../src/index.js'
 import { CODE_URL, ROOT_URL } from './support/paths.js'
 
@@ -15,6 +16,7 @@ const KEYS = { secret: { id: 'me', plan: 'enterprise', limits: LIMITS } } as con
 /** One request of each list in CONTRIBUTING.md, and how many files it may run through. */
 const REQUESTS: readonly [name: string, most: number, open: () => Promise<Opened>][] = [
   ['POST', 21, openServer],
+  ['double.fetch', 23, openDouble],
 ]
 
 interface Opened {
@@ -52,6 +54,18 @@ async function openServer(): Promise<Opened> {
       agent.destroy()
       await server.close()
     },
+  }
+}
+
+async function openDouble(): Promise<Opened> {
+  const double = createTestDouble({ apiKeys: KEYS })
+  const headers = { authorization: 'Bearer secret' }
+  return {
+    async send() {
+      const response = await double.fetch('pets', { headers })
+      assert.equal(await response.text(), '[]')
+    },
+    close: () => double.close(),
   }
 }
 
