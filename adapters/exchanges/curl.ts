@@ -29,20 +29,21 @@ export function curlOf(
   { print, separator }: CurlStyle = { print: '-sS', separator: ' ' },
 ): string {
   const body = typeof given === 'string' ? new TextEncoder().encode(given) : given
-  const hasBody = body.length > 0 || (isFramed(headers) && method !== 'HEAD')
+  const hasBody = body.length > 0 || isFramed(method, headers)
   return [
     `curl ${print}`,
     ...methodOptions(method, hasBody),
     ...targetOptions(origin, target),
     ...Object.entries(headers).flatMap(([name, value]) => headerOption(name, value, hasBody)),
-    ...unsentHeaders(headers, body.length),
+    ...unsentHeaders(headers, hasBody, body.length),
     ...(hasBody ? [bodyOption(body)] : []),
   ].join(separator)
 }
 
-/** Whether it said how long its body is, even if that was nothing. */
-function isFramed(headers: ShownRequest['headers']): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+/** Whether curl has to frame a body, even if it is empty. With `-I`, it sends any Content-Length. */
+function isFramed(method: string, headers: ShownRequest['headers']): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true
+  return headers['content-length'] !== undefined && method !== 'HEAD'
 }
 
 function methodOptions(method: string, hasBody: boolean): readonly string[] {
@@ -53,15 +54,15 @@ function methodOptions(method: string, hasBody: boolean): readonly string[] {
   return method === 'GET' && !hasBody ? [] : [option]
 }
 
-/** Characters that curl sends as they are; with `-g` also brackets. */
-const PLAIN_TARGET = /^\/[\w.~!$&'()*+,;=:@%/?[\]-]*$/
+/** Characters that curl sends as they are; with `-g` also brackets and braces. */
+const PLAIN_TARGET = /^\/[\w.~!$&'()*+,;=:@%/?[\]{}-]*$/
 
 function targetOptions(origin: string, target: string): readonly string[] {
   if (!PLAIN_TARGET.test(target)) {
     return [`--request-target ${quoted(bytesOf(target))}`, quoted(bytesOf(`${origin}/`))]
   }
   return [
-    ...(/[[\]]/.test(target) ? ['-g'] : []),
+    ...(/[[\]{}]/.test(target) ? ['-g'] : []),
     ...(/\/(\.|%2e){1,2}(\/|\?|$)/i.test(target) ? ['--path-as-is'] : []),
     quoted(bytesOf(origin + target)),
   ]
@@ -79,8 +80,12 @@ function headerOption(name: string, value: string, hasBody: boolean): readonly s
 const LARGE_BODY = 1_024
 
 /** Keeps curl from adding headers that the request did not have. */
-function unsentHeaders(headers: ShownRequest['headers'], size: number): readonly string[] {
-  const own = ['accept', 'user-agent', ...(size > 0 || isFramed(headers) ? ['content-type'] : [])]
+function unsentHeaders(
+  headers: ShownRequest['headers'],
+  hasBody: boolean,
+  size: number,
+): readonly string[] {
+  const own = ['accept', 'user-agent', ...(hasBody ? ['content-type'] : [])]
   if (size > LARGE_BODY) own.push('expect')
   return own.filter(name => headers[name] === undefined).map(name => `-H '${name}:'`)
 }
