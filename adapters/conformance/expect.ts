@@ -77,7 +77,10 @@ export async function animalsOf(reply: Reply): Promise<readonly Animal[]> {
   return (await arrayOf(reply)).filter(isObject) as unknown as readonly Animal[]
 }
 
-/** What is wrong with an animal (spec §2); undefined if nothing is. */
+/**
+ * What is wrong with an animal (spec §2); undefined if nothing is. Not by the schema of the store: a
+ * mistake there would be looked for with itself.
+ */
 export function animalIssue(value: unknown): string | undefined {
   if (!isObject(value)) return 'an Animal as a JSON object'
   const { id, name, categoryId, status } = value

@@ -1,26 +1,14 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { Page } from '../shared/pages.js'
+import { contentSecurityPolicy, type Page } from '../shared/pages.js'
 
 /** The built page beside this file, beside the bundled command line, or in `dist` from source. */
 const FOLDERS = ['page/', '../console/page/', '../../dist/adapters/console/page/'].map(
   path => new URL(path, import.meta.url),
 )
 
-/** The browser may load and run only these files, and talk only to this server. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
 export const GUARDS = {
-  'Content-Security-Policy': POLICY,
+  'Content-Security-Policy': contentSecurityPolicy(),
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type Awaitable, lazy } from '../../src/lib/async.js'
 import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
-import { type Page, withPages } from '../shared/pages.js'
+import { contentSecurityPolicy, type Page, withPages } from '../shared/pages.js'
 import type { OpenApiOptions } from './document.js'
 import { checkOpenApiOptions, openApiJson } from './openapi.js'
 
@@ -22,8 +22,9 @@ export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
 export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
   checkOpenApiOptions(options)
   const { stagingBaseUrl } = options
-  const staging = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
-  const policy = [...POLICY, ["connect-src 'self'", ...staging].join(' ')].join('; ')
+  const connect = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
+  // Swagger UI sets inline styles, and its style sheet embeds its images.
+  const policy = contentSecurityPolicy({ style: "'unsafe-inline'", connect })
   const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
   let latest: { readonly baseUrl: string; readonly page: Page } | undefined
   const pages = new Map<string, (request: ApiRequest) => Awaitable<Page>>([
@@ -82,17 +83,6 @@ const DOWNLOAD = { 'Content-Disposition': 'attachment; filename="animal-adoption
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
-
-/** Swagger UI sets inline styles, and its style sheet embeds its images. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-]
 
 const HEAD = `<!doctype html>
 <html lang="en">

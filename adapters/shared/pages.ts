@@ -61,3 +61,24 @@ function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
 }
 
 const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
+
+interface Sources {
+  /** More than the style sheets of this server. */
+  readonly style?: string
+  /** Other origins that the page may send requests to. */
+  readonly connect?: readonly string[]
+}
+
+/** A page loads and runs only files of this server, and nobody embeds it or sends its forms. */
+export function contentSecurityPolicy({ style, connect = [] }: Sources = {}): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    ["style-src 'self'", ...(style === undefined ? [] : [style])].join(' '),
+    ["connect-src 'self'", ...connect].join(' '),
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

@@ -175,7 +175,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
     ['name.unknown', true, '/v1/pets?page=REDACTED'],
   ])
   const xml = await readFile(junit, 'utf8')
-  assert.match(xml, /<testsuites tests="10" failures="1" skipped="1">/)
+  assert.match(xml, /<testsuites tests="11" failures="1" skipped="1">/)
   assert.match(
     xml,
     /name="deprecated\.called"><failure message="getPet, which is deprecated, was called">.*request 1: GET \/v1\/pets\/1/,
@@ -184,7 +184,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   assert.match(xml, /name="requests: the API was called"\/>/)
   const good = node(`${GET} await get('/pets')`)
   assert.equal((await exec(['--junit', junit], good)).code, 0)
-  assert.match(await readFile(junit, 'utf8'), /<testsuites tests="10" failures="0" skipped="0">/)
+  assert.match(await readFile(junit, 'utf8'), /<testsuites tests="11" failures="0" skipped="0">/)
   assert.equal((await exec(['--junit', junit], node(''))).code, 0)
   assert.match(
     await readFile(junit, 'utf8'),

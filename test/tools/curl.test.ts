@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 import { curlOf, type ShownRequest } from '../../adapters/exchanges/curl.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createRandom, type Random } from '../crash/random.js'
+import { type RawRequest, recordRequests } from '../exchanges/raw-requests.js'
 import { openSocket } from '../http/raw-socket.js'
-import { type RawRequest, recordRequests } from './raw-requests.js'
 
 test('curl - a command sends the same bytes, whatever they are', async t => {
   if (isMissing(t)) return
