@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
-import { check, isTimeout } from '../../src/lib/options.js'
+import { check, isCount, isTimeout } from '../../src/lib/options.js'
 import { durationOf } from '../shared/time.js'
 import { UsageError } from './flags.js'
 
@@ -8,10 +8,11 @@ import { UsageError } from './flags.js'
 export interface RedisParameters {
   /** For the store. */
   readonly rateLimitTimeoutMs?: number
+  readonly lease?: number
   readonly tls?: ConnectionOptions
 }
 
-const NAMES = ['timeout', 'ca']
+const NAMES = ['timeout', 'lease', 'ca']
 
 /** The address before the first `?`, and what follows it. */
 export function splitParameters(text: string): readonly [address: string, query: string] {
@@ -28,12 +29,13 @@ export async function readParameters(address: string, query: string): Promise<Re
       `takes ${NAMES.join(', ')} after the ?, each once; write a ? in a password as %3F`,
     )
   }
-  const { timeout, ca } = Object.fromEntries(given)
+  const { timeout, lease, ca } = Object.fromEntries(given)
   if (ca !== undefined && !/^(rediss|valkeys):/.test(address)) {
     throw unusable('takes ca with rediss:// or valkeys:// only, which use TLS')
   }
   return {
     ...(timeout !== undefined && { rateLimitTimeoutMs: readTimeout(timeout) }),
+    ...(lease !== undefined && { lease: readLease(lease) }),
     ...(ca !== undefined && { tls: { ca: await readCertificate(ca) } }),
   }
 }
@@ -43,6 +45,12 @@ function readTimeout(text: string): number {
   const ms = durationOf(option, text)
   check(option, ms, isTimeout)
   return ms
+}
+
+function readLease(text: string): number {
+  const units = /^\d+$/.test(text) ? Number(text) : text
+  check('--limits ?lease', units, isCount)
+  return Number(units)
 }
 
 async function readCertificate(path: string): Promise<string> {

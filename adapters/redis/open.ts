@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import {
   isBoolean,
+  isCount,
   isFunction,
   isOneOf,
   isSecretObject,
@@ -46,6 +47,12 @@ export interface RedisOptions {
    * @default 'server'
    */
   readonly clock?: 'server' | 'store'
+  /**
+   * How many units a process takes in one round trip, on plans of at least a hundred times as many
+   * a minute; what it does not use in its minute is lost to the other processes.
+   * @default 1
+   */
+  readonly lease?: number
   /**
    * The time limit for connecting and for the first reply, in ms.
    * @default 5_000
@@ -147,6 +154,7 @@ export function addressOf(url: string): string {
 const DEFAULTS = {
   prefix: 'adoption:limit:',
   clock: 'server',
+  lease: 1,
   connectTimeoutMs: 5_000,
   required: true,
 } as const
@@ -157,6 +165,7 @@ const RULES: Rules<RedisOptions> = {
   nodes: optional(isFunction),
   prefix: isText,
   clock: isOneOf(['server', 'store']),
+  lease: isCount,
   connectTimeoutMs: isTimeout,
   required: isBoolean,
   tls: optional(isSecretObject),

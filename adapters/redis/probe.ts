@@ -13,7 +13,7 @@ const MOST_KEYS = 2_000
  */
 export async function probe(connection: RedisConnection, prefix: string): Promise<void> {
   const tries = keysOf(connection, prefix).map(async key => {
-    await consume(connection.send, key, { perMinute: 1, perDay: 1 }, undefined)
+    await consume(connection.send, key, { policy: { perMinute: 1, perDay: 1 }, now: undefined })
     await connection.send(['DEL', key], key)
   })
   await Promise.all(tries)
