@@ -498,3 +498,44 @@ test('faults - a status comes after 401 and 429 of the store, and before everyth
     }
   }
 })
+
+test('faults - with `when: after` the operation has run, through fetch and over a socket', async () => {
+  await using double = createTestDouble({ cors: true })
+  const { url } = await double.listen()
+  for (const [send, base] of [
+    [double.fetch, double.baseUrl],
+    [fetch, url],
+  ] as const) {
+    double.reset()
+    const post = { method: 'POST', headers: FREE, body: '{"name":"Ada","categoryId":1}' }
+    const after = { kind: 'status', status: 503, when: 'after', retryAfter: 3 } as const
+    assert.equal(double.faults.arm(after).left, 1)
+    const response = await send(`${base}/pets`, {
+      ...post,
+      headers: { ...FREE, 'content-type': 'application/json', origin: 'http://a.example' },
+    })
+    const { code, status } = (await response.json()) as { code: string; status: number }
+    assert.deepEqual([response.status, code, status], [503, 'storage_unavailable', 503])
+    const header = (name: string) => response.headers.get(name)
+    assert.deepEqual(
+      ['retry-after', 'x-ratelimit-remaining', 'location', 'access-control-allow-origin'].map(
+        header,
+      ),
+      ['3', '59', null, '*'],
+    )
+    assert.equal((await double.pets.listPets()).length, 1)
+    assert.equal(double.requests()[0]?.fault, 'status')
+
+    double.faults.arm({ ...after, body: 'down', headers: { 'Retry-After': '9' } })
+    const list = await send(`${base}/pets`, { headers: FREE })
+    assert.deepEqual([await list.text(), list.headers.get('retry-after')], ['down', '9'])
+    double.faults.arm(after)
+    const head = await send(`${base}/pets`, { method: 'HEAD', headers: FREE })
+    assert.deepEqual([head.status, await head.text()], [503, ''])
+    double.faults.arm(after)
+    assert.equal((await send(`${base}/pets`)).status, 401)
+  }
+  assert.throws(() => double.faults.arm({ kind: 'status', status: 503, when: 'later' as never }), {
+    message: "Expected `when` to be one of 'before', 'after', got 'later'",
+  })
+})

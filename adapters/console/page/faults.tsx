@@ -9,6 +9,7 @@ interface ArmedFault {
   readonly operation?: string
   readonly key?: string
   readonly status?: number
+  readonly when?: string
   readonly ms?: number
 }
 
@@ -19,6 +20,11 @@ const KINDS = [
   ['reset', 'Reset the connection'],
   ['truncate', 'Cut the body off'],
   ['malformed', 'Malformed JSON'],
+] as const
+
+const TIMES_OF_FAILURE = [
+  ['before', 'before the operation'],
+  ['after', 'after it has run'],
 ] as const
 
 const OPERATIONS = [
@@ -83,6 +89,7 @@ function FaultForm(props: {
   const [kind, setKind] = useState<(typeof KINDS)[number][0]>('status')
   const [operation, setOperation] = useState<(typeof OPERATIONS)[number][0]>('')
   const [key, setKey] = useState('')
+  const [when, setWhen] = useState<(typeof TIMES_OF_FAILURE)[number][0]>('before')
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
@@ -91,6 +98,7 @@ function FaultForm(props: {
     void onArm({
       kind,
       ...(kind === 'status' && { status: number('status') }),
+      ...(kind === 'status' && when === 'after' && { when }),
       ...(kind === 'status' && form.get('retryAfter') && { retryAfter: number('retryAfter') }),
       // Real time: the page is for people, who would wait for a frozen clock in vain.
       ...(kind === 'delay' && { ms: number('ms'), real: true }),
@@ -112,6 +120,7 @@ function FaultForm(props: {
             <span>Retry-After, s</span>
             <input name="retryAfter" inputMode="numeric" placeholder="none" />
           </label>
+          <Choice label="When" value={when} options={TIMES_OF_FAILURE} onChange={setWhen} />
         </>
       )}
       {kind === 'delay' && (
@@ -138,8 +147,9 @@ function FaultForm(props: {
   )
 }
 
-function nameOf({ kind, status, ms }: ArmedFault): string {
+function nameOf({ kind, status, when, ms }: ArmedFault): string {
   const name = KINDS.find(([known]) => known === kind)?.[1] ?? kind
-  if (status !== undefined) return `${name} ${status}`
+  if (status !== undefined)
+    return `${name} ${status}${when === 'after' ? ', after it has run' : ''}`
   return ms === undefined ? name : `${name} ${ms} ms`
 }

@@ -19,8 +19,15 @@ import type { Call } from '../../exchanges/recorder.js'
 export type Fault = FaultScope &
   (
     | {
-        /** An error response; the operation does not run. */
+        /** An error response. */
         readonly kind: 'status'
+        /**
+         * Whether the operation has run when it fails: with 'after', an animal is stored and the client
+         * is told of an error.
+         *
+         * @default 'before'
+         */
+        readonly when?: 'before' | 'after'
         /** From 400 to 599. */
         readonly status: number
         /**
@@ -192,6 +199,7 @@ const RULES: Record<FaultKind, Record<string, Rule>> = {
       expected: 'an integer from 400 to 599',
       accepts: value => isCount.accepts(value) && Number(value) >= 400 && Number(value) <= 599,
     },
+    when: optional(isOneOf(['before', 'after'])),
     retryAfter: optional({
       expected: 'seconds of at least 0, { date: seconds from now, at most a century }, or null',
       accepts: value => value === null || isSize.accepts(value) || isDate(value),

@@ -45,6 +45,12 @@ async function refused(
 ): Promise<ApiResponse> {
   if (!isKnown) return store.handle(request)
   const refusal = errorOf(fault, clock.now())
+  if (fault.when === 'after') {
+    const done = await store.handle(request)
+    if (done.status === 429) return done
+    note(fault.kind)
+    return withContent(errorAfter(done, request, refusal), request, fault)
+  }
   const { headers, ...answer } = await store.handle({ ...request, refusal })
   const { [INJECTED]: mark, ...own } = headers
   const response = { ...answer, headers: own }
@@ -52,6 +58,23 @@ async function refused(
   note(fault.kind)
   return withContent(response, request, fault)
 }
+
+/** The error in place of the response: what says something about its content goes with it. */
+function errorAfter(done: ApiResponse, { method }: ApiRequest, error: ApiError): ApiResponse {
+  const { code, message, status } = error
+  const text = toJson({ code, message, status })
+  const { [INJECTED]: _, ...own } = error.headers
+  const kept = Object.entries(done.headers).filter(([name]) => NOT_OF_CONTENT.test(name))
+  const headers = {
+    ...Object.fromEntries(kept),
+    'Content-Type': 'application/json',
+    'Content-Length': String(utf8Length(text)),
+    ...own,
+  }
+  return { status, headers, body: method === 'HEAD' ? '' : text, about: done.about }
+}
+
+const NOT_OF_CONTENT = /^(date|vary|x-ratelimit-.*|ratelimit.*|access-control-.*)$/i
 
 /** Tells an injected 429 from one of the store. It is removed before the response is sent. */
 const INJECTED = 'Fault-Injected'
