@@ -35,6 +35,8 @@ export interface Entry {
   readonly retryAfter: number | null
   /** An injected fault lost the response. */
   readonly lost: boolean
+  /** An earlier create with the same `Idempotency-Key` stored the animal. */
+  readonly replayed: boolean
   readonly ms: number | null
 }
 
@@ -57,6 +59,7 @@ export function entryOf(answered: Answered): Entry {
     reset: numberOf(headers['X-RateLimit-Reset']),
     retryAfter: secondsUntil(retryInstant(headers['Retry-After'], at), at),
     lost: deliver !== undefined && status !== 0,
+    replayed: headers['Idempotent-Replayed'] !== undefined,
     ms,
   }
 }

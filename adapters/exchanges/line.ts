@@ -26,9 +26,10 @@ export function prettyLine(colors: boolean): (entry: Entry) => string {
   }
 }
 
-function outcomeOf({ status, code, retryAfter, lost }: Entry): string {
+function outcomeOf({ status, code, retryAfter, lost, replayed }: Entry): string {
   if (status === null) return 'hangs, never answered'
   if (lost) return 'response lost'
+  if (replayed) return 'replayed'
   if (code === 'api_key_banned') return `banned for ${retryAfter} s`
   return retryAfter === null ? '' : `retry in ${retryAfter} s`
 }

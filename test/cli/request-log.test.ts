@@ -59,6 +59,7 @@ test('request log - json has the same fields, and no keys', async () => {
     reset: 1893499320,
     retryAfter: null,
     lost: false,
+    replayed: false,
   })
 })
 

@@ -326,6 +326,24 @@ test('console - an invalid option and an unknown path are named', async t => {
   assert.equal((await post('/_console/info')).status, 405)
 })
 
+test('console - shows replayed creates', async () => {
+  const double = createTestDouble({ idempotency: { ttlMs: 1_000 } })
+  const handler = withConsole(double, { apiKeys: () => API_KEYS })
+  const headers = { authorization: 'Bearer demo-free', 'idempotency-key': 'k' }
+  const body = '{"name":"Rex","categoryId":1}'
+  for (let n = 0; n < 2; n++) {
+    await handler.handle({ method: 'POST', path: '/v1/pets', query: '', headers, body })
+  }
+  const stream = await handler.handle({
+    ...{ method: 'GET', path: '/_console/events', query: '', headers: { host: 'localhost' } },
+  })
+  const update: Update = JSON.parse(/^data: (.*)$/m.exec(stream.body)?.[1] ?? '')
+  assert.deepEqual(
+    update.entries.map(({ replayed }) => replayed),
+    [false, true],
+  )
+})
+
 test('console - shows the hangs and lost responses of a double', async () => {
   const double = createTestDouble()
   const handler = withConsole(double, { apiKeys: () => API_KEYS })

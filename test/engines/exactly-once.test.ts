@@ -21,6 +21,8 @@ test('exactly once - creates that are retried with their key, over two processes
   const engine = postgres as Engine
   const servers = [await startServer(t), await startServer(t)]
   const load = startLoad(servers, 16)
+  // After a failure nobody would stop it.
+  t.after(load.abandon)
   await load.acknowledge(100)
 
   for (let round = 0; round < ROUNDS; round++) {
@@ -86,6 +88,7 @@ function startLoad(servers: readonly Server[], callers: number) {
   const watchers = new Set<() => void>()
   let [sent, attempts, replays, failures] = [0, 0, 0, 0]
   let stopping = false
+  let abandoned = false
   const running = Array.from({ length: callers }, (_, caller) => run(caller))
 
   return {
@@ -93,6 +96,10 @@ function startLoad(servers: readonly Server[], callers: number) {
     sent: () => sent,
     attempts: () => attempts,
     replays: () => replays,
+    abandon: () => {
+      abandoned = true
+      stopping = true
+    },
     acknowledge: (count: number) => growth(() => acknowledged.size, count),
     fail: (count: number) => growth(() => failures, count),
     async stop() {
@@ -113,7 +120,7 @@ function startLoad(servers: readonly Server[], callers: number) {
   }
 
   async function createOnce(name: string): Promise<void> {
-    for (;;) {
+    while (!abandoned) {
       attempts++
       const answer = await create(servers[random(servers.length)] as Server, name)
       if (answer !== undefined) {

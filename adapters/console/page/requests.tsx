@@ -187,9 +187,10 @@ export function toneOf({ status, code, lost }: Row): string {
   return status >= 400 ? 'refused' : 'ok'
 }
 
-function noteOf({ status, code, lost, retryAfter }: Row): string {
+function noteOf({ status, code, lost, replayed, retryAfter }: Row): string {
   if (status === null) return 'never answered'
   if (lost) return 'response lost'
+  if (replayed) return 'replayed'
   if (retryAfter === null) return ''
   const time = durationOf(retryAfter * 1000)
   return code === 'api_key_banned' ? `banned ${time}` : `retry in ${time}`
