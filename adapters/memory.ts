@@ -56,7 +56,7 @@ export interface PetIndex {
   findOnce(once: Once, now: number): InsertedOnce | undefined
   /** Notes which pet a key stored. Ignored if that pet is missing. */
   use(used: UsedKey, now?: number): void
-  /** In the order in which they were used. */
+  /** Those of each scope in the order in which they were used. */
   usedKeys(): Iterable<UsedKey>
   /** Assigns no id below this one from now on. */
   skipTo(id: number): void

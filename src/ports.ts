@@ -18,7 +18,7 @@ export interface PetFilter {
 export interface PetSnapshot {
   readonly pets: readonly Pet[]
   readonly nextId: number
-  /** In the order in which they were used. */
+  /** Those of each scope in the order in which they were used. */
   readonly idempotencyKeys?: readonly UsedKey[] | undefined
 }
 
@@ -28,7 +28,7 @@ export interface Once {
   readonly scope: string
   /** Chosen by the client: 1 to 255 characters of printable ASCII. */
   readonly key: string
-  /** Differs for another pet, so that a key that is used twice is recognized. Opaque, 16 characters. */
+  /** Differs for another pet, so that a key that is used twice is recognized. Opaque and short. */
   readonly fingerprint: string
   /** When the key is free again, in ms since the epoch. */
   readonly expiresAt: number

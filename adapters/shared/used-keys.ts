@@ -1,44 +1,55 @@
 import type { Once, UsedKey } from '../../src/ports.js'
 
-/** Idempotency keys by scope and key. */
+/** Idempotency keys in memory. */
 export interface UsedKeys {
-  /** The key, if it is in use. */
-  find(once: Pick<Once, 'scope' | 'key'>, now: number): UsedKey | undefined
+  /** What is known of a key that is in use. */
+  find(once: Pick<Once, 'scope' | 'key'>, now: number): Use | undefined
   add(used: UsedKey, now: number): void
-  /** In the order in which they were used. */
+  /** Those of each scope in the order in which they were used. */
   list(): Iterable<UsedKey>
   size(): number
 }
+
+export type Use = Omit<UsedKey, 'scope' | 'key'>
 
 /**
  * Keeps keys in memory until they expire. There is no timer: expired keys are dropped while others
  * are added, so no more than those of one lifetime are kept, plus `SWEEP_EVERY`.
  */
 export function createUsedKeys(): UsedKeys {
-  const keys = new Map<string, UsedKey>()
+  const scopes = new Map<string, Map<string, Use>>()
+  let size = 0
   let added = 0
 
   return {
-    find(once, now) {
-      const used = keys.get(nameOf(once))
-      return used && now < used.expiresAt ? used : undefined
+    find({ scope, key }, now) {
+      const use = scopes.get(scope)?.get(key)
+      return use && now < use.expiresAt ? use : undefined
     },
-    add(used, now) {
-      const name = nameOf(used)
+    add({ scope, key, fingerprint, expiresAt, petId }, now) {
+      const keys = scopes.get(scope) ?? new Map<string, Use>()
+      scopes.set(scope, keys)
       // Deleted first, so that the oldest keys stay in front.
-      keys.delete(name)
-      const { scope, key, fingerprint, expiresAt, petId } = used
-      keys.set(name, Object.freeze({ scope, key, fingerprint, expiresAt, petId }))
+      if (!keys.delete(key)) size++
+      keys.set(key, { fingerprint, expiresAt, petId })
       if (++added % SWEEP_EVERY === 0) sweep(now)
     },
-    list: () => keys.values(),
-    size: () => keys.size,
+    *list() {
+      for (const [scope, keys] of scopes) {
+        for (const [key, use] of keys) yield { scope, key, ...use }
+      }
+    },
+    size: () => size,
   }
 
   function sweep(now: number): void {
-    for (const [name, used] of keys) {
-      if (now < used.expiresAt) return
-      keys.delete(name)
+    for (const [scope, keys] of scopes) {
+      for (const [key, { expiresAt }] of keys) {
+        if (now < expiresAt) break
+        keys.delete(key)
+        size--
+      }
+      if (keys.size === 0) scopes.delete(scope)
     }
   }
 }
@@ -69,9 +80,4 @@ export function readOnce({ scope, key, fingerprint, expiresAt }: Once): Once {
 function isOnce({ scope, key, fingerprint, expiresAt }: Once): boolean {
   const isText = [scope, key, fingerprint].every(text => typeof text === 'string')
   return isText && Number.isFinite(expiresAt)
-}
-
-/** The length keeps scope and key apart: both may contain anything. */
-function nameOf({ scope, key }: Pick<Once, 'scope' | 'key'>): string {
-  return `${scope.length} ${scope}${key}`
 }
