@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
+import type { Pet } from '../../src/index.js'
+import { temporaryFolders } from '../json-file/json-files.js'
+import { ANY_DRIVER } from './drivers.js'
+
+const { skip } = ANY_DRIVER
+const folder = temporaryFolders()
+
+for (const count of [2, 4]) {
+  test(`sqlite - ${count} processes share one quota exactly`, { skip }, async t => {
+    const path = join(folder(), 'pets.sqlite')
+    // They create the file at the same time.
+    const servers = await startServers(t, path, count, 100)
+    const statuses = await Promise.all(
+      Array.from({ length: 300 }, async (_, n) => (await create(of(servers, n), `n${n}`)).status),
+    )
+    assert.equal(statuses.filter(status => status === 201).length, 100)
+    assert.equal(statuses.filter(status => status === 429).length, 200)
+    await stop(servers)
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
+    const limits = await sqliteRateLimits(path)
+    assert.equal((await limits.inspect('shared'))?.dayCount, 100)
+    await limits.close()
+  })
+
+  test(`sqlite - what one of ${count} processes acknowledged, all show, and in order`, {
+    skip,
+  }, async t => {
+    const path = join(folder(), 'pets.sqlite')
+    const servers = await startServers(t, path, count, 1_000_000)
+    const acknowledged = new Map<number, string>()
+    let writing = true
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let n = 0; n < 25; n++) {
+        const { status, pet } = await create(of(servers, writer), `${writer}-${n}`)
+        assert.equal(status, 201)
+        assert.ok(!acknowledged.has(pet.id), `${pet.id} is assigned twice`)
+        acknowledged.set(pet.id, pet.name)
+        const found = await call(of(servers, writer + n + 1), `/${pet.id}`)
+        assert.deepEqual([found.status, await found.json()], [200, pet])
+      }
+    })
+    const reader = (async () => {
+      const seen: number[] = []
+      for (let n = 0; writing; n++) {
+        const newest = Math.max(0, ...acknowledged.keys())
+        for (;;) {
+          const page = await call(of(servers, n), `?limit=100&after=${seen.length}`)
+          const pets = (await page.json()) as Pet[]
+          seen.push(...pets.map(({ id }) => id))
+          if (pets.length < 100) break
+        }
+        assert.ok(seen.length >= newest, `${newest} was acknowledged, and ${seen.length} listed`)
+      }
+      assert.deepEqual(
+        seen,
+        Array.from(seen, (_, at) => at + 1),
+      )
+    })()
+    await Promise.all(writers)
+    writing = false
+    await reader
+    await stop(servers)
+    const storage = await sqliteStorage(path)
+    const { pets, nextId } = await storage.dump()
+    assert.equal(nextId, 201)
+    assert.deepEqual(
+      new Map(pets.map(({ id, name }) => [id, name])),
+      new Map([...acknowledged].sort(([a], [b]) => a - b)),
+    )
+    assert.deepEqual(await storage.check(), [])
+    await storage.close()
+  })
+}
+
+test('sqlite - a create with a key is stored once by two processes', { skip }, async () => {
+  const path = join(folder(), 'pets.sqlite')
+  const storages = [await sqliteStorage(path), await sqliteStorage(path)]
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, n) => {
+      const once = { scope: 'web', key: `k${n % 4}`, fingerprint: 'f', expiresAt: 1_000 }
+      return storages[n % 2]?.insertOnce({ name: 'Rex', categoryId: 1 }, once, 0)
+    }),
+  )
+  assert.equal(answers.filter(answer => answer?.replayed === false).length, 4)
+  for (const storage of storages) await storage.close()
+})
+
+interface Server {
+  readonly child: ChildProcess
+  readonly url: string
+}
+
+async function startServers(t: TestContext, path: string, count: number, perDay: number) {
+  const program = new URL('server.js', import.meta.url)
+  const children = Array.from({ length: count }, () => fork(program, [path, String(perDay)]))
+  t.after(() => {
+    for (const child of children) child.kill('SIGKILL')
+  })
+  return Promise.all(
+    children.map(async (child): Promise<Server> => {
+      const [url] = await once(child, 'message')
+      return { child, url: String(url) }
+    }),
+  )
+}
+
+async function stop(servers: readonly Server[]): Promise<void> {
+  for (const { child } of servers) {
+    child.disconnect()
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+  }
+}
+
+function of(servers: readonly Server[], n: number): Server {
+  return servers[n % servers.length] as Server
+}
+
+async function create(server: Server, name: string): Promise<{ status: number; pet: Pet }> {
+  const body = JSON.stringify({ name, categoryId: 1 })
+  const response = await call(server, '', { method: 'POST', body })
+  return { status: response.status, pet: (await response.json()) as Pet }
+}
+
+function call({ url }: Server, target: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { authorization: 'Bearer secret', 'content-type': 'application/json' }
+  return fetch(`${url}/pets${target}`, { ...init, headers })
+}
