@@ -53,10 +53,9 @@ export async function connect(path: string, options: ConnectionOptions): Promise
 
 function prepareFile(database: Database, path: string, synced: boolean): void {
   // A driver that waits blocks the process; `run` waits without that.
-  database.exec('PRAGMA busy_timeout = 0')
+  database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`)
   migrate(database, path, transactionsOf(database).writing)
-  database.exec(`PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'};
-    PRAGMA cache_size = -${CACHE_KIB};
+  database.exec(`PRAGMA cache_size = -${CACHE_KIB};
     PRAGMA journal_size_limit = ${LONGEST_WAL};
     PRAGMA trusted_schema = OFF`)
 }

@@ -51,16 +51,23 @@ async function loadBetterSqlite3(path: string): Promise<Open> {
   try {
     // @ts-expect-error: it comes without types.
     const { default: Constructor } = await import('better-sqlite3')
-    // Its binary is loaded by the first database.
-    new Constructor(':memory:').close()
-    return file => new Constructor(file, { timeout: 0 })
+    return file => {
+      try {
+        return new Constructor(file, { timeout: 0 })
+      } catch (cause) {
+        // The first database loads its binary.
+        throw String((cause as { code?: unknown }).code).startsWith('SQLITE_')
+          ? cause
+          : new SqliteError(path, `cannot load better-sqlite3: ${shorten(cause)}`, { cause })
+      }
+    }
   } catch (cause) {
-    const { code = '', message } = cause as NodeJS.ErrnoException
-    // A bundle in CommonJS has the second code.
-    const isMissing = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(code)
-    const reason = isMissing
-      ? 'needs Node 22.13 or newer, or better-sqlite3; run: npm install better-sqlite3'
-      : `cannot load better-sqlite3: ${message.replaceAll('\n', ' ').slice(0, 120)}…; run: npm rebuild better-sqlite3`
-    throw new SqliteError(path, reason, { cause })
+    const get = 'needs Node 22.13 or newer, or better-sqlite3; run: npm install better-sqlite3'
+    throw new SqliteError(path, get, { cause })
   }
+}
+
+function shorten(error: unknown): string {
+  const line = (error as Error).message.replaceAll('\n', ' ').slice(0, 120)
+  return `${line}…; run: npm rebuild better-sqlite3`
 }

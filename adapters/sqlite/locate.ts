@@ -1,8 +1,6 @@
-import { constants } from 'node:fs'
-import fs from 'node:fs/promises'
+import fs from 'node:fs'
 import { dirname } from 'node:path'
-import { locateFile } from '../shared/locate-file.js'
-import { ifPresent } from '../shared/missing-file.js'
+import { type FileCalls, locateFile } from '../shared/locate-file.js'
 import { SqliteError } from './failures.js'
 
 /**
@@ -16,18 +14,32 @@ export async function locate(path: string): Promise<string> {
   if (path === '' || path === ':memory:') {
     throw refuse('is not a file; for animals in memory use memoryStorage()')
   }
-  const real = await locateFile(fs, path, refuse)
-  await fs.access(dirname(real), constants.W_OK | constants.X_OK).catch(cause => {
+  const real = await locateFile(CALLS, path, refuse)
+  try {
+    fs.accessSync(dirname(real), fs.constants.W_OK | fs.constants.X_OK)
+  } catch (cause) {
     const folder = dirname(path)
     throw refuse(`needs a folder that this process can write to; change ${folder}`, { cause })
-  })
-  const size = (await ifPresent(fs.stat(real)))?.size ?? 0
+  }
   // SQLite would create an empty database and delete the WAL.
-  const wal = (await ifPresent(fs.stat(`${real}-wal`)))?.size ?? 0
-  if (size === 0 && wal > 0) {
+  if (sizeOf(real) === 0 && sizeOf(`${real}-wal`) > 0) {
     throw refuse(
       `is missing, but not ${path}-wal with its last animals; restore it beside that file`,
     )
   }
   return real
+}
+
+/** 0 for a missing file. */
+function sizeOf(path: string): number {
+  return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Synchronous inside: the first use of Node's threads takes longer than all of the opening. */
+const CALLS: FileCalls = {
+  stat: async (path, options) => fs.statSync(path, options),
+  lstat: async path => fs.lstatSync(path),
+  access: async (path, mode) => fs.accessSync(path, mode),
+  realpath: async path => fs.realpathSync(path),
+  readFile: async path => fs.readFileSync(path),
 }

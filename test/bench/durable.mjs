@@ -2,14 +2,21 @@
  * Creates that outlive the process, by one caller and by 64, in a file that already holds some
  * animals: per second, and per second of CPU time, which other work on the machine changes less.
  * Then how long such a file takes to open, and inserts while a compaction runs. lowdb never syncs.
- * SQLite is better-sqlite3 with WAL and `synchronous = FULL`; its 64 callers share a transaction.
+ * SQLite is better-sqlite3 with WAL and `synchronous = FULL`; its 64 callers share a transaction, or
+ * have one each.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { result } from './harness/children.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { figure, inRounds, median, ratios } from './harness/rounds.mjs'
 
-const ENGINES = { ours: [], lowdb: ['lowdb'], sqlite: ['better-sqlite3'] }
+const ENGINES = {
+  ours: [],
+  'ours-sqlite': ['better-sqlite3'],
+  lowdb: ['lowdb'],
+  sqlite: ['better-sqlite3'],
+  'sqlite-each': ['better-sqlite3'],
+}
 const CALLERS = [1, 64]
 const { rounds, sizes, seconds, compacted, only } = readArguments({
   rounds: 5,
@@ -23,7 +30,7 @@ printSurroundings(only.flatMap(name => ENGINES[name]))
 const runs = sizes.flatMap(size =>
   CALLERS.flatMap(callers => only.map(name => `${name} ${size} ${callers}`)),
 )
-const openings = ['document', 'journal'].map(left => `opening ${left} ${sizes.at(-1)}`)
+const openings = ['document', 'journal', 'sqlite'].map(left => `opening ${left} ${sizes.at(-1)}`)
 const compaction = `compaction ${compacted}`
 const results = await inRounds(rounds, [...runs, ...openings, compaction], run => {
   const [name, ...rest] = run.split(' ')
@@ -73,16 +80,24 @@ const goals = CALLERS.flatMap(callers => {
       )
     }
   }
+  if (only.includes('ours-sqlite') && only.includes('sqlite-each')) {
+    for (const size of sizes) {
+      const share = ratios(at('ours-sqlite', size), at('sqlite-each', size))
+      const what = `ours-sqlite of sqlite-each at ${size.toLocaleString('en')}`
+      rows.push(row(what, share, callers === 1 ? 0.95 : 3))
+    }
+  }
   return rows
 })
 printTable('ratios by CPU time', ['of', 'ratio', 'at least', 'met'], goals)
 printTable(
   `opening ${sizes.at(-1).toLocaleString('en')} animals in a new process (ms)`,
-  ['what is there', 'ms', 'ms of CPU time'],
+  ['what is there', 'ms', 'ms of CPU time', 'MiB resident'],
   openings.map(run => [
     run.split(' ')[1],
     figure(results.get(run).map(({ ms }) => ms)),
     figure(results.get(run).map(({ cpuMs }) => cpuMs)),
+    figure(results.get(run).map(({ mib }) => mib)),
   ]),
 )
 const compactions = results.get(compaction)

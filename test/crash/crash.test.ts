@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { crash, LARGE_NAMES, RETRIES } from './driver.js'
+import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { crash, LARGE_NAMES, RETRIES, SQLITE_FILE } from './driver.js'
 
 test('crash - acknowledged animals survive 20 kills, unchanged and once each', async () => {
   const { acknowledged, ...counts } = await crash(20, 20)
@@ -16,6 +17,14 @@ test('crash - acknowledged animals survive 20 kills, unchanged and once each', a
 
 test('crash - creates that are retried with their key are stored exactly once over 20 kills', async () => {
   const { acknowledged, ...counts } = await crash(20, 3, RETRIES)
+  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })
+  assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
+})
+
+test('crash - a SQLite file keeps acknowledged animals, unchanged and once each, over 20 kills', {
+  skip: ANY_DRIVER.skip,
+}, async () => {
+  const { acknowledged, ...counts } = await crash(20, 5, SQLITE_FILE)
   assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })
   assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { parseJson } from '../../src/lib/json.js'
 import { petToJson } from '../../src/pets/pet.js'
 import type { Pet } from '../../src/pets/schema.js'
@@ -46,6 +47,7 @@ interface Create {
 }
 
 interface Workload {
+  readonly engine: Engine
   /** Whether clients send keys, and send every create again until it is answered. */
   readonly retries: boolean
   readonly names: readonly string[]
@@ -60,7 +62,52 @@ interface Workload {
 
 const NAMES = ['Rex', '\0', '\ud800', '🐕‍🦺', '"quotes" \\', '__proto__', 'a\nb', 'x'.repeat(3_000)]
 
+/** What keeps the animals. */
+interface Engine {
+  readonly file: string
+  /** The program that serves it. */
+  readonly program: string
+  /** The Node that runs it, and what comes before its path, to be killed at the nth call to the disk. */
+  run(dieAt: number): { readonly execPath?: string; readonly execArgv?: string[] }
+  /** Everything in a file that was closed in good order. */
+  read(path: string): Promise<readonly Pet[]>
+}
+
+const JSON_FILE: Engine = {
+  file: 'pets.json',
+  program: 'server.js',
+  run: () => ({}),
+  async read(path) {
+    const document = await parseJson(fs.readFileSync(path, 'utf8'))
+    return (document as { pets: Pet[] }).pets
+  },
+}
+
+const SQLITE: Engine = {
+  file: 'pets.sqlite',
+  program: 'sqlite-server.js',
+  run: dieAt => (dieAt > 0 && HAS_STRACE ? killedByStrace(dieAt) : {}),
+  async read(path) {
+    const storage = await sqliteStorage(path)
+    assert.deepEqual(await storage.check(), [])
+    const { pets } = await storage.dump()
+    await storage.close()
+    return pets
+  },
+}
+
+export const HAS_STRACE = spawnSync('strace', ['-V']).status === 0
+
+/** SQLite calls the disk by itself; strace kills its process at one of these calls. */
+function killedByStrace(dieAt: number) {
+  const calls = 'pwrite64,fdatasync,fsync,ftruncate,unlink'
+  const flags = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`]
+  const inject = ['-e', `inject=${calls}:signal=SIGKILL:when=${dieAt}`]
+  return { execPath: 'strace', execArgv: [...flags, ...inject, process.execPath] }
+}
+
 export const SMALL_NAMES: Workload = {
+  engine: JSON_FILE,
   retries: false,
   names: NAMES,
   compactEvery: 5,
@@ -73,7 +120,10 @@ export const SMALL_NAMES: Workload = {
 /** With idempotency keys, every create is stored exactly once. */
 export const RETRIES: Workload = { ...SMALL_NAMES, retries: true }
 
+export const SQLITE_FILE: Workload = { ...RETRIES, engine: SQLITE }
+
 export const LARGE_NAMES: Workload = {
+  engine: JSON_FILE,
   retries: false,
   names: ['Rex', 'x'.repeat(900_000), 'ñ'.repeat(450_000), '\0'.repeat(150_000)],
   compactEvery: 2,
@@ -120,7 +170,8 @@ export async function crash(
 }
 
 async function kill(life: Life, random: Random): Promise<void> {
-  const way = random(5)
+  const { engine } = life.workload
+  const way = random(engine === SQLITE && !HAS_STRACE ? 2 : 5)
   const answers = way < 2 ? 1 + random(life.workload.answers) : Number.POSITIVE_INFINITY
   const dieAt = way < 2 ? 0 : way < 4 ? 40 + random(life.workload.calls) : 1 + random(40)
   const { server, gone } = start(life, dieAt)
@@ -137,7 +188,7 @@ async function kill(life: Life, random: Random): Promise<void> {
   if (signal !== 'SIGKILL') life.refused++
 }
 
-/** Closes in good order: then there is the document and nothing else. */
+/** Closes in good order: then there is one file and nothing else. */
 async function end(life: Life): Promise<void> {
   if (life.refused > 0) return
   const { server, gone } = start(life, 0)
@@ -151,17 +202,19 @@ async function end(life: Life): Promise<void> {
     // A failed check must not leave it running, which would keep the test process alive.
     server.kill('SIGKILL')
   }
-  assert.deepEqual(fs.readdirSync(join(life.path, '..')), ['pets.json'])
-  const document = (await parseJson(fs.readFileSync(life.path, 'utf8'))) as { pets: Pet[] }
-  compare(life, document.pets)
-  if (!life.workload.retries) return
-  const stored = new Set(document.pets.map(({ name }) => name))
+  const { engine, retries } = life.workload
+  assert.deepEqual(fs.readdirSync(join(life.path, '..')), [engine.file])
+  const pets = await engine.read(life.path)
+  compare(life, pets)
+  if (!retries) return
+  const stored = new Set(pets.map(({ name }) => name))
   for (const name of life.sent) if (!stored.has(name)) life.missing.add(name)
 }
 
 function start({ path, workload }: Life, dieAt: number) {
-  const args = [path, String(workload.compactEvery), String(dieAt)]
-  const server = fork(new URL('server.js', import.meta.url), args)
+  const { engine, compactEvery } = workload
+  const args = [path, String(compactEvery), String(dieAt)]
+  const server = fork(new URL(engine.program, import.meta.url), args, engine.run(dieAt))
   return { server, gone: once(server, 'exit') }
 }
 
@@ -268,7 +321,7 @@ async function portOf(server: ChildProcess, gone: Promise<unknown>): Promise<num
 function createLife(folder: string, workload: Workload): Life {
   fs.mkdirSync(folder)
   return {
-    path: join(folder, 'pets.json'),
+    path: join(folder, workload.engine.file),
     workload,
     sent: new Set(),
     acknowledged: new Map(),

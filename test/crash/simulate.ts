@@ -22,14 +22,14 @@ export interface PowerCutCounts {
 }
 
 /** What happened up to a power cut; animals are identified by name. */
-type Mark =
+export type Mark =
   | { readonly kind: 'sent'; readonly name: string }
   | { readonly kind: 'acknowledged'; readonly name: string }
   | { readonly kind: 'restoring'; readonly names: readonly string[] }
   | { readonly kind: 'restored' }
 
 /** What may be found: everything in `certain`, and anything in `possible`. */
-interface World {
+export interface World {
   readonly certain: Set<string>
   readonly possible: Set<string>
 }
@@ -127,7 +127,7 @@ async function open(disk: SimulatedDisk<Mark>, pid: number) {
 }
 
 /** The world before a restore and the one after it are both possible until it resolves. */
-function worldsOf(marks: readonly Mark[]): World[] {
+export function worldsOf(marks: readonly Mark[]): World[] {
   let worlds: World[] = [{ certain: new Set(), possible: new Set() }]
   for (const mark of marks) {
     const world = worlds[0] as World

@@ -17,7 +17,8 @@ export const ANY_DRIVER = DRIVER_TESTS.find(({ skip }) => skip === false) ?? {
 
 async function missing(driver: DriverName): Promise<string | false> {
   try {
-    await loadDriver('SQLite', driver)
+    const open = await loadDriver('SQLite', driver)
+    open(':memory:').close()
     return false
   } catch (error) {
     return (error as Error).message

@@ -3,12 +3,21 @@ import Database from 'better-sqlite3'
 import { Low } from 'lowdb'
 import { JSONFile } from 'lowdb/node'
 import { jsonFileStorage } from '../../../dist/adapters/json-file/index.js'
+import { sqliteStorage } from '../../../dist/adapters/sqlite/index.js'
 
 export async function ours(path, animals) {
   const storage = await jsonFileStorage(path)
   await storage.restore({ pets: animals, nextId: animals.length + 1 })
   return { create: storage.insert, close: storage.close }
 }
+
+async function oursSqlite(path, animals) {
+  const storage = await sqliteStorage(path)
+  await storage.restore({ pets: animals, nextId: animals.length + 1 })
+  return { create: storage.insert, close: storage.close }
+}
+
+export { oursSqlite as 'ours-sqlite' }
 
 export async function lowdb(path, animals) {
   writeFileSync(path, JSON.stringify({ pets: animals }))
@@ -24,6 +33,17 @@ export async function lowdb(path, animals) {
 }
 
 export function sqlite(path, animals, callers) {
+  return handwritten(path, animals, callers > 1)
+}
+
+/** As most programs do it: every create is a transaction. */
+function sqliteEach(path, animals) {
+  return handwritten(path, animals, false)
+}
+
+export { sqliteEach as 'sqlite-each' }
+
+function handwritten(path, animals, together) {
   const database = new Database(path)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')
@@ -38,7 +58,7 @@ export function sqlite(path, animals, callers) {
   const insertAll = database.transaction(all => all.map(pet => insert.run(pet).lastInsertRowid))
   insertAll(animals)
   let waiting = []
-  return { create: callers === 1 ? createOne : createTogether, close: () => database.close() }
+  return { create: together ? createTogether : createOne, close: () => database.close() }
 
   async function createOne(animal) {
     return { id: Number(insert.run(animal).lastInsertRowid), ...animal }

@@ -4,6 +4,7 @@ import { result } from '../harness/children.mjs'
 export const STORES = {
   ours: [],
   memory: [],
+  'ours-sqlite': ['better-sqlite3'],
   array: [],
   lowdb: ['lowdb'],
   'msw-data': ['@msw/data'],

@@ -1,0 +1,18 @@
+import { listen } from '../../adapters/http/index.js'
+import { sqliteStorage } from '../../adapters/sqlite/index.js'
+import { createStore } from '../../src/store.js'
+
+/** Forked by the driver: serves the file until it is killed. When its parent disconnects, it closes. */
+const [, , path] = process.argv
+if (path !== undefined) {
+  const storage = await sqliteStorage(path)
+  const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
+  const idempotency = { ttlMs: 86_400_000 }
+  const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true, idempotency })
+  const server = await listen(store, { port: 0 })
+  process.on('disconnect', async () => {
+    await server.close()
+    await storage.close()
+  })
+  process.send?.(server.port)
+}
