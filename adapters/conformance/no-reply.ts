@@ -1,7 +1,7 @@
 import { CheckFailure } from './failure.js'
 
 /** No response of the API is longer, and no server can exhaust our memory. */
-export const LONGEST_BODY = 4 * 1_048_576
+export const LONGEST_BODY = 2 * 1_048_576
 
 /** A request without a complete HTTP response. */
 export class NoReply extends CheckFailure {

@@ -60,7 +60,7 @@ export async function exchangeBytes(options: RawOptions): Promise<RawExchange> {
 }
 
 class LongResponse extends Error {
-  readonly code = 'more than 4 MiB'
+  readonly code = 'more than 2 MiB'
 }
 
 /** Spaces, as fast as the server reads them. Whether it read them all. */
@@ -69,12 +69,14 @@ async function writePadding(
   { bytes, then }: NonNullable<RawCall['padding']>,
 ): Promise<boolean> {
   const piece = Buffer.alloc(65_536, ' ')
+  let resume = () => {}
+  socket.on('drain', () => resume())
+  socket.on('close', () => resume())
   for (let left = bytes; left > 0; left -= piece.length) {
     if (socket.destroyed) return false
     if (socket.write(piece.subarray(0, left))) continue
     await new Promise<void>(resolve => {
-      socket.once('drain', resolve)
-      socket.once('close', resolve)
+      resume = resolve
     })
   }
   return !socket.destroyed && socket.write(then)

@@ -24,7 +24,7 @@ export interface Session extends Subject {
 }
 
 /** Characters of all replies that `once` keeps. */
-const MOST_KNOWN = 8 * 1_048_576
+const MOST_KNOWN = 4 * 1_048_576
 
 export function createSession(options: ReadOptions): Session {
   const { readOnly, openApiUrl = '', maxWaitMs, onWait } = options

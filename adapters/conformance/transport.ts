@@ -112,7 +112,7 @@ async function readBody({ body }: Response, sent: string): Promise<string> {
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length
     if (size > LONGEST_BODY) {
-      throw new NoReply(sent, 'too-large', 'a body of more than 4 MiB, which was not read on')
+      throw new NoReply(sent, 'too-large', 'a body of more than 2 MiB, which was not read on')
     }
     text += decoder.decode(chunk, { stream: true })
   }

@@ -152,7 +152,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'sends a body for ever',
-    says: /a body of more than 4 MiB/,
+    says: /a body of more than 2 MiB/,
     bytes: onRequest(socket => {
       socket.write(`${OK}\r\n`)
       pour(socket, '[')
@@ -160,7 +160,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'sends chunks for ever',
-    says: /a body of more than 4 MiB/,
+    says: /a body of more than 2 MiB/,
     bytes: onRequest(socket => {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`)
       pour(socket, '8\r\n        \r\n')
@@ -168,7 +168,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'sends a string of 60 MB',
-    says: /a body of more than 4 MiB/,
+    says: /a body of more than 2 MiB/,
     http: () => {
       const body = Buffer.from(`["${'x'.repeat(60_000_000)}"]`)
       return (_, response) => void response.end(body)
@@ -176,7 +176,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'sends 500 MiB in half a megabyte of gzip',
-    says: /a body of more than 4 MiB/,
+    says: /a body of more than 2 MiB/,
     http: () => {
       const bomb = gzipSync(Buffer.alloc(500 * MEBIBYTE, ' '))
       return (_, response) => void response.setHeader('Content-Encoding', 'gzip').end(bomb)
@@ -189,7 +189,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'sends endless bytes to whoever is no browser',
-    says: /http\.host-twice: no response: more than 4 MiB/,
+    says: /http\.host-twice: no response: more than 2 MiB/,
     http: () => {
       const serve = right()
       return (request, response) => {
@@ -199,14 +199,14 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
     },
   },
   {
-    name: 'nests a list as deep as 4 MiB allow',
+    name: 'nests a list as deep as 2 MiB allow',
     says: /^list\.answer: 200/,
-    http: () => afterFirst(text(200, '['.repeat(2 * MEBIBYTE) + ']'.repeat(2 * MEBIBYTE - 1))),
+    http: () => afterFirst(text(200, '['.repeat(MEBIBYTE) + ']'.repeat(MEBIBYTE - 1))),
   },
   {
-    name: 'lists as many nothings as 4 MiB allow',
+    name: 'lists as many nothings as 2 MiB allow',
     says: /^list\.answer: 200/,
-    http: () => afterFirst(text(200, `[${'[],'.repeat(MEBIBYTE)}[]]`)),
+    http: () => afterFirst(text(200, `[${'[],'.repeat(MEBIBYTE / 2)}[]]`)),
   },
 
   // Waits

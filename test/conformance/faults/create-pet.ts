@@ -335,6 +335,7 @@ export const createPetFaults: readonly PlantedFault[] = [
   {
     name: 'merges equal creations',
     caughtBy: 'create.unique',
+    also: ['idempotency.other-key', 'idempotency.replayed', 'idempotency.without-key'],
     wrong: serve => {
       const known = new Map<string, Answer>()
       return async request => {

@@ -105,7 +105,7 @@ export const limitsFaults: readonly PlantedFault[] = [
     caughtBy: 'limits.other-key',
     wrong: serve => request =>
       serve(
-        key(request) === `Bearer ${MAIN_KEY}`
+        key(request) === `Bearer ${MAIN_KEY}` && !('idempotency-key' in request.headers)
           ? { ...request, headers: { ...request.headers, authorization: `Bearer ${SPARE_KEY}` } }
           : request,
       ),
