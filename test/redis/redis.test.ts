@@ -340,7 +340,8 @@ test('redis - `connectTimeoutMs` may exceed the 5 s of the client library', asyn
   silent.close()
   await opening
   const limits = idle.mock.calls.map(call => call.arguments[0])
-  assert.deepEqual(limits, [0])
+  // Connections of other tests may be among them.
+  assert.deepEqual([...new Set(limits)], [0])
 })
 
 test('redis - a machine that stalls while it connects does not use up the time limit', async t => {
