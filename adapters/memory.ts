@@ -39,8 +39,9 @@ export function insertOnce(index: PetIndex, given: NewPet, once: Once, now: numb
   const known = index.findOnce(once, now)
   if (known) return known
   const pet = index.insert(given)
-  index.use({ ...once, petId: pet.id }, now)
-  return { pet, fingerprint: once.fingerprint, replayed: false }
+  const { scope, key, fingerprint, expiresAt } = once
+  index.use({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)
+  return { pet, fingerprint, replayed: false }
 }
 
 /** Pets by ascending id, all of them and by status. No pet is ever changed or removed. */

@@ -29,5 +29,6 @@ const TOKEN = /^[\w!#$%&'*+.^`|~:/-]+$/
 const STRING = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 
 function quoted(text: string): string | undefined {
-  return STRING.exec(text)?.[1]?.replace(/\\(.)/g, '$1')
+  const inner = STRING.exec(text)?.[1]
+  return inner?.includes('\\') ? inner.replace(/\\(.)/g, '$1') : inner
 }
