@@ -218,7 +218,8 @@ function requestOf(random: Random): ShownRequest {
   const body =
     random(4) > 0 ? pick(BODIES) : Uint8Array.from({ length: random(60) }, () => random(256))
   const length = { 'content-length': String(latin1(body).length) }
-  const framing = body.length > 0 ? [length] : [length, {}]
+  const chunked = { 'transfer-encoding': 'chunked' }
+  const framing = body.length > 0 ? [length, length, chunked] : [length, {}]
   return {
     method: pick(METHODS),
     target: random(3) > 0 ? pick(TARGETS) : `/${text(random, 0x21)}`,
