@@ -10,6 +10,8 @@ export interface Ready {
   readonly store: string
   readonly limits: string
   readonly animals: number
+  /** The address of the console, with its token if it needs one, or null without it. */
+  readonly console: string | null
   /** The base of the control tree, or null without it. */
   readonly control: string | null
   readonly pid: number
@@ -22,7 +24,6 @@ export interface Details {
   /** Undefined without rate limits. */
   readonly policies: Readonly<Record<Plan, Policy>> | undefined
   readonly keysFile: string | undefined
-  readonly hasConsole: boolean
   /** Options in effect, such as 'no rate limits'. */
   readonly modes: readonly string[]
 }
@@ -31,13 +32,13 @@ type Row = readonly [label: string, value: string]
 
 /** One screen: the address, working keys, a command to paste, and how to stop. */
 export function banner(ready: Ready, details: Details): string {
-  const { baseUrl, origin, staging, store, limits, animals, control } = ready
-  const { source, hasConsole, modes } = details
+  const { baseUrl, origin, staging, store, limits, animals, console, control } = ready
+  const { source, modes } = details
   const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
   const rows: readonly Row[] = [
     ['Base URL', baseUrl],
     ...rowIf('Staging', staging?.baseUrl),
-    ...rowIf('Console', hasConsole ? `${origin}/` : undefined),
+    ...rowIf('Console', console),
     ['Docs', `${origin}/docs`],
     ...rowIf('Control', control),
     ['Animals', `${animals}, ${source}`],

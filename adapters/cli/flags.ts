@@ -41,6 +41,9 @@ const FLAGS = {
   clock: { value: 'instant', help: 'freeze the clock at this ISO instant; implies --control' },
   'staging-port': { value: 'n', help: 'serve a second, separate store on this port' },
   'no-console': { help: 'no console at / and no /_console' },
+  console: {
+    help: 'serve it with --keys or to others, too, behind a token',
+  },
   watch: { help: 'reload --seed and --keys when the files change' },
   drain: { value: 'duration', help: 'on SIGTERM, answer /readyz with 503 this long first (0s)' },
   metrics: { help: 'serve GET /metrics for Prometheus, over loopback only' },
@@ -240,6 +243,7 @@ const UNFIT = {
     'proxy-hops',
     'staging-port',
     'no-console',
+    'console',
     'watch',
     'drain',
     'metrics',
@@ -265,6 +269,13 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
       '--empty cannot be combined with --seed; use only one',
       '--empty',
       '--seed',
+    )
+  }
+  if (flags.console && flags['no-console']) {
+    throw new UsageError(
+      '--console cannot be combined with --no-console; use only one',
+      '--console',
+      '--no-console',
     )
   }
   if (flags['metrics-host'] !== undefined && !flags.metrics) {

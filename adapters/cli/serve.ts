@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { chain, lazy } from '../../src/lib/async.js'
 import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
@@ -87,8 +88,9 @@ async function start(flags: Flags, running: Running): Promise<void> {
       '--port',
     )
   }
-  const host = readHost(flags)
   const proxyHops = wholeNumber(flags, 'proxy-hops', 100) ?? 0
+  const host = readHost(flags, proxyHops)
+  const access = consoleAccess(flags, !LOOPBACK.test(host) || proxyHops > 0)
   if (flags.watch && flags.keys === undefined && (flags.store ?? 'memory:') !== 'memory:') {
     throw new UsageError(
       '--watch reloads --seed with --store memory: only; add --keys, or leave it',
@@ -124,6 +126,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
     store: environment.store,
     limits: environment.limits,
     animals: environment.animals,
+    console: access ? `${server.origin}/${access.token ? `?token=${access.token}` : ''}` : null,
     control: isControlled(flags) ? `${server.origin}/_control` : null,
     pid: process.pid,
     ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
@@ -131,7 +134,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
   const { source, store, animals, ignoresSeed } = environment
   if (ignoresSeed) notes.say('seed.ignored', `${store} holds ${animals} animals, ${source}`)
   beforeReady()
-  const { apiKeys: _, ...shown } = ready
+  const { apiKeys: _keys, console: _token, ...shown } = ready
   notes.record('ready', shown)
   if (flags.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
   else if (!flags.quiet && log !== 'json') await printBanner(flags, ready, source)
@@ -162,7 +165,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
     const indexed = withIndex(withHealth(documented, { ...engines, draining }, notes), {
       control: isControlled(flags),
     })
-    const shown = flags['no-console'] ? indexed : withConsole(indexed, environment.console)
+    const shown = access ? withConsole(indexed, { ...environment.console, ...access }) : indexed
     const observed = metrics && !flags['metrics-host'] ? metrics.beside(shown) : shown
     const server = await listenOn(observed, { host, port, proxyHops }, portFlag)
     stops.push(server.close)
@@ -192,7 +195,6 @@ async function printBanner(flags: Flags, ready: Ready, source: string): Promise<
     source,
     policies: flags['no-rate-limit'] ? undefined : POLICIES,
     keysFile: keys,
-    hasConsole: !flags['no-console'],
     modes,
   }
   process.stdout.write(banner(ready, details))
@@ -222,10 +224,42 @@ function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler
   }
 }
 
+/**
+ * The console has no keys of its own: where others may reach the server, or the keys are not demo
+ * keys, it is served on demand only, to those who know the token in its printed address.
+ *
+ * @returns undefined for no console
+ */
+function consoleAccess(flags: Flags, isShared: boolean): { readonly token?: string } | undefined {
+  const { keys, quiet, json, log } = flags
+  if (flags['no-console']) return undefined
+  if (!isShared && keys === undefined) return {}
+  if (!flags.console) return undefined
+  if (json || !(quiet || log === 'json')) return { token: randomBytes(24).toString('base64url') }
+  const flag = quiet ? '--quiet' : '--log json'
+  throw new UsageError(
+    `--console prints its address, and ${flag} does not show it; add --json`,
+    '--console',
+    '--json',
+    '--quiet',
+    '--log',
+  )
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
+
 /** The demo keys are public: with them, only this machine may reach the server. */
-function readHost(flags: Flags): string {
+function readHost(flags: Flags, proxyHops: number): string {
   const { host = '127.0.0.1', keys } = flags
-  if (/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) return host
+  if (proxyHops > 0 && isControlled(flags)) {
+    throw new UsageError(
+      '--proxy-hops would let others use --control; use only one of them',
+      '--proxy-hops',
+      '--control',
+      '--clock',
+    )
+  }
+  if (LOOPBACK.test(host)) return host
   if (isControlled(flags)) {
     throw new UsageError(
       `--host ${host} would let others use --control; use 127.0.0.1`,

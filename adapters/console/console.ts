@@ -10,6 +10,7 @@ import { pageFile } from './page-files.js'
 import { CONSOLE_PATH, NOT_SHARED, type Place, runRoute } from './routes.js'
 import { secretKeysOf } from './secret-keys.js'
 import { createStreams } from './streams.js'
+import { admit } from './token.js'
 
 /**
  * Also serves the console: the page at `GET /` for browsers, and its data below `/_console`. The
@@ -18,7 +19,7 @@ import { createStreams } from './streams.js'
  * @throws OptionError
  */
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ApiHandler {
-  const { control, worlds, allowRemote, ...main } = readConsoleOptions(given)
+  const { control, worlds, allowRemote, token, ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
   const own = openPlace(main)
   /** Worlds are recorded only while someone watches them. */
@@ -47,7 +48,9 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   async function answer(request: ApiRequest): Promise<ApiResponse> {
     const { method, path, query } = request
     try {
-      if (!allowRemote) refuseStrangers(request)
+      const entry = token === undefined ? undefined : admit(request, token)
+      if (entry) return entry
+      if (!allowRemote && token === undefined) refuseStrangers(request)
       if (path === '/') return toAnswer(method, await pageFile('index.html'))
       const place = findPlace(new URLSearchParams(query).get('world'))
       return await runRoute({ request, handler, place, control, worlds: [...worlds().keys()] })

@@ -63,6 +63,12 @@ export interface ConsoleOptions {
    * @default false
    */
   readonly allowRemote?: boolean
+  /**
+   * Serve the console to everyone who knows this token, and to nobody else, wherever they are:
+   * `/?token=<token>` sets a cookie. Letters, digits, `-` and `_`, at least 16.
+   * @default none: over loopback only
+   */
+  readonly token?: string
 }
 
 type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
@@ -96,4 +102,9 @@ const RULES: Rules<ConsoleOptions> = {
   control: isBoolean,
   worlds: isFunction,
   allowRemote: isBoolean,
+  token: optional({
+    expected: 'at least 16 letters, digits, - and _',
+    accepts: token => typeof token === 'string' && /^[\w-]{16,}$/.test(token),
+    secret: true,
+  }),
 }

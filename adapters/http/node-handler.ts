@@ -4,7 +4,7 @@ import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
 import { check, isHandler, isSize, readOptions } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { splitTarget } from '../shared/request.js'
-import { bodyOf, clientAddress, hasBody, messageRefusal } from './request.js'
+import { addressKey, bodyOf, hasBody, messageRefusal, reportedAddress } from './request.js'
 import type { HttpConnection } from './sockets.js'
 
 export interface NodeHandlerOptions {
@@ -97,6 +97,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
     // The bytes that follow may not be HTTP/1.1.
     if (refusal || headers['upgrade'] !== undefined) response.shouldKeepAlive = false
     const { path, query } = splitTarget(url)
+    const reported = proxyHops === 0 ? undefined : reportedAddress(message, proxyHops)
     return {
       method,
       path,
@@ -104,7 +105,9 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       mount: mountOf(message as Mounted, url),
       headers,
       body: bodyOf(message, handler.maxBodyBytes, expecting ? response : undefined),
-      client: clientAddress(message, proxyHops),
+      client: addressKey(reported ?? message.socket.remoteAddress),
+      // Clients speak HTTP/1.1; a proxy such as nginx speaks HTTP/1.0 by default.
+      reported: proxyHops > 0 || message.httpVersion === '1.0' ? reported !== undefined : undefined,
       connection: connection?.tracked,
       pipelined: connection?.isPipelined(),
       refusal,

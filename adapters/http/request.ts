@@ -83,14 +83,13 @@ function refusal(status: number, message: string): ApiError {
   return new ApiError('invalid_request', message, { status })
 }
 
-/** The socket's address, or the one that the outermost trusted proxy added to `X-Forwarded-For`. */
-export function clientAddress({ headers, socket }: IncomingMessage, proxyHops: number) {
-  if (proxyHops === 0) return addressKey(socket.remoteAddress)
+/** What the outermost trusted proxy added to `X-Forwarded-For`; undefined if that is no address. */
+export function reportedAddress({ headers }: IncomingMessage, proxyHops: number) {
   const entry =
     String(headers['x-forwarded-for'] ?? '')
       .split(',')
       .at(-proxyHops) ?? ''
-  return addressKey(addressIn(entry.trim()) ?? socket.remoteAddress)
+  return addressIn(entry.trim())
 }
 
 /** Anything else is ignored; it would otherwise fill the table of callers. */
@@ -100,15 +99,35 @@ function addressIn(entry: string): string | undefined {
   return isIP(address) ? address : undefined
 }
 
-/** By what callers are counted: their IPv4 address, or the /64 of IPv6 that each is given, its first four groups. */
+/**
+ * By what callers are counted: their IPv4 address, or the /64 of IPv6 that each is given, its first
+ * four groups. The loopback address stands for itself: others of its /64 are not this machine.
+ */
 export function addressKey(address: string | undefined): string | undefined {
   if (!address?.includes(':')) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped) return mapped
   const [plain = ''] = address.split('%')
   if (!isIPv6(plain)) return address
-  const missing = 8 - plain.split(':').filter(Boolean).length
-  const full = plain.replace('::', `:${'0:'.repeat(missing)}`).replace(/^:/, '')
-  const groups = full.split(':').slice(0, 4)
-  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+  const groups = groupsOf(plain)
+  const last = groups.slice(6).flatMap(group => [group >> 8, group & 255])
+  const start = groups.slice(0, 6).join()
+  if (start === '0,0,0,0,0,65535') return last.join('.')
+  if (start === '0,0,0,0,0,0' && last.join() === '0,0,0,1') return '::1'
+  const shown = groups.slice(0, 4).map(group => group.toString(16))
+  return `${shown.join(':')}::/64`
+}
+
+/** The eight numbers of an IPv6 address (RFC 4291 §2.2). */
+function groupsOf(address: string): readonly number[] {
+  const [head = [], tail = []] = address
+    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${pair(a, b)}:${pair(c, d)}`)
+    .split('::')
+    .map(half => half.split(':').filter(Boolean))
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return [...head, ...zeros, ...tail].map(group => Number.parseInt(group, 16))
+}
+
+function pair(high: string, low: string): string {
+  return (Number(high) * 256 + Number(low)).toString(16)
 }

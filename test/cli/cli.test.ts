@@ -148,6 +148,50 @@ test('cli - own keys replace the demo keys and are never shown', async t => {
   assert.doesNotMatch(output + log, /s3cret/)
 })
 
+test('cli - with own keys or behind a proxy, the console is off unless asked for, and needs its token', async t => {
+  const path = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
+  const page = (url: string, cookie = '') =>
+    fetch(url, { headers: { accept: 'text/html', cookie }, redirect: 'manual' })
+  const typeOf = async (url: string) => (await page(url)).headers.get('content-type')
+  for (const words of [
+    ['--keys', path],
+    ['--keys', path, '--host', '0.0.0.0'],
+    ['--proxy-hops', '1'],
+    ['--no-console'],
+  ]) {
+    const { origin, console: address } = await ready(t, ...words)
+    const url = origin.replace('0.0.0.0', '127.0.0.1')
+    assert.equal(address, null)
+    assert.equal(await typeOf(`${url}/`), 'application/json')
+    assert.notEqual((await page(`${url}/_console/info`)).status, 200)
+  }
+  const open = await ready(t)
+  assert.equal(open.console, `${open.origin}/`)
+  assert.equal((await page(open.console)).status, 200)
+
+  const locked = await started(t, '--keys', path, '--console', '--proxy-hops', '1')
+  const [address = ''] = /http:\S+\?token=\S+/.exec(locked.ready) ?? []
+  const { origin, searchParams } = new URL(address)
+  assert.equal((await page(`${origin}/`)).status, 403)
+  assert.equal((await page(`${origin}/_console/info`)).status, 403)
+  const visit = await page(address)
+  assert.deepEqual([visit.status, visit.headers.get('location')], [303, '/'])
+  const [cookie] = String(visit.headers.get('set-cookie')).split(';')
+  const shown = await page(`${origin}/`, cookie)
+  assert.match(await shown.text(), /^<!doctype html>/)
+  assert.equal((await page(`${origin}/_console/info`, cookie)).status, 200)
+  const { log } = await stopped(locked)
+  assert.equal(log.includes(String(searchParams.get('token'))), false)
+
+  for (const words of [['--quiet'], ['--log', 'json']]) {
+    const { code, stderr } = await ended('--keys', path, '--console', ...words)
+    assert.equal(code, 2)
+    assert.match(stderr, /--console prints its address, and --\S+.* does not show it; add --json/)
+  }
+  const both = await ended('--console', '--no-console')
+  assert.match(both.stderr, /--console cannot be combined with --no-console/)
+})
+
 test('cli - a file keeps the animals between runs, and is seeded once', async t => {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'pets.json')

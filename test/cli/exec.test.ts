@@ -340,6 +340,11 @@ test('serve - unsafe or invalid combinations with --control are rejected', async
       ['--control', '--host', '0.0.0.0', '--keys', 'keys.json'],
       /--host 0\.0\.0\.0 would let others use --control/,
     ],
+    [['--control', '--proxy-hops', '1'], /--proxy-hops would let others use --control/],
+    [
+      ['--clock', '2030-01-01T00:00:00Z', '--proxy-hops', '1', '--keys', 'keys.json'],
+      /--proxy-hops would let others use --control/,
+    ],
     [['--clock', '2030-01-01T00:00:00'], /Expected --clock to be an instant/],
     [['--strict'], /--strict works with exec only: exec \[options\] -- <command>$/m],
   ]

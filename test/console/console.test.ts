@@ -259,6 +259,39 @@ test('console - allowRemote serves it to other machines', async () => {
   assert.equal(answer.status, 200)
 })
 
+test('console - a token admits its holder from anywhere, first in the address and then in a cookie', async () => {
+  const token = 'a-token_of-24-characters'
+  const handler = withConsole(store(), { token })
+  const ask = (path: string, query: string, cookie?: string) =>
+    handler.handle({
+      ...{ method: 'GET', path, query, client: '192.0.2.1' },
+      headers: { host: 'pets.test:8080', ...HTML, cookie },
+    })
+  const visit = await ask('/', `token=${token}`)
+  assert.deepEqual([visit.status, visit.headers['Location']], [303, '/'])
+  const [cookie = '', ...attributes] = String(visit.headers['Set-Cookie']).split('; ')
+  assert.deepEqual(attributes, ['Path=/', 'HttpOnly', 'SameSite=Lax'])
+  for (const [path, query, sent, status] of [
+    ['/', '', cookie, 200],
+    ['/_console/info', '', `theme=dark; ${cookie}`, 200],
+    ['/_console/info', `token=${token}`, undefined, 200],
+    ['/', '', undefined, 403],
+    ['/_console/info', '', undefined, 403],
+    ['/_console/info', '', `${cookie}x`, 403],
+    ['/_console/page.js', '', cookie.replace('8080', '8081'), 403],
+    ['/', 'token=another-token-of-24-char', undefined, 403],
+    ['/', 'token=', undefined, 403],
+  ] as const) {
+    const answer = await ask(path, query, sent)
+    assert.equal(answer.status, status, `${path} ${query} ${sent}`)
+    assert.doesNotMatch(answer.body, /a-token/)
+  }
+  const local = { host: 'localhost', ...HTML }
+  const request = { method: 'GET', path: '/', query: '', headers: local, client: '127.0.0.1' }
+  assert.equal((await handler.handle(request)).status, 403)
+  assert.throws(() => withConsole(store(), { token: 'short' }), /^OptionError: .*got a string$/)
+})
+
 test('console - an open stream does not keep a server from closing', async () => {
   const server = await listen(withConsole(store()), { port: 0 })
   const response = await fetch(`${server.origin}/_console/events`)

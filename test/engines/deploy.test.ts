@@ -5,11 +5,13 @@ import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { withConsole } from '../../adapters/console/index.js'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
-import { ROOT, ROOT_URL } from '../support/paths.js'
+import { MAIN, ROOT, ROOT_URL } from '../support/paths.js'
 import {
   createFolder,
   startNginx,
@@ -54,6 +56,35 @@ test('deploy - nginx balances requests, reports the client address, and hides a 
   for (let n = 0; n < 4; n++) assert.equal((await fetch(`${nginx.url}/v1/pets`)).status, 401)
   assert.deepEqual(answered, [2, 6])
   await servers[1]?.close()
+})
+
+test('deploy - nginx as it comes opens neither console nor control to anyone', {
+  skip: withoutNginx,
+}, async t => {
+  const folder = createFolder('keys')
+  t.after(() => rmSync(folder, { recursive: true }))
+  const keys = join(folder, 'keys.json')
+  writeFileSync(keys, '{"s3cret":{"id":"ci","plan":"pro"}}')
+  const { handler } = createTestDouble({ control: true })
+  await using hop = await listen(withConsole(handler, { control: true }), { port: 0, proxyHops: 1 })
+  const ports = [
+    await servedOn(t, '--keys', keys, '--console', '--control'),
+    await servedOn(t, '--control'),
+    hop.port,
+  ]
+  for (const port of ports) {
+    const direct = await fetch(`http://127.0.0.1:${port}/v1/pets`)
+    assert.equal(direct.status, 401)
+    const pass = `proxy_pass http://127.0.0.1:${port}`
+    await using nginx = await startNginx(`server { listen 80; location / { ${pass}; } }`)
+    assert.equal((await fetch(`${nginx.url}/v1/pets`)).status, 401)
+    for (const path of ['/', '/_console/info', '/_console/events', '/_control/clock']) {
+      for (const host of [`127.0.0.1:${nginx.port}`, 'localhost']) {
+        const response = await fetch(nginx.url + path, { headers: { accept: 'text/html', host } })
+        await assertError(response, 403, 'invalid_request')
+      }
+    }
+  }
 })
 
 test('deploy - what nginx answers itself is JSON, and the API answers what it can', {
@@ -184,6 +215,16 @@ test('deploy - the images pin the clients that the tests run with, and compose n
     assert.ok(file === 'keys' || deployed(file), file)
   }
 })
+
+/** The command line with these options, on a free port. */
+async function servedOn(t: TestContext, ...words: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, [MAIN, '--port', '0', '--json', ...words], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const [ready] = await once(child.stdout, 'data')
+  return Number(new URL(JSON.parse(String(ready)).origin).port)
+}
 
 async function assertError(response: Response, status: number, code: string): Promise<void> {
   assert.equal(response.headers.get('content-type'), 'application/json')
