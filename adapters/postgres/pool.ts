@@ -75,7 +75,8 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
       withClient(pool, async client => {
         const run: Run = async (text, values = []) =>
           (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows
-        await run('BEGIN')
+        // Whatever the database has by default: several processes may migrate at a time.
+        await run('BEGIN ISOLATION LEVEL READ COMMITTED')
         await run(`SET LOCAL statement_timeout = ${LONGEST_TRANSACTION}`)
         const result = await task(run)
         await run('COMMIT')

@@ -227,7 +227,9 @@ export function createStorage(parts: StorageParts): PostgresStorage {
 
   /** Blocks inserts until the transaction ends. */
   async function lockedNextId(run: Run): Promise<number> {
+    await run(`SET LOCAL lock_timeout = ${timeoutMs}`)
     const [row] = await run(`SELECT next::text AS next FROM ${schema}.pet_ids FOR UPDATE`)
+    await run('SET LOCAL lock_timeout = 0')
     return Number(row.next)
   }
 

@@ -17,6 +17,7 @@ import { type PostgresOptions, postgresStorage } from '../../adapters/postgres/i
 import { OptionError } from '../../src/index.js'
 import {
   createCertificate,
+  createDatabase,
   type Engine,
   freePort,
   PATIENT,
@@ -181,6 +182,37 @@ test('postgres - ping refuses a primary that another has replaced', { skip }, as
   await assert.rejects(storage.ping(), {
     message: 'This is an old primary: it is on timeline 2, and the database was on 10 already',
   })
+})
+
+test('postgres - several first starts at a time work, serializable by default or not', {
+  skip,
+}, async () => {
+  const url = await createDatabase(engine as Engine, 'serializable')
+  await asAdmin(
+    url,
+    "ALTER DATABASE serializable SET default_transaction_isolation = 'serializable'",
+  )
+  const open = () => postgresStorage({ url, connections: 2, ...PATIENT })
+  const storages = await Promise.all(Array.from({ length: 6 }, open))
+  const pets = await Promise.all(storages.map(storage => storage.insert(REX)))
+  assert.deepEqual(pets.map(({ id }) => id).toSorted(), [1, 2, 3, 4, 5, 6])
+  for (const storage of storages) await storage.close()
+})
+
+test('postgres - restore gives up where another transaction holds the ids', { skip }, async () => {
+  const url = await createDatabase(engine as Engine, 'locked')
+  const storage = await postgresStorage({ url, timeoutMs: 300 })
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('SELECT next FROM adoption_store.pet_ids FOR UPDATE')
+  const snapshot = { pets: [{ id: 7, ...REX }], nextId: 8 }
+  await assert.rejects(storage.restore(snapshot), { code: '55P03' })
+  await client.query('ROLLBACK')
+  await client.end()
+  await storage.restore(snapshot)
+  assert.equal(await storage.count(), 1)
+  await storage.close()
 })
 
 test('postgres - TLS requires a trusted certificate', {
