@@ -12,7 +12,10 @@ export const DRIVER_TESTS: readonly DriverTest[] = await Promise.all(
 
 /** For tests to which the driver makes no difference. */
 export const ANY_DRIVER = DRIVER_TESTS.find(({ skip }) => skip === false) ?? {
-  skip: 'SQLite needs Node 22.13 or newer, or better-sqlite3: npm run build:sqlite',
+  skip: 'SQLite needs Node 22.13 or newer, or better-sqlite3; see CONTRIBUTING.md',
+}
+if (ANY_DRIVER.skip !== false && process.env['ADOPTION_STORE_ENGINES'] === 'required') {
+  throw new Error(ANY_DRIVER.skip)
 }
 
 async function missing(driver: DriverName): Promise<string | false> {
