@@ -69,11 +69,25 @@ function bodyReader(request: Request, maxBodyBytes: number): ApiRequest['body'] 
   return async () => {
     if (request.bodyUsed || body.locked) throw bodyAlreadyRead()
     const collected = collectBody(maxBodyBytes + 1)
+    const { signal } = request
+    const reader = body.getReader()
+    // Not every runtime fails the body of a request that was aborted.
+    const cancel = () => void reader.cancel().catch(() => {})
+    signal.addEventListener('abort', cancel, { once: true })
     try {
-      for await (const chunk of body) if (collected.add(chunk)) break
+      if (signal.aborted) cancel()
+      for (let isFull = false; !isFull; ) {
+        const { done, value } = await reader.read()
+        if (done) break
+        isFull = collected.add(value)
+      }
     } catch {
       throw bodyEnded()
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      cancel()
     }
+    if (signal.aborted) throw bodyEnded()
     return collected.bytes()
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withConsole } from '../adapters/console/index.js'
 import { toFetchHandler } from '../adapters/fetch.js'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import { createStore, type StoreOptions } from '../src/index.js'
@@ -64,6 +65,39 @@ test('toFetchHandler - a body that fails is 400, one that was already read is 50
   assert.deepEqual(await message(read), [500, known])
 })
 
+test('toFetchHandler - a body that never ends is given up when its request is aborted', async () => {
+  const handler = toFetchHandler(open())
+  const headers = { ...KEY, 'content-type': 'application/json' }
+  for (const isEarly of [true, false]) {
+    const controller = new AbortController()
+    let isRead = () => {}
+    const reading = new Promise<void>(resolve => {
+      isRead = resolve
+    })
+    const body = new ReadableStream<Uint8Array>({ pull: () => isRead() }, { highWaterMark: 0 })
+    // Bare, as a runtime may pass it: the one of Node fails the body by itself.
+    const request = { ...bare(headers), body, signal: controller.signal } as Request
+    if (isEarly) controller.abort()
+    const answer = handler(request)
+    if (!isEarly) await reading
+    controller.abort()
+    assert.equal((await answer).status, 400)
+  }
+})
+
+test('toFetchHandler - methods named like properties of objects are methods like any other', async () => {
+  const handler = toFetchHandler(withConsole(open()))
+  for (const method of ['constructor', '__proto__', 'toString']) {
+    for (const path of ['/v1/pets', '/_console/info', '/_console/animals']) {
+      const request = { ...bare({ ...KEY, host: 'localhost' }), method }
+      const url = `http://localhost${path}`
+      const answer = await handler({ ...request, url } as Request)
+      assert.equal(answer.status, 405, `${method} ${path}`)
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+    }
+  }
+})
+
 test('toFetchHandler - a body in chunks of one byte takes no more memory than its bytes', async () => {
   const chunk = new Uint8Array([32])
   let left = 300_000
@@ -102,6 +136,10 @@ function open(options: Partial<StoreOptions> = {}) {
 
 function post(body: ReadableStream<Uint8Array>, headers: Readonly<Record<string, string>>) {
   return new Request(PETS, { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+}
+
+function bare(headers: Readonly<Record<string, string>>) {
+  return { url: PETS, method: 'POST', headers: new Headers(headers), bodyUsed: false }
 }
 
 function endless() {

@@ -144,6 +144,15 @@ test('handle - answers synchronously when the storage does', async () => {
   }
 })
 
+test('handle - answers 400 to what is no request', async () => {
+  const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+  for (const given of [{}, null, undefined, { method: 'GET', path: '/v1/pets' }, { headers: {} }]) {
+    const response = await store.handle(given as never)
+    assert.equal(response.status, 400)
+    assert.equal(JSON.parse(response.body).code, 'invalid_request')
+  }
+})
+
 test('handle - marks responses outside the base path, and no others', async () => {
   const store = open()
   for (const [path, outside] of [

@@ -48,7 +48,7 @@ export async function runRoute(call: Call): Promise<ApiResponse> {
   const route = [name, id && '<n>', action].filter(Boolean).join('/')
   const methods = ROUTES.get(route)
   if (!methods) throw notFound('The console does not serve this path.')
-  const run = methods[method]
+  const run = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (!run) throw methodNotAllowed(method, Object.keys(methods).join(', '))
   if (method === 'POST') refuseOtherPages(headers)
   return run(call, id)

@@ -3,7 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
 import { check, isHandler, isSize, readOptions } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { splitTarget } from '../shared/request.js'
+import { splitTarget, targetRefusal } from '../shared/request.js'
 import { addressKey, bodyOf, hasBody, messageRefusal, reportedAddress } from './request.js'
 import type { HttpConnection } from './sockets.js'
 
@@ -93,7 +93,8 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
   ): ApiRequest {
     const { method = '', url = '' } = message
     const headers = message.headers as ApiRequest['headers']
-    const refusal = connection && messageRefusal(message)
+    const refusal =
+      (connection && messageRefusal(message)) ?? targetRefusal(url, message.headers.host)
     // The bytes that follow may not be HTTP/1.1.
     if (refusal || headers['upgrade'] !== undefined) response.shouldKeepAlive = false
     const { path, query } = splitTarget(url)

@@ -35,7 +35,13 @@ export function withPages(
 export function toAnswer(method: string, page: Page): ApiResponse {
   const { status = 200, type = 'application/json', text, headers } = page
   const content =
-    status === 204 ? {} : { 'Content-Type': type, 'Content-Length': String(utf8Length(text)) }
+    status === 204
+      ? {}
+      : {
+          'Content-Type': type,
+          'Content-Length': String(utf8Length(text)),
+          'X-Content-Type-Options': 'nosniff',
+        }
   return {
     status,
     headers: { ...content, 'Cache-Control': 'no-store', ...headers },

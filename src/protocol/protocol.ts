@@ -1,4 +1,4 @@
-import { notFound, toApiError } from '../errors.js'
+import { invalidRequest, notFound, toApiError } from '../errors.js'
 import { type Awaitable, chain, orElse } from '../lib/async.js'
 import type { PetOperations } from '../pets/operations.js'
 import { createQueryReader } from '../pets/query.js'
@@ -60,8 +60,8 @@ export function createProtocol(
       }
     },
     handle(request) {
-      const { route, token } = request.head ?? headOf(request)
-      const call = { request, route, token, now: readClock() }
+      const call = read(request)
+      if (!call) return incomplete()
       return chain(
         orElse(() => admit(call), refused),
         admission =>
@@ -71,6 +71,23 @@ export function createProtocol(
           ),
       )
     },
+  }
+
+  /** Undefined for what is no request, from a caller without types. */
+  function read(request: ApiRequest): Call | undefined {
+    try {
+      const { route, token } = request.head ?? headOf(request)
+      return { request, route, token, now: readClock() }
+    } catch {
+      return undefined
+    }
+  }
+
+  function incomplete(): ApiResponse {
+    const request = { method: '', path: '', query: '', headers: {} }
+    const call = { request, route: undefined, token: undefined, now: readClock() }
+    const error = invalidRequest('A request needs `method`, `path`, `query` and `headers`.')
+    return respond(call, UNCOUNTED, errorRepresentation(error))
   }
 
   function headOf({ method, path, headers }: ApiRequest): RequestHead {

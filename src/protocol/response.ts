@@ -142,6 +142,7 @@ export function responseHeaders(options: HeaderOptions) {
       if (bytes !== undefined) {
         headers['Content-Type'] = 'application/json'
         headers['Content-Length'] = String(bytes)
+        headers['X-Content-Type-Options'] = 'nosniff'
       }
       if (decision) {
         headers['X-RateLimit-Limit'] = String(decision.limit)

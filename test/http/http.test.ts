@@ -182,13 +182,17 @@ test('http.host - a preflight also needs one', async () => {
   }
 })
 
-test('http.target - the absolute form is reduced to its path, and an asterisk is not found', async () => {
+test('http.target - the absolute form is reduced to its path, a foreign host is refused, and an asterisk is not found', async () => {
   await using server = await listen(open(), { port: 0 })
   for (const [target, status] of [
-    ['http://other.example/v1/pets?limit=1', 200],
-    ['HTTPS://u@h:1/v1/pets', 200],
-    ['http://other.example', 404],
-    ['http://other.example?/v1/pets', 404],
+    ['http://a/v1/pets?limit=1', 200],
+    ['HTTP://a:80/v1/pets', 200],
+    ['http://a', 404],
+    ['http://a?/v1/pets', 404],
+    ['http://other.example/v1/pets?limit=1', 400],
+    ['http://u@a/v1/pets', 400],
+    ['http://a.other.example/v1/pets', 400],
+    ['http:///v1/pets', 400],
     ['*', 404],
   ] as const) {
     const client = await openSocket(server.port)

@@ -35,6 +35,7 @@ export function demoHeaders(remaining: number, bytes: number): Record<string, st
   return {
     'content-length': String(bytes),
     'content-type': 'application/json',
+    'x-content-type-options': 'nosniff',
     date: 'Tue, 01 Jan 2030 00:00:00 GMT',
     'x-ratelimit-limit': '1000',
     'x-ratelimit-remaining': String(remaining),

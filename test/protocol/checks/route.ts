@@ -35,7 +35,12 @@ export const routeChecks: readonly Check[] = [
       ]) {
         const reply = await send({ path, key: undefined })
         assertError(reply, 404, 'not_found', 'The API is served below /v1.')
-        assert.deepEqual(Object.keys(reply.headers), ['content-length', 'content-type', 'date'])
+        assert.deepEqual(Object.keys(reply.headers), [
+          'content-length',
+          'content-type',
+          'date',
+          'x-content-type-options',
+        ])
       }
       assert.equal((await send({ path: '/v1/pets' })).headers['x-ratelimit-remaining'], '999')
     },
