@@ -19,7 +19,7 @@ export interface Disk {
     length: number,
     position: number,
   ): Promise<{ bytesWritten: number }>
-  /** For a few bytes: they only go to the page cache, which is faster than a thread. */
+  /** For a few bytes: they usually go to the page cache only, which is faster than a thread. */
   writeSync(
     file: number,
     bytes: Uint8Array,

@@ -129,7 +129,7 @@ function removedPath(lock: Lock): string {
 }
 
 /**
- * In bytes. A write of this size to the page cache takes a few microseconds; a larger one may take
- * as long as the disk, and reads would wait for it.
+ * In bytes. A write of this size to the page cache takes a few microseconds unless the system
+ * throttles writers; a larger one often takes as long as the disk, and reads would wait for it.
  */
 const LONGEST_SYNC_WRITE = 65_536

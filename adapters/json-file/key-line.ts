@@ -14,7 +14,7 @@ export function parseKeyLine(line: string): UsedKey | undefined {
   if (!line.startsWith(KEY_START)) return undefined
   try {
     const used: unknown = JSON.parse(line)
-    return isUsedKey(used) ? used : undefined
+    return isUsedKey(used) && keyToJson(used) === line ? used : undefined
   } catch {
     return undefined
   }

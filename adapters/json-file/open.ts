@@ -19,7 +19,8 @@ export interface JsonFileOptions {
   readonly whenIdle?: WhenIdle
   /**
    * Receives what fails in the background: a compaction, which is tried again later, or a document
-   * that another program changed, whose version is kept.
+   * that another program changed, whose version is kept. On opening, an unfinished write that a
+   * crash left at the end of a journal and that was dropped.
    * @default a process warning
    */
   readonly onError?: (error: JsonFileError) => void
@@ -73,7 +74,7 @@ async function openFiles(
   const document = new Low<PetIndex>(content, createPetIndex())
   await document.read()
   const journalPaths = [`${path}.journal`, `${path}.journal2`] as const
-  const hasJournals = await replayJournals(disk, journalPaths, document.data)
+  const hasJournals = await replayJournals(disk, journalPaths, document.data, report)
 
   // All files have been read. Journals are replaced, not continued: the process that left them may still
   // be alive where this one cannot see it.

@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { parseJson } from '../../src/lib/json.js'
 import { type Pet, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import { describeSyntaxError } from '../shared/json-syntax.js'
+import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
- * save would lose them.
+ * save would lose them, and so is a name that an object has twice with different values.
  *
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
@@ -15,6 +15,8 @@ export async function parseDocument(text: string): Promise<PetSnapshot> {
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
   const { pets, nextId, idempotencyKeys } = parsed.data
   checkIds(text, pets, nextId)
+  const duplicate = await findDuplicate(text)
+  if (duplicate) throw new Error(`\`${duplicate.name}\` appears twice, at ${duplicate.place}`)
   const next = nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1)
   return { pets, nextId: next, idempotencyKeys }
 }

@@ -14,12 +14,14 @@ import { parsePetLine } from './pet-line.js'
  * Adds the pets of all journals that the index lacks, oldest journal first. False when there is no
  * journal.
  *
+ * @param report receives the end of a journal that was dropped
  * @throws JsonFileError naming the line that is damaged
  */
 export async function replayJournals(
   disk: Disk,
   paths: readonly string[],
   index: PetIndex,
+  report: (error: JsonFileError) => void,
 ): Promise<boolean> {
   const journals: OpenJournal[] = []
   try {
@@ -37,7 +39,9 @@ export async function replayJournals(
       }
     }
     for (const journal of journals.sort((a, b) => a.firstId - b.firstId)) {
-      for await (const { entries } of batchesOf(journal)) replay(journal.path, entries, index)
+      for await (const { entries } of batchesOf(journal, report)) {
+        replay(journal.path, entries, index)
+      }
     }
     return journals.length > 0
   } finally {
@@ -81,6 +85,7 @@ function replay(path: string, entries: readonly Entry[], index: PetIndex): void 
  */
 async function* batchesOf(
   journal: OpenJournal,
+  report: (error: JsonFileError) => void = () => {},
 ): AsyncGenerator<{ readonly entries: readonly Entry[] }> {
   const { path, size } = journal
   let line = 1
@@ -93,7 +98,10 @@ async function* batchesOf(
         throw damaged(path, `the pet in line ${line} has no batch`)
       // An unfinished write leaves no complete lines: something else changed a digit.
       if (read) throw damaged(path, `the checksum of line ${line} does not match its batch`)
-      if (await isUnfinished(journal, position, header)) return
+      if (await isUnfinished(journal, position, header)) {
+        const reason = `ended in ${size - position} bytes of an unfinished write, which were dropped`
+        return report(new JsonFileError(path, `${reason}; they were never acknowledged`))
+      }
       throw damaged(path, `line ${line} does not begin an intact batch`)
     }
     if (!read) throw damaged(path, `the batch lines from line ${line + 1} on are not all pets`)

@@ -62,7 +62,7 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
     [Symbol.asyncDispose]: close,
   }
 
-  /** Changes to the files take turns; reads never wait for one. */
+  /** Changes to the files take turns; reads do not. */
   function inTurn<T>(task: () => Promise<T>): Promise<T> {
     const turn = lastTurn.then(task)
     lastTurn = turn.catch(() => {})

@@ -31,6 +31,8 @@ export async function locateFile(
   const real = await ifPresent(disk.realpath(path))
   if (real === undefined) {
     if (await ifPresent(disk.lstat(path))) {
+      // Another process may have created it meanwhile.
+      if (await ifPresent(disk.realpath(path))) return locateFile(disk, path, refuse)
       throw refuse('is a symbolic link to a missing file; remove the link')
     }
     const folder = await ifPresent(disk.realpath(dirname(path)))

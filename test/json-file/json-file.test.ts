@@ -137,7 +137,7 @@ const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: Re
     /: `pets\[2\]` \(line 4\) has the id 1 of `pets\[0\]` \(line 2\)$/,
   ],
   'with text after its end': [`{"pets":[\n${REX_1}\n],"nextId":2}\n{}`, /JSON/],
-  'without an id left': [pets('"id":9007199254740991'), /9007199254740991/],
+  'without an id left': [`{"pets":[${pet(Number.MAX_SAFE_INTEGER)}]}`, /9007199254740991/],
 }
 
 for (const [what, [content, reason]] of Object.entries(REFUSED)) {
@@ -215,6 +215,41 @@ test('json file - a last batch with any sectors missing is dropped', async () =>
         torn.subarray(sector * 512).fill(0, 0, Math.min(512, torn.length - sector * 512))
     }
     await opensWithFirst(Buffer.concat([first, torn]), `sectors ${missing.toString(2)}`)
+  }
+})
+
+test('json file - what is dropped from the end of a journal is reported once', async () => {
+  const path = join(folder(), 'pets.json')
+  fs.writeFileSync(path, '{"pets":[],"nextId":1}\n')
+  const torn = batch(pet(2)).subarray(0, 60)
+  fs.writeFileSync(`${path}.journal`, Buffer.concat([batch(REX_1), torn]))
+  const reported: string[] = []
+  const onError = ({ message }: Error) => void reported.push(message)
+  const storage = await jsonFileStorage(path, { onError })
+  await storage.close()
+  const reason = 'ended in 60 bytes of an unfinished write, which were dropped'
+  assert.deepEqual(reported, [`${path}.journal ${reason}; they were never acknowledged`])
+})
+
+const KEY_TWICE = '{"scope":"web","key":"a","key":"b","fingerprint":"f","expiresAt":9,"petId":1}'
+
+test('json file - a document with a name twice is refused, and left as it is', async () => {
+  for (const [document, twice] of [
+    [`{"pets":[${REX_1}],"pets":[]}`, /`pets` appears twice, at line 1, column \d+$/],
+    [
+      '{"pets":[\n{"id":1,"name":"A","name":"B","categoryId":1}\n],"nextId":2}',
+      /`name` appears twice, at line 2/,
+    ],
+    [
+      `{"pets":[\n${REX_1}\n],"nextId":2,"idempotencyKeys":[\n${KEY_TWICE}\n]}\n`,
+      /`key` appears twice/,
+    ],
+    [`{"pets":[${REX_1}],"nextId":2,"nextId":3}`, /`nextId` appears twice/],
+  ] as const) {
+    const path = join(folder(), 'pets.json')
+    fs.writeFileSync(path, document)
+    await assert.rejects(jsonFileStorage(path), twice)
+    assert.equal(fs.readFileSync(path, 'utf8'), document)
   }
 })
 

@@ -26,7 +26,7 @@ test('json file - many large inserts at once are written in bounded batches', as
   await storage.close()
 })
 
-test('json file - only small batches are written synchronously, so that reads never wait', async () => {
+test('json file - only small batches are written synchronously, so that reads do not wait for large ones', async () => {
   const { storage, writes } = await opened()
   await storage.insert(REX)
   await storage.insert({ ...REX, name: 'x'.repeat(100_000) })

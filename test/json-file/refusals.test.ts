@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import test from 'node:test'
 import { NODE_DISK } from '../../adapters/json-file/disk.js'
-import { JsonFileError, jsonFileStorage } from '../../adapters/json-file/index.js'
+import { type Disk, JsonFileError, jsonFileStorage } from '../../adapters/json-file/index.js'
 import { temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
@@ -19,6 +19,18 @@ test('json file - a dangling symbolic link is refused, and not replaced', async 
   fs.symlinkSync('missing.json', path)
   await refuses(path, 'is a symbolic link to a missing file; remove the link')
   assert.equal(fs.readlinkSync(path), 'missing.json')
+})
+
+test('json file - a document that appears while it is opened is no symbolic link', async () => {
+  const path = given()
+  let isFirst = true
+  const realpath: Disk['realpath'] = async asked => {
+    if (!isFirst) return NODE_DISK.realpath(asked)
+    isFirst = false
+    throw Object.assign(new Error('It is missing'), { code: 'ENOENT' })
+  }
+  const storage = await jsonFileStorage(path, { disk: { ...NODE_DISK, realpath } })
+  await storage.close()
 })
 
 test('json file - a pipe is refused', { timeout: 20_000 }, async t => {
