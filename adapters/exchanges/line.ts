@@ -10,20 +10,28 @@ export function prettyLine(colors: boolean): (entry: Entry) => string {
   const paint = colors ? colored : (_: Color, text: string) => text
   return entry => {
     const { at, method, path, query, status, key, remaining, limit, ms } = entry
-    const target = `${path || '-'}${query && `?${query}`}`
+    const target = printable(`${path || '-'}${query && `?${query}`}`)
     const budget = remaining === null ? '' : `${remaining}/${limit}`
     const outcome = outcomeOf(entry)
     return [
       paint('dim', new Date(at).toISOString().slice(11, 19)),
-      (method || '-').padEnd(4),
+      printable(method || '-').padEnd(4),
       target.padEnd(30),
       paint(colorOf(entry), status === null ? '---' : String(status)),
-      (key ?? '-').padEnd(15),
+      printable(key ?? '-').padEnd(15),
       budget.padStart(9),
       ...(outcome === '' ? [] : [paint(colorOf(entry), outcome)]),
       paint('dim', `${rounded(ms)} ms`),
     ].join('  ')
   }
+}
+
+/** Control characters as JSON escapes them: they could forge a line, or command a terminal. */
+function printable(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 function outcomeOf({ status, code, retryAfter, lost, replayed }: Entry): string {

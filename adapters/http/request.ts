@@ -68,6 +68,8 @@ export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undef
 export function messageRefusal({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
   const { host, 'transfer-encoding': coding } = headers
   const isOld = httpVersion === '1.0'
+  // Node takes a request line without a version for HTTP/0.9.
+  if (httpVersion === '0.9') return refusal(400, NOT_HTTP)
   if (!isOld && httpVersion !== '1.1') return refusal(505, 'The version must be HTTP/1.1.')
   if (isOld && coding) return refusal(400, 'HTTP/1.0 has no Transfer-Encoding.')
   if (coding && !/^(.+,\s*)?chunked$/i.test(coding)) return refusal(400, NOT_HTTP)

@@ -216,7 +216,8 @@ const KEY_RULES: Rules<ApiKey> = {
     "a non-empty, well-formed string that does not begin with 'addr:'",
     id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
   ),
-  plan: isOneOf(PLAN_NAMES),
+  // A misplaced key would be shown.
+  plan: { ...isOneOf(PLAN_NAMES), secret: true },
   limits: optional(isObject),
   expires: optional(isInstant),
 }

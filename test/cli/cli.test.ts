@@ -311,7 +311,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       2,
       /--keys .* is not valid JSON at line 1, column 2: Quoted object key expected$/m,
     ],
-    [['--keys', badKeys], 2, /--keys .*`apiKeys\['ci'\]\.plan` .* got 'gold'/],
+    [['--keys', badKeys], 2, /--keys .*`apiKeys\['ci'\]\.plan` .* got a string$/m],
     [['--host', '0.0.0.0'], 2, /--host 0\.0\.0\.0 would expose the demo keys/],
     [['--store', '/nowhere/pets.json'], 1, /\/nowhere does not exist; create that folder first$/m],
   ]

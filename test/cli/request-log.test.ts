@@ -27,6 +27,22 @@ test('request log - pretty lines are aligned and describe the outcome', async ()
   ])
 })
 
+test('request log - control characters of a key id or a path are escaped', async () => {
+  const lines: string[] = []
+  const key = { id: 'ci\u001b[2J\nforged\u009b', plan: 'free' } as const
+  const { handler } = createTestDouble({ apiKeys: { k: key } })
+  const logged = withRequestLog(handler, {
+    ...{ format: 'pretty', clock: () => 0, keys: () => ({}), colors: false },
+    write: line => lines.push(line),
+  })
+  const headers = { authorization: 'Bearer k' }
+  await logged.handle({ method: 'GET', path: '/v1/pets', query: 'a=\n', headers })
+  assert.match(
+    lines.join('\n'),
+    /^[\x20-\x7e]*a=\\u000a[\x20-\x7e]*ci\\u001b\[2J\\u000aforged\\u009b[\x20-\x7e]*$/,
+  )
+})
+
 test('request log - hangs and lost responses are shown as such', async () => {
   const { get, lines, double } = logged('pretty')
   double.faults.arm({ kind: 'hang' })

@@ -66,6 +66,7 @@ test('http.early - nothing is served after a response that closes the connection
 
 const FRAMES: Readonly<Record<string, readonly [request: string, status: number]>> = {
   'HTTP/2.0': [GET.replace('1.1', '2.0'), 505],
+  'no version': [GET.replace(' HTTP/1.1', ''), 400],
   'a transfer coding before chunked': [
     with_(GET.replace('GET', 'POST'), 'Transfer-Encoding: gzip, chunked'),
     501,

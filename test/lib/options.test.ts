@@ -141,7 +141,7 @@ test('options - an invalid key is named by its id, never by its value', () => {
     [{ id: 'addr:x', plan: 'free' }, `Expected \`apiKeys['addr:x'].id\` to be ${id}, got 'addr:x'`],
     [{ plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got undefined`],
     [null, 'Expected `apiKeys[…]` to be an object, got null'],
-    [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys['a'].plan\` to be ${names}, got 'gold'`],
+    [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys['a'].plan\` to be ${names}, got a string`],
     [
       { id: 'a', plan: 'enterprise' },
       `Expected \`apiKeys['a'].limits.perMinute\` to be ${COUNT}, got undefined`,
