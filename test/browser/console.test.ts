@@ -31,7 +31,7 @@ test('console page - a request appears, opens, is copied and sent again', { skip
 
   await page.getByRole('button', { name: 'Copy as curl' }).click()
   const curl = String(await page.evaluate('navigator.clipboard.readText()'))
-  assert.match(curl, /-H 'Authorization: Bearer demo-pro'/)
+  assert.match(curl, /-H 'authorization: Bearer demo-pro'/)
   assert.match(curl, /--data-raw '\{"name":"Ada","categoryId":9223372036854775807\}'$/)
 
   // New requests wait while one is open, so that nothing moves under the reader.
