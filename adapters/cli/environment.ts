@@ -258,7 +258,7 @@ export function isControlled({ control, clock }: Flags): boolean {
 function readClients(flags: Flags): number | undefined {
   const clients = wholeNumber(flags, 'clients', 1_000_000)
   if (clients !== 0) return clients
-  throw new UsageError('--clients takes a whole number from 1 on, got 0', '--clients')
+  throw new UsageError('--clients takes a whole number of at least 1, got 0', '--clients')
 }
 
 export function readDelay(flags: Flags): number {

@@ -56,7 +56,7 @@ export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   return checkKeys(path, keys)
 }
 
-/** Unchecked, but for its form. @throws UsageError */
+/** Unchecked except for its form. @throws UsageError */
 export async function readKeyFile(path: string): Promise<KeyFile> {
   const keys = await readJson('--keys', path)
   if (typeof keys === 'object' && keys !== null && !Array.isArray(keys)) return keys as KeyFile

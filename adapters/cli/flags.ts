@@ -7,7 +7,7 @@ export interface Flag {
   readonly short?: string
   /** The placeholder of its value in the help; a flag without one is on or off. */
   readonly value?: string
-  /** The value when it is given without one. Only a word that begins with a digit is taken for one. */
+  /** The value of the bare flag. Only a word that begins with a digit counts as its value. */
   readonly alone?: string
   /** May be repeated; values are joined with commas. */
   readonly isList?: true
@@ -20,7 +20,7 @@ const FLAGS = {
   host: { value: 'host', help: 'address to bind (127.0.0.1)' },
   store: { value: 'store', help: 'memory:, x.json, x.sqlite, postgres://… or postgres: (memory:)' },
   limits: { value: 'limits', help: 'counters: memory:, sqlite:x, redis://… or redis: (memory:)' },
-  'require-limits': { help: 'exit with 1 when the server of --limits is away at the start' },
+  'require-limits': { help: 'exit with 1 if the server of --limits is unreachable at startup' },
   'proxy-hops': { value: 'n', help: 'trusted proxies in front of the server (0)' },
   seed: { value: 'file.json', help: 'animals for an empty store: an array of NewPet' },
   empty: { help: 'start without the demo animals' },
@@ -42,7 +42,7 @@ const FLAGS = {
   'staging-port': { value: 'n', help: 'serve a second, separate store on this port' },
   'no-console': { help: 'no console at / and no /_console' },
   console: {
-    help: 'serve it with --keys or to others, too, behind a token',
+    help: 'also serve it with --keys or to others, behind a token',
   },
   watch: { help: 'reload --seed and --keys when the files change' },
   drain: { value: 'duration', help: 'on SIGTERM, answer /readyz with 503 this long first (0s)' },

@@ -58,7 +58,7 @@ async function newKey(path: string, flags: Flags): Promise<void> {
   const record = { id, plan: plan as Plan, ...limitsOf(flags), ...(expires && { expires }) }
   await changeFile(path, keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }))
   print(`${key}\n`)
-  note(`added a key of '${id}' to ${path}; it is shown only now, the file keeps its SHA-256`)
+  note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
 }
 
 function limitsOf(flags: Flags) {
@@ -152,7 +152,7 @@ async function create(temporary: string, path: string): Promise<FileHandle> {
     throw new UsageError(
       code === 'EEXIST'
         ? `another process is changing ${path}; if none is, remove ${basename(temporary)} beside it`
-        : `${path} cannot be changed: ${code}; does its folder exist, and may you write to it?`,
+        : `${path} cannot be changed: ${code}; does its folder exist, and can you write to it?`,
     )
   }
 }

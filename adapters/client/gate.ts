@@ -41,7 +41,7 @@ export interface Api<Q, R extends Reply> {
   mayRepeat(request: Q, error: Error): boolean
 }
 
-/** What the hooks are told of a request. */
+/** What the hooks learn about a request. */
 interface Named {
   readonly method: string
   readonly url: string

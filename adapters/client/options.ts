@@ -140,7 +140,7 @@ export function readClientOptions(given: ClientOptions) {
 export function readPoliteFetchOptions(given: PoliteFetchOptions) {
   const options = readOptions(given, GATE_DEFAULTS, POLITE_FETCH_RULES)
   if (options.shared !== undefined && options.key === undefined) {
-    const expected = 'the API key, or what else the limit belongs to, beside `shared`'
+    const expected = 'the API key, or whatever else the limit belongs to, with `shared`'
     throw new OptionError({ option: 'key', expected, got: 'none' })
   }
   return options

@@ -32,17 +32,17 @@ const RESPONSE_PATIENCE = SECOND
 const ROLL_CALL = 6 * SECOND
 /**
  * The largest rank in its first window, as a share of the limit, with which a client sends a second
- * request: as many others may come after it. Without, 30 clients that join one by one take 1,200 s
+ * request: as many others may come after it. Without it, 30 clients that join one by one take 1,200 s
  * instead of 290.
  */
 const LARGEST_FIRST_RANK = 1 / 2
 /**
  * What remains of an estimate of the clients after a window with a single turn, which measures no
- * distance. Without, a client that once saw a ban sends one request per window for long.
+ * distance. Without it, a client that once saw a ban sends one request per window for long.
  */
 const UNMEASURED_DECAY = 0.95
 /**
- * How many more clients there are than a rejected second request proves. Without, fifty clients on
+ * How many more clients there are than a rejected second request proves. Without it, fifty clients on
  * Free are rejected twice as often.
  */
 const REJECTED_CLIENTS = 1.3

@@ -10,7 +10,7 @@ export interface Unit {
 }
 
 /**
- * Requests units of a shared key until so many are requested or in use.
+ * Requests units of a shared key until enough are requested or in use.
  *
  * @param start begins to use a unit; returns whether it is needed
  * @param returned called after each

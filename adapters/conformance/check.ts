@@ -152,7 +152,7 @@ export interface RawCall {
   readonly text: string
   /** Methods of the requests within: it ends with as many responses, or with the connection. */
   readonly methods: readonly string[]
-  /** So many spaces follow, and then this text. */
+  /** This many spaces follow, then this text. */
   readonly padding?: { readonly bytes: number; readonly then: string }
 }
 

@@ -12,7 +12,7 @@ export function evidenceOf(
   const text =
     typeof came === 'string' ? excerpt(came, 600, redact) : describe(came, redact, guilty)
   return {
-    // Whoever built it has shortened its parts.
+    // Its parts are already shortened.
     sent: copy(printable(redact(sent))),
     came: copy(text),
     expected: copy(excerpt(expected, 400, redact)),
@@ -42,7 +42,7 @@ const MARGIN = 65_536
 const LEAD = 80
 
 /**
- * So many characters of a text, printable and without keys: its beginning, or where it holds the
+ * This many characters of a text, printable and without keys: its beginning, or where it holds the
  * guilty part.
  */
 export function excerpt(text: string, length: number, redact: Redact, guilty = ''): string {
@@ -63,7 +63,7 @@ export function excerpt(text: string, length: number, redact: Redact, guilty = '
 
 /**
  * In one line, with escapes for what a terminal would obey or hide: control and format characters
- * such as those that turn the direction of text, and halves of surrogate pairs.
+ * such as those that reverse the direction of text, and halves of surrogate pairs.
  */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, character => {

@@ -35,7 +35,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/^UND_ERR_(SOCKET|CLOSED|DESTROYED)|^ECONNRESET|^EPIPE/, 'the connection was closed'],
   [/^ECONNREFUSED/, 'connection refused (ECONNREFUSED)'],
   [/HEADER(S)?_OVERFLOW/, 'more header fields than a client reads'],
-  [/^UND_ERR_RES_CONTENT_LENGTH/, 'a body of another length than its Content-Length'],
+  [/^UND_ERR_RES_CONTENT_LENGTH/, 'a body whose length differs from its Content-Length'],
   [/^(Z_|ERR_.*BROTLI)|^zlib|^Decompression/i, 'a body that its Content-Encoding cannot decode'],
 ]
 

@@ -31,7 +31,7 @@ export interface ConformanceOptions {
    */
   readonly spareKey?: string | undefined
   /**
-   * Whether the server is to have `Idempotency-Key`, which is beyond the specification.
+   * Whether the server should support `Idempotency-Key`, which is not in the specification.
    * @default false
    */
   readonly idempotency?: boolean | undefined

@@ -13,7 +13,7 @@ export function numbersOf({ headers }: Reply) {
     Number(headers.get(name) ?? Number.NaN),
   )
   if (![limit, remaining, reset].every(Number.isFinite)) {
-    throw new CheckSkipped('the rate limit headers are missing or no numbers')
+    throw new CheckSkipped('the rate limit headers are missing or not numbers')
   }
   return { limit, remaining, reset } as Record<'limit' | 'remaining' | 'reset', number>
 }

@@ -33,7 +33,7 @@ export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => n
   async function useUp(): Promise<Exhaustion> {
     const first = await ask({ path: '/pets' })
     if (first.status === 429) return { first, last: undefined, rejection: first, at: now() }
-    if (first.status !== 200) throw new CheckSkipped(`the spare key is answered ${first.status}`)
+    if (first.status !== 200) throw new CheckSkipped(`the spare key gets ${first.status}`)
     const { limit, remaining } = numbersOf(first)
     if (remaining > LARGEST_LIMIT || limit > LARGEST_LIMIT) {
       throw new CheckSkipped(`the limit of ${limit} is too large to exhaust`)

@@ -15,7 +15,7 @@ export interface Transport {
   download(url: string): Promise<Reply>
 }
 
-/** An idle connection may be closed at any time; after this one, in ms, its end tells nothing. */
+/** An idle connection may be closed at any time: after this many ms, its end means nothing. */
 const STALE = 500
 
 export function createTransport(
@@ -112,7 +112,7 @@ async function readBody({ body }: Response, sent: string): Promise<string> {
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length
     if (size > LONGEST_BODY) {
-      throw new NoReply(sent, 'too-large', 'a body of more than 2 MiB, which was not read on')
+      throw new NoReply(sent, 'too-large', 'a body of more than 2 MiB, whose rest was not read')
     }
     text += decoder.decode(chunk, { stream: true })
   }

@@ -90,7 +90,7 @@ export function prepare(given: ConformanceOptions): Run {
       throw error
     })
     if (next instanceof NoReply) return 'the server no longer answers'
-    return next.status >= 500 ? 'the server now fails at every request' : undefined
+    return next.status >= 500 ? 'the server now fails every request' : undefined
   }
 
   return {

@@ -2,7 +2,7 @@ import type { ConsoleWorld } from './options.js'
 
 type ApiKeys = ReturnType<ConsoleWorld['apiKeys']>
 
-/** The API keys to redact in exchanges: those of then and those of now, without the public ones. */
+/** The API keys to redact in exchanges: those valid then and those valid now, except the public ones. */
 export type SecretKeys = () => (then: ApiKeys) => readonly string[]
 
 export function secretKeysOf({ apiKeys, isPublicKey }: ConsoleWorld): SecretKeys {

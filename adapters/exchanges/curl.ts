@@ -49,7 +49,7 @@ function isFramed(method: string, headers: ShownRequest['headers']): boolean {
 function methodOptions(method: string, hasBody: boolean): readonly string[] {
   if (method === 'HEAD' && !hasBody) return ['-I']
   const option = `-X ${/^[A-Z]+$/.test(method) ? method : quoted(bytesOf(method))}`
-  // For a body, curl has to be told that there is none in the response; it only gives up waiting.
+  // Only `-I` tells curl that no body will come, and it rules out sending one: curl has to give up.
   if (method === 'HEAD') return [option, '-m 5']
   return method === 'GET' && !hasBody ? [] : [option]
 }

@@ -59,8 +59,8 @@ export interface RedisOptions {
    */
   readonly connectTimeoutMs?: number
   /**
-   * `false` also opens while the server is away, and connects later: until then the process counts
-   * by itself. What does not end by itself, such as a wrong password, is an error still.
+   * `false` also opens while the server is unreachable, and connects later: until then the process
+   * counts by itself. A problem that does not end by itself, such as a wrong password, is still an error.
    * @default true
    */
   readonly required?: boolean

@@ -12,8 +12,8 @@ export function readRetryAfter(text: string | null | undefined): RetryAfter | un
 }
 
 /**
- * The same for clients, which had better wait: also fractions, and copies that a proxy has joined with
- * commas. The longest counts. More digits than that are no wait.
+ * The same for clients, for which waiting is the safe choice: also fractions, and copies that a proxy
+ * has joined with commas, of which the longest counts. More than ten digits are not a wait.
  */
 export function readRetryAfterLeniently(text: string | null): RetryAfter | undefined {
   if (text === null) return undefined

@@ -73,7 +73,10 @@ export function isUsedKey(value: unknown): value is UsedKey {
  */
 export function readOnce({ scope, key, fingerprint, expiresAt }: Once): Once {
   const once = { scope, key, fingerprint, expiresAt }
-  if (!isOnce(once)) throw new TypeError('Expected an idempotency key of texts and a time')
+  if (!isOnce(once))
+    throw new TypeError(
+      'Expected the fields of an idempotency key to be strings, and `expiresAt` a finite number',
+    )
   return once
 }
 

@@ -23,9 +23,7 @@ export async function locate(path: string): Promise<string> {
   }
   // SQLite would create an empty database and delete the WAL.
   if (sizeOf(real) === 0 && sizeOf(`${real}-wal`) > 0) {
-    throw refuse(
-      `is missing, but not ${path}-wal with its last animals; restore it beside that file`,
-    )
+    throw refuse(`is missing, but ${path}-wal has its last animals; restore it beside that file`)
   }
   return real
 }

@@ -5,7 +5,7 @@ import { createStorage, type SqliteStorage } from './storage.js'
 
 export interface SqliteOptions {
   /**
-   * The client of SQLite: `'node:sqlite'` or `'better-sqlite3'`.
+   * The SQLite driver: `'node:sqlite'` or `'better-sqlite3'`.
    * @default `'node:sqlite'` where Node has it, else `'better-sqlite3'`
    */
   readonly driver?: DriverName

@@ -11,7 +11,7 @@ import { fromText, toText } from './rows.js'
 
 export interface SqliteRateLimitOptions {
   /**
-   * The client of SQLite: `'node:sqlite'` or `'better-sqlite3'`.
+   * The SQLite driver: `'node:sqlite'` or `'better-sqlite3'`.
    * @default `'node:sqlite'` where Node has it, else `'better-sqlite3'`
    */
   readonly driver?: DriverName

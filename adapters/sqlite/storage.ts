@@ -241,5 +241,5 @@ const LIMITS = {
   sizeOf: ({ pet }: Insert) => pet.name.length,
   name: 'sqlite.insert',
 }
-/** Reports progress after so many pets. */
+/** Reports progress each time this many pets are written. */
 const PROGRESS = 1_000

@@ -247,7 +247,7 @@ export function createDouble(
     forgotten += old.drop()
   }
 
-  /** Of what happens from now on, what some work may wait for in vain. */
+  /** What happens from now on and leaves the work waiting forever. */
   function stuckFromNow(): PassingTime['stuck'] {
     const before = { forgotten, hanging: inProcess.hanging() }
     return () => {

@@ -81,7 +81,7 @@ export interface TestDoubleOptions
   readonly allow?: readonly RuleId[]
   /**
    * How many clients share a key, as far as the verdict is concerned: with 1, every early request is
-   * certain to come from one that knew better; with more, none is for being the only one in flight.
+   * certain to come from one that knew better; with more, being the only one in flight proves nothing.
    *
    * @default undefined: it goes by what is in flight at the same time
    */

@@ -10,7 +10,7 @@ export interface PassingTime {
   canPass(): boolean
   /** Goes to the end of the next wait, if there is one. */
   pass(): void
-  /** What somebody waits for that cannot happen any more; undefined when there is no such thing. */
+  /** Why the work would wait forever; undefined if it would not. */
   stuck(): string | undefined
 }
 
@@ -115,7 +115,7 @@ let areReal = false
 /** Messages are sent by no timer, and a timer is due after far fewer of them. */
 const MANY_MESSAGES = 20_000
 
-/** @throws Error when the timers were fake already as this module was loaded */
+/** @throws Error when the timers were already fake when this module was loaded */
 async function checkTimers(): Promise<void> {
   if (areReal) return
   setTimeout(() => setImmediate(() => (areReal = true)))

@@ -1,5 +1,5 @@
 /**
- * 62 bits that differ for different texts, but by accident: not a cryptographic hash. Two
+ * 62 bits that differ for different texts, except by accident: not a cryptographic hash. Two
  * multiplicative hashes over the UTF-16 units, with different factors.
  */
 export function fingerprint(text: string): string {

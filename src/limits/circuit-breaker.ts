@@ -15,7 +15,7 @@ export interface CircuitBreakerOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** While a server does not answer, one request is sent to it every so many ms. */
+/** How often a request is sent to a server that does not answer, in ms. */
 const RETRY_EVERY = 500
 
 /** The longest of the short waits that add up to `timeoutMs`, in ms. */

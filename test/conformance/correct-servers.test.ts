@@ -172,7 +172,7 @@ function missing(program: string): string | false {
   return error ? `needs ${program}` : false
 }
 
-/** So many requests of each key in windows of so many ms. */
+/** At most `limit` requests of each key in windows of `ms`. */
 function windows(limit: number, ms: number): (key: string, now: number) => Count {
   const used = new Map<string, { reset: number; count: number }>()
   return (key, now) => {
@@ -183,7 +183,7 @@ function windows(limit: number, ms: number): (key: string, now: number) => Count
   }
 }
 
-/** A bucket of each key that gets one request every so many ms. */
+/** A bucket for each key, which gains one request every `ms`. */
 function bucket(limit: number, ms: number): (key: string, now: number) => Count {
   const levels = new Map<string, { at: number; level: number }>()
   return (key, now) => {

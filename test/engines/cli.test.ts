@@ -127,7 +127,7 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
   assert.match(log, /^animal-adoption-store: limits: redis:/m)
 })
 
-test('cli - a Redis that is away at the start is said, and counts once it is back', {
+test('cli - a Redis that is unreachable at startup is reported, and counts once it is back', {
   skip: withoutRedis,
 }, async t => {
   await using counters = await startRedis()

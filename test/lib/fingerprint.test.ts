@@ -15,7 +15,7 @@ test('fingerprint - differs for similar texts, in each of its halves', () => {
   for (let unit = 0; unit < 0x10000; unit++) texts.add(String.fromCharCode(unit))
   const prints = [...texts].map(fingerprint)
   assert.equal(new Set(prints).size, texts.size)
-  // About seven pairs of so many texts share 31 random bits.
+  // Of this many texts, about seven pairs share 31 random bits.
   for (const half of [
     prints.map(print => print.slice(0, 6)),
     prints.map(print => print.slice(6)),

@@ -163,7 +163,7 @@ async function isNoticed(copy, tests, limit) {
   return (await run(copy, tests, limit)) !== 0
 }
 
-/** How long to wait, as a change can make a test wait for ever. Tries again on a busy machine. */
+/** How long to wait, as a change can make a test wait forever. Tries again on a busy machine. */
 async function timeLimit(copy, tests) {
   for (let attempt = 0; attempt < 3; attempt++) {
     const start = performance.now()

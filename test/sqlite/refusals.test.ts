@@ -67,7 +67,7 @@ test('sqlite - a WAL without its database is refused, and kept', { skip }, async
     if (rest !== undefined) fs.writeFileSync(path, rest)
     await refuses(
       path,
-      `is missing, but not ${path}-wal with its last animals; restore it beside that file`,
+      `is missing, but ${path}-wal has its last animals; restore it beside that file`,
     )
     assert.equal(fs.readFileSync(`${path}-wal`, 'utf8'), 'the last animals')
   }

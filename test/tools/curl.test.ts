@@ -134,7 +134,7 @@ async function runInBash(commands: readonly string[], cwd = tmpdir()): Promise<v
   try {
     await writeFile(script, commands.map(command => `${command} > /dev/null\n`).join(''))
     const run = promisify(execFile)('bash', [script], { cwd, timeout: 120_000 })
-    // A command that read from it would wait for ever.
+    // A command that read from it would wait forever.
     run.child.stdin?.end()
     await run
   } finally {

@@ -471,7 +471,7 @@ const REFUSALS: Refusals = {
   },
 }
 
-/** With a category as JSON text, or as what is none. */
+/** With a category as JSON text, valid or not. */
 function withCategory(valid: Valid, digits: string): string {
   return toJson({ ...valid, categoryId: 0 }).replace('"categoryId":0', `"categoryId":${digits}`)
 }

@@ -215,7 +215,7 @@ function longestWait(rejection: Reply, { now }: Subject): number {
 /** The first reply of a ban. @throws CheckSkipped where there is none */
 async function banned(subject: Subject): Promise<Reply> {
   const rejection = await rejected(subject)
-  // Whatever comes next, the key is no longer only used up.
+  // From here on the key may be banned, not only used up.
   subject.renew()
   const most = Math.min(MOST_REJECTIONS, Math.max(20, numbersOf(rejection).limit))
   const code = await codeOf(rejection)

@@ -23,7 +23,7 @@ export type Fault = FaultScope &
         readonly kind: 'status'
         /**
          * Whether the operation has run when it fails: with 'after', an animal is stored and the client
-         * is told of an error.
+         * gets an error.
          *
          * @default 'before'
          */

@@ -14,7 +14,7 @@ export function watchCreates(): Watch {
       else lost.delete(requestDigest)
       const earlierId = earlier && storedId(earlier)
       if (!earlier || earlierId === id) return []
-      // A store that ignores keys is no mistake of its client.
+      // A client is not to blame for a store that ignores keys.
       if (idempotencyKey !== null && idempotencyKey === earlier.idempotencyKey) return []
       const seen = `a create whose response was lost was sent again: it is stored as ${earlierId} and ${id}`
       // Somebody may want two equal animals.

@@ -15,7 +15,7 @@ import {
 
 /** One other request may have been prepared before its sender had read the rejection. */
 const FEWEST_OTHERS = 2
-/** Of several clients two may have given up; of three, one came again too early. */
+/** Of several clients, two may have given up; if three are missing, one came again too early. */
 const FEWEST_MISSING = { repeated: 3, all: 3 }
 /** Where no two requests were ever in flight, there is one client, and it came again. */
 const FEWEST_ALONE = { repeated: 1, all: FEWEST_OTHERS }
@@ -126,7 +126,7 @@ export function watchEarly(clients?: number): Watch {
     return isOwn && isSuccess(exchange)
   }
 
-  /** There is somebody else, who may have sent what seemed to be sent by one that knew. */
+  /** Another client exists, which may have sent what seemed to come from one that knew better. */
   function doubt(): void {
     if (!wait || clients === 1) return
     const { repeated, others } = wait.certain

@@ -15,7 +15,7 @@ export interface Ledger {
 
 /** What a report says of one period. */
 export interface Page {
-  /** So many requests have arrived. */
+  /** This many requests have arrived. */
   arrive(count: number): void
   add(breaches: readonly Breach[]): void
   /** The period is over: what is still going on counts as it is. */

@@ -4,14 +4,14 @@ import { type Breach, MOST_SHOWN, RULES, type RuleId, type Seen } from './rules.
 const MOST_TEXTS = 3
 const MOST_REQUESTS = 3
 
-/** Where something was seen: in the how manieth period, and its name in the report. */
+/** Where something was seen: the number of the period, and its name in the report. */
 export interface Place {
   /** 1, 2, 3 … */
   readonly number: number
   readonly where: string | null
 }
 
-/** What was violated so far: one entry a rule and key, however often it happened. */
+/** What was violated so far: one entry per rule and key, however often it happened. */
 export interface Tally {
   add(breaches: readonly Breach[], place: Place): void
   /** In the order in which they began. */

@@ -36,7 +36,7 @@ export interface Restored {
 
 /** A period. */
 export interface Recording {
-  /** So many requests have arrived. */
+  /** This many requests have arrived. */
   arrive(count: number): void
   /** A request has been answered, or never will be. Called in the order of the answers. */
   see(exchange: Outline): void
