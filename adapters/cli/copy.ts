@@ -1,4 +1,4 @@
-import { openStorage, refuseMissing } from './engines.js'
+import { openStorage, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'
 

@@ -10,10 +10,10 @@ import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { durationOf } from '../shared/time.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
+import { openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
-import { openLimits, openStorage } from './engines.js'
 import { type Flags, UsageError, usageError, wholeNumber } from './flags.js'
-import type { Engines } from './health.js'
+import type { Backends } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Notes } from './notes.js'
 import { withoutSecrets } from './without-secrets.js'
@@ -29,10 +29,10 @@ export interface Environment {
   readonly source: string
   /** Whether the store held animals already, so that those of `--seed` were not used. */
   readonly ignoresSeed: boolean
-  /** The engines as they may be shown: without user and password. */
+  /** The backends as they may be shown: without user and password. */
   readonly store: string
   readonly limits: string
-  readonly engines: Engines
+  readonly backends: Backends
   /** Applies what a changed file of `--keys` or `--seed` now holds. */
   reload(changed: Changed): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
@@ -66,8 +66,8 @@ export async function openEnvironment(
 ): Promise<Environment> {
   const { store: storeName = 'memory:', limits: limitsName = 'memory:' } = flags
   if (isControlled(flags)) {
-    refuseEngine('store', storeName)
-    refuseEngine('limits', limitsName)
+    refuseBackend('store', storeName)
+    refuseBackend('limits', limitsName)
     return openControlled(flags, keys, await readInitial(flags))
   }
   if (flags['no-rate-limit'] && limitsName !== 'memory:') {
@@ -118,7 +118,7 @@ export async function openEnvironment(
     ignoresSeed: !seeded && flags.seed !== undefined,
     store: name,
     limits: limits?.name ?? 'memory:',
-    engines: { store: ping, limits: limits?.ping },
+    backends: { store: ping, limits: limits?.ping },
     async reload({ keys, initial }) {
       if (storeName === 'memory:' && initial) await storage.restore(initial.pets)
       if (!keys) return
@@ -133,7 +133,7 @@ function countingHere(error: unknown): string {
   return `limits: ${messageOf(error)}; this process counts by itself until the server answers`
 }
 
-function refuseEngine(flag: 'store' | 'limits', name: string): void {
+function refuseBackend(flag: 'store' | 'limits', name: string): void {
   if (name === 'memory:') return
   throw new UsageError(
     `--control could reset ${withoutSecrets(name)}; use it with --${flag} memory:`,
@@ -192,7 +192,7 @@ export async function openControlled(
     ignoresSeed: false,
     store: 'memory:',
     limits: 'memory:',
-    engines: {},
+    backends: {},
     // A reset restores the initial state, which is what has changed.
     async reload(changed) {
       const { double } = current

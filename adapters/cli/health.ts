@@ -2,8 +2,8 @@ import type { ApiHandler } from '../../src/protocol/api.js'
 import { type Page, withPages } from '../shared/pages.js'
 import type { Notes } from './notes.js'
 
-/** Checks that reject while an engine does not answer. */
-export interface Engines {
+/** Checks that reject while a backend does not answer. */
+export interface Backends {
   /** Without it nothing can be served. */
   readonly store?: (() => Promise<void>) | undefined
   /** Without it this process counts by itself. */
@@ -16,9 +16,13 @@ export interface Engines {
  * Also answers outside the API, without key, quota or log line: `GET /healthz` while the process
  * lives, and `GET /readyz` while its storage answers, for load balancers.
  *
- * @param notes receive the reason when an engine does not answer; responses do not expose it
+ * @param notes receive the reason when a backend does not answer; responses do not expose it
  */
-export function withHealth(handler: ApiHandler, engines: Engines = {}, notes?: Notes): ApiHandler {
+export function withHealth(
+  handler: ApiHandler,
+  backends: Backends = {},
+  notes?: Notes,
+): ApiHandler {
   const pages = new Map([
     ['/healthz', health],
     ['/readyz', readiness],
@@ -27,18 +31,18 @@ export function withHealth(handler: ApiHandler, engines: Engines = {}, notes?: N
 
   async function readiness(): Promise<Page> {
     const [store, limits] = await Promise.all([
-      state('store', engines.store, 'unavailable'),
-      state('limits', engines.limits, 'degraded'),
+      state('store', backends.store, 'unavailable'),
+      state('limits', backends.limits, 'degraded'),
     ])
     const reachable = store === 'ok' ? 'ok' : 'unavailable'
-    const status = engines.draining?.aborted ? 'draining' : reachable
+    const status = backends.draining?.aborted ? 'draining' : reachable
     return {
       status: status === 'ok' ? 200 : 503,
       text: JSON.stringify({ status, store, limits }),
     }
   }
 
-  async function state(name: string, ping: Engines['store'], otherwise: string): Promise<string> {
+  async function state(name: string, ping: Backends['store'], otherwise: string): Promise<string> {
     try {
       await ping?.()
       return 'ok'

@@ -146,7 +146,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
     stagingBaseUrl?: string,
   ): Promise<{ readonly server: HttpServer; readonly environment: Environment }> {
     const environment = await openEnvironment(flags, apiKeys, stops, notes, metrics)
-    const { handler, clock, engines } = environment
+    const { handler, clock, backends } = environment
     const logged = withRequestLog(handler, {
       format: log,
       clock,
@@ -162,7 +162,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
       demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
       stagingBaseUrl,
     })
-    const indexed = withIndex(withHealth(documented, { ...engines, draining }, notes), {
+    const indexed = withIndex(withHealth(documented, { ...backends, draining }, notes), {
       control: isControlled(flags),
     })
     const shown = access ? withConsole(indexed, { ...environment.console, ...access }) : indexed

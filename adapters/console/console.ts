@@ -7,7 +7,7 @@ import type { ReadRequest } from '../shared/read-request.js'
 import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
-import { CONSOLE_PATH, NOT_SHARED, type Place, runRoute } from './routes.js'
+import { CONSOLE_PATH, type MonitoredApi, NOT_SHARED, runRoute } from './routes.js'
 import { secretKeysOf } from './secret-keys.js'
 import { createStreams } from './streams.js'
 import { admit } from './token.js'
@@ -21,9 +21,9 @@ import { admit } from './token.js'
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ApiHandler {
   const { control, worlds, allowRemote, token, ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
-  const own = openPlace(main)
+  const own = monitor(main)
   /** Worlds are recorded only while someone watches them. */
-  const watched = new Map<string, Place>()
+  const watched = new Map<string, MonitoredApi>()
 
   return {
     ...handler,
@@ -31,12 +31,12 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
       const { path } = request
       if (isConsole(request)) return answer(request)
       if (path.startsWith(apiPath)) return recorded(request, own)
-      const place = watched.get(WORLD.exec(path)?.[1] ?? '')
-      return place ? recorded(request, place) : handler.handle(request)
+      const api = watched.get(WORLD.exec(path)?.[1] ?? '')
+      return api ? recorded(request, api) : handler.handle(request)
     },
   }
 
-  function recorded(request: ApiRequest, { activity }: Place): Awaitable<ApiResponse> {
+  function recorded(request: ApiRequest, { activity }: MonitoredApi): Awaitable<ApiResponse> {
     const start = activity.onRecord ? performance.now() : null
     const { seen, handled } = observed(request)
     const answer = handler.handle(handled)
@@ -52,8 +52,8 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
       if (entry) return entry
       if (!allowRemote && token === undefined) refuseStrangers(request)
       if (path === '/') return toAnswer(method, await pageFile('index.html'))
-      const place = findPlace(new URLSearchParams(query).get('world'))
-      return await runRoute({ request, handler, place, control, worlds: [...worlds().keys()] })
+      const api = findApi(new URLSearchParams(query).get('world'))
+      return await runRoute({ request, handler, api, control, worlds: [...worlds().keys()] })
     } catch (thrown) {
       const { code, message, status, headers } = toApiError(thrown)
       return toAnswer(method, {
@@ -64,15 +64,15 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
     }
   }
 
-  function findPlace(id: string | null): Place {
+  function findApi(id: string | null): MonitoredApi {
     if (id === null) return own
     const known = worlds()
     for (const name of watched.keys()) if (!known.has(name)) watched.delete(name)
     const world = known.get(id)
     if (!world) throw notFound(`There is no world '${id}'.`)
-    const place = watched.get(id) ?? openPlace(world, () => watched.delete(id))
-    watched.set(id, place)
-    return place
+    const api = watched.get(id) ?? monitor(world, () => watched.delete(id))
+    watched.set(id, api)
+    return api
   }
 }
 
@@ -87,7 +87,7 @@ function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadR
   }
 }
 
-function openPlace(world: ConsoleWorld, onUnwatched: () => void = () => {}): Place {
+function monitor(world: ConsoleWorld, onUnwatched: () => void = () => {}): MonitoredApi {
   const activity = createActivity(world)
   const secretKeys = secretKeysOf(world)
   const streams = createStreams(activity, world, secretKeys, onUnwatched)

@@ -23,7 +23,7 @@ import type { Streams } from './streams.js'
 export const CONSOLE_PATH = '/_console/'
 
 /** An API that the console shows, with what it records of it. */
-export interface Place {
+export interface MonitoredApi {
   readonly world: ConsoleWorld
   readonly activity: Activity
   readonly streams: Streams
@@ -34,7 +34,7 @@ export interface Place {
 export interface Call {
   readonly request: ApiRequest
   readonly handler: ApiHandler
-  readonly place: Place
+  readonly api: MonitoredApi
   readonly control: boolean
   readonly worlds: readonly string[]
 }
@@ -74,16 +74,16 @@ function file(name: 'page.js' | 'page.css'): Run {
   return async ({ request }) => toAnswer(request.method, await pageFile(name))
 }
 
-function info({ request, handler, place, control, worlds }: Call): ApiResponse {
+function info({ request, handler, api, control, worlds }: Call): ApiResponse {
   const { basePath } = handler
-  const { animals, usage } = place.world
+  const { animals, usage } = api.world
   const panels = { animals: animals !== undefined, budgets: usage !== undefined, control }
   return json(request, { basePath, panels, worlds } satisfies Info)
 }
 
 const MAX_STREAMS = 16
 
-async function openStream({ request, place: { streams } }: Call): Promise<ApiResponse> {
+async function openStream({ request, api: { streams } }: Call): Promise<ApiResponse> {
   if (streams.size < MAX_STREAMS) return streams.open(request.headers['last-event-id'])
   throw new ApiError('invalid_request', `${MAX_STREAMS} consoles are open already; close one.`, {
     status: 503,
@@ -91,26 +91,26 @@ async function openStream({ request, place: { streams } }: Call): Promise<ApiRes
 }
 
 function showExchange(call: Call, id: string): ApiResponse {
-  const { request, place } = call
+  const { request, api } = call
   const origin = `http://${request.headers['host']}`
   const exchange = findExchange(call, id)
-  const keys = place.secretKeys()(exchange.apiKeys)
-  return json(request, detailOf({ ...exchange, keys }, place.world.isPublicKey, origin))
+  const keys = api.secretKeys()(exchange.apiKeys)
+  return json(request, detailOf({ ...exchange, keys }, api.world.isPublicKey, origin))
 }
 
 /** Sends the request again as it was, with the key it had. */
 async function replay(call: Call, id: string): Promise<ApiResponse> {
-  const { handler, place, request } = call
+  const { handler, api, request } = call
   const exchange = findExchange(call, id)
   const start = performance.now()
   const response = await handler.handle({ ...exchange.request, connection: undefined })
-  place.activity.record(exchange.request, response, start)
-  return json(request, { n: place.activity.last })
+  api.activity.record(exchange.request, response, start)
+  return json(request, { n: api.activity.last })
 }
 
 const MAX_ANIMALS = 100
 
-async function listAnimals({ request, place }: Call): Promise<ApiResponse> {
+async function listAnimals({ request, api }: Call): Promise<ApiResponse> {
   const parameters = new URLSearchParams(request.query)
   const given = parameters.get('status')
   const status = PET_STATUSES.find(known => known === given)
@@ -118,7 +118,7 @@ async function listAnimals({ request, place }: Call): Promise<ApiResponse> {
     throw invalidRequest(`\`status\` must be one of ${PET_STATUSES.join(', ')}.`)
   const after = Number(parameters.get('after')) || undefined
   const filter = { limit: MAX_ANIMALS + 1, status, after }
-  const pets = await animalsOf(place).list(filter)
+  const pets = await animalsOf(api).list(filter)
   // As text: a browser would round the numbers of int64.
   const shown = pets
     .slice(0, MAX_ANIMALS)
@@ -126,20 +126,20 @@ async function listAnimals({ request, place }: Call): Promise<ApiResponse> {
   return json(request, { animals: shown, more: pets.length > MAX_ANIMALS })
 }
 
-async function createAnimal({ request, handler, place }: Call): Promise<ApiResponse> {
-  const animals = animalsOf(place)
+async function createAnimal({ request, handler, api }: Call): Promise<ApiResponse> {
+  const animals = animalsOf(api)
   const body = await readBody(request, handler.maxBodyBytes)
   const pet = await animals.create(body as NewPet)
   return toAnswer(request.method, { status: 201, text: toJson(pet) })
 }
 
-function animalsOf({ world: { animals } }: Place): NonNullable<ConsoleWorld['animals']> {
+function animalsOf({ world: { animals } }: MonitoredApi): NonNullable<ConsoleWorld['animals']> {
   if (!animals) throw notFound('This console has no access to the animals.')
   return animals
 }
 
-function findExchange({ place }: Call, id: string): Kept {
-  const exchange = place.activity.find(Number(id))
+function findExchange({ api }: Call, id: string): Kept {
+  const exchange = api.activity.find(Number(id))
   if (!exchange) throw notFound('This request is no longer kept.')
   return exchange
 }

@@ -106,7 +106,7 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
         const expected = 'printable ASCII without spaces'
         throw invalidKeys(expected, `Expected an API key to be ${expected}`)
       }
-      const { map, name } = placeOf(key)
+      const { map, name } = locate(key)
       const known = readApiKey(record, plans)
       if (map.has(name)) throw invalidKeys('each key once', 'Duplicate API key')
       const others = owners.get(known.id) ?? []
@@ -116,7 +116,7 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
       list = undefined
     },
     remove(key) {
-      const { map, name } = placeOf(key)
+      const { map, name } = locate(key)
       const known = map.get(name)
       if (!known) return false
       map.delete(name)
@@ -141,7 +141,7 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
   }
 
   /** @throws OptionError for a digest that is none, or that nothing can be compared with */
-  function placeOf(key: string): { readonly map: Map<string, KnownKey>; readonly name: string } {
+  function locate(key: string): { readonly map: Map<string, KnownKey>; readonly name: string } {
     if (!key.startsWith(DIGEST)) return { map: plain, name: key }
     const name = key.slice(DIGEST.length)
     if (!/^[0-9a-f]{64}$/.test(name)) {

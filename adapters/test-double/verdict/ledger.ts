@@ -37,14 +37,14 @@ export function createLedger(allow: readonly RuleId[]): Ledger {
 
   return {
     open(where, period, after) {
-      const place = { number: ++opened, where }
+      const name = { number: ++opened, where }
       const page: OpenPage = {
         period,
         arrive(count) {
           requests += count
         },
-        add: breaches => past.add(later(breaches, after), place),
-        addOpen: tally => tally.add(later(period.open(), after), place),
+        add: breaches => past.add(later(breaches, after), name),
+        addOpen: tally => tally.add(later(period.open(), after), name),
         end() {
           period.catchUp()
           if (pages.includes(page)) page.addOpen(past)

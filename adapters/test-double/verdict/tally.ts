@@ -5,7 +5,7 @@ const MOST_TEXTS = 3
 const MOST_REQUESTS = 3
 
 /** Where something was seen: the number of the period, and its name in the report. */
-export interface Place {
+export interface PeriodName {
   /** 1, 2, 3 … */
   readonly number: number
   readonly where: string | null
@@ -13,7 +13,7 @@ export interface Place {
 
 /** What was violated so far: one entry per rule and key, however often it happened. */
 export interface Tally {
-  add(breaches: readonly Breach[], place: Place): void
+  add(breaches: readonly Breach[], period: PeriodName): void
   /** In the order in which they began. */
   list(
     allow: readonly RuleId[],
@@ -26,7 +26,7 @@ interface Entry {
   readonly key: string | null
   readonly isLikely: boolean
   readonly first: Seen
-  readonly place: Place
+  readonly period: PeriodName
   /** How often each was seen. */
   readonly texts: Map<string, number>
   /** How many others there were. */
@@ -38,14 +38,14 @@ interface Entry {
 
 export function createTally(entries: Map<string, Entry> = new Map()): Tally {
   return {
-    add(breaches, place) {
+    add(breaches, period) {
       for (const { rule, seen, exchanges, isLikely = false } of breaches) {
         const [first] = exchanges
         if (!first) continue
         const { key } = first
         const id = `${rule} ${isLikely} ${key}`
         const entry = entries.get(id) ?? {
-          ...{ rule, key, isLikely, first, place },
+          ...{ rule, key, isLikely, first, period },
           ...{ texts: new Map(), more: 0, requests: new Set() },
           shown: [],
         }
@@ -53,7 +53,7 @@ export function createTally(entries: Map<string, Entry> = new Map()): Tally {
         if (entry.texts.has(seen) || entry.texts.size < MOST_TEXTS) {
           entry.texts.set(seen, (entry.texts.get(seen) ?? 0) + 1)
         } else entry.more++
-        if (entry.place.number !== place.number) continue
+        if (entry.period.number !== period.number) continue
         for (const exchange of exchanges) show(entry, exchange)
       }
     },
@@ -80,11 +80,11 @@ function show({ requests, shown }: Entry, exchange: Seen): void {
 }
 
 function byBeginning(one: Entry, other: Entry): number {
-  return one.place.number - other.place.number || one.first.n - other.first.n
+  return one.period.number - other.period.number || one.first.n - other.first.n
 }
 
 function findingOf(
-  { rule, key, first, place, texts, more, requests, shown }: Entry,
+  { rule, key, first, period, texts, more, requests, shown }: Entry,
   allow: readonly RuleId[],
 ): Finding {
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
@@ -95,7 +95,7 @@ function findingOf(
     fix: RULES.find(({ id }) => id === rule)?.fix ?? '',
     at: first.at,
     iso: new Date(first.at).toISOString(),
-    where: place.where,
+    where: period.where,
     requests: [...requests],
     shown: shown.map(requestOf),
     allowed: allow.includes(rule),
