@@ -75,7 +75,7 @@ test('toFetchHandler - a body that never ends is given up when its request is ab
       isRead = resolve
     })
     const body = new ReadableStream<Uint8Array>({ pull: () => isRead() }, { highWaterMark: 0 })
-    // Bare, as a runtime may pass it: the one of Node fails the body by itself.
+    // Bare, as a runtime may pass it: Node's own fails the body by itself.
     const request = { ...bare(headers), body, signal: controller.signal } as Request
     if (isEarly) controller.abort()
     const answer = handler(request)

@@ -144,7 +144,7 @@ test('handle - answers synchronously when the storage does', async () => {
   }
 })
 
-test('handle - answers 400 to what is no request', async () => {
+test('handle - answers 400 to anything that is not a request', async () => {
   const store = createStore({ storage: memoryStorage(), apiKeys: {} })
   for (const given of [{}, null, undefined, { method: 'GET', path: '/v1/pets' }, { headers: {} }]) {
     const response = await store.handle(given as never)

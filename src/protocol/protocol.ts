@@ -73,7 +73,7 @@ export function createProtocol(
     },
   }
 
-  /** Undefined for what is no request, from a caller without types. */
+  /** Undefined for anything but a request, from a caller without types. */
   function read(request: ApiRequest): Call | undefined {
     try {
       const { route, token } = request.head ?? headOf(request)

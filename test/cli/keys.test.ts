@@ -80,7 +80,7 @@ test('keys - a change keeps the mode and a symbolic link, and leaves no file bes
   assert.deepEqual(JSON.parse(readFileSync(link, 'utf8')), {})
 })
 
-test('keys - what is wrong is one line, and the file stays as it is', async t => {
+test('keys - every error is one line, and the file stays as it is', async t => {
   const directory = folder(t)
   const path = join(directory, 'keys.json')
   const content = '{"s3cret-key":{"id":"a","plan":"free"}}'

@@ -47,7 +47,7 @@ test('fleet - more clients than units are banned once, before they know of each 
   assert.deepEqual([outcome.done, outcome.bans], [300, 1], text(outcome))
 })
 
-test('fleet - a caller that waits for nothing keeps its share: nothing is sent into a ban', async () => {
+test('fleet - a caller that never waits keeps its share: nothing is sent into a ban', async () => {
   const fleet = { plan: 'free', clients: 1, jobs: 100, neighbourMs: 1_000 } as const
   for (const seed of [1, 2, 3]) {
     const outcome = await runFleet({ ...fleet, seed, options: { maxConcurrent: 10 } })

@@ -15,7 +15,7 @@ import { createVirtualTime } from './virtual-time.js'
 const T0 = Date.UTC(2030, 0, 1)
 const REX = { name: 'Rex', categoryId: 1 }
 
-test('idempotency - a create is stored once, whatever becomes of its responses', async () => {
+test('idempotency - a create is stored once, whatever happens to its responses', async () => {
   const { client, faults, time, store } = createServer()
   const pets = client({ maxConcurrent: 4, timeoutMs: 1_000 })
   const random = createRandom(1)

@@ -96,7 +96,7 @@ test('politeFetch - by Retry-After alone, a 429 stops every call until then', as
   assert.equal(polite.rateLimit, undefined)
 })
 
-test('politeFetch - repeats what RFC 9110 calls idempotent, what has a key, and any 429', async () => {
+test('politeFetch - retries idempotent methods (RFC 9110), requests with a key, and any 429', async () => {
   const { polite, faults, time, seen } = createServer('x-ratelimit')
   const status = async (method: string, given: object = {}) => {
     const body = method === 'GET' ? null : 'text'
@@ -153,7 +153,7 @@ test('politeFetch - gives up with the response, and with an error when nothing w
   assert.equal(seen.length, sent)
 })
 
-test('politeFetch - the body of a response that is sent again is let go', async () => {
+test('politeFetch - the body of a response is released before its request is retried', async () => {
   let cancelled = 0
   const { polite, faults, time } = createServer('x-ratelimit')
   const body = () => new ReadableStream({ cancel: () => void cancelled++ })
@@ -261,7 +261,7 @@ test('politeFetch - windows of any length: waits for their end, and no longer', 
   }
 })
 
-test('readLimitsOf - headers that are none', () => {
+test('readLimitsOf - ignores an invalid RateLimit', () => {
   for (const ratelimit of [
     '',
     '"a"',

@@ -251,7 +251,7 @@ test('throttle - a server without limits gets all requests at once', async () =>
   assert.ok(seen.every(line => line === 'GET 200 +0'))
 })
 
-test('throttle - a turn ends with its request, whatever becomes of that', async () => {
+test('throttle - a turn ends with its request, however that ends', async () => {
   const { client, faults, time, seen } = createClientServer()
   const pets = client({ maxConcurrent: 1, maxRetries: 0, maxResponseBytes: 10, timeoutMs: 1_000 })
   const stop = new AbortController()

@@ -30,7 +30,7 @@ const PYTHON = [
 ]
 const GO = ['SHOULD deprecation.announced', 'MUST http.length-and-chunked']
 
-/** Servers on Node's http that choose otherwise than ours. */
+/** Servers on Node's http that make other choices than ours. */
 const PLAIN: Readonly<Record<string, Omit<Choices, 'apiKeys' | 'clock'>>> = {
   'whose limits do not apply, with constant headers': {
     limits: (_, now) => ({ limit: 60, remaining: 60, reset: now + 60_000 }),

@@ -7,7 +7,7 @@ import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 
-/** A server that would hang, fill the memory of, or mislead whoever believes it. */
+/** A server that would make a trusting client hang, run out of memory or be misled. */
 export interface HostileServer {
   readonly name: string
   /** What a run says, in its only line or among its failures. */

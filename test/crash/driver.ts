@@ -69,7 +69,7 @@ interface Engine {
   readonly program: string
   /** The Node that runs it, and what comes before its path, to be killed at the nth call to the disk. */
   run(dieAt: number): { readonly execPath?: string; readonly execArgv?: string[] }
-  /** Everything in a file that was closed in good order. */
+  /** Everything in a file that was closed cleanly. */
   read(path: string): Promise<readonly Pet[]>
 }
 
@@ -190,7 +190,7 @@ async function kill(life: Life, random: Random): Promise<void> {
   if (!isKilled) life.refused++
 }
 
-/** Closes in good order: then there is one file and nothing else. */
+/** Closes cleanly, which leaves a single file. */
 async function end(life: Life): Promise<void> {
   if (life.refused > 0) return
   const { server, gone } = start(life, 0)

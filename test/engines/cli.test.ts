@@ -171,7 +171,7 @@ test('cli - --limits takes a timeout, also in the variable and beside it', {
   }
 })
 
-test('cli - --limits takes the certificate of an own authority', {
+test('cli - --limits takes the certificate of a private authority', {
   skip: withoutRedis || withoutOpenSsl,
 }, async t => {
   const path = await folder(t)

@@ -30,7 +30,7 @@ export interface Engine extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** For tests of something else than time limits: no machine is ever busy enough to reach it. */
+/** For tests of anything but time limits: no machine is ever busy enough to reach it. */
 export const PATIENT = { timeoutMs: 60_000 } as const
 
 const POSTGRES = findProgram('initdb', debianPostgres())

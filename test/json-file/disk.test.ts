@@ -332,7 +332,7 @@ test('json file - a create on a failing disk is 503, lists still work, and the n
   assert.equal((await store.handle({ ...request, method: 'POST' })).status, 201)
 })
 
-/** Whether these calls were made in this order; others may come in between. */
+/** Whether these calls were made in this order, others in between or not. */
 function assertOrder(calls: readonly DiskCall[], ...expected: readonly DiskCall[]): void {
   let at = -1
   for (const call of expected) {

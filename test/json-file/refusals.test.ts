@@ -21,7 +21,7 @@ test('json file - a dangling symbolic link is refused, and not replaced', async 
   assert.equal(fs.readlinkSync(path), 'missing.json')
 })
 
-test('json file - a document that appears while it is opened is no symbolic link', async () => {
+test('json file - a document that appears while it is opened is not taken for a symbolic link', async () => {
   const path = given()
   let isFirst = true
   const realpath: Disk['realpath'] = async asked => {

@@ -37,7 +37,7 @@ test('circuit breaker - a later request waits as long as the first', async t => 
   assert.equal(errors.length, 1)
 })
 
-test('circuit breaker - a process that stalls does not take its own delay for an outage', async t => {
+test('circuit breaker - a process that stalls does not mistake its own delay for an outage', async t => {
   const { remote, left, stall, errors } = open(t)
   remote.hang()
   const waiting = left('a')

@@ -184,7 +184,7 @@ test('postgres - ping refuses a primary that another has replaced', { skip }, as
   })
 })
 
-test('postgres - several first starts at a time work, serializable by default or not', {
+test('postgres - several first starts at once work, serializable by default or not', {
   skip,
 }, async () => {
   const url = await createDatabase(engine as Engine, 'serializable')

@@ -28,7 +28,7 @@ test('redis lease - one process gets exactly the decisions of `decide`, in a ten
   assert.equal(trips(), 100 + 5)
 })
 
-test('redis lease - callers at once share leases, and get the numbers one after the other', {
+test('redis lease - concurrent callers share leases, and get the numbers one after the other', {
   skip,
 }, async t => {
   const { limits, trips } = await open(t, { lease: 10 })

@@ -16,7 +16,7 @@ const PER_MINUTE = 1_000_000
 const engine = skip ? undefined : await startRedis()
 after(() => engine?.stop())
 
-test('redis outages - a busy process does not take its own delay for an outage', {
+test('redis outages - a busy process does not mistake its own delay for an outage', {
   skip,
 }, async t => {
   const { store, errors, counted } = await open(t, (engine as Engine).url, ['busy'])

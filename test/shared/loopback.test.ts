@@ -10,7 +10,7 @@ import { createTestDouble } from '../../adapters/test-double/index.js'
 
 const PATHS = ['/_console/info', '/_control/clock', '/metrics']
 
-test('loopback - without trusted proxies, whatever a proxy has passed on is a stranger', async t => {
+test('loopback - without trusted proxies, every proxied request comes from a stranger', async t => {
   const status = await served(t, 0)
   for (const [headers, expected] of [
     [{}, 200],

@@ -110,7 +110,7 @@ test('sqlite cli - check reads a file, and fails when it is damaged', { skip }, 
   assert.match(damaged.stderr, /^animal-adoption-store: pets\.sqlite.*\n|^pets\.sqlite: .*\n/)
 })
 
-test('cli - a storage that cannot be checked, or is missing, is one line', () => {
+test('cli - a storage that cannot be checked, or is missing, is an error of one line', () => {
   const above = folder()
   for (const [words, line] of [
     [['check'], 'check takes one storage: check <store>'],

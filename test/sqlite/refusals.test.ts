@@ -81,7 +81,7 @@ test('sqlite - an empty file becomes a database', { skip }, async () => {
   await storage.close()
 })
 
-test('sqlite - a path that is no file is refused', { skip }, async () => {
+test('sqlite - a path that is not a file is refused', { skip }, async () => {
   const inMemory = 'is not a file; for animals in memory use memoryStorage()'
   for (const path of ['', ':memory:']) await refuses(path, inMemory)
   const missing = join(folder(), 'missing', 'pets.sqlite')

@@ -5,7 +5,7 @@ import { parseJson, toJson } from '../../src/index.js'
 
 const options = { idempotency: { ttlMs: 60_000 } }
 
-test('double idempotency - a create whose response a fault took is stored once', async () => {
+test('double idempotency - a create whose response a fault lost is stored once', async () => {
   for (const kind of ['reset', 'truncate', 'malformed'] as const) {
     const double = createTestDouble(options)
     double.faults.arm({ kind, operation: 'createPet' })

@@ -29,7 +29,7 @@ test('verdict - curl in a loop is seen as one client', withCurl, async () => {
 test('control - curl alone can reproduce escalating bans', withCurl, async () => {
   await using double = createTestDouble({ control: true })
   const { origin, url } = await double.listen()
-  // rate-limit.md K1 to K8: instant, then Reset and Retry-After of the last of 91 requests.
+  // The instant, then Reset and Retry-After of the last of 91 requests.
   const rows = [
     [0, 300, 300],
     [300_000, 900, 600],

@@ -52,7 +52,7 @@ const WRONG: Readonly<
     ],
   },
   empty: {
-    title: 'no key after Bearer, or what stands for none in programs, is invalid',
+    title: 'no key after Bearer, or a placeholder such as null, is invalid',
     statuses: [400, 401],
     credentials: ({ foreign }) =>
       ['', ' undefined', ' null', ' true'].map(text =>
@@ -60,7 +60,7 @@ const WRONG: Readonly<
       ),
   },
   lookup: {
-    title: 'a key that is called like a member of every object is invalid',
+    title: 'a key named like a property of every object is invalid',
     credentials: ({ foreign }) =>
       ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(name =>
         foreign(`with the key "${name}"`, `Bearer ${name}`),
@@ -137,7 +137,7 @@ export const authenticationChecks: readonly Check[] = [
   {
     id: 'auth.key-case',
     requirement: must('spec §5'),
-    title: 'the key in another letter case is invalid',
+    title: 'the key in a different letter case is invalid',
     requests: 1,
     async run({ send, credentials: { altered, valid } }) {
       const swapped = altered(
@@ -194,7 +194,7 @@ export const authenticationChecks: readonly Check[] = [
   {
     id: 'auth.path',
     requirement: must('spec §1'),
-    title: 'no spelling of the path leads around the key',
+    title: 'no spelling of the path bypasses the key',
     requests: 4,
     async run({ send, credentials }) {
       for (const path of ['/pets/', '/%70ets', '/PETS', '//pets']) {

@@ -30,7 +30,7 @@ const NAMES: Readonly<Record<string, { title: string; texts: readonly string[] }
     ],
   },
   'name-normalized': {
-    title: 'a `name` in another normal form of Unicode',
+    title: 'a `name` in another Unicode normalization form',
     texts: ['*e\u0301 decomposed', '*\u00e9 composed', '*\ufb01 ligature'],
   },
   'name-long': {
@@ -80,7 +80,7 @@ export const createPetChecks: readonly Check[] = [
   {
     id: 'create.unique',
     requirement: must('spec §2'),
-    title: 'every animal has an `id` of its own, also one that equals another',
+    title: 'every animal has an `id` of its own, even if it equals another',
     requests: 4,
     needs: ['create'],
     async run(subject) {
@@ -460,7 +460,7 @@ const REFUSALS: Refusals = {
       ),
   },
   'json-extensions': {
-    title: 'JSON with comments, with names or strings quoted otherwise, or two values',
+    title: 'JSON with comments, with names or strings quoted differently, or with two values',
     bodies: valid => [
       toJson(valid).replace('{', '{/* verify */'),
       toJson(valid).replace('{', '{// verify\n'),

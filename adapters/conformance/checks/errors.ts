@@ -123,7 +123,7 @@ export const errorChecks: readonly Check[] = [
     async run(subject) {
       await expectUsual(subject, '404')
       const reply = await subject.send({ ...ABSENT, headers: { accept: 'text/html,*/*;q=0.8' } })
-      if (reply.status !== 404) throw new CheckSkipped(`the request was answered ${reply.status}`)
+      if (reply.status !== 404) throw new CheckSkipped(`the request got ${reply.status}`)
       expectThat(reply, mediaType(reply) === 'application/json', 'application/json')
     },
   },
@@ -136,7 +136,7 @@ export const errorChecks: readonly Check[] = [
     async run(subject) {
       await expectUsual(subject, '404')
       const reply = await subject.once({ path: '/verify-unknown' })
-      if (reply.status !== 404) throw new CheckSkipped(`the request was answered ${reply.status}`)
+      if (reply.status !== 404) throw new CheckSkipped(`the request got ${reply.status}`)
       const issue = await errorIssue(reply)
       expectThat(reply, issue === undefined, issue ?? '')
     },
@@ -178,7 +178,9 @@ export const errorChecks: readonly Check[] = [
 async function expectUsual(subject: Subject, name: string): Promise<void> {
   const usual = await failed(subject, FAILURES[name] as Failure)
   if ((await errorIssue(usual)) === undefined) return
-  throw new CheckSkipped(`every ${name} may be so, as the other checks of error.*.${name} report`)
+  throw new CheckSkipped(
+    `every ${name} may be wrong, as the other checks of error.*.${name} report`,
+  )
 }
 
 /** What is wrong with an Error (spec §2, §7); undefined if nothing is. */

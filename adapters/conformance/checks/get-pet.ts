@@ -117,7 +117,7 @@ export const getPetChecks: readonly Check[] = [
   {
     id: 'get.exact-id',
     requirement: must('spec §4.3'),
-    title: 'what only begins like an `id`, or ends like one, is no `id`',
+    title: 'text that only begins or ends like an `id` is not an `id`',
     requests: 6,
     needs: ['getPet'],
     async run(subject) {
@@ -130,7 +130,7 @@ export const getPetChecks: readonly Check[] = [
   {
     id: 'get.other-id',
     requirement: must('spec §4.3'),
-    title: 'an `id` that differs by a multiple of 2^32, or in its sign, is another one',
+    title: 'an `id` that differs by a multiple of 2^32, or in its sign, is a different one',
     requests: 4,
     needs: ['getPet'],
     async run(subject) {

@@ -25,7 +25,7 @@ export const idempotencyChecks: readonly Check[] = [
   {
     id: 'idempotency.replayed',
     requirement: should('common practice'),
-    title: 'such a response says so: Idempotent-Replayed: true, which the first one has not',
+    title: 'such a response has Idempotent-Replayed: true, and the first one does not',
     requests: 2,
     needs: ['create', 'idempotency'],
     async run(subject) {
@@ -39,7 +39,7 @@ export const idempotencyChecks: readonly Check[] = [
   {
     id: 'idempotency.reused',
     requirement: should(`${DRAFT} §2.7`),
-    title: 'a key that is used again for another animal is 422',
+    title: 'a key that is used again for another animal gets 422',
     requests: 2,
     needs: ['create', 'idempotency'],
     async run(subject) {
@@ -119,7 +119,7 @@ export const idempotencyChecks: readonly Check[] = [
   {
     id: 'idempotency.malformed',
     requirement: should(`${DRAFT} §2.1, §2.7`),
-    title: 'a key that is no Structured Field string is 400',
+    title: 'a key that is not a Structured Field string gets 400',
     requests: 1,
     needs: ['create', 'idempotency'],
     async run(subject) {

@@ -122,7 +122,7 @@ export const limitChecks: readonly Check[] = [
   {
     id: 'limits.creates-nothing',
     requirement: must('spec §8'),
-    title: 'what is rejected with 429 is not done',
+    title: 'a request rejected with 429 has no effect',
     requests: 1,
     needs: ['limits', 'create'],
     async run(subject) {

@@ -102,7 +102,7 @@ const PATHS: Readonly<Record<string, { title: string; paths: readonly string[] }
     ],
   },
   path: {
-    title: 'a path with NUL, with line ends or out of the folder is refused',
+    title: 'a path with NUL or line breaks, or that leaves its folder, is refused',
     paths: [
       '%00',
       '1%00',
@@ -114,7 +114,7 @@ const PATHS: Readonly<Record<string, { title: string; paths: readonly string[] }
     ].map(text => `/pets/${text}`),
   },
   names: {
-    title: 'paths and parameters called like members of every object are refused or ignored',
+    title: 'paths and parameters named like properties of every object are refused or ignored',
     paths: [
       ...['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(name => `/pets/${name}`),
       '/constructor',
@@ -124,7 +124,7 @@ const PATHS: Readonly<Record<string, { title: string; paths: readonly string[] }
     ],
   },
   query: {
-    title: 'parameters that are empty, repeated, nested or no numbers are refused or ignored',
+    title: 'parameters that are empty, repeated, nested or not numbers are refused or ignored',
     paths: [
       ...[
         'limit',
@@ -209,7 +209,7 @@ export const robustnessChecks: readonly Check[] = [
   {
     id: 'robust.pollution',
     requirement: must('spec §4.2'),
-    title: 'members of __proto__ are no fields, neither of this animal nor of the next',
+    title: 'members of __proto__ are not fields, of this animal or of the next',
     requests: 6,
     needs: ['create'],
     async run(subject) {

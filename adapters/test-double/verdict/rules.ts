@@ -59,7 +59,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     id: 'create.repeated',
-    fix: 'Send a create with an Idempotency-Key, and again with the same one, to a store with `idempotency`.',
+    fix: 'Send each create with an Idempotency-Key, retry it with the same key, and enable `idempotency` on the store.',
   },
 ]
 

@@ -37,7 +37,7 @@ async function fill(path) {
 }
 
 async function open(path) {
-  // As the parser of JSON, which is part of Node.
+  // Loaded beforehand, as the JSON parser is part of Node.
   if (left === 'sqlite') (await loadDriver('SQLite'))(':memory:').close()
   const cpu = process.cpuUsage()
   const start = performance.now()
