@@ -107,6 +107,8 @@ export function createBatches<Item, Answer>(
     waiting = waiting.filter(one => !isLate(one))
     // Those of the batch in progress that are not late yet, then those that wait: oldest first.
     const next = [...sent, ...waiting].find(one => !isLate(one))
+    // Meanwhile `work` may have ended, and the next item started a timer.
+    clearTimeout(timer)
     timer = next && setTimeout(rejectLate, Math.ceil(next.since - end), { ms, late })
   }
 

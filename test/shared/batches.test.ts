@@ -73,6 +73,32 @@ test('batches - without patience, items wait for as long as it takes', async () 
   assert.equal((await Promise.all([first, ...many])).length, 101)
 })
 
+test('batches - when all items are settled, no timer is left', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  const before = timers()
+  let release = () => {}
+  const batches = createBatches<string, string>(
+    async ([one]) => {
+      await new Promise<void>(resolve => {
+        release = resolve
+      })
+      one?.resolve('answer')
+    },
+    { ...LIMITS, patience: PATIENCE },
+  )
+  const first = batches.add('first')
+  // Fires right after the timer of the batches, which then goes on two turns later.
+  await new Promise(resolve => setTimeout(resolve, PATIENCE.ms))
+  release()
+  await first
+  await batches.idle()
+  const second = batches.add('second')
+  for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
+  release()
+  await Promise.allSettled([second, batches.idle()])
+  assert.equal(timers(), before)
+})
+
 /** Batches that are answered from `release` on; `next` resolves when one is sent. */
 function held(limits: BatchLimits<string>) {
   const sent: string[][] = []
