@@ -73,7 +73,7 @@ function count(flag: string, text: string | undefined): number {
 }
 
 async function list(path: string): Promise<void> {
-  const rows = Object.entries(await readKeyFile(path)).map(([key, { id, plan, expires }]) => [
+  const rows = Object.entries(await readChecked(path)).map(([key, { id, plan, expires }]) => [
     printable(id),
     plan,
     expires === undefined ? 'never expires' : `expires ${expires}`,
@@ -113,6 +113,13 @@ async function revoke(path: string, name: string): Promise<void> {
   note(`revoked the key of '${printable(revoked)}' in ${path}`)
 }
 
+/** @throws UsageError */
+async function readChecked(path: string): Promise<KeyFile> {
+  const keys = await readKeyFile(path)
+  checkKeys(path, keys)
+  return keys
+}
+
 function digestOf(key: string): string {
   return key.startsWith(DIGEST) ? key.slice(DIGEST.length) : sha256(key)
 }
@@ -128,7 +135,7 @@ async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Pro
   const file = await create(temporary, path)
   try {
     const before = await stat(target).catch(() => undefined)
-    const keys = change(before ? await readKeyFile(path) : {})
+    const keys = change(before ? await readChecked(path) : {})
     checkKeys(path, keys)
     const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
     await file.chmod(before ? before.mode & 0o777 : 0o600)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Environment, type Keys, readApiKeys, readInitial } from './environment.js'
+import { type Environment, type Keys, readInitial } from './environment.js'
+import { checkKeys, readKeyFile } from './files.js'
 import type { Flags } from './flags.js'
 import type { Notes } from './notes.js'
 import { versionsOf, watchFiles } from './watch.js'
@@ -35,7 +36,7 @@ export function watchedFiles(flags: Flags, notes: Notes): WatchedFiles {
       })
 
       async function reloadKeys(): Promise<string> {
-        const next = await readApiKeys(flags)
+        const next = await readKeysLeft(String(keys))
         for (const environment of environments) await environment.reload({ keys: next })
         const difference = differenceOf(known, next)
         known = next
@@ -57,6 +58,11 @@ export function watchedFiles(flags: Flags, notes: Notes): WatchedFiles {
       }
     },
   }
+}
+
+/** Unlike at the start, there may be none: the last key was revoked. @throws UsageError */
+async function readKeysLeft(path: string): Promise<Keys> {
+  return checkKeys(path, await readKeyFile(path))
 }
 
 /** By id, as keys are never shown: `added web, removed ci, changed load`. */

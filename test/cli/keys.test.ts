@@ -51,6 +51,17 @@ test('keys - a key is replaced without a gap, followed by a server that watches 
   )
 })
 
+test('keys - the last key is revoked in a server that watches the file, too', async t => {
+  const path = join(folder(t), 'keys.json')
+  const key = keys('new', path, '--id', 'web', '--plan', 'free').stdout.trim()
+  const server = await started(t, '--keys', path, '--watch')
+  assert.equal(await statusWith(server.baseUrl, key), 200)
+  const reloaded = once(server.child.stderr, 'data')
+  assert.equal(keys('revoke', path, 'web').status, 0)
+  assert.match(String(await reloaded), /: removed web\n$/)
+  assert.equal(await statusWith(server.baseUrl, key), 401)
+})
+
 test('keys - list names owners, plans and digests, and never a key', async t => {
   const path = join(folder(t), 'keys.json')
   await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expires":"2020-01-01"}}')
@@ -116,6 +127,19 @@ test('keys - every error is one line, and the file stays as it is', async t => {
     assert.equal(readFileSync(path, 'utf8'), content)
     assert.equal(existsSync(`${path}.new`), false)
   }
+  for (const record of ['null', '{}', '{"id":"a"}', '"s3cret"']) {
+    await writeFile(path, `{"s3cret-key":${record}}`)
+    for (const words of [
+      ['list', path],
+      ['revoke', path, 'a'],
+    ]) {
+      const { status, stdout, stderr } = keys(...words)
+      assert.deepEqual([status, stdout], [2, ''], `${words}: ${stderr}`)
+      assert.match(stderr, /^animal-adoption-store: --keys [^\n]+: Expected `apiKeys\[[^\n]+\n$/)
+      assert.doesNotMatch(stderr, /s3cret/)
+    }
+  }
+  await writeFile(path, content)
   await writeFile(`${path}.new`, '')
   const locked = keys('revoke', path, 'a')
   assert.match(locked.stderr, /another process is changing .*; if none is, remove keys\.json\.new/)
