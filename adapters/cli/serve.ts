@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { chain, lazy } from '../../src/lib/async.js'
+import { check, isTimeout } from '../../src/lib/options.js'
 import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -36,7 +37,7 @@ export type Stop = (signal?: string) => Promise<void>
  * @throws UsageError, and whatever a socket or a storage throws
  */
 export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): Promise<void> {
-  const drain = durationOf('--drain', flags.drain ?? '0s')
+  const drain = readDrain(flags)
   const log = readLogFormat(flags)
   const notes = createNotes({ asJson: log === 'json', clock: Date.now, write: writeLine })
   const stops: Stops = []
@@ -273,6 +274,13 @@ function readHost(flags: Flags, proxyHops: number): string {
     `--host ${host} would expose the demo keys; add --keys <file.json>, or use 127.0.0.1`,
     '--host',
   )
+}
+
+/** In ms; 0 for none. A timer that is longer than they can be would end at once. */
+function readDrain({ drain = '0s' }: Flags): number {
+  const ms = durationOf('--drain', drain)
+  if (ms > 0) check('--drain', ms, isTimeout)
+  return ms
 }
 
 /** A host, or a host and a port. */

@@ -269,6 +269,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       2,
       /--watch reloads --seed with --store memory: only/,
     ],
+    [['--drain', '30d'], 2, /Expected `--drain` to be an integer from 1 to 2147483647/],
     [['--drain', 'soon'], 2, /Expected `--drain` to be a duration: .*, got 'soon'$/m],
     [['--idempotency', '1y'], 2, /Expected `--idempotency` to be a duration: .*, got '1y'$/m],
     [['--idempotency=0s'], 2, /Expected `--idempotency` to be an integer of at least 1, got 0$/m],
@@ -484,7 +485,7 @@ test('cli - --watch keeps created animals when only the keys change, and never s
   assert.equal(list.headers.get('x-ratelimit-limit'), '300')
   assert.equal(((await list.json()) as unknown[]).length, 2)
 
-  for (const broken of ['', '{"one-12345678":', '{}', '{"k":{"id":"k","plan":"gold"}}']) {
+  for (const broken of ['', '{"one-12345678":', '[]', '{"k":{"id":"k","plan":"gold"}}']) {
     await loggedAfter(server, () => writeFile(keys, broken), /; nothing was reloaded\n$/)
     assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200, broken)
   }
