@@ -207,6 +207,17 @@ test('exec - requests for other paths than those of the API test nothing', async
       /\nVerdict: no request was for a path of this API, so nothing was checked\. /,
     )
   }
+  const unknown = node(
+    `${GET} await fetch(new URL(url).origin + '/worlds/none/v1/pets', { headers: { authorization: 'Bearer ' + key } })`,
+  )
+  const preflight = node(
+    `${GET} await fetch(url + '/pets', { method: 'OPTIONS', headers: { origin: 'http://a.test', 'access-control-request-method': 'GET' } })`,
+  )
+  for (const script of [unknown, preflight]) {
+    const { code, stderr } = await exec(['--strict'], script)
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, /nothing was checked/)
+  }
   const world = node(`${POST.replace('control', 'process.env.ADOPTION_STORE_CONTROL_URL')}
     const { baseUrl, apiKeys } = await (await post('/worlds')).json()
     await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })`)
