@@ -18,7 +18,7 @@ import { VerifyError } from './verify-error.js'
 
 export interface ConformanceReport {
   readonly baseUrl: string
-  /** No MUST is broken. */
+  /** No MUST is broken, and something was checked. */
   readonly ok: boolean
   readonly requests: number
   readonly results: readonly CheckResult[]
@@ -43,7 +43,8 @@ export interface Run {
  * @throws VerifyError if the server cannot be verified at all
  */
 export async function verify(options: ConformanceOptions): Promise<ConformanceReport> {
-  const { checks, session, start, judge } = prepare(options)
+  const { checks, session, missing, start, judge } = prepare(options)
+  refuseNothing(checks.map(missing))
   const results: CheckResult[] = []
   await start()
   for (const check of checks) {
@@ -58,7 +59,16 @@ export async function verify(options: ConformanceOptions): Promise<ConformanceRe
     if (options.bail && isBroken(result)) break
   }
   const { requests } = session
-  return { baseUrl: options.baseUrl, ok: !results.some(isBroken), requests, results }
+  const wasChecked = results.some(({ outcome }) => outcome !== 'skipped')
+  const ok = wasChecked && !results.some(isBroken)
+  return { baseUrl: options.baseUrl, ok, requests, results }
+}
+
+/** A report of skipped checks would look like a success. @throws VerifyError */
+function refuseNothing(missing: readonly (string | undefined)[]): void {
+  if (missing.includes(undefined)) return
+  const why = missing.length === 0 ? 'is left out' : [...new Set(missing)].join('; or ')
+  throw new VerifyError(`Nothing would be checked: each selected check ${why}; change the options`)
 }
 
 /** The most that checks send, besides requests with the spare key. */

@@ -177,6 +177,10 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
       'Expected --spare-key to be a second key, got the same one',
     ],
     [
+      [url, '--key', KEY, '--only', 'idempotency'],
+      'Nothing would be checked: each selected check needs a server that has Idempotency-Key; change the options',
+    ],
+    [
       [url, '--key', KEY, '--only', 'auht'],
       /^Expected --only to be checks or groups, such as auth\..*, got 'auht'$/,
     ],
