@@ -59,7 +59,7 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
 const UNTESTED =
   'Verdict: no request was for a path of this API, so nothing was checked. Does the client append /pets to ADOPTION_STORE_BASE_URL?'
 
-/** Notices whether the API decides on any request: not on a preflight, nor in a world that is none. */
+/** Notices whether the API decides on any request: not on a preflight, nor in an unknown world. */
 function watchApi(handler: ApiHandler) {
   let wasCalled = false
   return {
@@ -69,7 +69,7 @@ function watchApi(handler: ApiHandler) {
       handle(request: ApiRequest) {
         const isCall = API_PATH.test(request.path) && request.method !== 'OPTIONS'
         return chain(handler.handle(request), response => {
-          // A request that hangs is about nothing.
+          // A request that hangs has no `about`.
           wasCalled ||= isCall && (response.about !== undefined || response.status === 0)
           return response
         })

@@ -60,7 +60,7 @@ export function watchedFiles(flags: Flags, notes: Notes): WatchedFiles {
   }
 }
 
-/** Unlike at the start, there may be none: the last key was revoked. @throws UsageError */
+/** Unlike at startup, there may be none, once the last key was revoked. @throws UsageError */
 async function readKeysLeft(path: string): Promise<Keys> {
   return checkKeys(path, await readKeyFile(path))
 }

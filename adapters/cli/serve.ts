@@ -276,7 +276,7 @@ function readHost(flags: Flags, proxyHops: number): string {
   )
 }
 
-/** In ms; 0 for none. A timer that is longer than they can be would end at once. */
+/** In ms; 0 for none. A timer beyond the longest possible one would end immediately. */
 function readDrain({ drain = '0s' }: Flags): number {
   const ms = durationOf('--drain', drain)
   if (ms > 0) check('--drain', ms, isTimeout)
