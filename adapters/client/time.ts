@@ -78,10 +78,14 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep): Time
         }
         const stopTimer = at(now() + ms, () => stop(timedOut()), stop)
         const stopListening = signal && onAbort(signal, () => stop(signal.reason))
-        work(working.signal).then(value => {
-          cleanUp()
-          resolve(value)
-        }, stop)
+        try {
+          work(working.signal).then(value => {
+            cleanUp()
+            resolve(value)
+          }, stop)
+        } catch (error) {
+          stop(error)
+        }
 
         function cleanUp(): void {
           stopTimer()

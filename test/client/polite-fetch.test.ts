@@ -22,6 +22,16 @@ test('politeFetch - by X-RateLimit, 300 calls use each minute and no more', asyn
   assert.equal(polite.rateLimit?.limit, 60)
 })
 
+test('politeFetch - a request whose body was read rejects, and leaves no timer', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  const before = timers()
+  const polite = politeFetch(fetch, { limits: 'x-ratelimit' })
+  const read = new Request(PETS, { method: 'POST', headers, body: '{}' })
+  await read.text()
+  await assert.rejects(polite(read), TypeError)
+  assert.equal(timers(), before)
+})
+
 /** What other servers send in place of the three headers. */
 const STYLES: Readonly<Record<string, (left: number, seconds: number) => Record<string, string>>> =
   {
