@@ -137,10 +137,16 @@ for (const [what, keys, reason] of [
 test('json file keys - a key that could not be read again is rejected', async () => {
   const { storage } = await opened()
   const wrong = { ...once('k1'), expiresAt: Number.NaN }
-  await assert.rejects(storage.insertOnce(REX, wrong, 0), /Expected an idempotency key/)
+  await assert.rejects(
+    storage.insertOnce(REX, wrong, 0),
+    /Expected the fields of an idempotency key to be strings/,
+  )
   const idempotencyKeys = [{ ...wrong, petId: 1 }]
   const snapshot = { pets: [{ id: 1, ...REX }], nextId: 2, idempotencyKeys }
-  await assert.rejects(storage.restore(snapshot), /Expected an idempotency key/)
+  await assert.rejects(
+    storage.restore(snapshot),
+    /Expected the fields of an idempotency key to be strings/,
+  )
   assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
 })
 
