@@ -207,7 +207,7 @@ test('verdict - allowed findings are listed, and the report is ok', async () => 
   })
 })
 
-test('verdict - one client is told from several by the option `clients`', async () => {
+test('verdict - the option `clients` distinguishes one client from several', async () => {
   const pooled: Client = async ({ double, pool, exhaust }) => {
     const send = pool(4)
     await exhaust(send)
