@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path'
 import { toJson } from '../../src/lib/json.js'
 import type { Plan } from '../../src/limits/plans.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
+import { printable } from '../shared/printable.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
 import { type Flag, type FlagTable, helpRows, parseOptions, UsageError } from './flags.js'
 
@@ -101,7 +102,10 @@ async function revoke(path: string, name: string): Promise<void> {
       ([key, { id }]) => id === name || (name.length >= 4 && digestOf(key).startsWith(name)),
     )
     const [entry, second] = found
-    if (!entry) throw new UsageError(`${path} has no key of '${name}'; see keys list ${path}`)
+    // Not shown: it may be the key itself.
+    if (!entry) {
+      throw new UsageError(`${path} has no key with that id or digest; see keys list ${path}`)
+    }
     if (second) {
       const digests = found.map(([key]) => digestOf(key).slice(0, SHOWN)).join(', ')
       throw new UsageError(`'${name}' has ${found.length} keys; name one by its digest: ${digests}`)
@@ -182,10 +186,6 @@ follows every change.
 
 ${helpRows(TABLE)}
 `
-}
-
-function printable(id: string): string {
-  return JSON.stringify(id).slice(1, -1)
 }
 
 function print(text: string): void {

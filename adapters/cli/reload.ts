@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { printable } from '../shared/printable.js'
 import { type Environment, type Keys, readInitial } from './environment.js'
 import { checkKeys, readKeyFile } from './files.js'
 import type { Flags } from './flags.js'
@@ -86,9 +87,4 @@ function recordsById(keys: Keys): Map<string, [key: string, record: unknown][]> 
     byId.set(record.id, [...(byId.get(record.id) ?? []), [key, record]])
   }
   return byId
-}
-
-/** An id may hold control characters, which would forge a line. */
-function printable(id: string): string {
-  return JSON.stringify(id).slice(1, -1)
 }

@@ -49,8 +49,11 @@ export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): P
       await setTimeout(drain)
     }
     notes.record('stopping', { signal })
-    for (const one of stops.splice(0).reverse()) await one()
+    await stopAll()
     notes.record('stopped', {})
+  }
+  const stopAll = async () => {
+    for (const one of stops.splice(0).reverse()) await one()
   }
   const running: Running = {
     log,
@@ -62,7 +65,7 @@ export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): P
   try {
     await start(flags, running)
   } catch (error) {
-    for (const one of stops.splice(0).reverse()) await one()
+    await stopAll()
     throw error
   }
 }

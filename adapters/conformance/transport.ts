@@ -1,5 +1,6 @@
+import { printable } from '../shared/printable.js'
 import type { Call, Credential, RawCall, RawExchange, Reply } from './check.js'
-import { excerpt, printable } from './evidence.js'
+import { excerpt } from './evidence.js'
 import { codeOf, isClosed, LONGEST_BODY, NoReply } from './no-reply.js'
 import type { ReadOptions } from './options.js'
 

@@ -109,8 +109,10 @@ test('keys - every error is one line, and the file stays as it is', async t => {
     [['new', path, '--id', 'b', '--plan', 'pro', '--per-day', 'x'], /--per-minute takes a whole/],
     [['new', path, '--id', 'b', '--plan', 'pro', '--expires', 'soon'], /got 'soon'$/m],
     [['revoke', path], /takes a file and one id/],
-    [['revoke', path, 'nobody'], /has no key of 'nobody'; see keys list/],
-    [['revoke', path, ''], /has no key of ''/],
+    [['revoke', path, 'nobody'], /has no key with that id or digest; see keys list/],
+    // Somebody may paste the key itself.
+    [['revoke', path, 's3cret-key'], /has no key with that id or digest; see keys list/],
+    [['revoke', path, ''], /has no key with that id or digest; see keys list/],
     [['list', join(directory, 'none.json')], /none\.json does not exist/],
     [
       ['new', join(directory, 'no/keys.json'), '--id', 'b', '--plan', 'pro'],
