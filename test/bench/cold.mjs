@@ -7,7 +7,7 @@ import { readArguments } from './harness/arguments.mjs'
 import { chart } from './harness/chart.mjs'
 import { firstLine, residentMiB, startNode, stayOnOtherCores, stop } from './harness/children.mjs'
 import { exchange } from './harness/exchange.mjs'
-import { GUIDE, publish, publishChart } from './harness/publish.mjs'
+import { publish, publishChart } from './harness/publish.mjs'
 import { printTable, surroundings, table } from './harness/report.mjs'
 import { acrossRuns, cell, figure, inRounds, ratios } from './harness/rounds.mjs'
 import { SUBJECTS, serverArguments } from './harness/servers.mjs'
@@ -99,7 +99,7 @@ function rowsOf(result) {
 }
 
 function writePages() {
-  publish(GUIDE, 'cold', `${measured}\n\n${table(headings(), rowsOf(results))}`)
+  publish('cold', `${measured}\n\n${table(headings(), rowsOf(results))}`)
   const cells = only.map(name => cell(results.get(name).ms))
   publishChart(
     'cold',

@@ -10,7 +10,7 @@ import { chart } from './harness/chart.mjs'
 import { cpuSeconds, stayOnOtherCores, stop } from './harness/children.mjs'
 import { exchange } from './harness/exchange.mjs'
 import { GENERATOR, load } from './harness/load.mjs'
-import { GUIDE, publish, publishChart, README } from './harness/publish.mjs'
+import { publish, publishChart } from './harness/publish.mjs'
 import { printTable, surroundings, table } from './harness/report.mjs'
 import { acrossRuns, cell, digits, figure, inRounds, median, quiet } from './harness/rounds.mjs'
 import { SUBJECTS, startSubject } from './harness/servers.mjs'
@@ -145,10 +145,7 @@ function writePages() {
   const tables = [...results].map(
     ([name, result]) => `### ${name}\n\n${table(headings(), rowsOf(result))}`,
   )
-  publish(GUIDE, 'http', [measured, `${noise()} ${ahead()} ${goals()}`, ...tables].join('\n\n'))
-  const rows = peers.slice(0, 4).map(peer => [PEERS[peer], ...workloads.map(of(peer, figure))])
-  const short = table(['requests for the same CPU time, of a bare node:http', ...workloads], rows)
-  publish(README, 'http', `${short}\n\n${noise()} ${ahead()}`)
+  publish('http', [measured, `${noise()} ${ahead()} ${goals()}`, ...tables].join('\n\n'))
   publishChart(
     'http',
     chart({
@@ -173,7 +170,7 @@ function of(peer, show) {
 /** How far two processes of the same program differ. */
 function noise() {
   const values = [...results.values()].flatMap(result => result.get('limit-again')?.limit ?? [])
-  return `A second process of the limit itself got ${figure(values)} of it: smaller differences are noise.`
+  return `\`limit-again\`, the same program as the limit, got ${figure(values)} of it: smaller differences are noise, and a share above 1 is as fast as the limit, not faster.`
 }
 
 function ahead() {

@@ -1,16 +1,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const BENCH = new URL('../', import.meta.url)
-export const GUIDE = new URL('README.md', BENCH)
-export const README = new URL('../../README.md', BENCH)
+const PAGE = new URL('README.md', BENCH)
 
-/** Replaces what stands between the lines `<!-- bench:name -->` and `<!-- /bench -->`. */
-export function publish(page, name, text) {
-  const before = readFileSync(page, 'utf8')
+/** Replaces what stands in the page of this folder between the lines `<!-- bench:name -->` and `<!-- /bench -->`. */
+export function publish(name, text) {
+  const before = readFileSync(PAGE, 'utf8')
   const section = new RegExp(`(<!-- bench:${name} -->\\n)[^]*?(<!-- /bench -->)`)
-  if (!section.test(before)) throw new Error(`${page.pathname} has no section bench:${name}`)
+  if (!section.test(before)) throw new Error(`${PAGE.pathname} has no section bench:${name}`)
   writeFileSync(
-    page,
+    PAGE,
     before.replace(section, (_, start, end) => `${start}${text}\n${end}`),
   )
 }

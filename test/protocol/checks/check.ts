@@ -5,7 +5,7 @@ import type { Reply, Send } from '../../support/doors.js'
 
 /** One documented behaviour, under a permanent id. */
 export interface Check {
-  /** An id from the decisions in the README, or its own. */
+  /** An id from the decisions in `src/protocol/README.md`, or its own. */
   readonly id: string
   readonly behaviour: string
   /** Added to the options of the fixture. */
