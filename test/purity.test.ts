@@ -55,6 +55,7 @@ const LAYERS = [
   ['src/protocol/'],
   ['src/store', 'src/index'],
   ['adapters/shared/', 'adapters/exchanges/', 'adapters/storage-suite'],
+  ['adapters/verdict/'],
   [
     'adapters/memory',
     'adapters/json-file/',

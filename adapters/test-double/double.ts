@@ -16,6 +16,14 @@ import { createConnections } from '../exchanges/callers.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { type ReadRequest, withBodyRead } from '../shared/read-request.js'
+import { type Report, VerdictError } from '../verdict/report.js'
+import {
+  type Above,
+  createVerdict,
+  type Recording,
+  type Source,
+  type Verdict,
+} from '../verdict/verdict.js'
 import { CurrentClock, type VirtualClock } from './clock/virtual-clock.js'
 import type { Faults } from './faults/faults.js'
 import { createFetch } from './fetch.js'
@@ -23,14 +31,6 @@ import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
 import { type Beginning, checkSnapshot, createState, type Inspect, type Snapshot } from './state.js'
-import { type Report, VerdictError } from './verdict/report.js'
-import {
-  type Above,
-  createVerdict,
-  type Recording,
-  type Source,
-  type Verdict,
-} from './verdict/verdict.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {

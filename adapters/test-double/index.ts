@@ -2,6 +2,14 @@ export type { Exchange, FaultKind } from '../exchanges/exchange.js'
 export type { JournalEntry } from '../exchanges/recorder.js'
 export { DEMO_KEYS } from '../shared/demo-keys.js'
 export type { Duration, Instant } from '../shared/time.js'
+export {
+  type Finding,
+  type Report,
+  reportText,
+  type ShownRequest,
+  VerdictError,
+} from '../verdict/report.js'
+export { RULES, type Rule, type RuleId } from '../verdict/rules.js'
 export type { VirtualClock } from './clock/virtual-clock.js'
 export type { ReportOptions, TestDouble } from './double.js'
 export type { ArmedFault, Fault } from './faults/faults.js'
@@ -9,11 +17,3 @@ export type { ExchangeFilter } from './filter.js'
 export type { TestDoubleOptions } from './options.js'
 export type { Snapshot } from './state.js'
 export { createTestDouble } from './test-double.js'
-export {
-  type Finding,
-  type Report,
-  reportText,
-  type ShownRequest,
-  VerdictError,
-} from './verdict/report.js'
-export { RULES, type Rule, type RuleId } from './verdict/rules.js'

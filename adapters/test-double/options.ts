@@ -24,9 +24,9 @@ import {
 import { memoryStorage } from '../memory.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { type Instant, instantOf } from '../shared/time.js'
+import { RULES, type RuleId } from '../verdict/rules.js'
 import type { Fault } from './faults/faults.js'
 import type { Beginning, StateOptions } from './state.js'
-import { RULES, type RuleId } from './verdict/rules.js'
 
 /** The options of a store and of a double: the state that a reset restores. */
 export interface TestDoubleOptions

@@ -22,6 +22,7 @@ import { memoryRateLimits, memoryStorage } from '../memory.js'
 import type { ReadRequest } from '../shared/read-request.js'
 import { retryInstant } from '../shared/retry-after.js'
 import { isClockTime } from '../shared/time.js'
+import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, isScale, type StateClock } from './clock/clock.js'
 import {
   type ArmedFault,
@@ -31,7 +32,6 @@ import {
   type Faults,
 } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
-import type { Recording, Source } from './verdict/verdict.js'
 
 export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */

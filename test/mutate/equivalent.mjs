@@ -117,19 +117,19 @@ export const EQUIVALENT = [
     changes: ['keptPages.set(page, written): statement removed'],
   },
   {
-    file: 'adapters/test-double/verdict/watches.ts',
+    file: 'adapters/verdict/watches.ts',
     why: 'A finding names no more than a hundred requests in any case.',
     code: 'if (run.exchanges.length < MOST_SHOWN)',
     changes: ['run.exchanges.length < MOST_SHOWN: < to <='],
   },
   {
-    file: 'adapters/test-double/verdict/early.ts',
+    file: 'adapters/verdict/early.ts',
     why: 'No two requests have the same number.',
     code: 'return exchange.n < n && at >= (exchange.answeredAt ?? at) && at < until - TOLERANCE',
     changes: ['exchange.n < n: < to <='],
   },
   {
-    file: 'adapters/test-double/verdict/ledger.ts',
+    file: 'adapters/verdict/ledger.ts',
     why: 'Only the order of the numbers of periods matters.',
     code: 'let opened = 0',
     changes: ['0: 0 plus one'],

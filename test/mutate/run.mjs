@@ -85,7 +85,7 @@ const TESTS = [
 
 const GROUPS = [
   ['core', 'dist/src/'],
-  ['verdict', 'dist/adapters/test-double/verdict/'],
+  ['verdict', 'dist/adapters/verdict/'],
   ['double', 'dist/adapters/test-double/'],
   ['exchanges', 'dist/adapters/exchanges/'],
 ]

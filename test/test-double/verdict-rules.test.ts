@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, Finding, Report, RuleId } from '../../adapters/test-double/index.js'
-import { reportText } from '../../adapters/test-double/verdict/report.js'
-import { createVerdict } from '../../adapters/test-double/verdict/verdict.js'
+import { reportText } from '../../adapters/verdict/report.js'
+import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 
 const MINUTE = 60_000

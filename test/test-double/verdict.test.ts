@@ -13,7 +13,7 @@ import {
   type TestDouble,
   VerdictError,
 } from '../../adapters/test-double/index.js'
-import { createVerdict } from '../../adapters/test-double/verdict/verdict.js'
+import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { type Client, createApi, randomFrom } from './clients/api.js'
 import { BAD_CLIENTS } from './clients/rule-breaking.js'
 import { GOOD_CLIENTS, GOOD_CLIENTS_OF_GET_PET } from './clients/well-behaved.js'

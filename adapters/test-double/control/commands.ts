@@ -24,12 +24,12 @@ import { refuseStrangers } from '../../shared/loopback.js'
 import { toAnswer } from '../../shared/pages.js'
 import { withBodyRead } from '../../shared/read-request.js'
 import { type Duration, durationOf, type Instant, instantOf } from '../../shared/time.js'
+import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
 import type { ReportOptions, TestDouble } from '../double.js'
 import type { Fault } from '../faults/faults.js'
 import type { ExchangeFilter } from '../filter.js'
 import type { Snapshot } from '../state.js'
-import { reportText } from '../verdict/report.js'
 import type { WorldOptions, Worlds } from './worlds.js'
 
 /** A request for a command, and what it applies to. */

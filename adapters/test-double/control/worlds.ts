@@ -6,9 +6,9 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { StoreOptions } from '../../../src/store.js'
 import { DEMO_KEYS } from '../../shared/demo-keys.js'
 import type { Instant } from '../../shared/time.js'
+import type { Verdict } from '../../verdict/verdict.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Verdict } from '../verdict/verdict.js'
 
 /** Where a world is, and the keys that are valid there only. */
 export interface World {

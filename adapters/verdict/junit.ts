@@ -1,4 +1,4 @@
-import { toXml } from '../../shared/xml.js'
+import { toXml } from '../shared/xml.js'
 import { type Finding, findingText, type Report } from './report.js'
 import { RULES } from './rules.js'
 

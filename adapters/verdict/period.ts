@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/ports.js'
-import type { Outline } from '../../exchanges/exchange.js'
+import type { Clock } from '../../src/ports.js'
+import type { Outline } from '../exchanges/exchange.js'
 import type { Breach, Seen, Watch } from './rules.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './watches.js'
 

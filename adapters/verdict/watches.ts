@@ -1,4 +1,4 @@
-import { DAY, MINUTE, SECOND } from '../../../src/limits/decide.js'
+import { DAY, MINUTE, SECOND } from '../../src/limits/decide.js'
 import { watchCreates } from './creates.js'
 import { watchEarly } from './early.js'
 import {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/ports.js'
-import type { Outline } from '../../exchanges/exchange.js'
+import type { Clock } from '../../src/ports.js'
+import type { Outline } from '../exchanges/exchange.js'
 import { createLedger, type Ledger } from './ledger.js'
 import { createPeriod } from './period.js'
 import type { Report } from './report.js'

@@ -1,4 +1,4 @@
-import { MINUTE } from '../../../src/limits/decide.js'
+import { MINUTE } from '../../src/limits/decide.js'
 import {
   type Breach,
   isExhausted,
