@@ -9,6 +9,7 @@ import { memoryRateLimits } from '../memory.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { durationOf } from '../shared/time.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
+import type { JudgedDouble } from '../test-double/double.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import { openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
@@ -142,12 +143,16 @@ function refuseBackend(flag: 'store' | 'limits', name: string): void {
   )
 }
 
+interface ControlledEnvironment extends Required<Environment> {
+  readonly double: JudgedDouble
+}
+
 /** In memory, on a clock of its own: frozen by `--clock`, otherwise running. @throws UsageError */
 export async function openControlled(
   flags: Flags,
   keys: Keys,
   initial: Initial,
-): Promise<Required<Environment>> {
+): Promise<ControlledEnvironment> {
   const { createDouble } = await import('../test-double/double.js')
   const { withControl } = await import('../test-double/test-double.js')
   const ms = readDelay(flags)

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { chain } from '../../src/lib/async.js'
 import { nearestFirst } from '../../src/lib/nearest.js'
 import { BASE_PATH } from '../../src/pets/specification.js'
@@ -11,6 +10,7 @@ import { RULES } from '../verdict/rules.js'
 import { runChild } from './child.js'
 import { openControlled, readApiKeys, readInitial } from './environment.js'
 import { type Flags, UsageError } from './flags.js'
+import { recordTo, writeOutput } from './record.js'
 
 /**
  * Runs a command next to a private store, and prints the verdict on everything it sent.
@@ -33,6 +33,7 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
   const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
   const { handler, double } = await openControlled(flags, apiKeys, initial)
   const api = watchApi(handler)
+  const files = recordTo(flags, double.tape)
   const server = await listen(api.handler, { port: 0 })
   try {
     const code = await runChild(words, {
@@ -46,6 +47,7 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
     process.stderr.write(reportText(report, { withRequests: true }))
     if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
     await writeReports(flags, report, untested)
+    await files.write()
     return code === 0 && flags.strict && !isProven(report, flags, api.wasCalled()) ? 1 : code
   } finally {
     try {
@@ -91,17 +93,9 @@ async function writeReports(
   report: Report,
   untested: string | undefined,
 ): Promise<void> {
-  if (json !== undefined) await write('--report', json, `${JSON.stringify(report, null, 2)}\n`)
-  if (junit !== undefined) await write('--junit', junit, verdictJUnit(report, untested))
-}
-
-async function write(flag: string, path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(`${flag} cannot write ${path}: ${code}`, flag)
-  }
+  if (json !== undefined)
+    await writeOutput('--report', json, `${JSON.stringify(report, null, 2)}\n`)
+  if (junit !== undefined) await writeOutput('--junit', junit, verdictJUnit(report, untested))
 }
 
 function checkStrict({ strict = 'findings' }: Flags): void {

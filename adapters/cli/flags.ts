@@ -62,6 +62,7 @@ const FLAGS = {
   clients: { value: 'n', help: 'exec: how many clients share a key, for the verdict' },
   report: { value: 'file.json', help: 'exec: write the verdict as JSON' },
   junit: { value: 'file.xml', help: 'exec: write the verdict as JUnit XML' },
+  har: { value: 'file.har', help: 'exec: write the exchanges as an HTTP archive' },
   allow: {
     value: 'rule',
     isList: true,
@@ -252,7 +253,7 @@ const UNFIT = {
     'quiet',
     'json',
   ],
-  others: ['strict', 'allow', 'clients', 'report', 'junit'],
+  others: ['strict', 'allow', 'clients', 'report', 'junit', 'har'],
 } as const satisfies Record<string, readonly Name[]>
 
 function checkCombination({ command, flags, rest }: CommandLine): void {

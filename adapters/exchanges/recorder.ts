@@ -13,8 +13,9 @@ import {
   outlineOf,
   type Recorded,
 } from './exchange.js'
+import type { HarSource } from './har.js'
 import { createLog } from './log.js'
-import { type Keys, redactedBody, redactorOf } from './redact.js'
+import { type Keys, redactedBody, redactedHeaders, redactorOf } from './redact.js'
 
 export interface RecorderOptions {
   /** How many exchanges it keeps at most. */
@@ -30,6 +31,8 @@ export interface RecorderOptions {
   readonly origin: string
   /** Called when exchanges are no longer kept and were not taken yet. */
   readonly onOverflow: () => void
+  /** Called when a request has been answered, or never will be. */
+  readonly onEnd?: ((source: () => HarSource) => void) | undefined
 }
 
 /** As plain data, without credentials. */
@@ -58,6 +61,8 @@ export interface Recorder {
   /** Records a request as it arrives. */
   begin(request: ReadRequest, call: Call): OpenExchange
   list(): readonly JournalEntry[]
+  /** The exchanges that match, for an archive. */
+  sources(matches: (exchange: Exchange) => boolean): readonly HarSource[]
   /** How many requests have arrived, and the exchanges that ended, in the order of their answers: since the last call. */
   take(): { readonly arrived: number; readonly ended: readonly Outline[] }
   /** The `n` of the latest. */
@@ -87,17 +92,19 @@ interface Item {
   exchange(): Exchange
   /** As sent, but for credentials. */
   requestBody(): Uint8Array | string
+  /** For a file, without short keys either. */
+  source(): HarSource
 }
 
 export function createRecorder(options: RecorderOptions, state?: JournalState): Recorder {
-  const { capacity, bytes, clock, keys, pagination, origin, onOverflow } = options
+  const { capacity, bytes, clock, keys, pagination, origin, onOverflow, onEnd } = options
   const { exchanges = [], received = 0, dropped = 0, connections } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, bytes, begin })
   const callers = createCallers(connections)
   for (const exchange of exchanges) {
     const own = copyOf(exchange)
-    log.add(restoredItem(own), sizeOf(own))
+    log.add(restoredItem(own, origin), sizeOf(own))
   }
   let taken = received
   let ended: Recorded[] = []
@@ -118,7 +125,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         fault: null,
         answer: undefined,
       }
-      log.add(itemOf(recorded), requestSize(request))
+      const item = itemOf(recorded)
+      log.add(item, requestSize(request))
       passOnDropped()
       return {
         note(fault) {
@@ -129,11 +137,17 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
           if (recorded.fault !== 'hang') recorded.answer = { at: clock(), response }
           ended.push(recorded)
           if (recorded.answer) log.grow(recorded.n, responseSize(response))
+          onEnd?.(item.source)
           passOnDropped()
         },
       }
     },
     list: () => log.since().map(item => entryOf(item, origin)),
+    sources: matches =>
+      log
+        .since()
+        .filter(item => matches(item.exchange()))
+        .map(item => item.source()),
     take() {
       const arrived = log.last() - taken
       taken = log.last()
@@ -168,12 +182,33 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         if (recorded.answer) shown = exchange
         return exchange
       },
+      source: () => sourceOf(recorded, pagination, origin),
     }
   }
 }
 
-function restoredItem(exchange: Exchange): Item {
-  return { exchange: () => exchange, requestBody: () => exchange.requestBody ?? '' }
+function restoredItem(exchange: Exchange, origin: string): Item {
+  return {
+    exchange: () => exchange,
+    requestBody: () => exchange.requestBody ?? '',
+    source: () => ({ ...exchange, origin: originOf(exchange.requestHeaders, origin) }),
+  }
+}
+
+/** Other people read a file: keys that are too short to be found within words go, too. */
+function sourceOf(recorded: Recorded, pagination: boolean, origin: string): HarSource {
+  const exchange = exchangeOf(recorded, pagination)
+  const redact = redactorOf(recorded, 'words')
+  return {
+    ...exchange,
+    origin: originOf(recorded.request.headers, origin),
+    method: redact(exchange.method),
+    url: redact(exchange.url),
+    requestHeaders: redactedHeaders(exchange.requestHeaders, redact),
+    requestBody: redactedBody(recorded.request.body, redact),
+    headers: redactedHeaders(exchange.headers, redact),
+    body: exchange.body === null ? null : redact(exchange.body),
+  }
 }
 
 /** Callers may go on to change what they passed. */
@@ -219,9 +254,13 @@ function copyOf(exchange: Exchange): Exchange {
 function entryOf(item: Item, origin: string): JournalEntry {
   const exchange = copyOf(item.exchange())
   const { method, url: target, requestHeaders: headers } = item.exchange()
-  const { host } = headers
-  const sentTo = host === undefined || hostRefusal(host) ? origin : `http://${host}`
-  const toCurl = (to = sentTo) => curlOf({ method, target, headers, body: item.requestBody() }, to)
+  const toCurl = (to = originOf(headers, origin)) =>
+    curlOf({ method, target, headers, body: item.requestBody() }, to)
   // Not enumerable: an entry compares and serializes as plain data.
   return Object.defineProperty(exchange, 'toCurl', { value: toCurl }) as JournalEntry
+}
+
+/** Where a request was sent; calls of a double's own `fetch` have no host. */
+function originOf({ host }: ReadRequest['headers'], origin: string): string {
+  return host === undefined || hostRefusal(host) ? origin : `http://${host}`
 }

@@ -13,6 +13,7 @@ import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
 import type { ApiKey, KeyRing } from '../../src/protocol/api-keys.js'
 import { createConnections } from '../exchanges/callers.js'
+import { type Har, type HarSource, harOf } from '../exchanges/har.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { type ReadRequest, withBodyRead } from '../shared/read-request.js'
@@ -93,6 +94,12 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
    * @throws OptionError
    */
   requests(filter?: ExchangeFilter): readonly JournalEntry[]
+  /**
+   * The same as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
+   *
+   * @throws OptionError
+   */
+  har(filter?: ExchangeFilter): Har
   /** How many exchanges the journal has dropped. */
   readonly dropped: number
   clearRequests(): void
@@ -127,7 +134,11 @@ export interface AssertPoliteOptions extends ReportOptions {
 /** A double that worlds can be made of. */
 export interface JudgedDouble extends TestDouble {
   readonly verdict: Verdict
+  readonly tape: Tape
 }
+
+/** Hears of every exchange that ends, in all worlds and whatever a reset drops. */
+export type Tape = Set<(source: () => HarSource) => void>
 
 /**
  * @param around adds to what its servers serve, such as a control tree
@@ -136,10 +147,15 @@ export interface JudgedDouble extends TestDouble {
 export function createDouble(
   options: TestDoubleOptions,
   around: (double: JudgedDouble) => ServedHandler = double => double,
-  above?: Above,
+  above?: Above & Partial<Pick<JudgedDouble, 'tape'>>,
 ): JudgedDouble {
-  const { state: stateOptions, begin, baseUrl, allow, clients } = readDoubleOptions(options)
+  const { state: given, begin, baseUrl, allow, clients } = readDoubleOptions(options)
   const verdict = createVerdict(allow, above, clients)
+  const tape: Tape = above?.tape ?? new Set()
+  const onEnd = (source: () => HarSource) => {
+    for (const hear of tape) hear(source)
+  }
+  const stateOptions = { ...given, journal: { ...given.journal, onEnd } }
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   const listeners = new Set<() => void>()
@@ -165,6 +181,7 @@ export function createDouble(
 
   const own: Omit<JudgedDouble, keyof Accessors> = {
     verdict,
+    tape,
     baseUrl,
     basePath: state.store.basePath,
     maxBodyBytes: state.store.maxBodyBytes,
@@ -204,6 +221,7 @@ export function createDouble(
     },
     digest: () => state.digest(),
     requests: filter => state.journal.list().filter(matcher(filter)),
+    har: filter => harOf(state.journal.sources(matcher(filter))),
     clearRequests: () => state.clearRequests(),
     endDelays: () => state.endDelays(),
     report(reportOptions) {

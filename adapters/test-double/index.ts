@@ -1,4 +1,5 @@
 export type { Exchange, FaultKind } from '../exchanges/exchange.js'
+export type { Har, HarEntry } from '../exchanges/har.js'
 export type { JournalEntry } from '../exchanges/recorder.js'
 export { DEMO_KEYS } from '../shared/demo-keys.js'
 export type { Duration, Instant } from '../shared/time.js'

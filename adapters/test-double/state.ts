@@ -37,7 +37,7 @@ export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */
   readonly store: Omit<StoreSettings, 'apiKeys'>
   readonly apiKeys: KeyRing
-  readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
+  readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin' | 'onEnd'>
 }
 
 /**

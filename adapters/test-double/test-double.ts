@@ -29,7 +29,7 @@ export interface ControlHandler extends ServedHandler {
  * a `_control` of its own. The API itself stays as it is.
  */
 export function withControl(double: JudgedDouble, options: TestDoubleOptions): ControlHandler {
-  const worlds = createWorlds(options, double.verdict)
+  const worlds = createWorlds(options, double)
   const maxBodyBytes = Math.max(double.maxBodyBytes, MAX_BODY_BYTES)
 
   return {

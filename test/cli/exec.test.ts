@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { exec as runExec } from '../../adapters/cli/exec.js'
-import type { Finding } from '../../adapters/test-double/index.js'
+import type { Finding, Har } from '../../adapters/test-double/index.js'
 import { MAIN } from '../support/paths.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -342,6 +342,24 @@ test('serve - --control controls everything over HTTP, and --clock time as well'
   server.kill('SIGTERM')
   assert.equal(((await (await waiting).json()) as unknown[]).length, 20)
   assert.deepEqual(await once(server, 'exit'), [0, null])
+})
+
+test('exec - --har writes every exchange of the run: before resets, and of worlds', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'run.har')
+  const script = `${GET} ${POST} await get('/pets?limit=1'); await post('/reset')
+    const { id, baseUrl, apiKeys } = await (await post('/worlds')).json()
+    await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })
+    await post('/worlds/' + id, 'DELETE')`
+  const { code, stderr } = await exec(['--har', file], node(script))
+  assert.deepEqual([code, stderr], [0, 'Verdict: no violations in 2 requests.\n'])
+  const { log } = JSON.parse(await readFile(file, 'utf8')) as Har
+  const urls = log.entries.map(({ request }) => request.url.replace(/:\d+/, ''))
+  assert.deepEqual(urls, ['http://127.0.0.1/v1/pets?limit=1', 'http://127.0.0.1/worlds/w1/v1/pets'])
+  const lost = await exec(['--har', join(folder, 'none', 'run.har')], node(script))
+  assert.equal(lost.code, 2)
+  assert.match(lost.stderr, /^animal-adoption-store: --har cannot write .*run\.har: ENOENT$/m)
 })
 
 test('serve - unsafe or invalid combinations with --control are rejected', async () => {

@@ -6,8 +6,7 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { StoreOptions } from '../../../src/store.js'
 import { DEMO_KEYS } from '../../shared/demo-keys.js'
 import type { Instant } from '../../shared/time.js'
-import type { Verdict } from '../../verdict/verdict.js'
-import { createDouble, type TestDouble } from '../double.js'
+import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 
 /** Where a world is, and the keys that are valid there only. */
@@ -48,8 +47,11 @@ export interface Worlds {
 
 const MOST = 1_000
 
-/** @param verdict hears what happens in all of them */
-export function createWorlds(options: TestDoubleOptions, verdict: Verdict): Worlds {
+/** @param above hears what happens in all of them */
+export function createWorlds(
+  options: TestDoubleOptions,
+  { verdict, tape }: Pick<JudgedDouble, 'verdict' | 'tape'>,
+): Worlds {
   const worlds = new Map<string, OpenWorld>()
   let created = 0
 
@@ -72,7 +74,7 @@ export function createWorlds(options: TestDoubleOptions, verdict: Verdict): Worl
         ...(begin && { pets: begin }),
         ...(clock !== undefined && { clock }),
       }
-      const double = createDouble(worldOptions, undefined, { verdict, world: id })
+      const double = createDouble(worldOptions, undefined, { verdict, tape, world: id })
       worlds.set(id, { double, apiKeys })
       created++
       return {
