@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withRequestLog } from '../../adapters/cli/request-log.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
+import { blocksOf } from '../support/pages.js'
 
 const API_KEYS = {
   'demo-free': { id: 'demo-free', plan: 'free' },
@@ -55,11 +56,31 @@ test('request log - hangs and lost responses are shown as such', async () => {
   ])
 })
 
+test('request log - the page shows lines as they are written', async () => {
+  const [pretty = ''] = blocksOf('adapters/cli/README.md', 'text')
+  const [json = ''] = blocksOf('adapters/cli/README.md', 'json')
+  for (const [format, shown] of [
+    ['pretty', pretty],
+    ['json', json],
+  ] as const) {
+    const { get, lines, double } = logged(format)
+    for (let count = 0; count < 92; count++) {
+      await get('/v1/pets', 'demo-free', count === 0 || count === 61 ? 'limit=1' : '')
+    }
+    double.faults.arm({ kind: 'hang' })
+    await get('/v1/pets')
+    const written = new Set(lines())
+    for (const line of shown.trim().split('\n')) {
+      assert.ok(written.has(withoutDuration(line)), line)
+    }
+  }
+})
+
 test('request log - json has the same fields, and no keys', async () => {
   const { get, lines } = logged('json')
   await get('/v1/pets/s3cret', 's3cret', 'limit=1&s=%733cret&key=demo-free')
   const [{ ms, ...entry }] = lines().map(line => JSON.parse(line))
-  assert.ok(ms >= 0)
+  assert.equal(ms, '#')
   assert.deepEqual(entry, {
     time: '2030-01-01T12:01:07.000Z',
     method: 'GET',
@@ -120,11 +141,15 @@ function logged(format: 'pretty' | 'json', colors = false) {
   })
   return {
     double,
-    /** What was written, with every duration as `#`. */
-    lines: () => written.map(line => line.replace(/[\d.]+( ms)/, '#$1')),
+    lines: () => written.map(withoutDuration),
     async get(path: string, key?: string, query = '') {
       const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
       await handler.handle({ method: 'GET', path, query, headers })
     },
   }
+}
+
+/** A line with its duration as `#`. */
+function withoutDuration(line: string): string {
+  return line.replace(/[\d.]+( ms)/, '#$1').replace(/("ms":)[\d.]+/, '$1"#"')
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CHECKS, type CheckResult, verify } from '../../adapters/conformance/index.js'
+import { resultText } from '../../adapters/conformance/report.js'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
+import { blocksOf } from '../support/pages.js'
+import { assertPrinted } from '../support/printed.js'
 import { BYTE_FAULTS, openProxy } from './byte-faults.js'
 import { PLANTED_FAULTS } from './faults/index.js'
 import { MAIN_KEY, openFaulty, type PlantedFault, SPARE_KEY } from './faulty-server.js'
@@ -43,6 +46,14 @@ test('conformance - every check has a fault that it catches', () => {
   const caught = [...PLANTED_FAULTS, ...BYTE_FAULTS].map(({ caughtBy }) => caughtBy)
   const ids = CHECKS.map(({ id }) => id)
   assert.deepEqual([...new Set(caught)].toSorted(), ids.toSorted())
+})
+
+test('conformance - the page shows a broken MUST as it is printed', async () => {
+  const id = 'create.int64.beyond-double'
+  const server = await openFaulty(PLANTED_FAULTS.find(({ caughtBy }) => caughtBy === id) ?? {})
+  const { results } = await verify({ ...server, apiKey: MAIN_KEY, only: [id] })
+  const [shown = ''] = blocksOf('adapters/conformance/README.md', 'text')
+  assertPrinted(results.map(resultText).join('').trim(), shown)
 })
 
 async function brokenBy(fault: Partial<PlantedFault>): Promise<readonly string[]> {

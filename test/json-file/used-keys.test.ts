@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import type { Once } from '../../src/ports.js'
+import { blocksOf } from '../support/pages.js'
+import { assertPrinted } from '../support/printed.js'
 import { diskError, watchedDisk } from './disk-faults.js'
 import { never, REX, temporaryFolders } from './json-files.js'
 
@@ -31,6 +33,21 @@ test('json file keys - the document lists them after its pets, and has no such f
   await again.restore({ pets: [], nextId: 1 })
   await again.close()
   assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[],"nextId":1}\n')
+})
+
+test('json file keys - the page shows journal and document as they are written', async () => {
+  const [journal = '', document = ''] = blocksOf('adapters/json-file/README.md', 'text')
+  const plain = await opened()
+  await plain.storage.insert({ ...REX, categoryId: 7 })
+  const lines = fs.readFileSync(`${plain.path}.journal`, 'utf8')
+  assertPrinted(lines.replace(/ +$/m, ''), journal)
+  await plain.storage.close()
+  const keyed = await opened()
+  const key = { ...once('8e03978e'), fingerprint: '5f0c', expiresAt: 1_893_542_400_000 }
+  await keyed.storage.insertOnce(REX, key, 0)
+  await keyed.storage.close()
+  const written = fs.readFileSync(keyed.path, 'utf8')
+  assertPrinted(written.slice(written.indexOf('],"nextId"')), document)
 })
 
 test('json file keys - survive a crash before and after a compaction', async () => {

@@ -17,6 +17,7 @@ import {
 import { ANY_DRIVER } from '../sqlite/drivers.js'
 import { codeBlocks, readPages } from './pages.js'
 import { BUILD_URL, mainIn, ROOT } from './paths.js'
+import { assertPrinted, printsOf } from './printed.js'
 
 /**
  * Registers a test for each code block of every page: those that need only Node, or those that need
@@ -30,13 +31,20 @@ import { BUILD_URL, mainIn, ROOT } from './paths.js'
  * - `sh setup`: not here, as CI installs project and package; only the scripts it names are checked
  * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run
+ *
+ * What a block prints is compared with the block `text output` below it or, in JavaScript, with what
+ * follows `// prints`, line by line; see `assertPrinted`.
  */
 export function testCodeBlocks(needs: 'node' | 'tools'): void {
   for (const page of readPages()) {
-    for (const { line, info, code } of codeBlocks(page)) {
-      if (TOOLS.includes(info) !== (needs === 'tools')) continue
+    const blocks = codeBlocks(page)
+    for (const [index, { line, info, code }] of blocks.entries()) {
+      if (info === 'text output' || TOOLS.includes(info) !== (needs === 'tools')) continue
+      const below = blocks[index + 1]
       test(`readme - the ${info} block of ${page.path}, line ${line}`, async t => {
-        await runBlock(t, info, code)
+        const printed = await runBlock(t, info, code)
+        const shown = below?.info === 'text output' ? below.code : printsOf(info, code)
+        if (printed !== undefined && shown !== undefined) assertPrinted(printed, shown)
       })
     }
   }
@@ -45,6 +53,7 @@ export function testCodeBlocks(needs: 'node' | 'tools'): void {
 const TOOLS = ['sh', 'sh server', 'sh sqlite', 'js engines', 'sh engines']
 
 const MAIN = mainIn(BUILD_URL)
+const DOCUMENTED_HOST = '127.0.0.1:4280'
 
 // Below the package, so that a block imports it by its own name, as a user does.
 const modules = mkdtempSync(fileURLToPath(new URL('readme-', BUILD_URL)))
@@ -61,24 +70,32 @@ after(() => {
   rmSync(commands, { recursive: true, force: true })
 })
 
-async function runBlock(t: TestContext, info: string, code: string): Promise<unknown> {
+/** Returns what the block has printed, unless it is of a kind whose output says nothing. */
+async function runBlock(t: TestContext, info: string, code: string): Promise<string | undefined> {
   const [, excerptOf] = info.match(/ file=(\S+)$/) ?? []
   if (excerptOf) return assertExcerpt(excerptOf, code)
   switch (info) {
     case 'js':
       return runModule(code)
     case 'js test':
-      return runModule(code, '--test')
+      await runModule(code, '--test')
+      return undefined
     case 'js server':
-      return runModule(await besideServer(t, code))
+      return besideServer(t, code, runModule)
     case 'sh':
       return runShell(t, code)
     case 'sh server':
-      return runBesideServer(t, code)
+      return besideServer(t, code, async script => {
+        const output = await runShell(t, script)
+        for (const [answer, status] of (output ?? '').matchAll(/^HTTP\/1\.1 (\d+).*$/gm)) {
+          assert.ok(Number(status) < 400, answer)
+        }
+        return output
+      })
     case 'js sqlite':
-      return ANY_DRIVER.skip === false ? runModule(code) : t.skip(ANY_DRIVER.skip)
+      return ANY_DRIVER.skip === false ? runModule(code) : skip(t, ANY_DRIVER.skip)
     case 'sh sqlite':
-      return ANY_DRIVER.skip === false ? runForAMoment(t, code) : t.skip(ANY_DRIVER.skip)
+      return ANY_DRIVER.skip === false ? runForAMoment(t, code) : skip(t, ANY_DRIVER.skip)
     case 'js engines':
       return withEngines(t, code, runModule)
     case 'sh engines':
@@ -86,7 +103,8 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<unk
     case 'sh setup':
       return assertScripts(code)
     case 'json':
-      return JSON.parse(code)
+      JSON.parse(code)
+      return undefined
     case 'text':
     case 'mermaid':
       return undefined
@@ -95,39 +113,39 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<unk
   }
 }
 
-async function runModule(code: string, ...flags: string[]): Promise<void> {
+async function runModule(code: string, ...flags: string[]): Promise<string> {
   const folder = mkdtempSync(join(modules, 'block-'))
   const path = join(folder, 'block.mjs')
   writeFileSync(path, code)
-  await succeeds(process.execPath, [...flags, path], mkdtempSync(join(commands, 'run-')))
+  return succeeds(process.execPath, [...flags, path], mkdtempSync(join(commands, 'run-')))
 }
 
-async function runShell(t: TestContext, code: string): Promise<string> {
+async function runShell(t: TestContext, code: string): Promise<string | undefined> {
   const missing = ['curl', 'python3'].find(
     tool => code.includes(tool) && spawnSync(tool, ['--version']).error,
   )
-  if (missing) {
-    t.skip(`${missing} is not installed`)
-    return ''
-  }
-  const script = `set -eu\nanimal-adoption-store --version >/dev/null\n${code}`
+  if (missing) return skip(t, `${missing} is not installed`)
+  const script = `set -eu\nanimal-adoption-store --version >/dev/null\nexec 2>&1\n${code}`
   return succeeds('/bin/sh', ['-c', script], mkdtempSync(join(commands, 'run-')))
 }
 
-async function runBesideServer(t: TestContext, code: string): Promise<void> {
-  const output = await runShell(t, await besideServer(t, code))
-  for (const [answer, status] of output.matchAll(/^HTTP\/1\.1 (\d+).*$/gm)) {
-    assert.ok(Number(status) < 400, answer)
-  }
+function skip(t: TestContext, reason: string): undefined {
+  t.skip(reason)
 }
 
-/** The code, with the address of a server that runs until the test ends. */
-async function besideServer(t: TestContext, code: string): Promise<string> {
+/** Runs the code with the address of a server that runs until the test ends. */
+async function besideServer(
+  t: TestContext,
+  code: string,
+  run: (code: string) => Promise<string | undefined>,
+): Promise<string | undefined> {
   const flags = ['--port', '0', '--json', '-q', ...(code.includes('_control') ? ['--control'] : [])]
   const server = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => server.kill('SIGKILL'))
   const [ready] = await once(server.stdout, 'data')
-  return code.replaceAll('127.0.0.1:4280', new URL(JSON.parse(String(ready)).origin).host)
+  const { host } = new URL(JSON.parse(String(ready)).origin)
+  const output = await run(code.replaceAll(DOCUMENTED_HOST, host))
+  return output?.replaceAll(host, DOCUMENTED_HOST)
 }
 
 let engines: Promise<{ postgres: Engine; redis: Engine }> | undefined
@@ -139,34 +157,38 @@ after(async () => {
 })
 
 /** Each block has an empty database of its own. */
-async function withEngines(t: TestContext, code: string, run: (code: string) => Promise<unknown>) {
-  if (withoutBoth) return t.skip(withoutBoth)
+async function withEngines(
+  t: TestContext,
+  code: string,
+  run: (code: string) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  if (withoutBoth) return skip(t, withoutBoth)
   engines ??= (async () => ({ postgres: await startPostgres(), redis: await startRedis() }))()
   const { postgres, redis } = await engines
   const database = await createDatabase(postgres, `readme${databases++}`)
   const addressed = code
     .replaceAll('postgres://127.0.0.1:5432/adoption', database)
     .replaceAll('redis://127.0.0.1:6379', redis.url)
-  await run(addressed)
+  return run(addressed)
 }
 
 /** A server is stopped once it prints how to stop it; other commands exit on their own. */
-async function runForAMoment(t: TestContext, code: string): Promise<void> {
+async function runForAMoment(t: TestContext, code: string): Promise<string | undefined> {
   const stopping = code.replace(
     /^(.*animal-adoption-store serve.*)$/m,
     '{ $1 & echo $! >pid; wait; } | while read -r line; do case $line in Stop*) kill $(cat pid);; esac; done',
   )
-  await runShell(t, stopping)
+  return runShell(t, stopping)
 }
 
-function assertScripts(code: string): void {
+function assertScripts(code: string): undefined {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   for (const [, name = ''] of code.matchAll(/npm (?:run )?(\S+)/g)) {
     assert.ok(name in scripts || ['ci', 'install', 'pack'].includes(name), `npm ${name}`)
   }
 }
 
-function assertExcerpt(path: string, code: string): void {
+function assertExcerpt(path: string, code: string): undefined {
   const file = readFileSync(join(ROOT, path), 'utf8')
   assert.ok(file.includes(code.trim()), `${path} does not contain this block:\n${code}`)
 }

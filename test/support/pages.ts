@@ -28,6 +28,12 @@ export function readPages(): Page[] {
     .map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 }
 
+/** The code of the blocks of a page with that info string. */
+export function blocksOf(path: string, info: string): string[] {
+  const page = { path, text: readFileSync(join(ROOT, path), 'utf8') }
+  return codeBlocks(page).flatMap(block => (block.info === info ? [block.code] : []))
+}
+
 export function codeBlocks({ text }: Page): CodeBlock[] {
   return [...text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)].map(
     ({ index, 1: info = '', 2: code = '' }) => ({ line: lineAt(text, index), info, code }),
