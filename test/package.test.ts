@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ROOT_URL } from './support/paths.js'
+import { ROOT, ROOT_URL } from './support/paths.js'
 
-const { scripts, allowScripts } = JSON.parse(
-  readFileSync(new URL('package.json', ROOT_URL), 'utf8'),
-) as { scripts: Record<string, string>; allowScripts: Record<string, boolean> }
+interface Manifest {
+  version: string
+  scripts: Record<string, string>
+  allowScripts: Record<string, boolean>
+}
+
+const manifest: Manifest = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
+const { version, scripts, allowScripts } = manifest
+const WORKFLOWS = new URL('.github/workflows/', ROOT_URL)
 
 // `dependencies` builds a checkout, also inside an install from git; it never runs for consumers.
 test('package - installing it runs no scripts, so npm asks for no approval', () => {
@@ -20,4 +27,26 @@ test('package - installing it runs no scripts, so npm asks for no approval', () 
 test('package - one dependency of the tests may run a script, to get its binary', () => {
   const allowed = Object.keys(allowScripts).filter(name => allowScripts[name])
   assert.deepEqual(allowed, ['better-sqlite3'])
+})
+
+test('package - workflows pin the actions of others, and keep no token', () => {
+  for (const name of readdirSync(WORKFLOWS)) {
+    const text = readFileSync(new URL(name, WORKFLOWS), 'utf8')
+    const actions = [...text.matchAll(/uses: (\S+)/g)].map(([, action = '']) => action)
+    const moving = actions.filter(action => !/@[0-9a-f]{40}$/.test(action))
+    // Its commit could not be confirmed by two sources when this was written.
+    assert.deepEqual(moving, name === 'release.yml' ? ['actions/attest-build-provenance@v4'] : [])
+    assert.match(text, /^permissions:( \{\}|\n {2}contents: read)$/m)
+    assert.doesNotMatch(text, /secrets\./)
+  }
+})
+
+test('package - a release has the notes of its version, and no other tag', () => {
+  const notes = (tag: string) =>
+    spawnSync(process.execPath, ['.ci/release-notes.mjs', tag], { cwd: ROOT, encoding: 'utf8' })
+  const { status, stdout } = notes(`v${version}`)
+  assert.equal(status, 0)
+  assert.match(stdout, /^- /)
+  assert.doesNotMatch(stdout, /^## /m)
+  assert.match(notes('v0.0.1').stderr, /^The tag v0\.0\.1 is not v/)
 })
