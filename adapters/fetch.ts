@@ -1,3 +1,4 @@
+import { chain } from '../src/lib/async.js'
 import { check, isFunction, isHandler, optional, readOptions } from '../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../src/protocol/api.js'
 import {
@@ -43,22 +44,32 @@ export function toFetchHandler(
 
 /** The answer as a fetch `Response`. */
 export function toResponse(answer: ApiResponse): Response {
-  const { status, headers, pieces } = answer
-  const body = pieces ? toStream(pieces()[Symbol.iterator]()) : answer.body || null
-  return new Response(body, { status, headers })
+  const { status, headers } = answer
+  return new Response(bodyOf(answer), { status, headers })
+}
+
+function bodyOf({ body, pieces, stream }: ApiResponse): string | ReadableStream<Uint8Array> | null {
+  if (stream) return toStream(stream()[Symbol.asyncIterator]())
+  return pieces ? toStream(pieces()[Symbol.iterator]()) : body || null
 }
 
 /** Built as it is read, so that responses to slow clients do not pile up. */
-function toStream(pieces: Iterator<string | Uint8Array>): ReadableStream<Uint8Array> {
+function toStream(pieces: PieceIterator): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
-    pull(controller) {
-      const { done, value } = pieces.next()
-      if (done) controller.close()
-      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+    pull: controller =>
+      chain(pieces.next(), ({ done, value }) => {
+        if (done) controller.close()
+        else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+      }),
+    cancel() {
+      // Not awaited: it may end only with the next piece.
+      void pieces.return?.()
     },
   })
 }
+
+type PieceIterator = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
 
 /** Reads the body when the protocol asks for it, and cancels it beyond the limit. */
 function bodyReader(request: Request, maxBodyBytes: number): ApiRequest['body'] {

@@ -5,7 +5,7 @@ import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { listen } from '../http/listen.js'
 import { verdictJUnit } from '../verdict/junit.js'
-import { type Report, reportText } from '../verdict/report.js'
+import { type Finding, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules.js'
 import { runChild } from './child.js'
 import { openControlled, readApiKeys, readInitial } from './environment.js'
@@ -42,13 +42,15 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
       ADOPTION_STORE_API_KEY: apiKey,
       ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
     })
-    const report = double.report({ since: 'start' })
+    const report = withRequired(double.report({ since: 'start' }), flags)
     const untested = api.wasCalled() ? undefined : UNTESTED
     process.stderr.write(reportText(report, { withRequests: true }))
     if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
     await writeReports(flags, report, untested)
     await files.write()
-    return code === 0 && flags.strict && !isProven(report, flags, api.wasCalled()) ? 1 : code
+    const isMissing = flags['require-faults'] === true && report.findings.some(isRequired)
+    const isUnproven = flags.strict !== undefined && !isProven(report, flags, api.wasCalled())
+    return code === 0 && (isMissing || isUnproven) ? 1 : code
   } finally {
     try {
       await double.close()
@@ -56,6 +58,18 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
       await server.close()
     }
   }
+}
+
+/** With `--require-faults`, a fault that never fired is certain to be wrong. */
+function withRequired(report: Report, flags: Flags): Report {
+  if (!flags['require-faults']) return report
+  const findings = [...report.findings, ...report.notes.filter(isRequired)]
+  const notes = report.notes.filter(note => !isRequired(note))
+  return { ...report, ok: findings.every(({ allowed }) => allowed), findings, notes }
+}
+
+function isRequired({ rule, allowed }: Finding): boolean {
+  return rule === 'fault.unused' && !allowed
 }
 
 const UNTESTED =

@@ -68,6 +68,7 @@ const FLAGS = {
     isList: true,
     help: 'exec: a rule that --strict forgives; may be repeated',
   },
+  'require-faults': { help: 'exec: exit with 1 if an armed fault never fired' },
   help: { short: 'h', help: 'print this help' },
   version: { short: 'v', help: 'print the version' },
 } as const satisfies Record<string, Flag>
@@ -253,7 +254,7 @@ const UNFIT = {
     'quiet',
     'json',
   ],
-  others: ['strict', 'allow', 'clients', 'report', 'junit', 'har'],
+  others: ['strict', 'allow', 'clients', 'report', 'junit', 'har', 'require-faults'],
 } as const satisfies Record<string, readonly Name[]>
 
 function checkCombination({ command, flags, rest }: CommandLine): void {

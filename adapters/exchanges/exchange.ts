@@ -5,7 +5,7 @@ import type { ReadRequest } from '../shared/read-request.js'
 import { type Captured, REDACTED, type Redact, redactedHeaders, redactorOf } from './redact.js'
 
 /** What a test has done to a response. */
-export type FaultKind = 'status' | 'delay' | 'hang' | 'reset' | 'truncate' | 'malformed'
+export type FaultKind = 'status' | 'delay' | 'trickle' | 'hang' | 'reset' | 'truncate' | 'malformed'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
 export interface Exchange {

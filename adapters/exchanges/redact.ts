@@ -63,7 +63,7 @@ function withoutCredential(value: string): string {
   return scheme === value ? value : scheme + REDACTED
 }
 
-const CREDENTIALS = ['cookie', 'proxy-authorization', 'x-api-key']
+export const CREDENTIALS = ['cookie', 'proxy-authorization', 'x-api-key']
 
 function label(): string {
   return REDACTED

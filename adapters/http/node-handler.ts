@@ -135,7 +135,7 @@ function send(
   response: ServerResponse,
   { connection, next }: Circumstances,
 ): void {
-  const { status, headers, pieces, deliver, outside } = answer
+  const { status, headers, pieces, stream, deliver, outside } = answer
   if (outside && next) return void next()
   if (deliver) {
     deliver(response)
@@ -145,6 +145,7 @@ function send(
   if (connection?.isLast(response)) response.shouldKeepAlive = false
   response.sendDate = false
   response.writeHead(status, headers as OutgoingHttpHeaders)
+  if (stream) return void sendStream(stream(), response)
   if (pieces) return void sendPieces(pieces()[Symbol.iterator](), response)
   const encoding = isOneBytePerCharacter(answer) ? 'latin1' : 'utf8'
   if (connection) endInOnePiece(response, answer.body, encoding)
@@ -174,4 +175,17 @@ function sendPieces(pieces: Iterator<string | Uint8Array>, response: ServerRespo
     if (!response.write(value))
       return void response.once('drain', () => sendPieces(pieces, response))
   }
+}
+
+/** The headers at once, and each piece as soon as there is one. */
+async function sendStream(
+  pieces: AsyncIterable<Uint8Array>,
+  response: ServerResponse,
+): Promise<void> {
+  response.flushHeaders()
+  for await (const piece of pieces) {
+    if (response.closed) return
+    response.write(piece)
+  }
+  response.end()
 }

@@ -288,7 +288,11 @@ export function createDouble(
         handle(request) {
           const answer = handler.handle(afterBody(request, endDelaysWhileClosing))
           endDelaysWhileClosing()
-          return answer
+          return chain(answer, response => {
+            // A body that trickles begins to wait when it is sent.
+            if (response.stream) setImmediate(endDelaysWhileClosing)
+            return response
+          })
         },
       },
       { port: 0, ...listenOptions },

@@ -58,7 +58,7 @@ export function createFetch(
           await abortable(signal, untilClosed())
         }
         const isCut = answer.lostBy === 'truncate' && answer.body !== ''
-        const response = isCut ? truncated(answer) : toResponse(answer)
+        const response = isCut ? truncated(answer) : complete(answer, signal)
         return Object.defineProperty(response, 'url', { value: url })
       } finally {
         connection.end()
@@ -127,6 +127,13 @@ function requestOf(
     return new Request(new Request(foreign.url, foreign), init)
   }
   return new Request(new URL(input, `${baseUrl}/`), init)
+}
+
+/** A body that is still on its way ends when its call is aborted. */
+function complete(answer: ApiResponse, signal: AbortSignal | null | undefined): Response {
+  const response = toResponse(answer)
+  if (!answer.stream || !signal || !response.body) return response
+  return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
 }
 
 function truncated({ status, headers, body }: ApiResponse): Response {

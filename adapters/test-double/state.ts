@@ -32,6 +32,7 @@ import {
   type Faults,
 } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
+import type { TrickleTime } from './faults/trickle.js'
 
 export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */
@@ -110,7 +111,7 @@ export function createState(
   let realTime: StateClock | undefined
   // New names come before the spread, for the reason in `readOptions`.
   const store = openStore({ apiKeys, ...options.store, storage, rateLimits, clock: clock.now })
-  const faults = createFaults(() => apiKeys.list().map(({ id }) => id), begin.faults)
+  const faults = createFaults(() => apiKeys.list().map(({ id }) => id), clock.now, begin.faults)
   const journal = createRecorder(
     {
       clock: clock.now,
@@ -121,7 +122,12 @@ export function createState(
     },
     begin.journal,
   )
-  const recording = record({ now: clock.now, restored: begin.journal, catchUp: judge })
+  const recording = record({
+    now: clock.now,
+    restored: begin.journal,
+    faults: faults.use,
+    catchUp: judge,
+  })
   let underWay = 0
   let isOver = false
 
@@ -140,12 +146,16 @@ export function createState(
       onEvent()
       try {
         const { note, end } = journal.begin(request, call)
-        const taken = faults.take(call)
+        const taken = faults.take(call, request.headers)
         const answer = taken
           ? await injectFault(store, identified, taken, {
               delay,
               clock,
-              note,
+              timeOf,
+              note(kind) {
+                note(kind)
+                taken.fire(kind)
+              },
               isKnown: key !== undefined,
             })
           : await store.handle(identified)
@@ -176,7 +186,10 @@ export function createState(
       recording.clear(journal.received())
       journal.clear()
     },
-    dump,
+    dump() {
+      faults.use.keep()
+      return dump()
+    },
     async digest() {
       const now = clock.now()
       const { journal, usage, ...rest } = {
@@ -196,10 +209,31 @@ export function createState(
     for (const exchange of ended) recording.see(exchange)
   }
 
-  function delay({ ms, real }: DelayFault): Promise<void> {
-    if (!real) return clock.delay(ms)
+  function delay({ ms, real }: Pick<DelayFault, 'ms' | 'real'>): Promise<void> {
+    return clockOf(real).delay(ms, real)
+  }
+
+  function clockOf(real = false): StateClock {
+    if (!real) return clock
     realTime ??= createClock({ frozen: false }, onEvent)
-    return realTime.delay(ms, true)
+    return realTime
+  }
+
+  /** A body that trickles is under way, as its request was before: nothing else waits on the clock. */
+  function timeOf(real = false): TrickleTime {
+    return {
+      now: clockOf(real).now,
+      async pause(ms) {
+        if (isOver) return
+        underWay++
+        try {
+          await delay({ ms, real })
+        } finally {
+          underWay--
+          onEvent()
+        }
+      },
+    }
   }
 
   /** One instant: everything is read before the first await. */

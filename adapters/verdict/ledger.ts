@@ -2,6 +2,7 @@ import type { Period } from './period.js'
 import type { Report } from './report.js'
 import type { Breach, RuleId } from './rules.js'
 import { createTally, type Tally } from './tally.js'
+import { createUnused } from './unused.js'
 
 /** What one report says, over all the periods that it covers. */
 export interface Ledger {
@@ -27,11 +28,15 @@ interface OpenPage extends Page {
   addOpen(tally: Tally): void
 }
 
-/** @param allow rules that a test breaks on purpose: listed, but not held against the client */
-export function createLedger(allow: readonly RuleId[]): Ledger {
+/**
+ * @param since what it covers: one period, or all of them
+ * @param allow rules that a test breaks on purpose: listed, but not held against the client
+ */
+export function createLedger(since: 'reset' | 'start', allow: readonly RuleId[]): Ledger {
   const past = createTally()
   // Not a Set, whose discarded tables would keep the periods of earlier resets alive.
   let pages: readonly OpenPage[] = []
+  const unused = createUnused(since, () => pages)
   let opened = 0
   let requests = 0
 
@@ -44,10 +49,15 @@ export function createLedger(allow: readonly RuleId[]): Ledger {
           requests += count
         },
         add: breaches => past.add(later(breaches, after), name),
-        addOpen: tally => tally.add(later(period.open(), after), name),
+        addOpen(tally) {
+          tally.add(later(period.open(), after), name)
+          tally.add(unused.open(period), name)
+        },
         end() {
           period.catchUp()
-          if (pages.includes(page)) page.addOpen(past)
+          if (!pages.includes(page)) return
+          past.add(later(period.open(), after), name)
+          past.add(unused.end(period), name)
           pages = pages.filter(other => other !== page)
         },
       }

@@ -1,10 +1,12 @@
 import type { Clock } from '../../src/ports.js'
 import type { Outline } from '../exchanges/exchange.js'
 import type { Breach, Seen, Watch } from './rules.js'
+import type { FaultUse } from './unused.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './watches.js'
 
 /** The time between two resets: nothing that happens in one is judged by another. */
 export interface Period {
+  readonly faults: FaultUse | undefined
   /** Has everything judged that is still waiting for it. */
   catchUp(): void
   /** The violations that this exchange completes. */
@@ -18,12 +20,20 @@ interface Caller {
   readonly isOneByOne: (exchange: Outline) => boolean
 }
 
-/** @param clients how many clients share a key; undefined where nobody says so */
-export function createPeriod(now: Clock, catchUp: () => void, clients?: number): Period {
+export interface PeriodOptions {
+  readonly now: Clock
+  readonly catchUp: () => void
+  readonly faults?: FaultUse | undefined
+  /** How many clients share a key; undefined where nobody says so. */
+  readonly clients?: number | undefined
+}
+
+export function createPeriod({ now, catchUp, faults, clients }: PeriodOptions): Period {
   const callers = new Map<string | null, Caller>()
 
   return {
     catchUp,
+    faults,
     see(exchange) {
       const { watches, isOneByOne } = callerOf(exchange.key)
       const seen = seenOf(exchange, isOneByOne(exchange))

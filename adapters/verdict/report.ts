@@ -17,7 +17,7 @@ export interface Report {
 /** One rule violated with one key. */
 export interface Finding {
   readonly rule: RuleId
-  /** The id of the key; null for requests without a valid one. */
+  /** The id of the key; null for requests without a valid one, and for a fault of every key. */
   readonly key: string | null
   readonly seen: string
   readonly fix: string
@@ -68,9 +68,6 @@ export function reportText(
   { requests, dropped, findings, notes }: Report,
   { withRequests = false } = {},
 ): string {
-  if (requests === 0) {
-    return 'Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?\n'
-  }
   const covered = `${count(requests, 'request')}${dropped > 0 ? ` (the journal has dropped ${dropped})` : ''}`
   const found = findings.length === 0 ? 'no violations' : count(findings.length, 'finding')
   const noted = notes.length === 0 ? '' : ` and ${count(notes.length, 'note')}`
@@ -79,8 +76,12 @@ export function reportText(
     ...findings.map(finding => textOf(finding, finding.allowed ? ' (allowed)' : '')),
     ...notes.map(note => textOf(note, ' (likely)')),
   ]
-  return `Verdict: ${found}${noted} in ${covered}.\n${rows.join('')}`
+  const verdict = requests === 0 ? UNTESTED : `${found}${noted} in ${covered}.`
+  return `Verdict: ${verdict}\n${rows.join('')}`
 }
+
+const UNTESTED =
+  'no requests arrived, so nothing was checked. Does the client use the base URL of this store?'
 
 /** A finding with its first requests. */
 export function findingText(finding: Finding, mark = ''): string {
@@ -90,8 +91,9 @@ export function findingText(finding: Finding, mark = ''): string {
   return row(finding, mark) + shown.map(requestLine).join('') + last
 }
 
-function row({ rule, key, iso, where, seen, fix }: Finding, mark: string): string {
-  const who = key === null ? 'no valid key' : `key ${key}`
+function row({ rule, key, iso, where, seen, fix, requests }: Finding, mark: string): string {
+  const nobody = requests.length === 0 ? 'every key' : 'no valid key'
+  const who = key === null ? nobody : `key ${key}`
   const place = where === null ? '' : `, ${where}`
   return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n    fix: ${fix}\n`
 }

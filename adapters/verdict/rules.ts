@@ -13,6 +13,7 @@ export type RuleId =
   | 'name.unknown'
   | 'refusal.repeated'
   | 'create.repeated'
+  | 'fault.unused'
 
 /** What a client must not do. Its id never changes. */
 export interface Rule {
@@ -60,6 +61,10 @@ export const RULES: readonly Rule[] = [
   {
     id: 'create.repeated',
     fix: 'Send each create with an Idempotency-Key, retry it with the same key, and enable `idempotency` on the store.',
+  },
+  {
+    id: 'fault.unused',
+    fix: 'Arm it for a request that the client sends with a valid key, or remove it.',
   },
 ]
 
@@ -115,11 +120,15 @@ export function isLost({ fault, method }: Seen): boolean {
 export interface Breach {
   readonly rule: RuleId
   readonly seen: string
-  /** The exchanges that show it: at least one. */
+  /** The exchanges that show it: at least one, unless `began` says when it began. */
   readonly exchanges: readonly Seen[]
+  readonly began?: Beginning
   /** There is another explanation: a note, not a finding. */
   readonly isLikely?: boolean
 }
+
+/** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
+export type Beginning = Pick<Seen, 'key' | 'at' | 'n'>
 
 /** Watches the exchanges of one key, in the order of their answers, in bounded memory. */
 export interface Watch {

@@ -1,5 +1,5 @@
 import type { Finding, ShownRequest } from './report.js'
-import { type Breach, MOST_SHOWN, RULES, type RuleId, type Seen } from './rules.js'
+import { type Beginning, type Breach, MOST_SHOWN, RULES, type RuleId, type Seen } from './rules.js'
 
 const MOST_TEXTS = 3
 const MOST_REQUESTS = 3
@@ -25,7 +25,7 @@ interface Entry {
   readonly rule: RuleId
   readonly key: string | null
   readonly isLikely: boolean
-  readonly first: Seen
+  readonly first: Beginning
   readonly period: PeriodName
   /** How often each was seen. */
   readonly texts: Map<string, number>
@@ -39,8 +39,8 @@ interface Entry {
 export function createTally(entries: Map<string, Entry> = new Map()): Tally {
   return {
     add(breaches, period) {
-      for (const { rule, seen, exchanges, isLikely = false } of breaches) {
-        const [first] = exchanges
+      for (const { rule, seen, exchanges, began, isLikely = false } of breaches) {
+        const [first = began] = exchanges
         if (!first) continue
         const { key } = first
         const id = `${rule} ${isLikely} ${key}`

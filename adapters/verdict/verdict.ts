@@ -4,6 +4,7 @@ import { createLedger, type Ledger } from './ledger.js'
 import { createPeriod } from './period.js'
 import type { Report } from './report.js'
 import type { RuleId } from './rules.js'
+import type { FaultUse } from './unused.js'
 
 /** Judges every exchange once, however often a double is reset. */
 export interface Verdict {
@@ -23,6 +24,8 @@ export interface Source {
   readonly now: Clock
   /** What the journal holds at its start. Reports since the start leave it out. */
   readonly restored?: Restored | undefined
+  /** The faults of the period; none where nothing injects any. */
+  readonly faults?: FaultUse | undefined
   /** Called before a report, for sources that do not pass on exchanges at once. */
   readonly catchUp?: () => void
 }
@@ -66,14 +69,14 @@ export function createVerdict(
   above?: Above,
   clients?: number,
 ): Verdict {
-  const ledger = createLedger(allow)
+  const ledger = createLedger('start', allow)
 
   return {
     ledger,
     report: ledger.report,
-    record(where, { now, restored = NOTHING, catchUp = () => {} }) {
-      const period = createPeriod(now, catchUp, clients)
-      let sinceClear = createLedger(allow)
+    record(where, { now, restored = NOTHING, faults, catchUp = () => {} }) {
+      const period = createPeriod({ now, catchUp, faults, clients })
+      let sinceClear = createLedger('reset', allow)
       let page = sinceClear.open(null, period, 0)
       page.arrive(restored.exchanges.length)
       for (const exchange of answered(restored)) page.add(period.see(exchange))
@@ -95,7 +98,7 @@ export function createVerdict(
         },
         clear(n) {
           catchUp()
-          sinceClear = createLedger(allow)
+          sinceClear = createLedger('reset', allow)
           page = sinceClear.open(null, period, n)
         },
         report: () => sinceClear.report(),

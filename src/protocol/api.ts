@@ -56,6 +56,8 @@ export interface ApiResponse {
    * as `Content-Encoding` says.
    */
   readonly pieces?: (() => Iterable<string | Uint8Array>) | undefined
+  /** What doors send instead of both, as it comes: a test double has a body trickle this way. */
+  readonly stream?: (() => AsyncIterable<Uint8Array>) | undefined
   /** True for paths outside the base path, which a door within another app passes on. */
   readonly outside?: boolean | undefined
   /** For logs and journals, never sent. */

@@ -90,7 +90,10 @@ test('control - keys, requests, faults and the report', async t => {
   assert.deepEqual(await send('DELETE', 'faults'), [204, undefined])
   assert.deepEqual(await get('faults'), { faults: [] })
   const [, { message }] = await send('POST', 'faults', { kind: 'earthquake' })
-  assert.match(message, /one of 'status', 'delay', 'hang', 'reset', 'truncate', 'malformed'/)
+  assert.match(
+    message,
+    /one of 'status', 'delay', 'trickle', 'hang', 'reset', 'truncate', 'malformed'/,
+  )
 })
 
 test('control - is served over loopback only', async t => {

@@ -28,7 +28,7 @@ test('faults - apply only when armed, and as often as specified', async () => {
   double.faults.arm({ kind: 'status', status: 429, times: 'always' })
   assert.deepEqual(await statuses(3), [429, 429, 429])
   assert.deepEqual(double.faults.list(), [
-    { kind: 'status', status: 429, times: 'always', left: 'always' },
+    { kind: 'status', status: 429, times: 'always', left: 'always', fired: 3 },
   ])
   double.faults.clear()
   assert.deepEqual(await statuses(1), [200])
@@ -50,7 +50,7 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
   const wrong: [fault: unknown, message: RegExp][] = [
     [
       { kind: 'slow' },
-      /`kind` to be one of 'status', 'delay', 'hang', 'reset', 'truncate', 'malformed', got 'slow'/,
+      /`kind` to be one of 'status', 'delay', 'trickle', 'hang', 'reset', 'truncate', 'malformed', got 'slow'/,
     ],
     [null, /`kind`/],
     [

@@ -1,19 +1,13 @@
-import { ERROR_STATUS, type ErrorCode } from '../../../src/errors.js'
-import {
-  check,
-  isBoolean,
-  isCount,
-  isObject,
-  isOneOf,
-  isSize,
-  isText,
-  optional,
-  type Rule,
-  readOptions,
-} from '../../../src/lib/options.js'
-import { OPERATIONS, type Operation } from '../../../src/pets/specification.js'
-import type { FaultKind } from '../../exchanges/exchange.js'
+import type { ErrorCode } from '../../../src/errors.js'
+import { check, isOneOf, isSize, isText } from '../../../src/lib/options.js'
+import type { Operation } from '../../../src/pets/specification.js'
+import type { Clock } from '../../../src/ports.js'
 import type { Call } from '../../exchanges/recorder.js'
+import type { Duration, Instant } from '../../shared/time.js'
+import { draw } from './chance.js'
+import { checkFault, TIMES } from './rules.js'
+import { matches, windowOf } from './scope.js'
+import { createUse, type FaultUseLog } from './use.js'
 
 /** Something that goes wrong on purpose, for the first requests that match. */
 export type Fault = FaultScope &
@@ -48,6 +42,18 @@ export type Fault = FaultScope &
         /** Waits, then handles the request as usual. */
         readonly kind: 'delay'
         readonly ms: number
+        /** Waits up to this many ms longer, as drawn from `seed`. @default 0 */
+        readonly jitter?: number
+        /** Waits in real time instead of on the double's clock. @default false */
+        readonly real?: boolean
+      }
+    | {
+        /** Sends the headers at once, and the body in pieces. */
+        readonly kind: 'trickle'
+        /** How many bytes a piece has. */
+        readonly bytes: number
+        /** How long each piece takes. */
+        readonly ms: number
         /** Waits in real time instead of on the double's clock. @default false */
         readonly real?: boolean
       }
@@ -61,25 +67,51 @@ export type Fault = FaultScope &
       }
   )
 
+/** Which requests a fault applies to: those that match all of it. */
 export interface FaultScope {
   /** @default every operation */
   readonly operation?: Operation
   /** The id of an API key. @default every caller */
   readonly key?: string
+  /**
+   * Headers that the request must have with exactly this value, must have (true), or must not have
+   * (false). Those that hold a credential take true and false only.
+   *
+   * @default any headers
+   */
+  readonly requestHeaders?: Readonly<Record<string, string | boolean>>
+  /**
+   * When it begins: an instant, or a duration such as '30s' after it is armed, by the double's clock.
+   *
+   * @default at once
+   */
+  readonly from?: Instant | Duration
+  /** When it is over, exclusive; written like `from`. @default never */
+  readonly until?: Instant | Duration
   /** The first matching request that it applies to. @default 1 */
   readonly nth?: number
-  /** How many requests it applies to. @default 1 */
+  /** How likely it applies to each matching request, above 0 and up to 1. @default 1 */
+  readonly chance?: number
+  /** Equal seeds draw equally. @default its place among the armed faults: 1, 2, 3 … */
+  readonly seed?: number
+  /** How many requests it applies to. @default 1, with `from`, `until` or `chance` 'always' */
   readonly times?: number | 'always'
 }
 
 export type DelayFault = Extract<Fault, { kind: 'delay' }>
+export type TrickleFault = Extract<Fault, { kind: 'trickle' }>
 export type StatusFault = Extract<Fault, { kind: 'status' }>
 
-/** A fault, with how many requests it still applies to. */
+/** A fault as it is armed: `from` and `until` are in ms since the Unix epoch. */
 export type ArmedFault = Fault & {
+  /** How many requests it still applies to. */
   readonly left: number | 'always'
   /** How many matching requests it lets pass before. */
   readonly waiting?: number
+  /** How many responses it has affected so far, unless none. */
+  readonly fired?: number
+  /** How many numbers were drawn from its seed, unless none. */
+  readonly drawn?: number
 }
 
 export interface Faults {
@@ -92,166 +124,132 @@ export interface Faults {
   list(): readonly ArmedFault[]
   clear(): void
   /** Takes what applies to this request: a delay, another fault, both, or undefined. */
-  take(call: Call): TakenFaults | undefined
+  take(call: Call, headers: RequestHeaders): TakenFaults | undefined
+  readonly use: Pick<FaultUseLog, 'unused' | 'fired' | 'keep'>
 }
+
+export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 export interface TakenFaults {
   readonly delay: DelayFault | undefined
   readonly fault: Exclude<Fault, DelayFault> | undefined
+  /** To be called when one of them, by its kind, has affected the response. */
+  fire(kind: Fault['kind']): void
 }
 
 /** @param begin the faults armed at the start, such as those of a snapshot */
 export function createFaults(
   keyIds: () => readonly string[],
+  now: Clock,
   begin: readonly (Fault | ArmedFault)[] = [],
 ): Faults {
   let armed: Armed[] = []
-  for (const one of begin) arm(one)
+  const use = createUse(() => armed)
+  for (const one of begin) arm(one, 'left' in one ? 'restored' : one)
 
   return {
-    arm,
+    arm: fault => arm(fault, 'test'),
     list: () => armed.map(show),
     clear() {
+      for (const one of armed) use.drop(one)
       armed = []
     },
-    take(call) {
+    take(call, headers) {
       if (armed.length === 0) return undefined
-      const ready = armed.filter(({ fault }) => matches(fault, call)).filter(isReady)
+      const request = { ...call, headers, at: now() }
+      const ready = armed.filter(({ fault }) => matches(fault, request)).filter(isReady)
       if (ready.length === 0) return undefined
+      const delay = ready.find(one => one.fault.kind === 'delay')
+      const other = ready.find(one => one.fault.kind !== 'delay')
       return {
-        delay: use(ready.find(one => one.fault.kind === 'delay')) as DelayFault | undefined,
-        fault: use(ready.find(one => one.fault.kind !== 'delay')) as Exclude<Fault, DelayFault>,
+        delay: delay && (withJitter(delay, takeOnce(delay)) as DelayFault),
+        fault: other && (takeOnce(other) as Exclude<Fault, DelayFault>),
+        fire(kind) {
+          const one = kind === 'delay' ? delay : other
+          if (one) use.fire(one)
+        },
       }
     },
+    use,
   }
 
-  function arm(given: Fault | ArmedFault): ArmedFault {
-    const { left, waiting, ...fault } = { left: undefined, waiting: undefined, ...given }
+  function arm(given: Fault | ArmedFault, source: Armed['source']): ArmedFault {
+    const { left, waiting, fired, drawn, ...fault } = { ...COUNTS, ...given }
     // A restored fault may be for a key that is added after it.
     checkFault(fault as Fault, left === undefined ? isOneOf(keyIds()) : isText)
-    const one = {
-      fault: fault as Fault,
-      left: left ?? fault.times ?? 1,
+    const at = now()
+    const isRandom = fault.chance !== undefined || (fault as DelayFault).jitter !== undefined
+    const seed = isRandom ? (fault.seed ?? armed.length + 1) : fault.seed
+    const one: Armed = {
+      fault: { ...fault, ...windowOf(fault, at), ...(seed !== undefined && { seed }) } as Fault,
+      source,
+      at,
+      left: left ?? fault.times ?? usualTimes(fault as Fault),
       waiting: waiting ?? (left === undefined ? (fault.nth ?? 1) - 1 : 0),
+      fired: fired ?? 0,
+      drawn: drawn ?? 0,
     }
     check('left', one.left, TIMES)
-    check('waiting', one.waiting, isSize)
+    for (const name of ['waiting', 'fired', 'drawn'] as const) check(name, one[name], isSize)
     armed.push(one)
     return show(one)
   }
 
-  function use(one: Armed | undefined): Fault | undefined {
-    if (!one) return undefined
+  function takeOnce(one: Armed): Fault {
     if (one.left !== 'always') one.left--
-    if (one.left === 0) armed = armed.filter(other => other !== one)
+    if (one.left === 0) {
+      armed = armed.filter(other => other !== one)
+      use.drop(one)
+    }
     return one.fault
   }
 }
 
-interface Armed {
+/** A fault with all that changes about it. */
+export interface Armed {
   readonly fault: Fault
+  /** Armed by the test, restored from a snapshot, or a fault of the options. */
+  readonly source: 'test' | 'restored' | Fault
+  /** When it was armed, in ms. */
+  readonly at: number
   left: number | 'always'
   waiting: number
+  fired: number
+  drawn: number
 }
 
-function matches({ operation, key }: Fault, call: Call): boolean {
-  if (call.operation === undefined) return false
-  return (operation ?? call.operation) === call.operation && (key ?? call.key) === call.key
+const COUNTS = { left: undefined, waiting: undefined, fired: undefined, drawn: undefined }
+
+function usualTimes({ from, until, chance }: Fault): number | 'always' {
+  return from === undefined && until === undefined && chance === undefined ? 1 : 'always'
 }
 
 /** Whether it applies to a request that matches; counts those before. */
 function isReady(one: Armed): boolean {
-  if (one.waiting === 0) return true
-  one.waiting--
-  return false
-}
-
-function show({ fault, left, waiting }: Armed): ArmedFault {
-  return { ...fault, left, ...(waiting > 0 && { waiting }) }
-}
-
-function checkFault(fault: Fault, isKey: Rule): void {
-  const kinds = isOneOf(Object.keys(RULES))
-  const kind = (fault as Partial<Fault>).kind
-  check('kind', kind, kinds)
-  const rules: Record<string, Rule> = {
-    kind: kinds,
-    operation: optional(isOneOf(OPERATIONS)),
-    key: optional(isKey),
-    nth: optional(isCount),
-    times: optional(TIMES),
-    ...RULES[kind as FaultKind],
+  if (one.waiting > 0) {
+    one.waiting--
+    return false
   }
-  readOptions<object, object>(fault, {}, rules)
+  const { chance } = one.fault
+  return chance === undefined || drawFrom(one) < chance
 }
 
-const TIMES: Rule = {
-  expected: `${isCount.expected}, or 'always'`,
-  accepts: value => value === 'always' || isCount.accepts(value),
+function withJitter(one: Armed, fault: Fault): Fault {
+  const { ms, jitter = 0 } = fault as DelayFault
+  if (jitter === 0) return fault
+  return { ...fault, ms: ms + Math.floor(drawFrom(one) * (jitter + 1)) } as Fault
 }
 
-/** In seconds. */
-const CENTURY = 36_525 * 86_400
-
-const RULES: Record<FaultKind, Record<string, Rule>> = {
-  status: {
-    status: {
-      expected: 'an integer from 400 to 599',
-      accepts: value => isCount.accepts(value) && Number(value) >= 400 && Number(value) <= 599,
-    },
-    when: optional(isOneOf(['before', 'after'])),
-    retryAfter: optional({
-      expected: 'seconds of at least 0, { date: seconds from now, at most a century }, or null',
-      accepts: value => value === null || isSize.accepts(value) || isDate(value),
-    }),
-    code: optional(isOneOf(Object.keys(ERROR_STATUS))),
-    body: optional({
-      expected: 'a string, an object or an array of plain JSON data',
-      accepts: value =>
-        typeof value === 'string' || (typeof value === 'object' && value !== null && isJson(value)),
-    }),
-    headers: optional({
-      expected:
-        'an object of header values, without Content-Length, Transfer-Encoding and Connection',
-      accepts: value => isObject.accepts(value) && Object.entries(value as object).every(isHeader),
-    }),
-  },
-  delay: { ms: isSize, real: optional(isBoolean) },
-  hang: {},
-  reset: {},
-  truncate: {},
-  malformed: {},
+function drawFrom(one: Armed): number {
+  return draw(one.fault.seed ?? 0, one.drawn++)
 }
 
-/** Whether it can be sent as JSON, bigints included. @param parents to find circles */
-function isJson(value: unknown, parents: readonly object[] = []): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object') return /^(string|boolean|bigint|undefined)$/.test(typeof value)
-  if (value === null) return true
-  if (parents.includes(value)) return false
-  const within = [...parents, value]
-  if (Array.isArray(value)) return value.every(one => isJson(one, within))
-  // Test runners have an Object of their own.
-  const prototype = Object.getPrototypeOf(value)
-  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
-  return isPlain && Object.values(value).every(one => isJson(one, within))
-}
-
-function isDate(value: unknown): boolean {
-  const seconds = (value as { date?: unknown } | undefined)?.date
-  return (
-    Number.isSafeInteger(seconds) &&
-    Math.abs(Number(seconds)) <= CENTURY &&
-    Object.keys(value as object).length === 1
-  )
-}
-
-/** RFC 9110 §5.5, §5.6.2. The others say how long the message is. */
-function isHeader([name, value]: [string, unknown]): boolean {
-  return (
-    /^[\w!#$%&'*+.^`|~-]+$/.test(name) &&
-    !/^(content-length|transfer-encoding|connection)$/i.test(name) &&
-    typeof value === 'string' &&
-    /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-  )
+function show({ fault, left, waiting, fired, drawn }: Armed): ArmedFault {
+  return {
+    ...fault,
+    left,
+    ...(waiting > 0 && { waiting }),
+    ...(fired > 0 && { fired }),
+    ...(drawn > 0 && { drawn }),
+  }
 }

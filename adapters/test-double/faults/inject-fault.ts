@@ -7,13 +7,14 @@ import type { FaultKind } from '../../exchanges/exchange.js'
 import { httpDate } from '../../shared/time.js'
 import type { StateClock } from '../clock/clock.js'
 import type { DelayFault, StatusFault, TakenFaults } from './faults.js'
+import { type TrickleTime, trickled } from './trickle.js'
 
 /** Has the store answer a request, with the faults taken for it. */
 export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
   { delay: wait, fault }: TakenFaults,
-  { delay, clock, note, isKnown }: Circumstances,
+  { delay, clock, timeOf, note, isKnown }: Circumstances,
 ): Promise<ApiResponse> {
   if (wait) {
     note('delay')
@@ -25,12 +26,15 @@ export async function injectFault(
   if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
   const answer = await store.handle(request)
   if (fault.kind === 'malformed') return halved(answer)
+  if (fault.kind === 'trickle') return trickled(answer, fault, timeOf(fault.real))
   return lost(answer, fault.kind)
 }
 
 interface Circumstances {
   readonly delay: (wait: DelayFault) => Promise<void>
   readonly clock: Pick<StateClock, 'now'>
+  /** The time in which a body trickles: the double's, or real time. */
+  readonly timeOf: (real: boolean | undefined) => TrickleTime
   readonly note: (fault: FaultKind) => void
   /** Whether the request has a valid key. */
   readonly isKnown: boolean
@@ -41,7 +45,7 @@ async function refused(
   store: ApiHandler,
   request: ApiRequest,
   fault: StatusFault,
-  { clock, note, isKnown }: Omit<Circumstances, 'delay'>,
+  { clock, note, isKnown }: Omit<Circumstances, 'delay' | 'timeOf'>,
 ): Promise<ApiResponse> {
   if (!isKnown) return store.handle(request)
   const refusal = errorOf(fault, clock.now())

@@ -1,0 +1,60 @@
+import { OptionError } from '../../../src/lib/options.js'
+import type { Call } from '../../exchanges/recorder.js'
+import { durationOf, type Instant, instantOf } from '../../shared/time.js'
+import type { Fault, FaultScope, RequestHeaders } from './faults.js'
+
+/** A request as faults look at it. */
+export interface FaultTarget extends Call {
+  /** Names in lower case. */
+  readonly headers: RequestHeaders
+  /** When it arrived, in ms. */
+  readonly at: number
+}
+
+/** Whether a fault is for this request, apart from `nth`, `chance` and `times`. */
+export function matches(fault: Fault, { operation, key, headers, at }: FaultTarget): boolean {
+  if (operation === undefined) return false
+  if ((fault.operation ?? operation) !== operation || (fault.key ?? key) !== key) return false
+  const { from, until, requestHeaders } = fault as { from?: number; until?: number } & FaultScope
+  if (at < (from ?? at) || at >= (until ?? Number.POSITIVE_INFINITY)) return false
+  return requestHeaders === undefined || hasHeaders(headers, requestHeaders)
+}
+
+function hasHeaders(
+  headers: RequestHeaders,
+  wanted: NonNullable<FaultScope['requestHeaders']>,
+): boolean {
+  return Object.entries(wanted).every(([name, value]) => {
+    const own = headers[name.toLowerCase()]
+    return typeof value === 'boolean' ? value === (own !== undefined) : value === own
+  })
+}
+
+/**
+ * The window of a fault in ms since the Unix epoch.
+ *
+ * @param armedAt what durations count from
+ * @throws OptionError
+ */
+export function windowOf(
+  { from, until }: Pick<FaultScope, 'from' | 'until'>,
+  armedAt: number,
+): { readonly from?: number; readonly until?: number } {
+  const start = from === undefined ? undefined : endOf('from', from, armedAt)
+  const end = until === undefined ? undefined : endOf('until', until, armedAt)
+  if (end !== undefined && end <= (start ?? Number.NEGATIVE_INFINITY)) {
+    const got = new Date(end).toISOString()
+    throw new OptionError({ option: 'until', expected: 'later than `from`', got })
+  }
+  return {
+    ...(start !== undefined && { from: start }),
+    ...(end !== undefined && { until: end }),
+  }
+}
+
+function endOf(name: 'from' | 'until', given: Instant, armedAt: number): number {
+  if (typeof given !== 'string' || !IS_DURATION.test(given)) return instantOf(name, given)
+  return instantOf(name, armedAt + durationOf(name, given))
+}
+
+const IS_DURATION = /^[\d.]+(ms|s|m|h|d)$/

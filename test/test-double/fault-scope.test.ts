@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  createTestDouble,
+  type Fault,
+  type Snapshot,
+  type TestDouble,
+} from '../../adapters/test-double/index.js'
+import { parseJson, toJson } from '../../src/lib/json.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const DOWN = { kind: 'status', status: 503 } as const
+const T0 = Date.UTC(2030, 0, 1)
+
+test('faults - from and until are an outage on the clock', async () => {
+  const double = createTestDouble()
+  const outage = { ...DOWN, from: '10s', until: '2030-01-01T00:00:30Z' }
+  const armed = double.faults.arm(outage)
+  assert.deepEqual([armed.from, armed.until, armed.left], [T0 + 10_000, T0 + 30_000, 'always'])
+  const seen: Record<number, number> = {}
+  for (const ms of [0, 9_999, 10_000, 29_999, 30_000, 60_000]) {
+    double.clock.set(T0 + ms)
+    seen[ms] = await status(double)
+  }
+  assert.deepEqual(seen, { 0: 200, 9999: 200, 10000: 503, 29999: 503, 30000: 200, 60000: 200 })
+})
+
+test('faults - a window counts from the reset for the faults of the options, and survives a restore', async () => {
+  const double = createTestDouble({ faults: [{ ...DOWN, from: '10s', until: '20s' }] })
+  double.clock.advance('15s')
+  assert.equal(await status(double), 503)
+  const snapshot = (await parseJson(toJson(await double.snapshot()))) as Snapshot
+  double.clock.set('2031-01-01')
+  await double.restore(snapshot)
+  assert.equal(await status(double), 503)
+  double.clock.advance('5s')
+  assert.equal(await status(double), 200)
+  double.reset()
+  assert.equal(await status(double), 200)
+  double.clock.advance('10s')
+  assert.equal(await status(double), 503)
+})
+
+test('faults - nth and times count within the window only', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ ...DOWN, from: '10s', until: '20s', nth: 2, times: 1 })
+  assert.deepEqual(await statuses(double, 2), [200, 200])
+  double.clock.advance('10s')
+  assert.deepEqual(await statuses(double, 3), [200, 503, 200])
+})
+
+test('faults - request headers match by value, presence or absence, whatever the case of the name', async () => {
+  const double = createTestDouble()
+  const cases: [wanted: Record<string, string | boolean>, headers: object, status: number][] = [
+    [{ 'X-Trace': 'a' }, { 'x-trace': 'a' }, 503],
+    [{ 'X-Trace': 'a' }, { 'x-trace': 'A' }, 200],
+    [{ 'X-Trace': 'a' }, {}, 200],
+    [{ 'X-TRACE': true }, { 'x-trace': '' }, 503],
+    [{ 'X-TRACE': true }, {}, 200],
+    [{ 'x-trace': false }, {}, 503],
+    [{ 'x-trace': false }, { 'X-Trace': '' }, 200],
+    [{ 'x-trace': 'a', 'x-more': true }, { 'x-trace': 'a' }, 200],
+    [{ 'x-trace': 'a', 'x-more': true }, { 'x-trace': 'a', 'x-more': 'b' }, 503],
+    [{ Authorization: true }, {}, 503],
+  ]
+  for (const [requestHeaders, headers, expected] of cases) {
+    double.reset()
+    double.faults.arm({ ...DOWN, requestHeaders })
+    assert.equal(await status(double, headers), expected, JSON.stringify([requestHeaders, headers]))
+  }
+})
+
+test('faults - hold no credential: such a header matches by presence only, and no message shows it', () => {
+  const double = createTestDouble()
+  for (const name of ['authorization', 'Cookie', 'X-API-Key', 'proxy-authorization']) {
+    const arm = () => double.faults.arm({ ...DOWN, requestHeaders: { [name]: 'Bearer s3cret' } })
+    assert.throws(arm, (error: Error) => {
+      assert.match(
+        error.message,
+        new RegExp(`^Expected \`requestHeaders.${name}\` to be true or f`),
+      )
+      assert.doesNotMatch(error.message, /s3cret/)
+      return true
+    })
+    double.faults.arm({ ...DOWN, requestHeaders: { [name]: true } })
+  }
+})
+
+test('faults - chance repeats exactly: after a reset, after a restore, and with the same seed', async () => {
+  const fault = { ...DOWN, chance: 0.3, seed: 7 } as const
+  const double = createTestDouble({ faults: [fault], rateLimit: false })
+  const first = await statuses(double, 40)
+  assert.deepEqual(new Set(first), new Set([200, 503]))
+  const [armed] = double.faults.list()
+  assert.deepEqual([armed?.drawn, armed?.left], [40, 'always'])
+  assert.equal(armed?.fired, first.filter(one => one === 503).length)
+  const snapshot = (await parseJson(toJson(await double.snapshot()))) as Snapshot
+  const digest = await double.digest()
+  const next = await statuses(double, 40)
+  assert.notDeepEqual(next, first)
+  assert.notEqual(await double.digest(), digest)
+  await double.restore(snapshot)
+  assert.equal(await double.digest(), digest)
+  assert.deepEqual(await statuses(double, 40), next)
+  double.reset()
+  assert.deepEqual(await statuses(double, 40), first)
+  const other = createTestDouble({ rateLimit: false })
+  other.faults.arm({ ...DOWN, chance: 0.3, seed: 8 })
+  assert.notDeepEqual(await statuses(other, 40), first)
+})
+
+test('faults - the digest sees how far a seed has been drawn', async () => {
+  const digestAfter = async (drawn: number) => {
+    const double = createTestDouble()
+    const snapshot = await double.snapshot()
+    const fault = { ...DOWN, chance: 0.5, seed: 1, left: 'always', drawn } as const
+    await double.restore({ ...snapshot, faults: [fault] })
+    return double.digest()
+  }
+  assert.equal(await digestAfter(1), await digestAfter(1))
+  assert.notEqual(await digestAfter(1), await digestAfter(2))
+})
+
+test('faults - chance is as likely as it says, and faults without a seed draw differently', async () => {
+  const double = createTestDouble({ rateLimit: false, journal: 1 })
+  double.faults.arm({ kind: 'status', status: 503, chance: 0.25 })
+  double.faults.arm({ kind: 'delay', ms: 0, chance: 0.5 })
+  assert.deepEqual(
+    double.faults.list().map(({ seed }) => seed),
+    [1, 2],
+  )
+  const [once, both] = [{ failed: 0 }, { failed: 0 }]
+  for (let count = 0; count < 4_000; count++) {
+    const before = double.faults.list()[1]?.fired
+    const failed = (await status(double)) === 503
+    once.failed += Number(failed)
+    both.failed += Number(failed && double.faults.list()[1]?.fired !== before)
+  }
+  assert.ok(once.failed > 900 && once.failed < 1_100, `${once.failed} of 4,000`)
+  assert.ok(both.failed > 430 && both.failed < 570, `${both.failed} of 4,000`)
+})
+
+test('faults - jitter is drawn from the seed, between its bounds', async () => {
+  const waits = async (seed: number) => {
+    const double = createTestDouble()
+    double.faults.arm({ kind: 'delay', ms: 100, jitter: 50, seed, times: 'always' })
+    return double.run(async () => {
+      const taken: number[] = []
+      while (taken.length < 30) {
+        const start = double.clock.now()
+        await status(double)
+        taken.push(double.clock.now() - start)
+      }
+      return taken
+    })
+  }
+  const first = await waits(1)
+  assert.ok(first.every(ms => ms >= 100 && ms <= 150))
+  assert.ok(new Set(first).size > 10)
+  assert.deepEqual(await waits(1), first)
+  assert.notDeepEqual(await waits(2), first)
+})
+
+test('faults - an invalid scope is rejected when armed, and names the rule', () => {
+  const double = createTestDouble()
+  const wrong: [scope: object, message: RegExp][] = [
+    [{ from: 'soon' }, /^Expected `from` to be an instant in the years 0000 to 9999.*got 'soon'/],
+    [{ until: '1w' }, /`until` to be an instant/],
+    [{ until: '9999999d' }, /`until` to be an instant/],
+    [
+      { from: '20s', until: '10s' },
+      /`until` to be later than `from`, got 2030-01-01T00:00:10.000Z/,
+    ],
+    [{ from: '20s', until: '20s' }, /`until` to be later than `from`/],
+    [{ chance: 0 }, /`chance` to be a number above 0, up to 1, got 0/],
+    [{ chance: 1.1 }, /`chance`/],
+    [{ chance: Number.NaN }, /`chance`/],
+    [{ seed: -1 }, /`seed` to be an integer of at least 0/],
+    [{ jitter: -1, kind: 'delay', ms: 1 }, /`jitter`/],
+    [{ kind: 'trickle', ms: 1 }, /`bytes` to be an integer of at least 1/],
+    [{ kind: 'trickle', bytes: 1, ms: -1 }, /`ms`/],
+    [{ requestHeaders: [] }, /`requestHeaders` to be an object, got an array/],
+    [{ requestHeaders: { 'a b': '1' } }, /`requestHeaders`.*names of headers/],
+    [{ requestHeaders: { a: 1 } }, /`requestHeaders\.a` to be a string, true or false, got 1/],
+    [{ left: 1, fired: -1 }, /`fired`/],
+    [{ left: 1, drawn: 0.5 }, /`drawn`/],
+  ]
+  for (const [scope, message] of wrong) {
+    const arm = () => double.faults.arm({ kind: 'hang', ...scope } as Fault)
+    assert.throws(arm, { name: 'OptionError', message })
+  }
+  assert.deepEqual(double.faults.list(), [])
+})
+
+async function status(double: TestDouble, headers: object = {}): Promise<number> {
+  const response = await double.fetch('pets', { headers: { ...FREE, ...headers } })
+  await response.text()
+  return response.status
+}
+
+async function statuses(double: TestDouble, count: number): Promise<readonly number[]> {
+  const seen: number[] = []
+  while (seen.length < count) seen.push(await status(double))
+  return seen
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const BODY = '[{"id":1,"name":"Zoë","categoryId":1,"status":"available"}]'
+const SIZE = Buffer.byteLength(BODY)
+const T0 = Date.UTC(2030, 0, 1)
+
+test('trickle - sends the headers at once and the body in pieces on the clock, through every door', async () => {
+  await using double = await withZoe()
+  const { url } = await double.listen()
+  const handler = toFetchHandler(double.handler)
+  const doors: ((init: RequestInit) => Promise<Response>)[] = [
+    init => double.fetch('pets', init),
+    init => fetch(`${url}/pets`, init),
+    init => handler(new Request(`${url}/pets`, init)),
+  ]
+  for (const send of doors) {
+    const start = double.clock.now()
+    double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000 })
+    const response = await send({ headers: FREE })
+    assert.deepEqual([response.status, response.headers.get('content-length')], [200, String(SIZE)])
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const pieces: number[] = []
+    let text = ''
+    const decoder = new TextDecoder()
+    for (;;) {
+      const next = reader.read()
+      assert.equal(await Promise.race([next.then(() => 'read'), settled()]), 'waits')
+      double.clock.advance('1s')
+      const { value } = await next
+      pieces.push(value?.length ?? 0)
+      text += decoder.decode(value, { stream: true })
+      if (text.length === BODY.length) break
+    }
+    assert.deepEqual([pieces, text], [[20, 20, SIZE - 40], BODY])
+    assert.equal((await reader.read()).done, true)
+    assert.equal(double.clock.now() - start, 3_000)
+  }
+  assert.deepEqual(
+    double.requests().map(({ fault, body, status }) => [fault, body, status]),
+    doors.map(() => ['trickle', BODY, 200]),
+  )
+})
+
+test('trickle - run lets the body arrive in virtual time, in process and on a socket', async () => {
+  await using double = await withZoe()
+  const { url } = await double.listen()
+  for (const send of [
+    () => double.fetch('pets', { headers: FREE }),
+    () => fetch(`${url}/pets`, { headers: FREE }),
+  ]) {
+    const start = double.clock.now()
+    double.faults.arm({ kind: 'trickle', bytes: 1, ms: 60_000 })
+    assert.equal(await double.run(async () => (await send()).text()), BODY)
+    assert.equal(double.clock.now() - start, SIZE * 60_000)
+  }
+})
+
+test('trickle - pieces are due by the clock, however late the client reads', async () => {
+  const double = await withZoe()
+  double.faults.arm({ kind: 'trickle', bytes: 10, ms: 1_000 })
+  await double.run(async () => {
+    const response = await double.fetch('pets', { headers: FREE })
+    await double.clock.sleep(60_000)
+    await response.text()
+  })
+  assert.equal(double.clock.now(), T0 + 60_000)
+})
+
+test('trickle - an abort ends the body with its reason', async () => {
+  const double = await withZoe()
+  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  const abort = new AbortController()
+  const response = await double.fetch('pets', { headers: FREE, signal: abort.signal })
+  const text = response.text()
+  abort.abort(new Error('enough'))
+  await assert.rejects(text, { message: 'enough' })
+})
+
+test('trickle - a client that leaves frees the connection, and the next request is served', async () => {
+  await using double = await withZoe()
+  const server = await double.listen()
+  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  socket.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo-free\r\n\r\n')
+  const head = await new Promise<Buffer>(resolve => socket.once('data', resolve))
+  assert.match(head.toString(), /^HTTP\/1\.1 200 OK\r\n/)
+  socket.destroy()
+  const response = await fetch(`${server.url}/pets`, { headers: FREE })
+  assert.equal(await response.text(), BODY)
+})
+
+test('trickle - a reset, a close and a closed server send the rest at once', async () => {
+  const double = await withZoe()
+  const arm = () => double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  arm()
+  const before = await double.fetch('pets', { headers: FREE })
+  const text = before.text()
+  double.reset()
+  assert.equal(await text, BODY)
+
+  await double.seed([{ name: 'Zoë', categoryId: 1 }])
+  const server = await double.listen()
+  arm()
+  const open = await fetch(`${server.url}/pets`, { headers: FREE })
+  await server.close()
+  assert.equal(await open.text(), BODY)
+
+  arm()
+  const last = await double.fetch('pets', { headers: FREE })
+  const rest = last.text()
+  await double.close()
+  assert.equal(await rest, BODY)
+  arm()
+  assert.equal(await (await double.fetch('pets', { headers: FREE })).text(), BODY)
+})
+
+test('trickle - leaves an empty body unchanged, and combines with a delay', async () => {
+  await using double = await withZoe()
+  const { url } = await double.listen()
+  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  const head = await fetch(`${url}/pets`, { method: 'HEAD', headers: FREE })
+  assert.deepEqual([head.status, await head.text()], [200, ''])
+
+  const start = double.clock.now()
+  double.faults.arm({ kind: 'delay', ms: 500 })
+  double.faults.arm({ kind: 'trickle', bytes: SIZE, ms: 1_000 })
+  await double.run(async () => (await double.fetch('pets', { headers: FREE })).text())
+  assert.equal(double.clock.now() - start, 1_500)
+})
+
+test('trickle - takes real time with `real`, and none on an auto clock', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
+  const double = await withZoe()
+  double.faults.arm({ kind: 'trickle', bytes: SIZE, ms: 300, real: true })
+  const text = (await double.fetch('pets', { headers: FREE })).text()
+  assert.equal(await Promise.race([text, settled()]), 'waits')
+  t.mock.timers.tick(300)
+  assert.equal(await text, BODY)
+  assert.equal(double.clock.now(), T0)
+
+  double.clock.auto = true
+  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  assert.equal(await (await double.fetch('pets', { headers: FREE })).text(), BODY)
+  assert.equal(double.clock.now(), T0 + SIZE * 1_000)
+})
+
+test('trickle - is armed through the control tree, also in a world', async () => {
+  await using double = createTestDouble({ control: true })
+  const { origin } = await double.listen()
+  const send = async (path: string, body: object = {}) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const response = await fetch(origin + path, init)
+    const value = (await response.json()) as Record<string, any>
+    return [response.status, value] as const
+  }
+  const [, world] = await send('/_control/worlds', { clock: '2030-01-01', pets: [ZOE] })
+  const path = `/worlds/${world['id']}`
+  const [status, fault] = await send(`${path}/_control/faults`, {
+    kind: 'trickle',
+    bytes: 30,
+    ms: 1_000,
+    until: '1m',
+    requestHeaders: { 'X-Slow': true },
+  })
+  assert.deepEqual([status, fault['until'], fault['left']], [201, T0 + 60_000, 'always'])
+  const headers = { authorization: `Bearer ${world['apiKeys'].free}` }
+  const fast = await fetch(`${origin}${path}/v1/pets`, { headers })
+  assert.equal(await fast.text(), BODY)
+  const response = await fetch(`${origin}${path}/v1/pets`, {
+    headers: { ...headers, 'x-slow': '1' },
+  })
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const first = reader.read()
+  await send(`${path}/_control/clock`, { advance: '1s' })
+  assert.equal((await first).value?.length, 30)
+  const second = reader.read()
+  await send(`${path}/_control/clock`, { advance: '1s' })
+  assert.equal((await second).value?.length, SIZE - 30)
+  assert.equal((await reader.read()).done, true)
+})
+
+const ZOE = { name: 'Zoë', categoryId: 1 }
+
+async function withZoe(): Promise<TestDouble> {
+  const double = createTestDouble()
+  await double.seed([ZOE])
+  return double
+}
+
+/** After everything that needs only promises and a few turns. */
+async function settled(): Promise<string> {
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+  return 'waits'
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestDouble, type Report, reportText } from '../../adapters/test-double/index.js'
+
+const FREE = { authorization: 'Bearer demo-free' }
+const DOWN = { kind: 'status', status: 503 } as const
+
+test('fault.unused - a fault that never fired is a note, until it fires', async () => {
+  const double = createTestDouble()
+  assert.deepEqual(double.report().notes, [])
+  double.clock.advance('5s')
+  double.faults.arm({ ...DOWN, operation: 'createPet', when: 'after', times: 2 })
+  await double.fetch('pets', { headers: FREE })
+  const [note] = double.report().notes
+  assert.deepEqual(
+    [note?.rule, note?.key, note?.iso, note?.requests, note?.seen],
+    [
+      'fault.unused',
+      null,
+      '2030-01-01T00:00:05.000Z',
+      [],
+      'a fault was armed and never fired: status 503 after createPet',
+    ],
+  )
+  assert.equal(double.report().ok, true)
+  assert.throws(() => double.assertPolite({ notes: true }), { name: 'VerdictError' })
+  const headers = { ...FREE, 'content-type': 'application/json' }
+  await double.fetch('pets', { method: 'POST', headers, body: '{"name":"Ada","categoryId":1}' })
+  assert.deepEqual(double.report().notes, [])
+  double.assertPolite({ notes: true })
+})
+
+test('fault.unused - a fault that was cleared, or used up by a 401, has not fired either', async () => {
+  const double = createTestDouble({ allow: ['key.refused'] })
+  double.faults.arm({ kind: 'hang', key: 'demo-pro' })
+  double.faults.clear()
+  double.faults.arm(DOWN)
+  assert.equal((await double.fetch('pets')).status, 401)
+  assert.deepEqual(double.faults.list(), [])
+  assert.deepEqual(
+    double.report().notes.map(({ key, seen }) => [key, seen]),
+    [
+      ['demo-pro', 'a fault was armed and never fired: hang for any operation'],
+      [null, 'a fault was armed and never fired: status 503 for any operation'],
+    ],
+  )
+})
+
+test('fault.unused - the report since the start also has faults of earlier resets and of worlds', async () => {
+  await using double = createTestDouble({ control: true })
+  const { origin } = await double.listen()
+  const send = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(origin + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    return (await response.json()) as { id: string }
+  }
+  double.faults.arm({ ...DOWN, nth: 2 })
+  await double.fetch('pets', { headers: FREE })
+  double.reset()
+  double.faults.arm(DOWN)
+  await double.fetch('pets', { headers: FREE })
+  const { id } = await send('/_control/worlds', {})
+  await send(`/worlds/${id}/_control/faults`, {
+    kind: 'reset',
+    requestHeaders: { 'X-Test': 'abc' },
+  })
+  assert.deepEqual(double.report().notes, [])
+  const unused = (report: Report) => report.notes.map(({ where, seen }) => [where, seen])
+  const expected = [
+    [
+      null,
+      'a fault was armed and never fired: status 503 for any operation, from request 2; a fault was armed and never fired: reset for any operation, by the header X-Test',
+    ],
+  ]
+  assert.deepEqual(unused(double.report({ since: 'start' })), expected)
+  await fetch(`${origin}/_control/worlds/${id}`, {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.deepEqual(unused(double.report({ since: 'start' })), expected)
+})
+
+test('fault.unused - a fault of the options need fire only once, in any world or after any reset', async () => {
+  await using double = createTestDouble({ control: true, faults: [DOWN, { kind: 'hang', nth: 9 }] })
+  const { origin } = await double.listen()
+  const notes = () => double.report({ since: 'start' }).notes.map(({ seen }) => seen)
+  const hang = 'a fault was armed and never fired: hang for any operation, from request 9'
+  const down = 'a fault was armed and never fired: status 503 for any operation'
+  assert.deepEqual(notes(), [`${down}; ${hang}`])
+  const headers = { 'content-type': 'application/json' }
+  const created = await fetch(`${origin}/_control/worlds`, { method: 'POST', headers })
+  const world = (await created.json()) as { baseUrl: string; apiKeys: { free: string } }
+  double.reset()
+  assert.deepEqual(notes(), [`${down}; ${hang}`])
+  const authorization = `Bearer ${world.apiKeys.free}`
+  const response = await fetch(`${world.baseUrl}/pets`, { headers: { authorization } })
+  assert.equal(response.status, 503)
+  assert.deepEqual(notes(), [hang])
+  double.reset()
+  assert.deepEqual(notes(), [hang])
+  assert.deepEqual(
+    double.report().notes.map(({ seen }) => seen),
+    [`${down}; ${hang}`],
+  )
+})
+
+test('fault.unused - a fault in a snapshot may fire after any restore of it', async () => {
+  const double = createTestDouble()
+  double.faults.arm(DOWN)
+  const snapshot = await double.snapshot()
+  await double.restore(snapshot)
+  assert.equal(double.report().notes.length, 1)
+  assert.equal((await double.fetch('pets', { headers: FREE })).status, 503)
+  assert.deepEqual(double.report().notes, [])
+  await double.restore(snapshot)
+  assert.deepEqual(double.report({ since: 'start' }).notes, [])
+})
+
+test('fault.unused - clearRequests hides requests, not faults', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ ...DOWN, nth: 5 })
+  await double.fetch('pets', { headers: FREE })
+  double.clearRequests()
+  assert.deepEqual(
+    double.report().notes.map(({ rule }) => rule),
+    ['fault.unused'],
+  )
+})
+
+test('fault.unused - the report as text names the fault, also without a request', () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 5, from: '1h', until: '2h', chance: 0.5 })
+  assert.equal(
+    reportText(double.report(), { withRequests: true }),
+    `Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?
+  fault.unused (likely) (every key, first at 2030-01-01T00:00:00.000Z)
+    seen: a fault was armed and never fired: delay for any operation, from 2030-01-01T01:00:00.000Z, until 2030-01-01T02:00:00.000Z, with chance 0.5
+    fix: Arm it for a request that the client sends with a valid key, or remove it.
+`,
+  )
+})
