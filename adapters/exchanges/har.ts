@@ -183,6 +183,7 @@ function commentOf({ key, fault, answeredAt }: HarSource): string {
 const FAULTS: Readonly<Record<FaultKind, string>> = {
   status: 'status, the error was injected',
   delay: 'delay, the response was held back',
+  trickle: 'trickle, the body was sent in pieces over time',
   hang: 'hang, there was no response',
   reset: 'reset, the connection was cut and the response lost',
   truncate: 'truncate, the connection was cut after half of the body',

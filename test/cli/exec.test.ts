@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { exec as runExec } from '../../adapters/cli/exec.js'
-import type { Finding, Har } from '../../adapters/test-double/index.js'
+import type { Finding, Har, Report } from '../../adapters/test-double/index.js'
 import { MAIN } from '../support/paths.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -175,7 +175,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
     ['name.unknown', true, '/v1/pets?page=REDACTED'],
   ])
   const xml = await readFile(junit, 'utf8')
-  assert.match(xml, /<testsuites tests="11" failures="1" skipped="1">/)
+  assert.match(xml, /<testsuites tests="12" failures="1" skipped="1">/)
   assert.match(
     xml,
     /name="deprecated\.called"><failure message="getPet, which is deprecated, was called">.*request 1: GET \/v1\/pets\/1/,
@@ -184,7 +184,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   assert.match(xml, /name="requests: the API was called"\/>/)
   const good = node(`${GET} await get('/pets')`)
   assert.equal((await exec(['--junit', junit], good)).code, 0)
-  assert.match(await readFile(junit, 'utf8'), /<testsuites tests="11" failures="0" skipped="0">/)
+  assert.match(await readFile(junit, 'utf8'), /<testsuites tests="12" failures="0" skipped="0">/)
   assert.equal((await exec(['--junit', junit], node(''))).code, 0)
   assert.match(
     await readFile(junit, 'utf8'),
@@ -255,6 +255,44 @@ test('exec - --strict=notes fails for a note, and --clients makes it a finding',
     assert.equal(code, 2)
     assert.match(stderr, line)
   }
+})
+
+test('exec - --require-faults fails for a fault that never fired, in any world and before any reset', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const [json, junit] = [join(folder, 'a.json'), join(folder, 'a.xml')]
+  const arm = (nth: number) =>
+    node(`${GET} ${POST}
+    await post('/faults', 'POST', '{"kind":"status","status":503,"nth":${nth}}')
+    await get('/pets'); await post('/reset'); await get('/pets')`)
+  const unused =
+    / {2}fault\.unused \(every key, first at .*\n {4}seen: .* status 503 for any operation, from request 2\n/
+  const likely = / {2}fault\.unused \(likely\) /
+  const inWorld = node(`${GET} ${POST}
+    const { controlUrl } = await (await post('/worlds')).json()
+    const headers = { 'content-type': 'application/json' }
+    await fetch(controlUrl + '/faults', { method: 'POST', headers, body: '{"kind":"hang"}' })
+    await get('/pets')`)
+  const cases: [flags: string[], command: string[], code: number, text: RegExp][] = [
+    [[], arm(2), 0, likely],
+    [['--require-faults', '--report', json, '--junit', junit], arm(2), 1, unused],
+    [['--require-faults', '--strict'], arm(1), 0, /no violations/],
+    [['--require-faults', '--allow', 'fault.unused'], arm(2), 0, likely],
+    [['--require-faults'], inWorld, 1, /fault\.unused \(every key, .*, world w1\)/],
+    [['--require-faults', '--delay', '1'], node(`${GET} await get('/pets')`), 0, /no violations/],
+    [['--require-faults'], ['sh', '-c', 'exit 7'], 7, /no requests arrived/],
+  ]
+  for (const [flags, command, code, text] of cases) {
+    const result = await exec(flags, command)
+    assert.match(result.stderr, text)
+    assert.equal(result.code, code, flags.join(' '))
+  }
+  const report = JSON.parse(await readFile(json, 'utf8')) as Report
+  assert.deepEqual([report.ok, report.findings[0]?.rule, report.notes], [false, 'fault.unused', []])
+  assert.match(await readFile(junit, 'utf8'), /name="fault\.unused"><failure /)
+  const { code, stderr } = await main(['--require-faults'])
+  assert.equal(code, 2)
+  assert.match(stderr, /--require-faults works with exec only/)
 })
 
 test('exec - closes its server and stops listening to signals, even when the report fails', async t => {

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { toFetchHandler } from '../../adapters/fetch.js'
-import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import {
+  type ArmedFault,
+  createTestDouble,
+  type TestDouble,
+} from '../../adapters/test-double/index.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
 const BODY = '[{"id":1,"name":"Zoë","categoryId":1,"status":"available"}]'
@@ -156,11 +160,11 @@ test('trickle - is armed through the control tree, also in a world', async () =>
     const headers = { 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
     const response = await fetch(origin + path, init)
-    const value = (await response.json()) as Record<string, any>
+    const value = (await response.json()) as WorldAndFault
     return [response.status, value] as const
   }
   const [, world] = await send('/_control/worlds', { clock: '2030-01-01', pets: [ZOE] })
-  const path = `/worlds/${world['id']}`
+  const path = `/worlds/${world.id}`
   const [status, fault] = await send(`${path}/_control/faults`, {
     kind: 'trickle',
     bytes: 30,
@@ -168,8 +172,8 @@ test('trickle - is armed through the control tree, also in a world', async () =>
     until: '1m',
     requestHeaders: { 'X-Slow': true },
   })
-  assert.deepEqual([status, fault['until'], fault['left']], [201, T0 + 60_000, 'always'])
-  const headers = { authorization: `Bearer ${world['apiKeys'].free}` }
+  assert.deepEqual([status, fault.until, fault.left], [201, T0 + 60_000, 'always'])
+  const headers = { authorization: `Bearer ${world.apiKeys.free}` }
   const fast = await fetch(`${origin}${path}/v1/pets`, { headers })
   assert.equal(await fast.text(), BODY)
   const response = await fetch(`${origin}${path}/v1/pets`, {
@@ -184,6 +188,12 @@ test('trickle - is armed through the control tree, also in a world', async () =>
   assert.equal((await second).value?.length, SIZE - 30)
   assert.equal((await reader.read()).done, true)
 })
+
+/** What the two commands return. */
+interface WorldAndFault extends Pick<ArmedFault, 'left' | 'until'> {
+  readonly id: string
+  readonly apiKeys: { readonly free: string }
+}
 
 const ZOE = { name: 'Zoë', categoryId: 1 }
 
