@@ -13,7 +13,7 @@ export {
 export { RULES, type Rule, type RuleId } from '../verdict/rules.js'
 export type { VirtualClock } from './clock/virtual-clock.js'
 export type { ReportOptions, TestDouble } from './double.js'
-export type { ArmedFault, Fault } from './faults/faults.js'
+export type { ArmedFault, Fault } from './faults/fault.js'
 export type { ExchangeFilter } from './filter.js'
 export type { TestDoubleOptions } from './options.js'
 export type { Snapshot } from './state.js'

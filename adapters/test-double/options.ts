@@ -25,7 +25,7 @@ import { memoryStorage } from '../memory.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { type Instant, instantOf } from '../shared/time.js'
 import { RULES, type RuleId } from '../verdict/rules.js'
-import type { Fault } from './faults/faults.js'
+import type { Fault } from './faults/fault.js'
 import type { Beginning, StateOptions } from './state.js'
 
 /** The options of a store and of a double: the state that a reset restores. */

@@ -24,13 +24,8 @@ import { retryInstant } from '../shared/retry-after.js'
 import { isClockTime } from '../shared/time.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, isScale, type StateClock } from './clock/clock.js'
-import {
-  type ArmedFault,
-  createFaults,
-  type DelayFault,
-  type Fault,
-  type Faults,
-} from './faults/faults.js'
+import type { ArmedFault, DelayFault, Fault } from './faults/fault.js'
+import { createFaults, type Faults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 import type { TrickleTime } from './faults/trickle.js'
 

@@ -27,7 +27,7 @@ import { type Duration, durationOf, type Instant, instantOf } from '../../shared
 import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
 import type { ReportOptions, TestDouble } from '../double.js'
-import type { Fault } from '../faults/faults.js'
+import type { Fault } from '../faults/fault.js'
 import type { ExchangeFilter } from '../filter.js'
 import type { Snapshot } from '../state.js'
 import type { WorldOptions, Worlds } from './worlds.js'

@@ -6,7 +6,8 @@ import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/
 import type { FaultKind } from '../../exchanges/exchange.js'
 import { httpDate } from '../../shared/time.js'
 import type { StateClock } from '../clock/clock.js'
-import type { DelayFault, StatusFault, TakenFaults } from './faults.js'
+import type { DelayFault, StatusFault } from './fault.js'
+import type { TakenFaults } from './faults.js'
 import { type TrickleTime, trickled } from './trickle.js'
 
 /** Has the store answer a request, with the faults taken for it. */

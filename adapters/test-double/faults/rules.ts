@@ -13,7 +13,7 @@ import {
 import { OPERATIONS } from '../../../src/pets/specification.js'
 import type { FaultKind } from '../../exchanges/exchange.js'
 import { CREDENTIALS } from '../../exchanges/redact.js'
-import type { Fault } from './faults.js'
+import type { Fault } from './fault.js'
 
 /**
  * @param isKey of the id of a key

@@ -1,7 +1,9 @@
 import { OptionError } from '../../../src/lib/options.js'
 import type { Call } from '../../exchanges/recorder.js'
 import { durationOf, type Instant, instantOf } from '../../shared/time.js'
-import type { Fault, FaultScope, RequestHeaders } from './faults.js'
+import type { Fault, FaultScope } from './fault.js'
+
+export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 /** A request as faults look at it. */
 export interface FaultTarget extends Call {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/ports.js'
 import type { ApiResponse } from '../../../src/protocol/api.js'
-import type { TrickleFault } from './faults.js'
+import type { TrickleFault } from './fault.js'
 
 /** The time in which a body trickles. */
 export interface TrickleTime {

@@ -1,5 +1,5 @@
 import type { FaultUse, UnusedFault } from '../../verdict/unused.js'
-import type { Armed, Fault } from './faults.js'
+import type { Armed, Fault } from './fault.js'
 
 /** What the verdict asks, and what tells it. */
 export interface FaultUseLog extends FaultUse {
