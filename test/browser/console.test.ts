@@ -173,6 +173,38 @@ test('console page - faults are armed, listed, used up and cleared', { skip }, a
   await page.getByText('No fault is armed.').waitFor()
 })
 
+test('console page - a slow body and an outage are armed, and an unused fault is a note', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t, ['--control'], 'test')
+  const faults = page.getByRole('region', { name: 'Faults' })
+  const arm = () => faults.getByRole('button', { name: 'Arm' }).click()
+  await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('trickle')
+  await faults.getByLabel('Bytes').fill('4000')
+  await faults.getByLabel('Milliseconds').fill('1')
+  await arm()
+  await faults.getByText('Slow body, 4000 bytes every 1 ms').waitFor()
+  const { headers } = await call('GET', '/pets', 'demo-free')
+  assert.equal(headers.get('x-ratelimit-remaining'), '59')
+  await page.getByText('No fault is armed.').waitFor()
+
+  await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('status')
+  await faults.getByRole('combobox', { name: 'When', exact: true }).selectOption('after')
+  await faults.getByText('More conditions').click()
+  await faults.getByLabel('Until').fill('1d')
+  await faults.getByLabel('Request header').fill('X-Never')
+  await arm()
+  await faults.getByText('Error status 503, after it has run').waitFor()
+  await faults.getByText(/every key, with X-Never, until \d/).waitFor()
+  await faults.getByText('always', { exact: true }).waitFor()
+  const note = page.getByRole('article').filter({ hasText: 'fault.unused' })
+  await note.getByText('every key').waitFor()
+  await faults.getByLabel('Request header').fill('')
+  await arm()
+  assert.equal((await call('GET', '/pets', 'demo-free')).status, 503)
+  await faults.getByText('always, 1 so far').waitFor()
+})
+
 test('console page - the verdict names rule, evidence and fix, and a reset forgets it', {
   skip,
 }, async t => {

@@ -1,7 +1,9 @@
+import type { InputHTMLAttributes } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { PanelProps } from './panel.js'
 import { Choice, Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, read, send } from './server.js'
+import { dateOf, timeOf } from './time.js'
 
 interface ArmedFault {
   readonly kind: string
@@ -10,12 +12,20 @@ interface ArmedFault {
   readonly key?: string
   readonly status?: number
   readonly when?: string
+  readonly bytes?: number
   readonly ms?: number
+  readonly jitter?: number
+  readonly chance?: number
+  readonly from?: number
+  readonly until?: number
+  readonly requestHeaders?: Readonly<Record<string, string | boolean>>
+  readonly fired?: number
 }
 
 const KINDS = [
   ['status', 'Error status'],
   ['delay', 'Delay'],
+  ['trickle', 'Slow body'],
   ['hang', 'Never answer'],
   ['reset', 'Reset the connection'],
   ['truncate', 'Cut the body off'],
@@ -70,10 +80,8 @@ export function Faults({ live, world, revision }: PanelProps & { readonly revisi
         {armed.map((fault, at) => (
           <li key={at}>
             <b>{nameOf(fault)}</b>
-            <span class="muted">
-              {fault.operation ?? 'every operation'}, {fault.key ?? 'every key'}
-            </span>
-            <span class="left">{fault.left === 'always' ? 'always' : `${fault.left} left`}</span>
+            <span class="muted">{scopeOf(fault)}</span>
+            <span class="left">{countOf(fault)}</span>
           </li>
         ))}
       </ul>
@@ -94,17 +102,25 @@ function FaultForm(props: {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const number = (name: string) => Number(form.get(name))
-    const times = String(form.get('times')).trim()
+    const text = (name: string) => String(form.get(name) ?? '').trim()
+    const times = text('times')
+    const header = text('header')
     void onArm({
       kind,
       ...(kind === 'status' && { status: number('status') }),
       ...(kind === 'status' && when === 'after' && { when }),
       ...(kind === 'status' && form.get('retryAfter') && { retryAfter: number('retryAfter') }),
       // Real time: the page is for people, who would wait for a frozen clock in vain.
-      ...(kind === 'delay' && { ms: number('ms'), real: true }),
+      ...(SLOW_KINDS.includes(kind) && { ms: number('ms'), real: true }),
+      ...(kind === 'delay' && text('jitter') && { jitter: number('jitter') }),
+      ...(kind === 'trickle' && { bytes: number('bytes') }),
       ...(operation && { operation }),
       ...(key && { key }),
-      times: /^\d+$/.test(times) ? Number(times) : times,
+      ...(times && { times: /^\d+$/.test(times) ? Number(times) : times }),
+      ...(text('chance') && { chance: number('chance') }),
+      ...(text('from') && { from: text('from') }),
+      ...(text('until') && { until: text('until') }),
+      ...(header && { requestHeaders: { [header]: text('headerValue') || true } }),
     })
   }
   return (
@@ -112,22 +128,19 @@ function FaultForm(props: {
       <Choice label="Fault" value={kind} options={KINDS} onChange={setKind} />
       {kind === 'status' && (
         <>
-          <label class="short">
-            <span>Status</span>
-            <input name="status" inputMode="numeric" defaultValue="503" />
-          </label>
-          <label class="short">
-            <span>Retry-After, s</span>
-            <input name="retryAfter" inputMode="numeric" placeholder="none" />
-          </label>
+          <Short label="Status" name="status" inputMode="numeric" defaultValue="503" />
+          <Short label="Retry-After, s" name="retryAfter" inputMode="numeric" placeholder="none" />
           <Choice label="When" value={when} options={TIMES_OF_FAILURE} onChange={setWhen} />
         </>
       )}
+      {kind === 'trickle' && (
+        <Short label="Bytes" name="bytes" inputMode="numeric" defaultValue="16" />
+      )}
+      {SLOW_KINDS.includes(kind) && (
+        <Short label="Milliseconds" name="ms" inputMode="numeric" defaultValue="1000" />
+      )}
       {kind === 'delay' && (
-        <label class="short">
-          <span>Milliseconds</span>
-          <input name="ms" inputMode="numeric" defaultValue="1000" />
-        </label>
+        <Short label="Jitter, ms" name="jitter" inputMode="numeric" placeholder="none" />
       )}
       <Choice label="Operation" value={operation} options={OPERATIONS} onChange={setOperation} />
       <Choice
@@ -136,10 +149,17 @@ function FaultForm(props: {
         options={[['', 'every key'], ...keys.map(id => [id, id] as const)]}
         onChange={setKey}
       />
-      <label class="short">
-        <span>Times</span>
-        <input name="times" defaultValue="1" title="a number, or always" />
-      </label>
+      <Short label="Times" name="times" placeholder="1" title="a number, or always" />
+      <details class="conditions">
+        <summary>More conditions</summary>
+        <div>
+          <Short label="Chance" name="chance" placeholder="1" title="above 0, up to 1" />
+          <Short label="From" name="from" placeholder="now" title={TIMES_HINT} />
+          <Short label="Until" name="until" placeholder="forever" title={TIMES_HINT} />
+          <Short label="Request header" name="header" placeholder="any" />
+          <Short label="Header value" name="headerValue" placeholder="any" />
+        </div>
+      </details>
       <button type="submit" class="primary">
         Arm
       </button>
@@ -147,9 +167,49 @@ function FaultForm(props: {
   )
 }
 
-function nameOf({ kind, status, when, ms }: ArmedFault): string {
+/** Faults that take time. */
+const SLOW_KINDS = ['delay', 'trickle']
+
+const TIMES_HINT = 'a duration such as 30s after arming, or an ISO instant'
+
+function Short({ label, ...input }: { readonly label: string } & InputHTMLAttributes) {
+  return (
+    <label class="short">
+      <span>{label}</span>
+      <input {...input} />
+    </label>
+  )
+}
+
+function nameOf({ kind, status, when, bytes, ms, jitter }: ArmedFault): string {
   const name = KINDS.find(([known]) => known === kind)?.[1] ?? kind
   if (status !== undefined)
     return `${name} ${status}${when === 'after' ? ', after it has run' : ''}`
-  return ms === undefined ? name : `${name} ${ms} ms`
+  if (bytes !== undefined)
+    return `${name}, ${bytes} ${bytes === 1 ? 'byte' : 'bytes'} every ${ms} ms`
+  if (ms === undefined) return name
+  return `${name} ${jitter ? `${ms} to ${ms + jitter}` : ms} ms`
+}
+
+function scopeOf(fault: ArmedFault): string {
+  const { operation, key, chance, from, until, requestHeaders } = fault
+  const parts = [
+    operation ?? 'every operation',
+    key ?? 'every key',
+    ...Object.entries(requestHeaders ?? {}).map(headerText),
+    chance !== undefined && `chance ${chance}`,
+    from !== undefined && `from ${dateOf(from)} ${timeOf(from)}`,
+    until !== undefined && `until ${dateOf(until)} ${timeOf(until)}`,
+  ]
+  return parts.filter(Boolean).join(', ')
+}
+
+function headerText([name, value]: [string, string | boolean]): string {
+  if (typeof value === 'string') return `${name}: ${value}`
+  return value ? `with ${name}` : `without ${name}`
+}
+
+function countOf({ left, fired = 0 }: ArmedFault): string {
+  const count = left === 'always' ? 'always' : `${left} left`
+  return fired === 0 ? count : `${count}, ${fired} so far`
 }

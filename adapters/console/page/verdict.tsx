@@ -90,6 +90,7 @@ function FindingCard(props: {
 }) {
   const { finding, world, isNote } = props
   const { rule, key, seen, fix, requests } = finding
+  const nobody = requests.length === 0 ? 'every key' : 'without a valid key'
   const [evidence, setEvidence] = useState<readonly Journaled[]>()
   const toggle = async () => {
     if (evidence) return setEvidence(undefined)
@@ -100,8 +101,7 @@ function FindingCard(props: {
   return (
     <article class={`finding ${isNote ? 'likely' : ''}`}>
       <h3>
-        <code>{rule}</code>{' '}
-        <span class="muted">{key === null ? 'without a valid key' : `key ${key}`}</span>
+        <code>{rule}</code> <span class="muted">{key === null ? nobody : `key ${key}`}</span>
         {isNote && <span class="badge">likely</span>}
         {finding.allowed && <span class="badge">allowed</span>}
       </h3>
@@ -111,10 +111,12 @@ function FindingCard(props: {
         <dt>Fix</dt>
         <dd>{fix}</dd>
       </dl>
-      <button type="button" aria-expanded={evidence !== undefined} onClick={toggle}>
-        {evidence ? 'Hide' : 'Show'} {requests.length}{' '}
-        {requests.length === 1 ? 'request' : 'requests'}
-      </button>
+      {requests.length > 0 && (
+        <button type="button" aria-expanded={evidence !== undefined} onClick={toggle}>
+          {evidence ? 'Hide' : 'Show'} {requests.length}{' '}
+          {requests.length === 1 ? 'request' : 'requests'}
+        </button>
+      )}
       {evidence && (
         <ol class="evidence">
           {evidence.map(exchange => (
