@@ -16,7 +16,7 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   process: /\bprocess\s*[.[?]|\bglobalThis\b|\bBuffer\b|\brequire\s*\(/,
   evaluation: /\beval\s*\(|\bnew Function\b/,
 }
-const PACKAGES = ['zod', 'mitt', 'lossless-json']
+const PACKAGES = ['zod/mini', 'mitt', 'lossless-json']
 
 test('purity - the core uses one clock and one timer, and nothing else of its environment', async () => {
   const found: string[] = []

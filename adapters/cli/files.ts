@@ -11,8 +11,9 @@ import { UsageError } from './flags.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
+  const { strictObject } = await import('zod/mini')
   const { describeIssues, newPetSchema } = await import('../../src/pets/schema.js')
-  const strictSchema = newPetSchema.strict()
+  const strictSchema = strictObject(newPetSchema.shape, 'must be a JSON object')
   const fields = Object.keys(newPetSchema.shape).join(', ')
   const list = await readJson('--seed', path)
   if (!Array.isArray(list)) {

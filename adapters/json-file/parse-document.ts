@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { parseJson } from '../../src/lib/json.js'
 import { type Pet, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
@@ -53,7 +53,9 @@ function nameOf(text: string, position: number): string {
   return `\`pets[${position}]\` (line ${text.slice(0, start).split('\n').length})`
 }
 
-const positive = z.int('must be a positive integer').min(1, 'must be a positive integer')
+const positive = z
+  .int('must be a positive integer')
+  .check(z.minimum(1, 'must be a positive integer'))
 
 const usedKeySchema = z.strictObject(
   {
@@ -69,8 +71,8 @@ const usedKeySchema = z.strictObject(
 const documentSchema = z.strictObject(
   {
     pets: z.array(z.strictObject(petSchema.shape, 'must be an object'), 'must be an array'),
-    nextId: positive.optional(),
-    idempotencyKeys: z.array(usedKeySchema, 'must be an array').optional(),
+    nextId: z.optional(positive),
+    idempotencyKeys: z.optional(z.array(usedKeySchema, 'must be an array')),
   },
   'must be an object',
 )

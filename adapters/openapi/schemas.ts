@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { ERROR_STATUS } from '../../src/errors.js'
 import { INT64_RANGE } from '../../src/lib/int64.js'
 import { newPetSchema, petSchema, petStatusSchema } from '../../src/pets/schema.js'
@@ -35,16 +35,20 @@ export function jsonSchemas(): Readonly<Record<string, object>> {
   return schemas
 }
 
-const petsSchema = z.array(petSchema).describe('In ascending order of id.')
+const petsSchema = z
+  .array(petSchema)
+  .register(z.globalRegistry, { description: 'In ascending order of id.' })
 
 /** The body of every failure (spec §2). The list of codes is closed; readers may stay lenient. */
 const errorBodySchema = z.object({
-  code: z.string().meta({
+  code: z.string().register(z.globalRegistry, {
     description: 'Machine-readable error code.',
     enum: Object.keys(ERROR_STATUS),
   }),
-  message: z.string().describe('Human-readable description of the error.'),
-  status: z.int().describe('The HTTP status code.'),
+  message: z
+    .string()
+    .register(z.globalRegistry, { description: 'Human-readable description of the error.' }),
+  status: z.int().register(z.globalRegistry, { description: 'The HTTP status code.' }),
 })
 
 export function schemaRef(name: string): string {

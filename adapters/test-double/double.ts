@@ -31,7 +31,7 @@ import { createFetch } from './fetch.js'
 import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
-import { type Beginning, checkSnapshot, createState, type Inspect, type Snapshot } from './state.js'
+import { type Beginning, createState, type Inspect, type Snapshot } from './state.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -217,7 +217,8 @@ export function createDouble(
         const message = `Expected ${expected}, got ${got}`
         throw new OptionError({ option: 'snapshot', expected, got }, message)
       }
-      replace(await checkSnapshot(snapshot), state.apiKeys)
+      const { checkSnapshot } = await import('./snapshot-schema.js')
+      replace(checkSnapshot(snapshot), state.apiKeys)
     },
     digest: () => state.digest(),
     requests: filter => state.journal.list().filter(matcher(filter)),

@@ -1,17 +1,13 @@
-import type { ZodType } from 'zod'
-import { type ErrorCode, invalidRequest } from '../../src/errors.js'
-import { type Awaitable, lazy } from '../../src/lib/async.js'
+import type { Awaitable } from '../../src/lib/async.js'
 import { toJson } from '../../src/lib/json.js'
-import { isObject } from '../../src/lib/options.js'
 import type { Usage } from '../../src/limits/decide.js'
 import { isPast, startOfDay } from '../../src/limits/memory.js'
 import type { Pet } from '../../src/pets/schema.js'
-import type { Operation } from '../../src/pets/specification.js'
 import type { PetFilter, PetSnapshot, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
-import type { Exchange, FaultKind } from '../exchanges/exchange.js'
+import type { Exchange } from '../exchanges/exchange.js'
 import {
   createRecorder,
   type JournalState,
@@ -23,7 +19,7 @@ import type { ReadRequest } from '../shared/read-request.js'
 import { retryInstant } from '../shared/retry-after.js'
 import { isClockTime } from '../shared/time.js'
 import type { Recording, Source } from '../verdict/verdict.js'
-import { type ClockState, createClock, isScale, type StateClock } from './clock/clock.js'
+import { type ClockState, createClock, type StateClock } from './clock/clock.js'
 import type { ArmedFault, DelayFault, Fault } from './faults/fault.js'
 import { createFaults, type Faults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
@@ -278,97 +274,6 @@ function inFieldOrder([partition, usage]: RateLimitSnapshot[number]): RateLimitS
 function retryTime({ headers }: ApiResponse, now: number): number {
   const instant = retryInstant(headers['Retry-After'], now) ?? now
   return isClockTime.accepts(instant) ? instant : now
-}
-
-/**
- * Checks a snapshot from an untrusted source.
- *
- * @throws ApiError `invalid_request` naming the field
- */
-export async function checkSnapshot(value: unknown): Promise<Snapshot> {
-  const { snapshotSchema, describeIssues } = await schema()
-  const parsed = snapshotSchema.safeParse(value)
-  if (!parsed.success)
-    throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error, value, 'it')}`)
-  return parsed.data
-}
-
-const schema = lazy(async () => {
-  const { z } = await import('zod')
-  const { describeIssues, petSchema } = await import('../../src/pets/schema.js')
-
-  const instant = z.number().min(-8.64e15).max(8.64e15)
-  const count = z.int().min(0)
-  const headers = z.record(z.string(), z.string())
-
-  const usage = z.object({
-    lastSeen: instant,
-    minuteCount: count,
-    rejections: count,
-    dayCount: count,
-    bannedUntil: instant,
-    banLevel: count,
-  })
-
-  const usedKey = z.object({
-    scope: z.string(),
-    key: z.string(),
-    fingerprint: z.string(),
-    expiresAt: z.number(),
-    petId: z.int().min(1),
-  })
-
-  const exchange: ZodType<Exchange> = z.object({
-    n: z.int().min(1),
-    at: instant,
-    answeredAt: instant.nullable(),
-    key: z.string().nullable(),
-    operation: z.custom<Operation>(isText).nullable(),
-    method: z.string(),
-    path: z.string(),
-    query: z.string(),
-    url: z.string(),
-    status: z.int().nullable(),
-    code: z.custom<ErrorCode>(isText).nullable(),
-    requestHeaders: headers,
-    headers,
-    requestBody: z.string().nullable(),
-    body: z.string().nullable(),
-    requestDigest: z.string(),
-    unknown: z.array(z.string()),
-    fault: z.custom<FaultKind>(isText).nullable(),
-    connection: z.int().nullable(),
-    sequential: z.boolean(),
-    // Snapshots of version 1.0 do not have it.
-    overlap: z.enum(['none', 'key', 'connection']).default('none'),
-  })
-
-  // The faults are checked where they are armed.
-  const snapshotSchema: ZodType<Snapshot> = z.object({
-    pets: z.array(petSchema),
-    nextId: z.int().min(1),
-    idempotencyKeys: z.array(usedKey).optional(),
-    name: z.string().optional(),
-    clock: z.object({
-      now: z.number().refine(isClockTime.accepts, `must be ${isClockTime.expected}`),
-      frozen: z.boolean(),
-      scale: z.number().refine(isScale.accepts, `must be ${isScale.expected}`).optional(),
-      auto: z.boolean().optional(),
-    }),
-    usage: z.array(z.tuple([z.string(), usage])),
-    faults: z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object')),
-    journal: z.object({
-      exchanges: z.array(exchange),
-      received: count,
-      dropped: count,
-      connections: count,
-    }),
-  })
-  return { snapshotSchema, describeIssues }
-})
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string'
 }
 
 /** SHA-256 in hex, independent of the order of fields. */

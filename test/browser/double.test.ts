@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { runDoubleScript } from './double-script.js'
@@ -41,17 +42,23 @@ test('browser - the double is bundled without polyfills and behaves in Chromium 
   assert.deepEqual(seen, JSON.parse(JSON.stringify(await runDoubleScript(createTestDouble))))
 })
 
+test('browser - the double is at most 60 KB gzipped', async () => {
+  const size = gzipSync(await bundle(`export * from 'animal-adoption-store/test-double'`)).length
+  assert.ok(size <= 60_000, `${size} bytes`)
+})
+
 async function bundle(contents: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: ROOT },
     bundle: true,
+    minify: true,
     write: false,
     format: 'esm',
     platform: 'browser',
     logLevel: 'error',
   })
   const { text = '' } = outputFiles[0] ?? {}
-  assert.doesNotMatch(text, /from "node:/)
+  assert.doesNotMatch(text, /from ?"node:/)
   return text
 }
 

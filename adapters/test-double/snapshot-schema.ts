@@ -1,0 +1,93 @@
+import { en } from 'zod/locales'
+import * as z from 'zod/mini'
+import { type ErrorCode, invalidRequest } from '../../src/errors.js'
+import { isObject } from '../../src/lib/options.js'
+import { describeIssues, petSchema } from '../../src/pets/schema.js'
+import type { Operation } from '../../src/pets/specification.js'
+import type { Exchange, FaultKind } from '../exchanges/exchange.js'
+import { isClockTime } from '../shared/time.js'
+import { isScale } from './clock/clock.js'
+import type { ArmedFault } from './faults/fault.js'
+import type { Snapshot } from './state.js'
+
+/**
+ * Checks a snapshot from an untrusted source.
+ *
+ * @throws ApiError `invalid_request` naming the field
+ */
+export function checkSnapshot(value: unknown): Snapshot {
+  const parsed = snapshotSchema.safeParse(value, { error: en().localeError })
+  if (parsed.success) return parsed.data
+  throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error, value, 'it')}`)
+}
+
+const instant = z.number().check(z.minimum(-8.64e15), z.maximum(8.64e15))
+const count = z.int().check(z.minimum(0))
+const headers = z.record(z.string(), z.string())
+
+const usage = z.object({
+  lastSeen: instant,
+  minuteCount: count,
+  rejections: count,
+  dayCount: count,
+  bannedUntil: instant,
+  banLevel: count,
+})
+
+const usedKey = z.object({
+  scope: z.string(),
+  key: z.string(),
+  fingerprint: z.string(),
+  expiresAt: z.number(),
+  petId: z.int().check(z.minimum(1)),
+})
+
+const exchange: z.ZodMiniType<Exchange> = z.object({
+  n: z.int().check(z.minimum(1)),
+  at: instant,
+  answeredAt: z.nullable(instant),
+  key: z.nullable(z.string()),
+  operation: z.nullable(z.custom<Operation>(isText)),
+  method: z.string(),
+  path: z.string(),
+  query: z.string(),
+  url: z.string(),
+  status: z.nullable(z.int()),
+  code: z.nullable(z.custom<ErrorCode>(isText)),
+  requestHeaders: headers,
+  headers,
+  requestBody: z.nullable(z.string()),
+  body: z.nullable(z.string()),
+  requestDigest: z.string(),
+  unknown: z.array(z.string()),
+  fault: z.nullable(z.custom<FaultKind>(isText)),
+  connection: z.nullable(z.int()),
+  sequential: z.boolean(),
+  // Snapshots of version 1.0 do not have it.
+  overlap: z._default(z.enum(['none', 'key', 'connection']), 'none'),
+})
+
+// The faults are checked where they are armed.
+const snapshotSchema: z.ZodMiniType<Snapshot> = z.object({
+  pets: z.array(petSchema),
+  nextId: z.int().check(z.minimum(1)),
+  idempotencyKeys: z.optional(z.array(usedKey)),
+  name: z.optional(z.string()),
+  clock: z.object({
+    now: z.number().check(z.refine(isClockTime.accepts, `must be ${isClockTime.expected}`)),
+    frozen: z.boolean(),
+    scale: z.optional(z.number().check(z.refine(isScale.accepts, `must be ${isScale.expected}`))),
+    auto: z.optional(z.boolean()),
+  }),
+  usage: z.array(z.tuple([z.string(), usage])),
+  faults: z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object')),
+  journal: z.object({
+    exchanges: z.array(exchange),
+    received: count,
+    dropped: count,
+    connections: count,
+  }),
+})
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
