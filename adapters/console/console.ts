@@ -8,7 +8,7 @@ import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
 import { CONSOLE_PATH, type MonitoredApi, NOT_SHARED, runRoute } from './routes.js'
-import { secretKeysOf } from './secret-keys.js'
+import { showKeysOf } from './show-keys.js'
 import { createStreams } from './streams.js'
 import { admit } from './token.js'
 
@@ -89,9 +89,9 @@ function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadR
 
 function monitor(world: ConsoleWorld, onUnwatched: () => void = () => {}): MonitoredApi {
   const activity = createActivity(world)
-  const secretKeys = secretKeysOf(world)
-  const streams = createStreams(activity, world, secretKeys, onUnwatched)
-  return { world, activity, secretKeys, streams }
+  const showKeys = showKeysOf(world)
+  const streams = createStreams(activity, world, showKeys, onUnwatched)
+  return { world, activity, showKeys, streams }
 }
 
 /** `GET /` is for browsers; a handler may answer it for programs. */

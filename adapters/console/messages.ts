@@ -1,11 +1,11 @@
-import type { Entry } from '../exchanges/entry.js'
 import type { Second } from './activity.js'
+import type { Listed } from './exchange-detail.js'
 import type { WorldState } from './world.js'
 
 /** One message of `/_console/events`. */
 export interface Update {
   /** The latest requests since the message before, oldest first. */
-  readonly entries: readonly (Entry & { readonly n: number })[]
+  readonly entries: readonly Listed[]
   /** How many more there were. */
   readonly omitted: number
   readonly traffic: readonly Second[]
@@ -26,7 +26,7 @@ export interface Info {
   readonly worlds: readonly string[]
 }
 
-export type { Entry } from '../exchanges/entry.js'
 export { OUTCOMES, type Second } from './activity.js'
-export type { ExchangeDetail } from './exchange-detail.js'
+export type { ExchangeDetail, Listed, Side } from './exchange-detail.js'
+export type { Edit } from './replay.js'
 export type { KeyState, WorldState } from './world.js'

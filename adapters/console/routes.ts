@@ -12,12 +12,15 @@ import { PET_STATUSES } from '../../src/pets/specification.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { readBody } from '../../src/protocol/body.js'
 import { toAnswer } from '../shared/pages.js'
+import { withBodyRead } from '../shared/read-request.js'
 import type { Activity, Kept } from './activity.js'
-import { detailOf } from './exchange-detail.js'
+import { contains, detailOf, type Shown } from './exchange-detail.js'
+import { exported } from './export.js'
 import type { Info } from './messages.js'
 import type { ConsoleWorld } from './options.js'
 import { pageFile } from './page-files.js'
-import type { SecretKeys } from './secret-keys.js'
+import { edited } from './replay.js'
+import type { ShowKeys } from './show-keys.js'
 import type { Streams } from './streams.js'
 
 export const CONSOLE_PATH = '/_console/'
@@ -27,7 +30,7 @@ export interface MonitoredApi {
   readonly world: ConsoleWorld
   readonly activity: Activity
   readonly streams: Streams
-  readonly secretKeys: SecretKeys
+  readonly showKeys: ShowKeys
 }
 
 /** A request below `/_console`, and what it is about. */
@@ -59,8 +62,10 @@ const ROUTES: ReadonlyMap<string, Readonly<Partial<Record<string, Run>>>> = new 
   ['page.css', { GET: file('page.css') }],
   ['info', { GET: info }],
   ['events', { GET: openStream }],
+  ['exchanges', { GET: searchExchanges }],
   ['exchanges/<n>', { GET: showExchange }],
   ['exchanges/<n>/replay', { POST: replay }],
+  ['export', { POST: exportExchanges }],
   ['animals', { GET: listAnimals, POST: createAnimal }],
 ])
 
@@ -91,21 +96,62 @@ async function openStream({ request, api: { streams } }: Call): Promise<ApiRespo
 }
 
 function showExchange(call: Call, id: string): ApiResponse {
-  const { request, api } = call
-  const origin = `http://${request.headers['host']}`
-  const exchange = findExchange(call, id)
-  const keys = api.secretKeys()(exchange.apiKeys)
-  return json(request, detailOf({ ...exchange, keys }, api.world.isPublicKey, origin))
+  const shown = call.api.showKeys()(findExchange(call, id))
+  return json(call.request, detailOf(shown, originOf(call)))
 }
 
-/** Sends the request again as it was, with the key it had. */
+/** Where the API is, for programs. */
+function originOf({ request }: Call): string {
+  return `http://${request.headers['host']}`
+}
+
+/** The numbers of those that contain a text, in path, query or a body. */
+function searchExchanges({ request, api }: Call): ApiResponse {
+  const text = new URLSearchParams(request.query).get('text') ?? ''
+  const showing = api.showKeys()
+  const matches = api.activity.since(0).filter(one => contains(showing(one), text))
+  return json(request, { matches: matches.map(({ n }) => n) })
+}
+
+/** The exchanges with these numbers that are still kept, as a file. */
+async function exportExchanges(call: Call): Promise<ApiResponse> {
+  const { request, handler, api } = call
+  const { format, numbers } = (await readBody(request, handler.maxBodyBytes)) as {
+    format?: unknown
+    numbers?: unknown
+  }
+  if (format !== 'har' && format !== 'json')
+    throw invalidRequest('`format` must be one of har, json.')
+  if (!Array.isArray(numbers)) throw invalidRequest('`numbers` must be a list of numbers.')
+  const showing = api.showKeys()
+  const found = numbers.flatMap((n): readonly Shown[] => {
+    const exchange = api.activity.find(Number(n))
+    return exchange ? [showing(exchange)] : []
+  })
+  return toAnswer(request.method, {
+    text: exported(format, found, originOf(call)),
+    headers: NOT_SHARED,
+  })
+}
+
+/** Sends the request again as it was, with the key it had, or with the changes in the body. */
 async function replay(call: Call, id: string): Promise<ApiResponse> {
   const { handler, api, request } = call
-  const exchange = findExchange(call, id)
+  const { request: original } = findExchange(call, id)
+  const read = await withBodyRead(request)
+  const edit = read.body?.length ? await readBody(read, handler.maxBodyBytes) : {}
+  const again = edited(original, edit, prefixOf(call))
   const start = performance.now()
-  const response = await handler.handle({ ...exchange.request, connection: undefined })
-  api.activity.record(exchange.request, response, start)
+  const response = await handler.handle(again)
+  api.activity.record(again, response, start)
   return json(request, { n: api.activity.last })
+}
+
+/** What the paths of the API begin with. */
+function prefixOf({ request, handler }: Call): string {
+  const world = new URLSearchParams(request.query).get('world')
+  const mount = world === null ? '' : `/worlds/${encodeURIComponent(world)}`
+  return `${mount}${handler.basePath}/`
 }
 
 const MAX_ANIMALS = 100

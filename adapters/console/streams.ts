@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../src/protocol/api.js'
-import { entryOf } from '../exchanges/entry.js'
 import type { Activity } from './activity.js'
+import { listedOf } from './exchange-detail.js'
 import type { Update } from './messages.js'
 import type { ConsoleWorld } from './options.js'
-import type { SecretKeys } from './secret-keys.js'
+import type { ShowKeys } from './show-keys.js'
 import { stateOf, type WorldState } from './world.js'
 
 /** Sends the exchanges of an API to their watchers, as server-sent events. */
@@ -28,7 +28,7 @@ interface Watcher {
 const INTERVAL = 100
 const MAX_ENTRIES = 20
 /** The first message holds more requests. */
-const MAX_HISTORY = 200
+const MAX_HISTORY = 500
 /** How often the state is compared, and how soon it is sent even if nothing has changed. */
 const STATE_INTERVAL = 500
 const HEARTBEAT = 10_000
@@ -36,7 +36,7 @@ const HEARTBEAT = 10_000
 export function createStreams(
   activity: Activity,
   world: ConsoleWorld,
-  secretKeys: SecretKeys,
+  showKeys: ShowKeys,
   onEmpty: () => void,
 ): Streams {
   // Event ids of another process mean nothing here.
@@ -124,13 +124,10 @@ export function createStreams(
   }
 
   function format(cursor: number, most: number, trafficFrom: number, state: WorldState): string {
-    const keysOf = secretKeys()
+    const showing = showKeys()
     const entries = activity.since(cursor).slice(-most)
     const update: Update = {
-      entries: entries.map(one => ({
-        n: one.n,
-        ...entryOf({ ...one, keys: keysOf(one.apiKeys) }),
-      })),
+      entries: entries.map(one => listedOf(showing(one))),
       omitted: activity.last - cursor - entries.length,
       traffic: activity.traffic(trafficFrom),
       serverTime: Date.now(),

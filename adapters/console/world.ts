@@ -7,6 +7,8 @@ export interface WorldState {
   readonly now: number
   readonly frozen: boolean
   readonly keys: readonly KeyState[]
+  /** How many more there are. */
+  readonly moreKeys: number
 }
 
 export interface KeyState {
@@ -22,7 +24,8 @@ export interface KeyState {
 const MAX_KEYS = 50
 
 export async function stateOf(world: ConsoleWorld): Promise<WorldState> {
-  const records = Object.entries(world.apiKeys()).slice(0, MAX_KEYS)
+  const all = Object.entries(world.apiKeys())
+  const records = all.slice(0, MAX_KEYS)
   const keys = await Promise.all(
     records.map(async ([key, { id, plan, limits }]) => ({
       id,
@@ -32,7 +35,8 @@ export async function stateOf(world: ConsoleWorld): Promise<WorldState> {
       usage: await usageOf(world, id),
     })),
   )
-  return { now: world.clock(), frozen: world.isFrozen(), keys }
+  const moreKeys = all.length - records.length
+  return { now: world.clock(), frozen: world.isFrozen(), keys, moreKeys }
 }
 
 /** Null also while the store that counts is unavailable. */

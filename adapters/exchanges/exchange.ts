@@ -169,11 +169,20 @@ export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
 }
 
 /** The `code` of an Error body; null for any other body. */
-export function codeOf({ status, body }: ApiResponse): ErrorCode | null {
+export function codeOf(response: ApiResponse): ErrorCode | null {
+  return fieldOf(response, 'code') as ErrorCode | null
+}
+
+/** The `message` of an Error body; null for any other body. */
+export function messageOf(response: ApiResponse): string | null {
+  return fieldOf(response, 'message')
+}
+
+function fieldOf({ status, body }: ApiResponse, name: 'code' | 'message'): string | null {
   if (status < 400 || body === '') return null
   try {
-    const { code } = JSON.parse(body) as { code?: unknown }
-    return typeof code === 'string' ? (code as ErrorCode) : null
+    const { [name]: text } = JSON.parse(body) as { code?: unknown; message?: unknown }
+    return typeof text === 'string' ? text : null
   } catch {
     // The body of a fault can be anything.
     return null
@@ -208,8 +217,12 @@ const PARAMETERS = ['limit', 'status']
 const WITH_PAGES = [...PARAMETERS, 'after']
 const FIELDS = ['name', 'categoryId', 'status']
 
-/** The query parameters and body fields that the store ignores, by name. */
-function unknownNames(
+/**
+ * The query parameters and body fields that the store ignores, by name.
+ *
+ * @param known the parameters of the operation
+ */
+export function unknownNames(
   operation: Operation,
   { query, body }: ReadRequest,
   known: readonly string[],

@@ -4,7 +4,8 @@ import { Animals } from './animals.js'
 import { Budgets } from './budgets.js'
 import { Clock } from './clock.js'
 import { Faults } from './faults.js'
-import { useFragment, type View } from './fragment.js'
+import { usePlace, type View } from './fragment.js'
+import { FirstRun } from './guide.js'
 import { Header } from './header.js'
 import { Requests } from './requests.js'
 import { pathsOf, read } from './server.js'
@@ -17,14 +18,15 @@ import { Verdict } from './verdict.js'
 
 /** The whole page. The view and the world are in the fragment, so that links and reloads keep them. */
 export function App() {
-  const [{ view, world }, go] = useFragment()
+  const [place, go] = usePlace()
+  const { view, world } = place
   const [info, setInfo] = useState<Info>()
   const [revision, setRevision] = useState(0)
   const refresh = () => {
     void read<Info>(pathsOf(world).console('info')).then(found => {
       if (found) setInfo(found)
       // The world is gone.
-      else if (world !== '') go({ view, world: '' })
+      else if (world !== '') go({ world: '' })
     })
   }
   useEffect(refresh, [world])
@@ -39,14 +41,17 @@ export function App() {
     ...(control ? (['test'] as const) : []),
     'start',
   ]
-  const shared = { live, now, world, info }
+  const shared = { live, now, world, info, place, go }
   return (
     <>
-      <Header {...shared} view={view} views={views} onWorld={next => go({ view, world: next })} />
+      <Header {...shared} view={view} views={views} onWorld={next => go({ world: next })} />
       <main class={`view ${view}`}>
-        {view === 'activity' && (
+        {/* Nothing is drawn empty: the first message says what there is. */}
+        {!live.state && <p class="muted">Connecting …</p>}
+        {live.state && view === 'activity' && (
           <>
             <div class="column">
+              <FirstRun {...shared} />
               <Traffic {...shared} />
               <Requests {...shared} key={world} />
             </div>
@@ -56,8 +61,8 @@ export function App() {
             </aside>
           </>
         )}
-        {view === 'animals' && <Animals {...shared} key={world} />}
-        {view === 'test' && (
+        {live.state && view === 'animals' && <Animals {...shared} key={world} />}
+        {live.state && view === 'test' && (
           <>
             <div class="column">
               <Verdict {...shared} key={world} revision={revision} />
@@ -69,12 +74,12 @@ export function App() {
                 {...shared}
                 onChange={() => setRevision(revision + 1)}
                 onWorlds={refresh}
-                onWorld={next => go({ view, world: next })}
+                onWorld={next => go({ world: next })}
               />
             </aside>
           </>
         )}
-        {view === 'start' && <Start {...shared} />}
+        {live.state && view === 'start' && <Start {...shared} />}
       </main>
     </>
   )

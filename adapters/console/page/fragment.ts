@@ -2,34 +2,62 @@ import { useEffect, useState } from 'preact/hooks'
 
 export type View = 'activity' | 'animals' | 'test' | 'start'
 
-interface Fragment {
+/** What the page shows, as its address says it: `#activity/w1?status=4&request=17`. */
+export interface Place {
   readonly view: View
   /** Empty for the store itself, outside worlds. */
   readonly world: string
+  /** Filters, and the request that is open; never empty. */
+  readonly parameters: Readonly<Partial<Record<string, string>>>
 }
 
-/** The view and world in the page's URL, and a function that navigates. */
-export function useFragment(): readonly [Fragment, (next: Fragment) => void] {
-  const [fragment, setFragment] = useState(readFragment)
+/** A new view or world is a new step in the browser's history; parameters are not. */
+export type Go = (next: Partial<Place>) => void
+
+/** The place in the page's address, and a function that goes elsewhere. */
+export function usePlace(): readonly [Place, Go] {
+  const [place, setPlace] = useState(readPlace)
   useEffect(() => {
-    const follow = () => setFragment(readFragment())
+    const follow = () => setPlace(readPlace())
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [])
   return [
-    fragment,
+    place,
     next => {
-      location.hash = hrefOf(next)
+      const isSame = next.view === undefined && next.world === undefined
+      if (!isSame) {
+        location.hash = hrefOf({ ...place, parameters: {}, ...next })
+        return
+      }
+      history.replaceState(null, '', hrefOf({ ...place, ...next }))
+      setPlace(readPlace())
     },
   ]
 }
 
-export function hrefOf({ view, world }: Fragment): string {
-  return world === '' ? `#${view}` : `#${view}/${encodeURIComponent(world)}`
+export function hrefOf({ view, world, parameters }: Place): string {
+  const given = Object.entries(parameters).filter(([, value]) => value)
+  const query = new URLSearchParams(given as [string, string][]).toString()
+  return `#${view}${world && `/${encodeURIComponent(world)}`}${query && `?${query}`}`
 }
 
-function readFragment(): Fragment {
-  const [view = '', world = ''] = location.hash.slice(1).split('/')
+function readPlace(): Place {
+  const [, path = '', query = ''] = /^#?([^?]*)\??(.*)$/.exec(location.hash) ?? []
+  const [view = '', world = ''] = path.split('/')
   const known = (['animals', 'test', 'start'] as const).find(name => name === view)
-  return { view: known ?? 'activity', world: decodeURIComponent(world) }
+  return {
+    view: known ?? 'activity',
+    world: decoded(world),
+    parameters: Object.fromEntries(new URLSearchParams(query)),
+  }
+}
+
+/** Anyone can mistype an address. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

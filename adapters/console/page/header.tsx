@@ -27,7 +27,11 @@ export function Header({ live, now, world, info, view, views, onWorld }: Props) 
       </div>
       <nav aria-label="Views">
         {views.map(name => (
-          <a key={name} href={hrefOf({ view: name, world })} aria-current={name === view && 'page'}>
+          <a
+            key={name}
+            href={hrefOf({ view: name, world, parameters: {} })}
+            aria-current={name === view && 'page'}
+          >
             {NAMES[name]}
           </a>
         ))}

@@ -1,4 +1,5 @@
 import type { Info } from '../messages.js'
+import type { Go, Place } from './fragment.js'
 import type { Live } from './stream.js'
 
 /** What every panel gets. */
@@ -9,4 +10,6 @@ export interface PanelProps {
   /** Empty for the store itself, outside worlds. */
   readonly world: string
   readonly info: Info
+  readonly place: Place
+  readonly go: Go
 }

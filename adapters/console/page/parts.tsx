@@ -56,6 +56,13 @@ export function Snippet(props: { readonly text: string; readonly label: string }
   )
 }
 
+/** A sentence, with what is between backticks as code. */
+export function Marked({ text }: { readonly text: string }) {
+  return (
+    <>{text.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>
+  )
+}
+
 /** What went wrong, as the API says it. */
 export function Problem({ failure }: { readonly failure: Failure | undefined }) {
   return (
@@ -65,7 +72,7 @@ export function Problem({ failure }: { readonly failure: Failure | undefined }) 
           <code>
             {failure.status || ''} {failure.code}
           </code>{' '}
-          {failure.message}
+          <Marked text={failure.message} />
         </>
       )}
     </p>

@@ -1,197 +1,311 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import {
+  EVERYTHING,
+  type Filter,
+  filterOf,
+  fits,
+  folded,
+  NO_KEY,
+  OPERATIONS,
+  STATUSES,
+} from './filter.js'
 import type { PanelProps } from './panel.js'
-import { Choice, Panel } from './parts.js'
+import { Choice, Panel, Problem } from './parts.js'
 import { RequestDetail } from './request-detail.js'
+import { RequestRow, RowHead } from './request-row.js'
+import { type Failure, pathsOf, read, send } from './server.js'
 import type { Row } from './stream.js'
-import { countOf, durationOf, timeOf } from './time.js'
+import { countOf } from './time.js'
 
-interface Filter {
-  readonly key: string
-  readonly operation: string
-  readonly status: string
-}
-
-const EVERYTHING: Filter = { key: '', operation: '', status: '' }
 /** Rows at first, and with each "more"; what follows below should not be far on a small screen. */
 const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
-export function Requests({ live, world }: PanelProps) {
-  const [filter, setFilter] = useState(EVERYTHING)
+/** The latest requests. What is shown, and which request is open, is in the address. */
+export function Requests(props: PanelProps) {
+  const { live, world, place, go } = props
+  const filter = filterOf(place)
+  const open = place.parameters['request'] ? Number(place.parameters['request']) : undefined
+  const isFolded = place.parameters['fold'] !== 'no'
   const [paused, setPaused] = useState(false)
-  const [open, setOpen] = useState<number>()
   const [shown, setShown] = useState(SHOWN)
-  // While someone reads, the rows stay in place and new ones are only counted.
-  const held = useRef(live.rows)
-  const isHeld = paused || open !== undefined
-  if (!isHeld) held.current = live.rows
-  const rows = held.current.filter(row => fits(row, filter))
-  const newest = held.current[0]?.n ?? 0
-  const waiting = isHeld ? (live.rows[0]?.n ?? 0) - newest : 0
-  const keys = [...new Set(live.rows.map(({ key }) => key ?? NO_KEY))].sort()
+  const list = useRef<HTMLOListElement>(null)
+  const change = (changes: Partial<Record<string, string>>) =>
+    go({ parameters: { ...place.parameters, ...changes } })
 
+  const found = useFound(filter.search, world, live.receivedAt)
+  const held = useHeldRows(live.rows, paused, open)
+  const rows = held.filter(row => fits(row, filter, found))
+  const groups = isFolded ? folded(rows) : rows.map(row => ({ row, numbers: [row.n] }))
+  const visible = groups.slice(0, shown)
+  const isListed = visible.some(({ numbers }) => numbers.includes(open ?? 0))
+  const isFiltered = Object.values(filter).some(value => value !== '')
+  const waiting = (live.rows[0]?.n ?? 0) - (held[0]?.n ?? 0)
+  const detail = (n: number, numbers: readonly number[]) => (
+    <RequestDetail
+      key={n}
+      {...props}
+      n={n}
+      numbers={numbers}
+      onOpen={n => change({ request: `${n}` })}
+    />
+  )
   return (
-    <Panel title="Requests" class="requests" actions={<Summary {...{ live, waiting, release }} />}>
-      <div class="filters">
-        <Choice
-          label="Key"
-          value={filter.key}
-          options={[['', 'All keys'], ...keys.map(key => [key, key] as const)]}
-          onChange={key => setFilter({ ...filter, key })}
-        />
-        <Choice
-          label="Operation"
-          value={filter.operation}
-          options={OPERATIONS}
-          onChange={operation => setFilter({ ...filter, operation })}
-        />
-        <Choice
-          label="Status"
-          value={filter.status}
-          options={STATUSES}
-          onChange={status => setFilter({ ...filter, status })}
-        />
-        <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? 'Resume' : 'Pause'}
-        </button>
-      </div>
-      <ol class="rows">
-        {rows.slice(0, shown).map((row, slot) => (
-          // Rows keep their places and change their content, so that nothing on the page moves.
-          <li key={slot}>
-            <RequestRow
-              row={row}
-              isOpen={row.n === open}
-              onToggle={() => setOpen(row.n === open ? undefined : row.n)}
-            />
-            {row.n === open && <RequestDetail n={row.n} world={world} />}
-          </li>
-        ))}
+    <Panel
+      title="Requests"
+      class="requests"
+      actions={
+        <>
+          <Summary live={live} shown={isFiltered ? rows.length : undefined} />
+          {waiting > 0 && (
+            <button
+              type="button"
+              class="waiting"
+              onClick={() => {
+                setPaused(false)
+                change({ request: '' })
+              }}
+            >
+              Show {countOf(waiting)} new
+            </button>
+          )}
+          <div class="buttons">
+            <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+              {paused ? 'Resume' : 'Pause'}
+            </button>
+            <button
+              type="button"
+              disabled={rows.length === 0}
+              onClick={() => change({ after: `${live.rows[0]?.n}`, request: '' })}
+            >
+              Clear
+            </button>
+            <Export world={world} rows={rows} />
+          </div>
+        </>
+      }
+    >
+      <Filters
+        filter={filter}
+        keys={[...new Set(live.rows.map(({ key }) => key ?? NO_KEY))].sort()}
+        isFolded={isFolded}
+        isFiltered={isFiltered}
+        onChange={change}
+      />
+      {open !== undefined && !isListed && (
+        <section class="pinned" aria-label={`Request ${open}`}>
+          {detail(open, [open])}
+        </section>
+      )}
+      {groups.length > 0 && (
+        <>
+          <SkipLink list={list} />
+          <RowHead />
+        </>
+      )}
+      <ol
+        class="rows"
+        ref={list}
+        onKeyDown={event => moveFocus(event, () => change({ request: '' }))}
+      >
+        {visible.map(({ row, numbers }, slot) => {
+          const isOpen = numbers.includes(open ?? 0)
+          return (
+            // Rows keep their places and change their content, so that nothing on the page moves.
+            <li key={slot}>
+              <RequestRow
+                group={{ row, numbers }}
+                isOpen={isOpen}
+                onToggle={() => change({ request: isOpen ? '' : `${row.n}` })}
+              />
+              {isOpen && detail(open ?? 0, numbers)}
+            </li>
+          )
+        })}
       </ol>
-      {rows.length === 0 && <Nothing isFiltered={live.rows.length > 0} />}
-      {rows.length > shown && (
+      {groups.length === 0 && <Nothing isFiltered={live.rows.length > 0} />}
+      {groups.length > shown && (
         <button type="button" class="more" onClick={() => setShown(shown + SHOWN)}>
-          Show {Math.min(SHOWN, rows.length - shown)} more
+          Show {Math.min(SHOWN, groups.length - shown)} more
         </button>
       )}
     </Panel>
   )
-
-  function release(): void {
-    setOpen(undefined)
-    setPaused(false)
-  }
 }
 
-function Summary(props: {
-  readonly live: PanelProps['live']
-  readonly waiting: number
-  readonly release: () => void
+/** While someone reads, the rows stay in place and new ones are only counted. */
+function useHeldRows(live: readonly Row[], paused: boolean, open: number | undefined) {
+  const held = useRef(live)
+  const has = (rows: readonly Row[]) => rows.some(({ n }) => n === open)
+  const isHeld = paused || open !== undefined
+  const isBehind = open !== undefined && !has(held.current) && has(live)
+  if (!isHeld || isBehind || held.current.length === 0) held.current = live
+  return held.current
+}
+
+/** The numbers of the requests whose bodies contain a text, which only the server knows. */
+function useFound(text: string, world: string, receivedAt: number): ReadonlySet<number> {
+  const [found, setFound] = useState<ReadonlySet<number>>(new Set())
+  const second = Math.floor(receivedAt / 1_000)
+  useEffect(() => {
+    if (text === '') return undefined
+    const path = pathsOf(world).console('exchanges', `text=${encodeURIComponent(text)}`)
+    const timer = setTimeout(async () => {
+      const answer = await read<{ matches: readonly number[] }>(path)
+      setFound(new Set(answer?.matches))
+    }, 200)
+    return () => clearTimeout(timer)
+  }, [text, world, second])
+  return text === '' ? new Set() : found
+}
+
+function Filters(props: {
+  readonly filter: Filter
+  readonly keys: readonly string[]
+  readonly isFolded: boolean
+  readonly isFiltered: boolean
+  readonly onChange: (changes: Partial<Record<string, string>>) => void
 }) {
-  const { live, waiting, release } = props
-  const count = live.rows.length
-  const left = live.omitted > 0 ? `, ${countOf(live.omitted)} more not shown` : ''
+  const { filter, keys, isFolded, isFiltered, onChange } = props
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      const { tagName } = event.target as HTMLElement
+      if (event.key !== '/' || /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)) return
+      event.preventDefault()
+      input.current?.focus()
+    }
+    addEventListener('keydown', focus)
+    return () => removeEventListener('keydown', focus)
+  }, [])
   return (
-    <>
-      <span class="summary">{`${countOf(count)} ${count === 1 ? 'request' : 'requests'}${left}`}</span>
-      {waiting > 0 && (
-        <button type="button" class="waiting" onClick={release}>
-          Show {countOf(waiting)} new
+    <search class="filters">
+      <label class="search">
+        <span>Search</span>
+        <input
+          ref={input}
+          type="search"
+          value={filter.search}
+          placeholder="path, message or body ( / )"
+          onInput={event => onChange({ search: event.currentTarget.value })}
+        />
+      </label>
+      <Choice
+        label="Key"
+        value={filter.key}
+        options={[['', 'All keys'], ...keys.map(key => [key, key] as const)]}
+        onChange={key => onChange({ key })}
+      />
+      <Choice
+        label="Operation"
+        value={filter.operation}
+        options={OPERATIONS}
+        onChange={operation => onChange({ operation })}
+      />
+      <Choice
+        label="Status"
+        value={filter.status}
+        options={STATUSES}
+        onChange={status => onChange({ status })}
+      />
+      <button
+        type="button"
+        aria-pressed={isFolded}
+        title="Show equal requests that follow each other as one"
+        onClick={() => onChange({ fold: isFolded ? 'no' : '' })}
+      >
+        Fold equal
+      </button>
+      {isFiltered && (
+        <button type="button" onClick={() => onChange({ ...EVERYTHING })}>
+          Show all
         </button>
       )}
+    </search>
+  )
+}
+
+/** Saves what is shown, folded or not. */
+function Export({ world, rows }: { readonly world: string; readonly rows: readonly Row[] }) {
+  const [failure, setFailure] = useState<Failure>()
+  const save = async (format: 'har' | 'json') => {
+    const body = JSON.stringify({ format, numbers: rows.map(({ n }) => n).reverse() })
+    const answer = await send('POST', pathsOf(world).console('export'), body)
+    setFailure(answer.failure)
+    if (answer.text === undefined) return
+    const link = document.createElement('a')
+    link.href = URL.createObjectURL(new Blob([answer.text], { type: 'application/json' }))
+    link.download = `requests.${format}`
+    link.click()
+    URL.revokeObjectURL(link.href)
+  }
+  return (
+    <>
+      {(['har', 'json'] as const).map(format => (
+        <button
+          key={format}
+          type="button"
+          disabled={rows.length === 0}
+          title={`Save the requests shown as ${format.toUpperCase()}`}
+          onClick={() => save(format)}
+        >
+          <span class="hidden">Save as </span>
+          {format.toUpperCase()}
+        </button>
+      ))}
+      {failure && <Problem failure={failure} />}
     </>
   )
 }
 
-function RequestRow(props: {
-  readonly row: Row
-  readonly isOpen: boolean
-  readonly onToggle: () => void
+function Summary(props: {
+  readonly live: PanelProps['live']
+  /** Undefined for all. */
+  readonly shown: number | undefined
 }) {
-  const { row, isOpen, onToggle } = props
-  const { at, method, path, query, status, key, remaining, limit, ms } = row
+  const { live, shown } = props
+  const count = live.rows.length
+  const left = live.omitted > 0 ? `, ${countOf(live.omitted)} more not shown` : ''
+  const all = `${countOf(count)} ${count === 1 ? 'request' : 'requests'}${left}`
+  return <span class="summary">{shown === undefined ? all : `${countOf(shown)} of ${all}`}</span>
+}
+
+/** For keyboards: the first stop before many. */
+function SkipLink({ list }: { readonly list: { readonly current: HTMLElement | null } }) {
+  const skip = () => {
+    const stops = [...document.querySelectorAll<HTMLElement>('button, a, input, select')]
+    const after = stops.find(
+      stop =>
+        list.current &&
+        list.current.compareDocumentPosition(stop) & Node.DOCUMENT_POSITION_FOLLOWING &&
+        !list.current.contains(stop),
+    )
+    after?.focus()
+  }
   return (
-    <button type="button" class="row" aria-expanded={isOpen} onClick={onToggle}>
-      <span class="time">{timeOf(at)}</span>
-      <span class={`status ${toneOf(row)}`}>{status ?? '—'}</span>
-      <span class="method">{method || '—'}</span>
-      <span class="target">
-        {path}
-        {query && <span class="query">?{query}</span>}
-      </span>
-      <span class="note">{noteOf(row)}</span>
-      <span class="key">{key ?? NO_KEY}</span>
-      <span class="left">
-        {remaining !== null && (
-          <Padded text={`${countOf(remaining)} / ${countOf(limit ?? 0)}`} length={13} />
-        )}
-      </span>
-      <span class="ms">
-        {ms !== null && (
-          <Padded text={`${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`} length={8} />
-        )}
-      </span>
+    <button type="button" class="skip" onClick={skip}>
+      Skip the requests
     </button>
   )
 }
 
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) return <p class="empty">No request matches these filters.</p>
-  return (
-    <p class="empty">
-      No requests yet. <a href="#start">Get started</a> with a request to paste.
-    </p>
-  )
+  return <p class="empty">No requests yet.</p>
 }
 
-/** Texts of one width all begin at one place, so that no layout shifts when they change. */
-function Padded({ text, length }: { readonly text: string; readonly length: number }) {
-  return (
-    <>
-      <span class="padding">{'\u00a0'.repeat(Math.max(0, length - text.length))}</span>
-      {text}
-    </>
-  )
-}
-
-const NO_KEY = 'no key'
-
-const OPERATIONS = [
-  ['', 'All operations'],
-  ['listPets', 'listPets'],
-  ['createPet', 'createPet'],
-  ['getPet', 'getPet'],
-  ['none', 'Other'],
-] as const
-
-const STATUSES = [
-  ['', 'Every status'],
-  ['2', '2xx'],
-  ['4', '4xx'],
-  ['429', '429'],
-  ['5', '5xx'],
-  ['lost', 'Lost'],
-] as const
-
-function fits(row: Row, { key, operation, status }: Filter): boolean {
-  if (key !== '' && (row.key ?? NO_KEY) !== key) return false
-  if (operation !== '' && (row.operation ?? 'none') !== operation) return false
-  if (status === 'lost') return row.lost || row.status === null
-  return String(row.status ?? '').startsWith(status)
-}
-
-/** The name of the color in which the outcome is shown. */
-export function toneOf({ status, code, lost }: Row): string {
-  if (status === null || status >= 500 || lost) return 'failed'
-  if (code === 'api_key_banned') return 'banned'
-  if (status === 429) return 'limited'
-  return status >= 400 ? 'refused' : 'ok'
-}
-
-function noteOf({ status, code, lost, replayed, retryAfter }: Row): string {
-  if (status === null) return 'never answered'
-  if (lost) return 'response lost'
-  if (replayed) return 'replayed'
-  if (retryAfter === null) return ''
-  const time = durationOf(retryAfter * 1000)
-  return code === 'api_key_banned' ? `banned ${time}` : `retry in ${time}`
+/** Arrows, Home and End move between rows; Escape closes the one that is open. */
+function moveFocus(event: KeyboardEvent, close: () => void): void {
+  const list = event.currentTarget as HTMLElement
+  const target = event.target as HTMLElement
+  const rows = [...list.querySelectorAll<HTMLElement>('.row')]
+  const at = rows.indexOf(target)
+  if (event.key === 'Escape') {
+    target.closest('li')?.querySelector<HTMLElement>('.row')?.focus()
+    close()
+    return
+  }
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key]
+  if (at < 0 || next === undefined) return
+  event.preventDefault()
+  rows[next]?.focus()
 }

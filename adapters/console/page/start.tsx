@@ -1,32 +1,17 @@
+import { Guide } from './guide.js'
 import type { PanelProps } from './panel.js'
-import { CopyButton, Panel, Snippet } from './parts.js'
+import { CopyButton, Panel } from './parts.js'
 import { pathsOf } from './server.js'
 import { countOf } from './time.js'
 
-export function Start({ live, world, info }: PanelProps) {
+export function Start(props: PanelProps) {
+  const { live, world, info } = props
   const baseUrl = location.origin + pathsOf(world).api(info.basePath)
   const keys = live.state?.keys ?? []
-  const key = keys.find(({ key }) => key !== null)?.key ?? '<API_KEY>'
-  const bearer = `-H 'Authorization: Bearer ${key}'`
   return (
     <>
       <div class="column">
-        <Panel title="Send a request">
-          <p>List three animals:</p>
-          <Snippet
-            label="Copy the list command"
-            text={`curl -i '${baseUrl}/pets?limit=3' \\\n  ${bearer}`}
-          />
-          <p>Add one:</p>
-          <Snippet
-            label="Copy the create command"
-            text={`curl -i '${baseUrl}/pets' \\\n  ${bearer} \\\n  -H 'Content-Type: application/json' \\\n  --data-raw '{"name":"Ada","categoryId":9223372036854775807}'`}
-          />
-          <p>
-            Every request appears under <a href="#activity">Activity</a>, with its headers, its body
-            and what is left of the budget.
-          </p>
-        </Panel>
+        <Guide {...props} title="Send a request" />
         <Panel title="Reference">
           <ul class="links">
             <li>

@@ -16,6 +16,8 @@ export interface Live {
   /** The server's real time minus the browser's, in ms. */
   readonly skew: number
   readonly state: WorldState | undefined
+  /** Whether there was no request yet when the page opened. */
+  readonly isNew: boolean
   /** When the state came, by `performance.now()`. */
   readonly receivedAt: number
 }
@@ -30,6 +32,7 @@ const NOTHING: Live = {
   traffic: [],
   skew: 0,
   state: undefined,
+  isNew: false,
   receivedAt: 0,
 }
 
@@ -64,6 +67,7 @@ function applied(live: Live, update: Update): Partial<Live> {
     traffic: merged(live.traffic, traffic),
     skew: serverTime - Date.now(),
     state,
+    isNew: live.state ? live.isNew : rows.length === 0,
     receivedAt: performance.now(),
   }
 }

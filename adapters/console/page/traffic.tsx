@@ -1,9 +1,8 @@
-import { useEffect, useRef } from 'preact/hooks'
-import uPlot from 'uplot'
+import { useEffect, useState } from 'preact/hooks'
 import type { Second } from '../messages.js'
 import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'
-import { shortCountOf } from './time.js'
+import { countOf, shortCountOf, timeOf } from './time.js'
 
 /** The order of `Second.counts`, with the name and the color of each. */
 const SERIES = [
@@ -14,49 +13,27 @@ const SERIES = [
   ['5xx and lost', 'failed'],
 ] as const
 
-const HEIGHT = 148
-/** Seconds shown; a narrow chart shows fewer, so that a bar stays visible. */
-const LONGEST = 300
-const WIDTH_OF_SECOND = 4
+const MINUTES = 5
+/** Seconds in a bar: few enough to see a burst, and a bar of five minutes fits on a phone. */
+const BAR = 5
+const BARS = (MINUTES * 60) / BAR
 
+/** A bar's beginning in Unix seconds, and its requests in the order of `SERIES`. */
+interface Bar {
+  readonly at: number
+  readonly counts: readonly number[]
+}
+
+/** The last five minutes, stacked by outcome. */
 export function Traffic({ live }: PanelProps) {
-  const { traffic, skew } = live
-  const box = useRef<HTMLDivElement>(null)
-  const plot = useRef<uPlot | undefined>(undefined)
-  const latest = useRef({ traffic, skew })
-  latest.current = { traffic, skew }
-
+  const [, setTick] = useState(0)
   useEffect(() => {
-    const element = box.current as HTMLDivElement
-    const draw = () => {
-      const now = Math.floor((Date.now() + latest.current.skew) / 1000)
-      plot.current?.setData(dataOf(latest.current.traffic, now, plot.current.width))
-    }
-    const rebuild = () => {
-      plot.current?.destroy()
-      plot.current = new uPlot(optionsOf(element), [[]], element)
-      draw()
-    }
-    rebuild()
-    const timer = setInterval(draw, 1_000)
-    const resizing = new ResizeObserver(() => {
-      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT })
-      draw()
-    })
-    resizing.observe(element)
-    // A canvas does not follow the style sheet by itself.
-    const scheme = matchMedia('(prefers-color-scheme: dark)')
-    scheme.addEventListener('change', rebuild)
-    return () => {
-      clearInterval(timer)
-      resizing.disconnect()
-      scheme.removeEventListener('change', rebuild)
-      plot.current?.destroy()
-    }
+    const timer = setInterval(() => setTick(tick => tick + 1), 1_000)
+    return () => clearInterval(timer)
   }, [])
-
-  const totals = SERIES.map((_, at) => traffic.reduce((sum, one) => sum + (one.counts[at] ?? 0), 0))
-  const summary = SERIES.map(([name], at) => `${totals[at]} ${name}`).join(', ')
+  const now = Math.floor((Date.now() + live.skew) / 1000)
+  const bars = barsOf(live.traffic, now)
+  const totals = sumOf(bars)
   return (
     <Panel
       title="Traffic"
@@ -71,79 +48,124 @@ export function Traffic({ live }: PanelProps) {
         </ul>
       }
     >
-      <div
-        class="chart"
-        ref={box}
-        role="img"
-        aria-label={`Requests per second over the last minutes: ${summary}`}
-      />
+      <div class="chart">
+        <Chart bars={bars} />
+      </div>
+      <MinuteTable bars={bars} />
     </Panel>
   )
 }
 
-/** Every second of the window, with each series stacked on those before it, the tallest first. */
-function dataOf(traffic: readonly Second[], now: number, width: number): uPlot.AlignedData {
-  const length = Math.min(LONGEST, Math.floor(width / WIDTH_OF_SECOND))
-  const times = Array.from({ length }, (_, index) => now - length + 1 + index)
-  const bySecond = new Map(traffic.map(({ at, counts }) => [at, counts]))
-  const sums = SERIES.map((_, at) =>
-    times.map(time => {
-      const counts = bySecond.get(time)?.slice(0, at + 1) ?? []
-      const sum = counts.reduce((total, count) => total + count, 0)
-      return sum === 0 ? null : sum
-    }),
+function Chart({ bars }: { readonly bars: readonly Bar[] }) {
+  const top = roundUp(Math.max(...bars.map(({ counts }) => total(counts))))
+  return (
+    <div
+      class="plot"
+      role="img"
+      aria-label={`Requests of the last five minutes: ${inWords(sumOf(bars))}`}
+    >
+      {[1, 0.5, 0].map(share => (
+        <span key={share} class="level" style={{ bottom: `${share * 100}%` }}>
+          {shortCountOf(top * share)}
+        </span>
+      ))}
+      <svg viewBox={`0 0 ${BARS} ${top}`} preserveAspectRatio="none" aria-hidden="true">
+        {SERIES.map(([name, tone], at) => (
+          <path key={name} class={tone} d={bars.map((bar, x) => boxOf(bar, x, at, top)).join('')} />
+        ))}
+        {bars.map(({ at, counts }, x) => (
+          <rect key={x} class="hit" x={x} width="1" height={top}>
+            {total(counts) > 0 && (
+              <title>{`${timeOf(at * 1000)} to ${timeOf((at + BAR) * 1000)}: ${inWords(counts)}`}</title>
+            )}
+          </rect>
+        ))}
+      </svg>
+      {Array.from({ length: MINUTES + 1 }, (_, minute) => (
+        <span key={minute} class="minute" style={{ right: `${(minute * 100) / MINUTES}%` }}>
+          {minute === 0 ? 'now' : `${minute} min`}
+        </span>
+      ))}
+    </div>
   )
-  return [times, ...sums.reverse()]
 }
 
-function optionsOf(element: HTMLElement): uPlot.Options {
-  const styles = getComputedStyle(element)
-  const color = (name: string) => styles.getPropertyValue(`--${name}`).trim()
-  const axis = {
-    stroke: color('muted'),
-    font: `11px ${styles.fontFamily}`,
-    ticks: { show: false },
-  }
-  const bars = uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })
-  return {
-    width: element.clientWidth,
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { show: false },
-    padding: [8, 24, 0, 0],
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, Math.ceil((max ?? 0) * 1.1))] } },
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        size: 24,
-        space: 80,
-        splits: (_plot, _axis, from, to) => minutesBetween(from, to),
-        values: (_plot, ticks) =>
-          ticks.map((_, index) => (index === 0 ? 'now' : `${index} min ago`)),
-      },
-      {
-        ...axis,
-        grid: { stroke: color('line'), width: 1 },
-        size: 36,
-        space: 34,
-        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000],
-      },
-    ],
-    series: [
-      {},
-      ...SERIES.toReversed().map(([label, tone]) => ({
-        label,
-        fill: color(tone),
-        width: 0,
-        points: { show: false },
-        ...(bars && { paths: bars }),
-      })),
-    ],
-  }
+/** What the chart shows, for screen readers. */
+function MinuteTable({ bars }: { readonly bars: readonly Bar[] }) {
+  const minutes = Array.from({ length: MINUTES }, (_, minute) => MINUTES - 1 - minute)
+  const perMinute = BARS / MINUTES
+  return (
+    <div class="hidden">
+      <table>
+        <caption>Requests by minute</caption>
+        <thead>
+          <tr>
+            <th scope="col">Minutes ago</th>
+            {SERIES.map(([name]) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {minutes.map(minute => {
+            const first = (MINUTES - 1 - minute) * perMinute
+            return (
+              <tr key={minute}>
+                <th scope="row">{`${minute} to ${minute + 1}`}</th>
+                {sumOf(bars.slice(first, first + perMinute)).map((count, at) => (
+                  <td key={at}>{countOf(count)}</td>
+                ))}
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
 }
 
-/** The end and every full minute before it: positions that stay fixed as time passes. */
-function minutesBetween(from: number, to: number): number[] {
-  return Array.from({ length: Math.floor((to - from) / 60) + 1 }, (_, minutes) => to - 60 * minutes)
+/** Bars begin at fixed instants, so that they do not change while they move. */
+function barsOf(traffic: readonly Second[], now: number): readonly Bar[] {
+  const end = (Math.floor(now / BAR) + 1) * BAR
+  const bars = Array.from({ length: BARS }, (_, index) => ({
+    at: end - (BARS - index) * BAR,
+    counts: SERIES.map(() => 0),
+  }))
+  for (const { at, counts } of traffic) {
+    const bar = bars[BARS - Math.ceil((end - at) / BAR)]
+    for (const [series, count] of counts.entries()) {
+      if (bar) bar.counts[series] = (bar.counts[series] ?? 0) + count
+    }
+  }
+  return bars
+}
+
+/** One series of a bar, above those before it, as part of a path. */
+function boxOf({ counts }: Bar, x: number, series: number, top: number): string {
+  const count = counts[series] ?? 0
+  if (count === 0) return ''
+  const y = top - total(counts.slice(0, series + 1))
+  return `M${x + 0.1},${y}h.8v${count}h-.8z`
+}
+
+function sumOf(bars: readonly Bar[]): readonly number[] {
+  return SERIES.map((_, at) => total(bars.map(({ counts }) => counts[at] ?? 0)))
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+function inWords(counts: readonly number[]): string {
+  return SERIES.map(([name], at) => `${counts[at]} ${name}`).join(', ')
+}
+
+/** The next of 4, 10, 20, 40, 100 …: half of it is a whole number as well. */
+function roundUp(value: number): number {
+  for (let power = 1; ; power *= 10) {
+    const found = [4, 10, 20].find(step => step * power >= value)
+    if (found !== undefined) return found * power
+  }
 }

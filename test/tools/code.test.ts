@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { fetchCodeOf, httpxCodeOf } from '../../adapters/exchanges/code.js'
+import type { ShownRequest } from '../../adapters/exchanges/curl.js'
+import { type RawRequest, recordRequests } from '../exchanges/raw-requests.js'
+
+const KEY = 'k3y of $`"\' \\ length'
+const run = promisify(execFile)
+
+/** Debian's packages are for its own interpreter, which another one may hide. */
+const python = ['python3', '/usr/bin/python3'].find(
+  program => spawnSync(program, ['-c', 'import httpx']).status === 0,
+)
+
+const REQUESTS: readonly ShownRequest[] = [
+  { method: 'GET', target: '/v1/pets?limit=3&status=sold', headers: {}, body: '' },
+  request({ authorization: 'Bearer demo-free' }, '{"name":"Ada","categoryId":9223372036854775807}'),
+  request({ authorization: 'Bearer REDACTED', 'x-a-b': `it's "quoted" \\ \${1} {x}` }, '{}'),
+  request(
+    { 'x-latin': 'Zo\xeb' },
+    `'"\\ \n\r\t\0 \u2028\u202e\x7f Zoë 🐾 \${process.exit()} {0} %s`,
+  ),
+  request({}, Uint8Array.of(0xff, 0, 0x22, 0x27, 0x5c, 0x80)),
+  request({}, '\ufeff{"name":"Rex"}'),
+  { method: 'DELETE', target: "/v1/pets/it's", headers: { 'content-length': '0' }, body: '' },
+]
+
+test('code - fetch sends the same request as was recorded', async () => {
+  await assertSame(fetchCodeOf, async code => {
+    const script = `(async () => { ${code} })()`
+    await run(process.execPath, ['-e', script], withKey())
+  })
+})
+
+test('code - httpx sends the same request as was recorded', {
+  skip: python === undefined && 'no httpx on this machine',
+}, async () => {
+  await assertSame(httpxCodeOf, async code => {
+    await run(python ?? '', ['-c', code], withKey())
+  })
+})
+
+test('code - fetch cannot send a body with GET, and the code says so', () => {
+  const code = fetchCodeOf({ ...request({}, '{}'), method: 'GET' }, 'http://127.0.0.1:4280')
+  assert.match(code, /^\/\/ fetch cannot send a body with GET; the original has one\.\n/)
+  assert.doesNotMatch(code, /body:/)
+})
+
+test('code - a short request is a short program', () => {
+  const [list] = REQUESTS
+  assert.ok(list)
+  assert.equal(
+    fetchCodeOf(list, 'http://127.0.0.1:4280'),
+    [
+      `const response = await fetch('http://127.0.0.1:4280/v1/pets?limit=3&status=sold')`,
+      'console.log(response.status, await response.text())',
+    ].join('\n'),
+  )
+  assert.equal(
+    httpxCodeOf(request({ authorization: 'Bearer REDACTED' }, '{"name":"Ada"}'), 'http://a'),
+    [
+      'import os',
+      'import httpx',
+      '',
+      'response = httpx.request(',
+      '    "POST",',
+      '    "http://a/v1/pets",',
+      '    headers={',
+      '        "authorization": "Bearer " + os.environ["ADOPTION_STORE_API_KEY"],',
+      '    },',
+      `    content='{"name":"Ada"}'.encode(),`,
+      ')',
+      'print(response.status_code, response.text)',
+    ].join('\n'),
+  )
+})
+
+async function assertSame(
+  codeOf: (request: ShownRequest, origin: string) => string,
+  execute: (code: string) => Promise<void>,
+): Promise<void> {
+  await using recorder = await recordRequests()
+  for (const [at, sent] of REQUESTS.entries()) {
+    const code = codeOf(sent, recorder.origin)
+    await execute(code)
+    const arrived = recorder.requests[at]
+    assert.ok(arrived, code)
+    assert.deepEqual([arrived.method, arrived.target], [sent.method, sent.target], code)
+    assert.equal(arrived.body, latin1(sent.body), code)
+    for (const [name, value] of Object.entries(sent.headers)) {
+      if (name === 'content-length') continue
+      assert.equal(
+        headerOf(arrived, name),
+        value.replace('REDACTED', () => KEY),
+        code,
+      )
+    }
+  }
+}
+
+function request(headers: ShownRequest['headers'], body: ShownRequest['body']): ShownRequest {
+  return { method: 'POST', target: '/v1/pets', headers, body }
+}
+
+function headerOf({ headers }: RawRequest, name: string): string | undefined {
+  return headers.find(([found]) => found === name)?.[1]
+}
+
+function latin1(body: ShownRequest['body']): string {
+  return Buffer.from(body).toString('latin1')
+}
+
+function withKey() {
+  return { env: { ...process.env, ADOPTION_STORE_API_KEY: KEY }, timeout: 60_000 }
+}
