@@ -1,5 +1,5 @@
 import { notFound, toApiError } from '../../src/errors.js'
-import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
+import { type Awaitable, chain } from '../../src/lib/async.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { refuseStrangers } from '../shared/loopback.js'
 import { toAnswer } from '../shared/pages.js'
@@ -38,11 +38,11 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
 
   function recorded(request: ApiRequest, { activity }: MonitoredApi): Awaitable<ApiResponse> {
     const start = activity.onRecord ? performance.now() : null
-    const { seen, handled } = observed(request)
-    const answer = handler.handle(handled)
-    return isPromise(answer)
-      ? answer.then(response => activity.record(seen(), response, start))
-      : activity.record(seen(), answer, start)
+    if (isRead(request)) {
+      return chain(handler.handle(request), response => activity.record(request, response, start))
+    }
+    const { handled, seen } = observed(request)
+    return chain(handler.handle(handled), response => activity.record(seen(), response, start))
   }
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {
@@ -76,10 +76,13 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   }
 }
 
+function isRead(request: ApiRequest): request is ReadRequest {
+  return typeof request.body !== 'function'
+}
+
 /** An unread body is read only by the handler. */
 function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadRequest } {
-  const { body } = request
-  if (typeof body !== 'function') return { handled: request, seen: () => request as ReadRequest }
+  const body = request.body as () => Promise<Uint8Array>
   let read: Uint8Array | undefined
   return {
     handled: { ...request, body: () => chain(body(), bytes => (read = bytes)) },

@@ -27,45 +27,68 @@ export interface Log<Item> {
 
 export function createLog<Item>(options: LogOptions): Log<Item> {
   const { capacity, bytes, least = 0, begin = { last: 0, dropped: 0 } } = options
-  const kept: { readonly item: Item; size: number }[] = []
+  // A ring: the item `n` is at `slotOf(n)`.
+  const items: (Item | undefined)[] = []
+  const sizes: number[] = []
   let { last, dropped } = begin
+  let count = 0
   let size = 0
 
   return {
-    first: () => last - kept.length + 1,
+    first,
     last: () => last,
     dropped: () => dropped,
     add(item, itemSize) {
-      kept.push({ item, size: itemSize })
+      if (count === capacity) drop()
       last++
+      count++
+      items[slotOf(last)] = item
+      sizes[slotOf(last)] = itemSize
       size += itemSize
       dropOldest()
     },
     grow(n, by) {
-      const one = kept[indexOf(n)]
-      if (!one) return
-      one.size += by
+      if (!isKept(n)) return
+      const slot = slotOf(n)
+      sizes[slot] = (sizes[slot] ?? 0) + by
       size += by
       dropOldest()
     },
-    find: n => kept[indexOf(n)]?.item,
-    since: (n = Number.NEGATIVE_INFINITY) =>
-      kept.slice(Math.max(0, indexOf(n) + 1)).map(({ item }) => item),
+    find: n => (isKept(n) ? items[slotOf(n)] : undefined),
+    since(n = Number.NEGATIVE_INFINITY) {
+      const start = Math.max(first(), n + 1)
+      const length = Math.max(0, last - start + 1)
+      return Array.from({ length }, (_, index) => items[slotOf(start + index)] as Item)
+    },
     clear() {
-      kept.length = 0
+      items.fill(undefined)
+      count = 0
       size = 0
       dropped = 0
     },
   }
 
-  function indexOf(n: number): number {
-    return n - last + kept.length - 1
+  function first(): number {
+    return last - count + 1
+  }
+
+  function isKept(n: number): boolean {
+    return n >= first() && n <= last
+  }
+
+  function slotOf(n: number): number {
+    return (n - begin.last - 1) % capacity
   }
 
   function dropOldest(): void {
-    while (kept.length > least && (kept.length > capacity || size > bytes)) {
-      size -= kept.shift()?.size ?? 0
-      dropped++
-    }
+    while (count > least && size > bytes) drop()
+  }
+
+  function drop(): void {
+    const slot = slotOf(first())
+    size -= sizes[slot] ?? 0
+    items[slot] = undefined
+    count--
+    dropped++
   }
 }
