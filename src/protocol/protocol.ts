@@ -177,7 +177,9 @@ export function createProtocol(
   ): ApiResponse {
     const { method, mount } = request
     const operation = route?.operation
-    const headers = headersOf.all({ now, bytes: content?.bytes, admission, operation, own, mount })
+    const hasOrigin = request.headers['origin'] !== undefined
+    const bytes = content?.bytes
+    const headers = headersOf.all({ now, bytes, admission, operation, own, mount, hasOrigin })
     const about = { operation, key: admission.key }
     const outside = route === undefined
     if (content?.pieces && method !== 'HEAD') {

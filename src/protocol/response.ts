@@ -94,6 +94,8 @@ interface HeaderContext {
   /** Headers of this response alone, such as `Allow`. */
   readonly own: Headers | undefined
   readonly mount: string | undefined
+  /** Whether a page of some origin asks: only then do the names of headers matter. */
+  readonly hasOrigin: boolean
 }
 
 export interface HeaderOptions {
@@ -134,7 +136,7 @@ export function responseHeaders(options: HeaderOptions) {
       return { Location: `${mount}${basePath}/pets/${id}` }
     },
 
-    all({ now, bytes, admission, operation, own, mount = '' }: HeaderContext): Headers {
+    all({ now, bytes, admission, operation, own, mount = '', hasOrigin }: HeaderContext): Headers {
       const { decision, policy } = admission
       const date = dateOf(now)
       const headers: Record<string, string> = {}
@@ -154,7 +156,8 @@ export function responseHeaders(options: HeaderOptions) {
       }
       if (cors) {
         headers['Access-Control-Allow-Origin'] = '*'
-        headers['Access-Control-Expose-Headers'] = exposed
+        headers['Vary'] = 'Origin'
+        if (hasOrigin) headers['Access-Control-Expose-Headers'] = exposed
       }
       if (operation === 'getPet') {
         // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and the replacement.

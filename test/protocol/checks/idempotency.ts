@@ -190,7 +190,8 @@ export const idempotencyChecks: readonly Check[] = [
     behaviour: 'the header of a replay is exposed to browsers',
     options: () => ({ ...options(), cors: true }),
     async run({ send }) {
-      const { headers } = await send(post(REX, { 'idempotency-key': 'k' }))
+      const origin = 'https://example.org'
+      const { headers } = await send(post(REX, { 'idempotency-key': 'k', origin }))
       assert.match(headers['access-control-expose-headers'] ?? '', /, Idempotent-Replayed$/)
     },
   },
