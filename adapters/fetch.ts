@@ -36,6 +36,7 @@ export function toFetchHandler(
       headers,
       body: bodyReader(request, handler.maxBodyBytes),
       client: client?.(request),
+      isGone: () => request.signal.aborted,
       refusal: hostRefusal(headers['host'] ?? ''),
     })
     return toResponse(answer)

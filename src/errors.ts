@@ -124,6 +124,12 @@ export function storageOverloaded(): ApiError {
   return new ApiError('storage_unavailable', message, { headers, retryAfter: 1 })
 }
 
+/** Only a client that half-closed its connection and had to wait ever reads it. */
+export function callerGone(): ApiError {
+  const message = 'The client hung up before its animal was stored; nothing was done.'
+  return new ApiError('storage_unavailable', message)
+}
+
 export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {
   return { limit, remaining, reset }
 }

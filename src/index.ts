@@ -12,7 +12,7 @@ export { parseJson, toJson } from './lib/json.js'
 export { OptionError } from './lib/options.js'
 export { type Decision, decide, type Usage } from './limits/decide.js'
 export { PLANS, type Plan, type PlanTable, type Policy } from './limits/plans.js'
-export type { Pets } from './pets/operations.js'
+export type { CreateOptions, Pets } from './pets/operations.js'
 export type { ListPetsQuery } from './pets/query.js'
 export type { NewPet, Pet } from './pets/schema.js'
 export {
@@ -26,6 +26,7 @@ export {
 export type {
   Clock,
   InsertedOnce,
+  IsGone,
   Once,
   PetFilter,
   PetSnapshot,

@@ -7,6 +7,9 @@ import type { PetStatus } from './pets/specification.js'
 /** Now, in ms since the Unix epoch. */
 export type Clock = () => number
 
+/** Whether nobody waits for a call any more. It never becomes false again. */
+export type IsGone = () => boolean
+
 /** Selects at most `limit` pets with an id above `after`. */
 export interface PetFilter {
   readonly limit: number
@@ -54,8 +57,12 @@ export interface InsertedOnce {
  * is this contract as tests.
  */
 export interface PetStorage {
-  /** Assigns the next id (positive, ascending, never reused) and resolves when the pet is durable. */
-  insert(pet: NewPet): Awaitable<Pet>
+  /**
+   * Assigns the next id (positive, ascending, never reused) and resolves when the pet is durable.
+   *
+   * @param isGone a storage whose inserts wait for others asks it before it begins with this one
+   */
+  insert(pet: NewPet, isGone?: IsGone): Awaitable<Pet>
   /**
    * Inserts the pet and its key in one step; if the key is in use, it inserts nothing and returns what
    * the key stored. Of concurrent calls with the same scope and key, from any process, one inserts.
@@ -64,7 +71,7 @@ export interface PetStorage {
    *
    * @param now ms since the epoch
    */
-  insertOnce?(pet: NewPet, once: Once, now: number): Awaitable<InsertedOnce>
+  insertOnce?(pet: NewPet, once: Once, now: number, isGone?: IsGone): Awaitable<InsertedOnce>
   find(id: number): Awaitable<Pet | undefined>
   /** Sorted by ascending id. */
   list(filter: PetFilter): Awaitable<readonly Pet[]>

@@ -19,8 +19,9 @@ import {
 import { type Timer, withCircuitBreaker } from './limits/circuit-breaker.js'
 import { countsHere, memoryRateLimits } from './limits/memory.js'
 import { checkPolicy, PLANS, type PlanTable } from './limits/plans.js'
-import { createPetOperations, type Idempotency, type Pets } from './pets/operations.js'
+import { createPetOperations, type Idempotency, type Pets, type Signal } from './pets/operations.js'
 import { checkListPetsQuery } from './pets/query.js'
+import type { NewPet, Pet } from './pets/schema.js'
 import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './pets/specification.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { type Admission, createGate } from './protocol/admission.js'
@@ -166,7 +167,7 @@ export function openStore(settings: StoreSettings): Store {
   const operations = createPetOperations(settings, emit)
   // Async functions, so that synchronous failures are rejections too.
   const pets: Pets = {
-    createPet: async pet => operations.createPet(pet),
+    createPet: async (pet, options) => create(pet, options?.signal),
     listPets: async (query = {}) => operations.listPets(checkListPetsQuery(query, pagination)),
     getPet: async id => operations.getPet(id, clock()),
   }
@@ -174,6 +175,16 @@ export function openStore(settings: StoreSettings): Store {
   const protocol = createProtocol(operations, gate, settings)
   // Not a literal, for the reason in `readOptions`.
   return Object.assign(protocol, pets, { apiKeys, events, forKey })
+
+  async function create(pet: NewPet, signal: Signal | undefined): Promise<Pet> {
+    if (!signal) return operations.createPet(pet)
+    if (signal.aborted) throw signal.reason
+    try {
+      return await operations.createPet(pet, () => signal.aborted)
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error
+    }
+  }
 
   function forKey(apiKey: string): MeteredPets {
     let latest: Admission | undefined
@@ -183,7 +194,7 @@ export function openStore(settings: StoreSettings): Store {
       return operation()
     }
     return {
-      createPet: pet => admitted(() => pets.createPet(pet)),
+      createPet: (pet, options) => admitted(() => pets.createPet(pet, options)),
       listPets: query => admitted(() => pets.listPets(query)),
       getPet: id => admitted(() => pets.getPet(id)),
       get rateLimit() {

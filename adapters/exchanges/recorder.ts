@@ -212,7 +212,7 @@ function sourceOf(recorded: Recorded, pagination: boolean, origin: string): HarS
 }
 
 /** Callers may go on to change what they passed. */
-function ownCopy({ body, headers, ...request }: ReadRequest): ReadRequest {
+function ownCopy({ body, headers, isGone: _, ...request }: ReadRequest): ReadRequest {
   const own = typeof body === 'string' ? body : body && new Uint8Array(body)
   return { ...request, headers: { ...headers }, body: own }
 }

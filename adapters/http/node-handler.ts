@@ -111,6 +111,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       reported: proxyHops > 0 || message.httpVersion === '1.0' ? reported !== undefined : undefined,
       connection: connection?.tracked,
       pipelined: connection?.isPipelined(),
+      isGone: () => response.destroyed || connection?.isGone() === true,
       refusal,
     }
   }

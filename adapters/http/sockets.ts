@@ -9,6 +9,9 @@ export type HttpConnection = ReturnType<typeof createHttpConnection>
 /** How often an idle connection is checked before it is destroyed. */
 export const IDLE_CHECKS = 4
 
+/** How long a client that half-closed its connection is sure to be waited for, in ms. */
+const HALF_CLOSED = 250
+
 /** How long incoming data is read and discarded before a socket is destroyed, in ms. */
 const LINGER = 1_000
 
@@ -25,6 +28,10 @@ export function createHttpConnection(socket: Socket, tracked: Connection | undef
   // Node calls this after an answer that says `Connection: close`, and would destroy the socket.
   socket.destroySoon = endGently
   if (tracked) for (const end of ['end', 'close']) socket.once(end, () => tracked.end())
+  let endedAt = Number.POSITIVE_INFINITY
+  socket.once('end', () => {
+    endedAt = performance.now()
+  })
 
   return {
     /** The connection as the handler tracks it. */
@@ -51,6 +58,8 @@ export function createHttpConnection(socket: Socket, tracked: Connection | undef
     /** Whether the last request came before the response to the one ahead of it was sent. */
     isPipelined: () => pipelined,
     isClosing: () => closing,
+    /** Whether the client has hung up, as far as one can tell: a half-closed connection looks the same. */
+    isGone: () => socket.destroyed || performance.now() - endedAt > HALF_CLOSED,
     /** Whether the server is closing and no request came after the one that this answers. */
     isLast: (response: ServerResponse) => closing && response === last,
     /** The last response is delivered elsewhere: nothing here waits for it, or for those behind it. */

@@ -1,6 +1,6 @@
 import { petToJson, toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import type { InsertedOnce, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
+import type { InsertedOnce, IsGone, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
 import { createPetIndex, insertOnce } from '../memory.js'
 import { createBatches, type Waiting } from '../shared/batches.js'
 import { type KeyedInsert, onceEach } from '../shared/once-each.js'
@@ -13,8 +13,8 @@ import { keyToJson } from './key-line.js'
 
 export interface JsonFileStorage extends PetStorage, AsyncDisposable {
   /** Rejects invalid fields, which a JavaScript caller may pass. */
-  insert(pet: NewPet): Promise<Pet>
-  insertOnce(pet: NewPet, once: Once, now: number): Promise<InsertedOnce>
+  insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
+  insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
   restore(snapshot: PetSnapshot): Promise<void>
   /**
    * Finishes the inserts in flight and leaves the complete document and no other file. May be
@@ -38,15 +38,15 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
   let closing: Promise<void> | undefined
 
   return {
-    async insert(given) {
+    async insert(given, isGone) {
       refuseWhenClosed()
-      return inserts.add(readNewPet(given))
+      return inserts.add(readNewPet(given), isGone)
     },
-    async insertOnce(given, once, now) {
+    async insertOnce(given, once, now, isGone) {
       refuseWhenClosed()
       const insert = { pet: readNewPet(given), once: readOnce(once), now }
       // What is in use is durable.
-      return files.index.findOnce(once, now) ?? keyed.add(insert)
+      return files.index.findOnce(once, now) ?? keyed.add(insert, isGone)
     },
     find: id => files.index.find(id),
     list: filter => files.index.list(filter),

@@ -3,6 +3,7 @@ import { storageOverloaded } from '../../src/errors.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type {
   InsertedOnce,
+  IsGone,
   Once,
   PetFilter,
   PetSnapshot,
@@ -23,8 +24,8 @@ import { fromKeyRow, fromRow, type PetRow, toKey, toRow } from './rows.js'
 import { PET_COLUMNS, type Statements } from './statements.js'
 
 export interface PostgresStorage extends PetStorage, AsyncDisposable {
-  insert(pet: NewPet): Promise<Pet>
-  insertOnce(pet: NewPet, once: Once, now: number): Promise<InsertedOnce>
+  insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
+  insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
   find(id: number): Promise<Pet | undefined>
   list(filter: PetFilter): Promise<readonly Pet[]>
   dump(): Promise<PetSnapshot>
@@ -99,14 +100,14 @@ export function createStorage(parts: StorageParts): PostgresStorage {
   let closing: Promise<void> | undefined
 
   return {
-    async insert(pet) {
+    async insert(pet, isGone) {
       refuseWhenClosed()
       const row = toRow(pet)
-      return fromRow({ ...row, id: await inserts.add(row), category_id: row.categoryId })
+      return fromRow({ ...row, id: await inserts.add(row, isGone), category_id: row.categoryId })
     },
-    async insertOnce(pet, once, now) {
+    async insertOnce(pet, once, now, isGone) {
       refuseWhenClosed()
-      return keyed.add({ pet: readNewPet(pet), once: readOnce(once), now })
+      return keyed.add({ pet: readNewPet(pet), once: readOnce(once), now }, isGone)
     },
     async find(id) {
       refuseWhenClosed()

@@ -1,8 +1,17 @@
 import { channel } from 'node:diagnostics_channel'
+import { callerGone } from '../../src/errors.js'
+import type { IsGone } from '../../src/ports.js'
 
 /** Groups items: while one batch is in progress, new items form the next one. */
 export interface Batches<Item, Answer> {
-  add(item: Item): Promise<Answer>
+  /**
+   * Whether the next item is to be run at once instead of being added: its caller seems to be the only
+   * one, and a turn of the event loop costs a tenth of a synchronous insert. Items that follow each other
+   * without a microtask in between share a batch nevertheless.
+   */
+  mayGoFirst(): boolean
+  /** @param isGone drops the item if it is true when the batch of the item is formed */
+  add(item: Item, isGone?: IsGone): Promise<Answer>
   /** Resolves when no item is left. */
   idle(): Promise<void>
 }
@@ -49,6 +58,9 @@ export interface Waiting<Item, Answer> {
   readonly reject: (error: unknown) => void
   /** When it arrived, in ms of `performance.now`; 0 while nobody asks. */
   readonly since: number
+  readonly isGone: IsGone | undefined
+  /** It was rejected, because its time was over or its caller had gone. */
+  isDropped: boolean
 }
 
 /** @param run settles every item; if it throws or rejects, those left are rejected with its error */
@@ -60,35 +72,49 @@ export function createBatches<Item, Answer>(
   let waiting: Waiting<Item, Answer>[] = []
   let sent: readonly Waiting<Item, Answer>[] = []
   let working: Promise<void> | undefined
-  /** Batches of one item that were settled synchronously since others had a chance to add theirs. */
+  /** Items settled one by one, and synchronously, since others last had a chance to add theirs. */
   let alone = 0
+  /** Whether a microtask has passed since an item went first. */
+  let isNextRow = true
   let timer: NodeJS.Timeout | undefined
 
   return {
-    add: item =>
+    mayGoFirst() {
+      if (alone === 0 || alone === LONGEST_ALONE || !isNextRow || working) return false
+      // Somebody measures what waits.
+      if (BATCHES.hasSubscribers) return false
+      alone++
+      isNextRow = false
+      MICROTASK.then(endRow)
+      return true
+    },
+    add: (item, isGone) =>
       new Promise((resolve, reject) => {
         if (patience && waiting.length >= patience.items) throw patience.full()
         const since = patience || BATCHES.hasSubscribers ? performance.now() : 0
-        waiting.push({ item, resolve, reject, since })
+        waiting.push({ item, resolve, reject, since, isGone, isDropped: false })
         working ??= work()
         if (patience) timer ??= setTimeout(rejectLate, patience.ms, patience)
       }),
     idle: async () => working,
   }
 
+  function endRow(): void {
+    isNextRow = true
+  }
+
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      // Callers of the previous batch are about to add their next items. A lone caller is not made to
-      // wait for others each time: a turn of the event loop costs a tenth of a synchronous insert.
-      if (alone === 0 || alone === LONGEST_ALONE) await new Promise(setImmediate)
-      else await undefined
-      if (waiting.length === 0) break
-      sent = takeBatch()
+      // Callers of the previous batch are about to add their next items.
+      await new Promise(setImmediate)
+      sent = stillWaited(takeBatch())
+      if (sent.length === 0) continue
       const start = BATCHES.hasSubscribers ? performance.now() : 0
       const left = waiting.length
       const settled = settle(sent)
-      alone = sent.length > 1 || settled ? 0 : (alone % LONGEST_ALONE) + 1
-      await settled
+      alone = settled || sent.length > 1 ? 0 : 1
+      // No pause otherwise: a lone caller, who comes back now, can go first.
+      if (settled) await settled
       if (start > 0) publish(sent, start, left)
       sent = []
     }
@@ -103,7 +129,7 @@ export function createBatches<Item, Answer>(
     await new Promise(setImmediate)
     const end = performance.now() - ms
     const isLate = ({ since }: Waiting<Item, Answer>) => since <= end
-    for (const { reject } of [...sent, ...waiting].filter(isLate)) reject(late())
+    for (const one of [...sent, ...waiting].filter(isLate)) drop(one, late())
     waiting = waiting.filter(one => !isLate(one))
     // Those of the batch in progress that are not late yet, then those that wait: oldest first.
     const next = [...sent, ...waiting].find(one => !isLate(one))
@@ -144,8 +170,27 @@ export function createBatches<Item, Answer>(
   }
 }
 
-/** How often a lone caller goes first. */
-const LONGEST_ALONE = 8
+const MICROTASK = Promise.resolve()
+
+/** How often a lone caller goes first, before others have a turn of the event loop to join. */
+const LONGEST_ALONE = 64
+
+/** Those of a batch that somebody still waits for. Drops those whose callers have gone. */
+export function stillWaited<Item, Answer>(
+  batch: readonly Waiting<Item, Answer>[],
+): readonly Waiting<Item, Answer>[] {
+  for (const one of batch) if (!one.isDropped && one.isGone?.()) drop(one, callerGone())
+  return batch.some(isDropped) ? batch.filter(one => !isDropped(one)) : batch
+}
+
+function drop<Item, Answer>(one: Waiting<Item, Answer>, error: Error): void {
+  one.isDropped = true
+  one.reject(error)
+}
+
+function isDropped(one: { readonly isDropped: boolean }): boolean {
+  return one.isDropped
+}
 
 /** A `run` that answers a whole batch at once, with one answer per item, in order. */
 export function answerAll<Item, Answer>(

@@ -1,9 +1,11 @@
-import { performance } from 'node:perf_hooks'
-import { type BatchLimits, createBatches, type Waiting } from '../shared/batches.js'
+import { storageOverloaded } from '../../src/errors.js'
+import type { Awaitable } from '../../src/lib/async.js'
+import type { IsGone } from '../../src/ports.js'
+import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../shared/batches.js'
 import type { Connection } from './connection.js'
-import { explain } from './failures.js'
+import { lockedFor } from './failures.js'
 
-export interface ChangeOptions<Change, Answer> extends BatchLimits<Change> {
+export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'patience'> {
   readonly connection: Connection
   readonly path: string
   readonly timeoutMs: number
@@ -13,8 +15,8 @@ export interface ChangeOptions<Change, Answer> extends BatchLimits<Change> {
 
 /** Changes of one kind. Those that wait at the same time are applied together. */
 export interface Changes<Change, Answer> {
-  /** Rejects when the lock did not become free within the time limit of this change. */
-  make(change: Change): Promise<Answer>
+  /** Rejects if the lock did not become free within the time limit from the arrival of this change on. */
+  make(change: Change, isGone?: IsGone): Awaitable<Answer>
   idle(): Promise<void>
 }
 
@@ -22,30 +24,27 @@ export function createChanges<Change, Answer>(
   options: ChangeOptions<Change, Answer>,
 ): Changes<Change, Answer> {
   const { connection, path, timeoutMs, apply, ...limits } = options
-  const sizeOfTimed = ({ change }: Timed<Change>) => limits.sizeOf(change)
-  const batches = createBatches(settle, { ...limits, sizeOf: sizeOfTimed })
+  const late = () => lockedFor(path)
+  const patience = { ms: timeoutMs, items: QUEUE, late, full: storageOverloaded }
+  const batches = createBatches(settle, { ...limits, patience })
   return {
-    make: change => batches.add({ change, deadline: performance.now() + timeoutMs }),
+    make(change, isGone) {
+      const answers = batches.mayGoFirst() && connection.try(() => apply([change]))
+      return answers ? (answers[0] as Answer) : batches.add(change, isGone)
+    },
     idle: batches.idle,
   }
 
-  function settle(batch: readonly Waiting<Timed<Change>, Answer>[]): Promise<void> | void {
-    let left = batch
-    return connection.run(applyAll, error => {
-      const now = performance.now()
-      for (const { item, reject } of left) if (item.deadline <= now) reject(explain(error, path))
-      left = left.filter(({ item }) => item.deadline > now)
-      return left.length === 0
-    })
+  function settle(batch: readonly Waiting<Change, Answer>[]): Promise<void> | void {
+    return connection.run(applyAll, () => stillWaited(batch).length === 0)
 
     function applyAll(): void {
-      const answers = apply(left.map(({ item }) => item.change))
+      const left = stillWaited(batch)
+      const answers = apply(left.map(({ item }) => item))
       for (const [at, { resolve }] of left.entries()) resolve(answers[at] as Answer)
     }
   }
 }
 
-interface Timed<Change> {
-  readonly change: Change
-  readonly deadline: number
-}
+/** How many changes may wait. */
+const QUEUE = 10_000

@@ -16,6 +16,12 @@ export interface Connection {
    * @throws SqliteError
    */
   run<T>(task: () => T, giveUp?: (error: unknown) => boolean): Awaitable<T>
+  /**
+   * Runs a task at once; undefined while another process holds the lock.
+   *
+   * @throws SqliteError
+   */
+  try<T>(task: () => T): T | undefined
   /** A part of a task that sees one state of the file. */
   reading<T>(part: () => T): T
   /** A part of a task that holds the lock: all of it is stored, or nothing. */
@@ -77,6 +83,14 @@ function createConnection(path: string, database: Database, timeoutMs: number): 
         return untilFree(task, giveUp ?? timer(timeoutMs), error).catch(reason => {
           throw explain(reason, path)
         })
+      }
+    },
+    try(task) {
+      try {
+        return task()
+      } catch (error) {
+        if (isBusy(error)) return undefined
+        throw explain(error, path)
       }
     },
     ...transactionsOf(database),

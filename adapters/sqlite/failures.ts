@@ -15,6 +15,11 @@ export function explain(error: unknown, path: string): unknown {
   return reason === undefined ? error : new SqliteError(path, reason, { cause: error })
 }
 
+/** Another process held the lock for too long. */
+export function lockedFor(path: string): SqliteError {
+  return new SqliteError(path, LOCKED)
+}
+
 /** Another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error)

@@ -1,8 +1,15 @@
-import type { Awaitable } from '../../src/lib/async.js'
+import { type Awaitable, isPromise } from '../../src/lib/async.js'
 import { toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
-import type { InsertedOnce, Once, PetFilter, PetSnapshot, PetStorage } from '../../src/ports.js'
+import type {
+  InsertedOnce,
+  IsGone,
+  Once,
+  PetFilter,
+  PetSnapshot,
+  PetStorage,
+} from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
 import { readNewPet } from '../shared/stored-pet.js'
@@ -15,8 +22,8 @@ import { fromRow, PET_COLUMNS, toRow } from './rows.js'
 
 export interface SqliteStorage extends PetStorage, AsyncDisposable {
   /** Rejects invalid fields, which a JavaScript caller may pass. */
-  insert(pet: NewPet): Promise<Pet>
-  insertOnce(pet: NewPet, once: Once, now: number): Promise<InsertedOnce>
+  insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
+  insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
   find(id: number): Awaitable<Pet | undefined>
   list(filter: PetFilter): Awaitable<readonly Pet[]>
   dump(): Promise<PetSnapshot>
@@ -47,13 +54,15 @@ export function createStorage(
   const close = () => connection.close(inserts.idle)
 
   return {
-    async insert(given) {
+    async insert(given, isGone) {
       refuseWhenClosed()
-      return (await inserts.make({ pet: readNewPet(given) })).pet
+      const inserted = inserts.make({ pet: readNewPet(given), keyed: undefined }, isGone)
+      return isPromise(inserted) ? (await inserted).pet : inserted.pet
     },
-    async insertOnce(given, once, now) {
+    async insertOnce(given, once, now, isGone) {
       refuseWhenClosed()
-      return inserts.make({ pet: readNewPet(given), keyed: { once: readOnce(once), now } })
+      const keyed = { once: readOnce(once), now }
+      return inserts.make({ pet: readNewPet(given), keyed }, isGone)
     },
     find(id) {
       refuseWhenClosed()
@@ -165,7 +174,7 @@ export function createStorage(
 
 interface Insert {
   readonly pet: NewPet
-  readonly keyed?: { readonly once: Once; readonly now: number }
+  readonly keyed: { readonly once: Once; readonly now: number } | undefined
 }
 
 function inserted({ pet, keyed }: Insert, id: number): InsertedOnce {

@@ -10,7 +10,7 @@ import type { Emit } from '../events.js'
 import { type Awaitable, chain, lazy, orElse } from '../lib/async.js'
 import { fingerprint } from '../lib/fingerprint.js'
 import type { Int64 } from '../lib/int64.js'
-import type { InsertedOnce, PetFilter, PetStorage } from '../ports.js'
+import type { InsertedOnce, IsGone, PetFilter, PetStorage } from '../ports.js'
 import { toNewPet } from './pet.js'
 import type { ListPetsQuery } from './query.js'
 import type { NewPet, Pet } from './schema.js'
@@ -19,7 +19,7 @@ import type { Operation, PetStatus } from './specification.js'
 /** The operations of the specification (spec §4), of a store in this process or a remote one. */
 export interface Pets {
   /** @throws ApiError `invalid_request`, `storage_unavailable` */
-  createPet(pet: NewPet): Promise<Pet>
+  createPet(pet: NewPet, options?: CreateOptions): Promise<Pet>
   /**
    * Sorted by ascending id.
    * @throws ApiError `invalid_request`, `storage_unavailable`
@@ -30,6 +30,20 @@ export interface Pets {
    * @deprecated The specification removes it on 5 December 2030. Use `listPets` with a status.
    */
   getPet(id: Int64): Promise<Pet>
+}
+
+export interface CreateOptions {
+  /**
+   * While the animal waits to be stored, aborting drops it, and rejects with the reason of the signal. An
+   * animal that is being stored already cannot be taken back: the outcome is as without the signal.
+   */
+  readonly signal?: Signal | undefined
+}
+
+/** What the core needs of an `AbortSignal`, which is not part of the language. */
+export interface Signal {
+  readonly aborted: boolean
+  readonly reason?: unknown
 }
 
 export interface PetsOptions {
@@ -46,12 +60,17 @@ export interface Idempotency {
 
 /** The same operations within the core. They answer synchronously when the storage does. */
 export interface PetOperations {
-  createPet(input: unknown): Awaitable<Pet>
+  /** @param isGone whether the caller has hung up */
+  createPet(input: unknown, isGone?: IsGone): Awaitable<Pet>
   /**
    * Creates the pet, or returns what the key has created.
    * @throws ApiError `idempotency_key_reused` when that was another pet
    */
-  createPetOnce(input: unknown, name: CreateName): Awaitable<Omit<InsertedOnce, 'fingerprint'>>
+  createPetOnce(
+    input: unknown,
+    name: CreateName,
+    isGone?: IsGone,
+  ): Awaitable<Omit<InsertedOnce, 'fingerprint'>>
   listPets(filter: PetFilter): Awaitable<readonly Pet[]>
   /** @param now ms since the epoch */
   getPet(id: Int64, now: number): Awaitable<Pet>
@@ -73,12 +92,15 @@ export function createPetOperations(
   emit: Emit,
 ): PetOperations {
   return {
-    createPet: input =>
+    createPet: (input, isGone) =>
       chain(model(), schema => {
         const pet = toNewPet(parse(schema, input), defaultStatus)
-        return orElse(() => chain(storage.insert(pet), announced), failed('createPet'))
+        return orElse(
+          () => chain(storage.insert(pet, isGone), announced),
+          failed('createPet', isGone),
+        )
       }),
-    createPetOnce: (input, { scope, key, now }) =>
+    createPetOnce: (input, { scope, key, now }, isGone) =>
       chain(model(), schema => {
         const parsed = parse(schema, input)
         const pet = toNewPet(parsed, defaultStatus)
@@ -88,12 +110,15 @@ export function createPetOperations(
         const once = { scope, key, fingerprint: asked, expiresAt }
         return orElse(
           () =>
-            chain((storage as Required<PetStorage>).insertOnce(pet, once, now), inserted => {
-              if (inserted.fingerprint !== asked) throw idempotencyKeyReused()
-              if (!inserted.replayed) announced(inserted.pet)
-              return inserted
-            }),
-          failed('createPet'),
+            chain(
+              (storage as Required<PetStorage>).insertOnce(pet, once, now, isGone),
+              inserted => {
+                if (inserted.fingerprint !== asked) throw idempotencyKeyReused()
+                if (!inserted.replayed) announced(inserted.pet)
+                return inserted
+              },
+            ),
+          failed('createPet', isGone),
         )
       }),
     listPets: filter => orElse(() => storage.list(filter), failed('listPets')),
@@ -111,11 +136,12 @@ export function createPetOperations(
   }
 
   /** A failing storage is a 503: nothing was acknowledged, and the next request may succeed. */
-  function failed(operation: Operation): (error: unknown) => never {
+  function failed(operation: Operation, isGone?: IsGone): (error: unknown) => never {
     return error => {
       const isOwn = error instanceof ApiError && error.code !== 'storage_unavailable'
       if (isOwn) throw error
-      emit('storage.failed', { operation, error })
+      // A caller that has gone is no fault of the storage.
+      if (!isGone?.()) emit('storage.failed', { operation, error })
       if (error instanceof ApiError) throw error
       throw storageUnavailable(error)
     }

@@ -1,6 +1,7 @@
 import type { ApiError } from '../errors.js'
 import type { Awaitable } from '../lib/async.js'
 import type { Operation } from '../pets/specification.js'
+import type { IsGone } from '../ports.js'
 import type { KnownKey } from './api-keys.js'
 import type { Route } from './route.js'
 
@@ -32,6 +33,8 @@ export interface ApiRequest {
   readonly connection?: Connection | undefined
   /** Whether it was sent before the response to the one ahead of it on its connection. */
   readonly pipelined?: boolean | undefined
+  /** Whether the client has hung up. A create that the storage has not begun with by then never is. */
+  readonly isGone?: IsGone | undefined
   /** Why a door could not read the request. It is counted like any other, then gets this error. */
   readonly refusal?: ApiError | undefined
   /** What `identify` has read of it, which `handle` need not read again. */

@@ -124,7 +124,7 @@ export function createProtocol(
         return chain(operations.getPet(route.petId, now), found)
       case 'createPet':
         return idempotency === null || request.headers['idempotency-key'] === undefined
-          ? chain(readBody(request, maxBodyBytes), body => createPet(body, request.mount))
+          ? chain(readBody(request, maxBodyBytes), body => createPet(body, request))
           : createPetOnce(request, now, key as KnownKey)
       case 'listPets': {
         const filter = readQuery(request.query)
@@ -134,8 +134,8 @@ export function createProtocol(
     }
   }
 
-  function createPet(body: unknown, mount: string | undefined): Awaitable<Representation> {
-    return chain(operations.createPet(body), pet =>
+  function createPet(body: unknown, { mount, isGone }: ApiRequest): Awaitable<Representation> {
+    return chain(operations.createPet(body, isGone), pet =>
       petRepresentation(201, pet, headersOf.created(pet.id, mount)),
     )
   }
@@ -146,11 +146,11 @@ export function createProtocol(
     now: number,
     { id: scope }: KnownKey,
   ): Awaitable<Representation> {
-    const { headers, mount } = request
+    const { headers, mount, isGone } = request
     if (Number.isNaN(now)) throw new RangeError('The clock failed, so no key can expire')
     const name = { scope, key: readIdempotencyKey(headers), now }
     return chain(readBody(request, maxBodyBytes), body =>
-      chain(operations.createPetOnce(body, name), ({ pet, replayed }) => {
+      chain(operations.createPetOnce(body, name, isGone), ({ pet, replayed }) => {
         const created = headersOf.created(pet.id, mount)
         return petRepresentation(201, pet, replayed ? { ...created, ...REPLAYED } : created)
       }),

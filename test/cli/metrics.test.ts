@@ -80,7 +80,7 @@ test('metrics - a batch has its size, its wait and its queue', async t => {
   }
   const limits = { items: 2, size: 100, sizeOf: () => 1, name: 'test.insert' }
   const batches = createBatches<number, number>(settle, limits)
-  await Promise.all([1, 2, 3].map(batches.add))
+  await Promise.all([1, 2, 3].map(one => batches.add(one)))
   await batches.idle()
   const server = await listen(metrics.alone, { port: 0 })
   t.after(server.close)

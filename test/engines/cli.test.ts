@@ -19,6 +19,7 @@ import {
   PATIENT,
   startPostgres,
   startRedis,
+  startSecurePostgres,
   withoutBoth,
   withoutOpenSsl,
   withoutPostgres,
@@ -192,6 +193,31 @@ test('cli - --limits takes the certificate of a private authority', {
   assert.equal(server.ready.limits, url)
   assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
   assert.doesNotMatch(await stopped(server), /degraded|limits:/)
+})
+
+test('cli - --store takes the certificate of a private authority', {
+  skip: withoutPostgres || withoutOpenSsl,
+}, async t => {
+  const path = await folder(t)
+  await using secure = await startSecurePostgres()
+  const url = `${secure.url}?sslmode=verify-full`
+  const refused = await ended(['--store', url, '--port', '0'], path)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /its certificate is not trusted; pass the CA .*&sslrootcert=<file>/)
+  const missing = await ended(['--store', `${url}&sslrootcert=none.crt`, '--port', '0'], path)
+  assert.deepEqual([missing.code, missing.stderr.split('\n').length], [1, 2])
+  assert.match(missing.stderr, /none\.crt/)
+  const server = await started(t, '--store', `${url}&sslrootcert=${secure.certificate}`)
+  const client = new pg.Client(secure.url)
+  await client.connect()
+  const { rows } = await client.query(
+    `SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+      WHERE application_name = 'animal-adoption-store'`,
+  )
+  await client.end()
+  assert.deepEqual(rows, [{ ssl: true }])
+  assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
+  await stopped(server)
 })
 
 test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async t => {

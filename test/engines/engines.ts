@@ -1,6 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  appendFileSync,
+  chmodSync,
   chownSync,
   existsSync,
   mkdtempSync,
@@ -8,6 +10,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -72,6 +75,25 @@ export async function startPostgres(...settings: readonly string[]): Promise<Eng
     port,
     url: `postgres://adoption@127.0.0.1:${port}/postgres`,
   })
+}
+
+/** PostgreSQL that takes TLS too, and the certificate that it signed itself. */
+export async function startSecurePostgres(): Promise<Engine & { readonly certificate: string }> {
+  const secure = await startPostgres()
+  const file = (name: string) => join(secure.folder, 'data', name)
+  const [key, certificate] = [file('server.key'), file('server.crt')]
+  createCertificate(key, certificate)
+  const { uid, gid } = statSync(file('postgresql.conf'))
+  for (const name of [key, certificate]) {
+    chownSync(name, uid, gid)
+    chmodSync(name, 0o600)
+  }
+  appendFileSync(file('postgresql.conf'), 'ssl = on\n')
+  const client = new pg.Client(secure.url)
+  await client.connect()
+  await client.query('SELECT pg_reload_conf()')
+  await client.end()
+  return { ...secure, certificate }
 }
 
 /** A new database, and its URL. */

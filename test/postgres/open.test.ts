@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -16,12 +9,12 @@ import pg from 'pg'
 import { type PostgresOptions, postgresStorage } from '../../adapters/postgres/index.js'
 import { OptionError } from '../../src/index.js'
 import {
-  createCertificate,
   createDatabase,
   type Engine,
   freePort,
   PATIENT,
   startPostgres,
+  startSecurePostgres,
   withoutOpenSsl,
   withoutPostgres,
 } from '../engines/engines.js'
@@ -218,24 +211,14 @@ test('postgres - restore gives up where another transaction holds the ids', { sk
 test('postgres - TLS requires a trusted certificate', {
   skip: skip || withoutOpenSsl,
 }, async () => {
-  const secure = await startPostgres()
+  const secure = await startSecurePostgres()
   after(() => secure.stop())
-  const file = (name: string) => join(secure.folder, 'data', name)
-  createCertificate(file('server.key'), file('server.crt'))
-  const { uid, gid } = statSync(file('postgresql.conf'))
-  for (const name of ['server.key', 'server.crt']) {
-    chownSync(file(name), uid, gid)
-    chmodSync(file(name), 0o600)
-  }
-  appendFileSync(file('postgresql.conf'), 'ssl = on\n')
-  await asAdmin(secure.url, 'SELECT pg_reload_conf()')
-
-  const ca = readFileSync(file('server.crt'), 'utf8')
+  const ca = readFileSync(secure.certificate, 'utf8')
   const { url } = secure
   assert.match((await failure({ url, ssl: true })).message, /its certificate is not trusted; pass/)
   for (const access of [
     { url, ssl: { ca } },
-    { url: `${url}?sslmode=verify-full&sslrootcert=${file('server.crt')}` },
+    { url: `${url}?sslmode=verify-full&sslrootcert=${secure.certificate}` },
   ]) {
     const storage = await postgresStorage({ ...access, ...PATIENT })
     const [row] = await asAdmin(
@@ -265,3 +248,16 @@ async function asAdmin(url: string, ...statements: string[]): Promise<any[]> {
   await client.end()
   return rows
 }
+
+test('postgres - a connection is replaced after its lifetime', { skip }, async () => {
+  const url = await createDatabase(engine as Engine, 'lifetime')
+  const storage = await postgresStorage({ url, connectionLifetimeMs: 50, ...PATIENT })
+  const own = `SELECT pid FROM pg_stat_activity
+    WHERE application_name = 'animal-adoption-store' AND datname = 'lifetime'`
+  const pids = new Set<number>()
+  for (const limit = AbortSignal.timeout(60_000); pids.size < 3; limit.throwIfAborted()) {
+    await storage.find(1)
+    for (const { pid } of await asAdmin(url, own)) pids.add(pid)
+  }
+  await storage.close()
+})

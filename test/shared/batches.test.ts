@@ -44,7 +44,7 @@ test('batches - beyond the most that may wait, an item is rejected and the other
   const { add, batches, release } = held({ ...LIMITS, patience: { ...PATIENCE, ms: 60_000 } })
   const first = add('first')
   await batches.next()
-  const waiting = ['a', 'b', 'c'].map(add)
+  const waiting = ['a', 'b', 'c'].map(one => add(one))
   await assert.rejects(add('d'), /^Error: full$/)
   release()
   assert.deepEqual(await Promise.all([first, ...waiting]), ['first', 'a', 'b', 'c'])
@@ -62,6 +62,44 @@ test('batches - an answer that came while this process was busy counts', async (
   await new Promise(setImmediate)
   for (const end = performance.now() + 3 * PATIENCE.ms; performance.now() < end; );
   assert.equal(await answer, 'answer')
+})
+
+test('batches - an item whose caller has gone is rejected when its batch is formed, and never sent', async () => {
+  const { add, batches, release } = held(LIMITS)
+  let gone = false
+  const first = add('first', () => gone)
+  await batches.next()
+  const left = add('left', () => gone)
+  const stays = add('stays', () => false)
+  gone = true
+  release()
+  // What was sent cannot be taken back.
+  assert.equal(await first, 'first')
+  await assert.rejects(left, { code: 'storage_unavailable', message: /^The client hung up/ })
+  assert.equal(await stays, 'stays')
+  assert.deepEqual(batches.sent, [['first'], ['stays']])
+})
+
+test('batches - a lone caller goes first until others had 64 chances, and callers in a row share', async () => {
+  const sent: number[][] = []
+  const { add, mayGoFirst, idle } = createBatches<number, number>(batch => {
+    sent.push(batch.map(({ item }) => item))
+    for (const { item, resolve } of batch) resolve(item)
+  }, LIMITS)
+  assert.equal(mayGoFirst(), false)
+  await add(0)
+  let first = 0
+  while (mayGoFirst()) {
+    // Another one, without a microtask in between.
+    assert.equal(mayGoFirst(), false)
+    first++
+    await undefined
+  }
+  assert.equal(first, 63)
+  await Promise.all([add(1), add(2)])
+  assert.equal(mayGoFirst(), false, 'two callers are there')
+  await idle()
+  assert.deepEqual(sent, [[0], [1, 2]])
 })
 
 test('batches - without patience, items wait for as long as it takes', async () => {
