@@ -21,6 +21,8 @@ export interface Ready {
 /** What the banner adds for people. */
 export interface Details {
   readonly source: string
+  /** Where other machines reach it. */
+  readonly networkUrls: readonly string[]
   /** Undefined without rate limits. */
   readonly policies: Readonly<Record<Plan, Policy>> | undefined
   readonly keysFile: string | undefined
@@ -37,6 +39,7 @@ export function banner(ready: Ready, details: Details): string {
   const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
   const rows: readonly Row[] = [
     ['Base URL', baseUrl],
+    ...networkRows(details.networkUrls),
     ...rowIf('Staging', staging?.baseUrl),
     ...rowIf('Console', console),
     ['Docs', `${origin}/docs`],
@@ -51,6 +54,10 @@ export function banner(ready: Ready, details: Details): string {
   ]
   const lines = rows.map(([label, value]) => `  ${label.padEnd(9)} ${value}`)
   return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
+}
+
+function networkRows(urls: readonly string[]): readonly Row[] {
+  return urls.map((url, index) => [index === 0 ? 'Network' : '', url])
 }
 
 function keyRows({ apiKeys }: Ready, { policies, keysFile }: Details): readonly Row[] {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { networkInterfaces } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { chain, lazy } from '../../src/lib/async.js'
 import { check, isTimeout } from '../../src/lib/options.js'
@@ -197,11 +198,22 @@ async function printBanner(flags: Flags, ready: Ready, source: string): Promise<
   ]
   const details = {
     source,
+    networkUrls: networkUrls(flags, ready),
     policies: flags['no-rate-limit'] ? undefined : POLICIES,
     keysFile: keys,
     modes,
   }
   process.stdout.write(banner(ready, details))
+}
+
+/** With a `--host` that means all addresses, those of this machine that others can reach. */
+function networkUrls({ host = '' }: Flags, { baseUrl }: Ready): readonly string[] {
+  if (!/^(0|0\.0\.0\.0|::)$/.test(host)) return []
+  const { port, pathname } = new URL(baseUrl)
+  return Object.values(networkInterfaces())
+    .flatMap(addresses => addresses ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => `http://${address}:${port}${pathname}`)
 }
 
 const POLICIES: Readonly<Record<Plan, Policy>> = {

@@ -49,7 +49,7 @@ export interface ListenOptions {
 }
 
 export interface HttpServer extends AsyncDisposable {
-  /** The base address, such as `http://127.0.0.1:4280/v1`. */
+  /** The base address, such as `http://127.0.0.1:4280/v1`; loopback for a server on all addresses. */
   readonly url: string
   /** The same without the path. */
   readonly origin: string
@@ -118,8 +118,8 @@ export async function listen(
     },
     (keepAliveTimeout + headersTimeout) / IDLE_CHECKS,
   ).unref()
-  const bound = (server.address() as AddressInfo).port
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
+  const { address, port: bound } = server.address() as AddressInfo
+  const origin = `http://${hostOf(host, address)}:${bound}`
 
   return {
     origin,
@@ -165,6 +165,17 @@ export async function listen(
     return closing
   }
 }
+
+/** As it stands in a URL: nobody can open the address that means all of them. */
+function hostOf(host: string, bound: string): string {
+  const reachable = LOOPBACK_OF.get(bound) ?? host
+  return reachable.includes(':') ? `[${reachable}]` : reachable
+}
+
+const LOOPBACK_OF = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+])
 
 const DEFAULTS = {
   port: 4280,

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -148,6 +148,36 @@ test('cli - own keys replace the demo keys and are never shown', async t => {
   assert.doesNotMatch(output + log, /s3cret/)
 })
 
+test('cli - on all addresses, it prints addresses that can be opened', async t => {
+  const path = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
+  const headers = { authorization: 'Bearer s3cret' }
+  for (const host of ['0.0.0.0', '::']) {
+    if (host === '::' && !hasIpv6()) continue
+    const words = ['--keys', path, '--host', host, '--console', '--staging-port', '0']
+    const { ready: printed } = await started(t, ...words)
+    const addresses = printed.match(/http:\/\/[^\s']+/g) ?? []
+    const others = Object.values(networkInterfaces())
+      .flatMap(one => one ?? [])
+      .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    assert.ok(addresses.length >= 5 + others.length, printed)
+    for (const address of addresses) {
+      const accept = 'text/html, application/json'
+      const { status } = await fetch(address, {
+        headers: { ...headers, accept },
+        redirect: 'manual',
+      })
+      const expected = address.endsWith('/v1') ? 404 : address.includes('token') ? 303 : 200
+      assert.equal(status, expected, address)
+    }
+  }
+})
+
+function hasIpv6(): boolean {
+  return Object.values(networkInterfaces()).some(one =>
+    one?.some(({ family }) => family === 'IPv6'),
+  )
+}
+
 test('cli - with own keys or behind a proxy, the console is off unless asked for, and needs its token', async t => {
   const path = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
   const page = (url: string, cookie = '') =>
@@ -160,10 +190,9 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
     ['--no-console'],
   ]) {
     const { origin, console: address } = await ready(t, ...words)
-    const url = origin.replace('0.0.0.0', '127.0.0.1')
     assert.equal(address, null)
-    assert.equal(await typeOf(`${url}/`), 'application/json')
-    assert.notEqual((await page(`${url}/_console/info`)).status, 200)
+    assert.equal(await typeOf(`${origin}/`), 'application/json')
+    assert.notEqual((await page(`${origin}/_console/info`)).status, 200)
   }
   const open = await ready(t)
   assert.equal(open.console, `${open.origin}/`)

@@ -1,11 +1,36 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toFetchHandler } from '../../adapters/fetch.js'
-import { type ListenOptions, listen, toNodeHandler } from '../../adapters/http/index.js'
+import {
+  type HttpServer,
+  type ListenOptions,
+  listen,
+  toNodeHandler,
+} from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore, OptionError } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { heldHandler } from './held-handler.js'
+
+test('listen - the origin of a server on all addresses can be opened', async t => {
+  for (const host of ['0.0.0.0', '0', '::', '::0']) {
+    let server: HttpServer
+    try {
+      server = await listen(createStore({ storage: memoryStorage(), apiKeys: {} }), {
+        port: 0,
+        host,
+      })
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'EAFNOSUPPORT')
+      t.diagnostic(`${host} is not supported here`)
+      continue
+    }
+    const address = host.includes(':') ? '[::1]' : '127.0.0.1'
+    assert.equal(server.url, `http://${address}:${server.port}/v1`)
+    assert.equal((await fetch(`${server.url}/pets`)).status, 401)
+    await server.close()
+  }
+})
 
 test('listen - with port 0, `url` has the real port and the base path', async () => {
   await using server = await listen(open(), { port: 0 })
