@@ -57,13 +57,24 @@ export function invalidRequest(message: string): ApiError {
   return new ApiError('invalid_request', message)
 }
 
-/** RFC 6750 §3.1: a request without any credential gets no error attribute. */
-export function unauthorized(credentialGiven: boolean): ApiError {
-  const [message, error] = credentialGiven
-    ? ['The API key is not valid.', ', error="invalid_token"']
-    : ['Send an API key: Authorization: Bearer <API_KEY>.', '']
+/** What is wrong with the credential of a request. */
+export type CredentialProblem = keyof typeof CREDENTIAL_PROBLEMS
+
+/** None of them shows what was sent: it may be a key. */
+const CREDENTIAL_PROBLEMS = {
+  invalid: 'The API key is not valid.',
+  missing: 'Send an API key: Authorization: Bearer <API_KEY>.',
+  empty: 'Authorization has no API key: send Authorization: Bearer <API_KEY>.',
+  scheme: 'Authorization must have the scheme Bearer: Authorization: Bearer <API_KEY>.',
+  alone: 'Authorization needs `Bearer` and a space in front of the API key.',
+  elsewhere: 'Send the API key as Authorization: Bearer <API_KEY>, not in X-API-Key.',
+} as const
+
+/** RFC 6750 §3.1: a request without a bearer token gets no error attribute. */
+export function unauthorized(problem: CredentialProblem): ApiError {
+  const error = problem === 'invalid' ? ', error="invalid_token"' : ''
   const headers = { 'WWW-Authenticate': `Bearer realm="animal-adoption-store"${error}` }
-  return new ApiError('unauthorized', message, { headers })
+  return new ApiError('unauthorized', CREDENTIAL_PROBLEMS[problem], { headers })
 }
 
 export function notFound(message: string): ApiError {

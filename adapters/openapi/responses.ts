@@ -95,7 +95,7 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
     'The query or the body is invalid. The message names the field and the rule.',
     invalidRequest('`name` is required'),
   ],
-  ['The API key is missing or not valid.', unauthorized(true)],
+  ['The API key is missing or not valid.', unauthorized('invalid')],
   ['No animal has this id.', notFound('There is no pet with this id.')],
   [
     'The path does not support the method. Every method not described here gets this response.',
@@ -105,7 +105,7 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
   ['The body is larger than the server accepts.', payloadTooLarge(MAX_BODY_BYTES)],
   [
     'The Content-Type is not application/json, or the body is compressed.',
-    unsupportedMediaType('The Content-Type must be application/json.'),
+    unsupportedMediaType("The Content-Type must be application/json, got 'text/plain'."),
   ],
   ['The Idempotency-Key was used for another animal.', idempotencyKeyReused()],
   [

@@ -1,10 +1,17 @@
-import { type ApiError, rateLimited, rateLimitOf, unauthorized } from '../errors.js'
+import {
+  type ApiError,
+  type CredentialProblem,
+  rateLimited,
+  rateLimitOf,
+  unauthorized,
+} from '../errors.js'
 import type { Emit } from '../events.js'
 import { type Awaitable, chain } from '../lib/async.js'
 import type { Decision } from '../limits/decide.js'
 import type { Policy } from '../limits/plans.js'
 import type { RateLimitStore } from '../ports.js'
-import type { ApiKeys, KnownKey } from './api-keys.js'
+import type { ApiRequest } from './api.js'
+import { type ApiKeys, credentialProblem, type KnownKey } from './api-keys.js'
 
 /** The caller of a request, and when it called. */
 export interface Caller {
@@ -14,6 +21,8 @@ export interface Caller {
   readonly client: string | undefined
   /** ms since the epoch */
   readonly now: number
+  /** Those of the request, to say what is wrong with its credential; none for direct calls. */
+  readonly headers?: ApiRequest['headers'] | undefined
   /** Why a door could not read the request. Such a request costs a unit like any other. */
   readonly refusal?: ApiError | undefined
 }
@@ -89,12 +98,16 @@ export function createGate(options: GateOptions): Gate {
 }
 
 function admission(
-  { token, refusal }: Caller,
+  { token, refusal, headers }: Caller,
   key: KnownKey | undefined,
   policy: Policy,
   decision: Decision | undefined,
 ): Admission {
   const rejected = decision?.code !== undefined ? rateLimited(decision) : undefined
-  const failure = rejected ?? refusal ?? (key ? undefined : unauthorized(token !== undefined))
+  const failure = rejected ?? refusal ?? (key ? undefined : unauthorized(problem()))
   return { key, decision, policy, failure }
+
+  function problem(): CredentialProblem {
+    return token === undefined ? credentialProblem(headers) : 'invalid'
+  }
 }

@@ -1,3 +1,4 @@
+import type { CredentialProblem } from '../errors.js'
 import {
   check,
   isInstant,
@@ -191,6 +192,17 @@ export function bearerToken(authorization: string | undefined): string | undefin
   if (token !== '' && !token.includes(' ')) return token
   // A run of spaces can be split in one way only, so matching is linear.
   return /^bearer +([^ ](?:.*[^ ])?) *$/i.exec(authorization)?.[1]
+}
+
+/** Why there is no bearer token in these headers. */
+export function credentialProblem(
+  headers: Readonly<Record<string, string | undefined>> = {},
+): CredentialProblem {
+  const { authorization, 'x-api-key': elsewhere } = headers
+  const given = typeof authorization === 'string' ? authorization.trim() : ''
+  if (given === '') return elsewhere === undefined ? 'missing' : 'elsewhere'
+  if (/^bearer$/i.test(given)) return 'empty'
+  return given.includes(' ') ? 'scheme' : 'alone'
 }
 
 function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {

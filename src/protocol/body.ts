@@ -18,12 +18,20 @@ export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<u
   const length = Math.max(isUnread ? 0 : lengthOf(body), Number(headers['content-length'] ?? 0))
   if (length > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
   if (!/^\s*(application\/json)?\s*(;|$)/i.test(headers['content-type'] ?? '')) {
-    throw unsupportedMediaType('The Content-Type must be application/json.')
+    const got = quoted(headers['content-type'])
+    throw unsupportedMediaType(`The Content-Type must be application/json, got ${got}.`)
   }
   if ((headers['content-encoding'] || 'identity').toLowerCase() !== 'identity') {
-    throw unsupportedMediaType('The Content-Encoding must be identity; send the body uncompressed.')
+    const got = quoted(headers['content-encoding'])
+    throw unsupportedMediaType(`Send the body uncompressed: its Content-Encoding is ${got}.`)
   }
   return isUnread ? chain(body(), read => parse(read, maxBodyBytes)) : parse(body, maxBodyBytes)
+}
+
+const LONGEST_SHOWN = 80
+
+function quoted(text = ''): string {
+  return `'${text.slice(0, LONGEST_SHOWN)}'`
 }
 
 function parse(body: Uint8Array | string, maxBodyBytes: number): Awaitable<unknown> {

@@ -95,11 +95,11 @@ export function createProtocol(
   }
 
   function admit({ request, route, token, now }: Call): Awaitable<Admission> {
-    const { client, refusal } = request
+    const { client, headers, refusal } = request
     // A request that could not be parsed has no path, but counts, so that its sender is limited too.
     const isOutside = !route && (!refusal || request.path !== '')
     if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
-    return gate.admit({ token, client, now, refusal })
+    return gate.admit({ token, client, now, refusal, headers })
   }
 
   function answer(

@@ -54,22 +54,29 @@ export const authChecks: readonly Check[] = [
     behaviour: '401 carries the challenge, with an error only if a key was sent',
     async run({ send }) {
       const missing = 'Send an API key: Authorization: Bearer <API_KEY>.'
-      const bare = [
-        '',
-        'Bearer',
-        'Basic ZGVtbw==',
-        'demo',
-        'Bearerdemo',
-        'Bearer\tdemo',
-        'XBearer demo',
+      const alone = 'Authorization needs `Bearer` and a space in front of the API key.'
+      const scheme = 'Authorization must have the scheme Bearer: Authorization: Bearer <API_KEY>.'
+      const empty = 'Authorization has no API key: send Authorization: Bearer <API_KEY>.'
+      const elsewhere = 'Send the API key as Authorization: Bearer <API_KEY>, not in X-API-Key.'
+      const cases: [headers: Record<string, string>, message: string][] = [
+        [{}, missing],
+        [{ authorization: '' }, missing],
+        [{ authorization: 'Bearer' }, empty],
+        [{ authorization: 'bearer' }, empty],
+        [{ authorization: 'Basic ZGVtbw==' }, scheme],
+        [{ authorization: 'XBearer demo' }, scheme],
+        [{ authorization: 'demo' }, alone],
+        [{ authorization: 'Bearerdemo' }, alone],
+        [{ authorization: 'Bearer\tdemo' }, alone],
+        [{ 'x-api-key': 'demo' }, elsewhere],
+        [{ 'x-api-key': 'demo', authorization: '' }, elsewhere],
+        [{ 'x-api-key': 'demo', authorization: 'demo' }, alone],
       ]
-      for (const authorization of bare) {
-        const reply = await send({ path: '/v1/pets', key: undefined, headers: { authorization } })
-        assertError(reply, 401, 'unauthorized', missing)
-        assert.equal(reply.headers['www-authenticate'], CHALLENGE, authorization)
+      for (const [headers, message] of cases) {
+        const reply = await send({ path: '/v1/pets', key: undefined, headers })
+        assertError(reply, 401, 'unauthorized', message)
+        assert.equal(reply.headers['www-authenticate'], CHALLENGE, JSON.stringify(headers))
       }
-      const none = await send({ path: '/v1/pets', key: undefined })
-      assertError(none, 401, 'unauthorized', missing)
       const wrong = [
         'nope',
         'Demo',

@@ -18,9 +18,12 @@ export const bodyChecks: readonly Check[] = [
         'text/plain|application/jsonx|application/json, text/plain|application/ld+json|json'
       for (const type of others.split('|')) {
         const reply = await send(post(REX, { 'content-type': type }))
-        const message = 'The Content-Type must be application/json.'
+        const message = `The Content-Type must be application/json, got '${type}'.`
         assertError(reply, 415, 'unsupported_media_type', message)
       }
+      const long = await send(post(REX, { 'content-type': 'x'.repeat(5_000) }))
+      const message = `The Content-Type must be application/json, got '${'x'.repeat(80)}'.`
+      assertError(long, 415, 'unsupported_media_type', message)
     },
   },
   {
@@ -33,7 +36,7 @@ export const bodyChecks: readonly Check[] = [
       assert.equal((await encoded('Identity')).status, 201)
       for (const value of ['gzip', 'br', 'deflate', 'identity, gzip', 'x']) {
         const reply = await encoded(value)
-        const message = 'The Content-Encoding must be identity; send the body uncompressed.'
+        const message = `Send the body uncompressed: its Content-Encoding is '${value}'.`
         assertError(reply, 415, 'unsupported_media_type', message)
       }
     },
