@@ -93,10 +93,15 @@ export const COMMANDS = [
 ] as const
 export type Command = (typeof COMMANDS)[number]
 
+/** What people type for `serve`. */
+const START = 'start'
+
 export interface CommandLine {
   readonly command: Command
+  /** Whether it was given: without one, it is `serve`. */
+  readonly isNamed: boolean
   readonly flags: Flags
-  /** The words after `--`; for `copy` and `check`, the storages. */
+  /** The words after `--`; for `copy` and `check` the storages, for `help` a command. */
   readonly rest: readonly string[]
 }
 
@@ -124,28 +129,33 @@ export function usageError(problem: OptionProblem, flag: string): UsageError {
 export function parseCommandLine(words: readonly string[], fallback: Flags = {}): CommandLine {
   const end = words.indexOf('--')
   const rest = end < 0 ? [] : words.slice(end + 1)
-  const { command, flags: given, operands } = parseWords(end < 0 ? words : words.slice(0, end))
+  const {
+    command,
+    isNamed,
+    flags: given,
+    operands,
+  } = parseWords(end < 0 ? words : words.slice(0, end))
   const unfit: readonly string[] = UNFIT[command === 'exec' ? 'exec' : 'others']
   const fitting = Object.entries(fallback).filter(([name]) => !unfit.includes(name))
   const flags: Flags = { ...Object.fromEntries(fitting), ...given }
-  const parsed: CommandLine = { command, flags, rest: [...operands, ...rest] }
+  const parsed: CommandLine = { command, isNamed, flags, rest: [...operands, ...rest] }
   checkCombination(parsed)
   return parsed
 }
 
-interface ParsedWords extends Pick<CommandLine, 'command' | 'flags'> {
-  /** The words after `copy` or `check`. */
+interface ParsedWords extends Pick<CommandLine, 'command' | 'isNamed' | 'flags'> {
+  /** The words after `copy`, `check` or `help`. */
   readonly operands: readonly string[]
 }
 
 function parseWords(words: readonly string[]): ParsedWords {
   const operands: string[] = []
   let command: Command | undefined
-  const flags = parseOptions(words, KNOWN, word => {
+  const flags = parseOptions(words, OPTIONS, word => {
     if (command === 'exec') {
       throw new UsageError(`exec needs -- before its command: exec -- ${withoutSecrets(word)}`)
     }
-    if (command === 'copy' || command === 'check') operands.push(word)
+    if (command && TAKE_OPERANDS.includes(command)) operands.push(word)
     else if (command)
       throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
     else command = readCommand(word)
@@ -153,8 +163,10 @@ function parseWords(words: readonly string[]): ParsedWords {
       throw new UsageError(`${command} comes before its options: ${OPERANDS[command]}`)
     }
   })
-  return { command: command ?? 'serve', flags, operands }
+  return { command: command ?? 'serve', isNamed: command !== undefined, flags, operands }
 }
+
+const TAKE_OPERANDS: readonly Command[] = ['copy', 'check', 'help']
 
 const OPERANDS = {
   verify: 'verify <base-url> [options]',
@@ -201,10 +213,12 @@ export function parseOptions(
   return flags
 }
 
-function readCommand(word: string): Command {
+/** @throws UsageError */
+export function readCommand(word: string): Command {
   const command = COMMANDS.find(known => known === word)
   if (command) return command
-  const hint = suggest(word, COMMANDS) ?? `expected one of ${COMMANDS.join(', ')}`
+  if (word === START) return 'serve'
+  const hint = suggest(word, [...COMMANDS, START]) ?? `expected one of ${COMMANDS.join(', ')}`
   throw new UsageError(`Unknown command '${withoutSecrets(word)}'; ${hint}`)
 }
 
@@ -235,7 +249,7 @@ function suggest(typed: string, names: readonly string[]): string | undefined {
 }
 
 /** Options that `exec` sets itself, and options that only `exec` takes. */
-const UNFIT = {
+export const UNFIT = {
   exec: [
     'port',
     'host',
@@ -297,7 +311,7 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
     )
   }
   const [word] = rest
-  if (!['exec', 'copy', 'check'].includes(command) && word !== undefined) {
+  if (!['exec', ...TAKE_OPERANDS].includes(command) && word !== undefined) {
     throw new UsageError(
       `-- cannot be combined with ${command}; to run a command: exec -- ${withoutSecrets(word)}`,
     )
@@ -319,37 +333,5 @@ export function wholeNumber(
   )
 }
 
-export function helpText(): string {
-  return `Usage: animal-adoption-store [serve] [options]   serve the API on this machine
-       animal-adoption-store exec [options] -- <command>
-                                                 run a command against a private store
-       animal-adoption-store copy <from> <to>    copy all animals into an empty store
-       animal-adoption-store check <store>       read all of a store, and say what is damaged
-       animal-adoption-store verify <base-url> [options]
-                                                 check any server of this API; see verify --help
-       animal-adoption-store keys new|list|revoke <file.json>
-                                                 manage a file of --keys; see keys --help
-       animal-adoption-store openapi             print the OpenAPI 3.1 description
-       animal-adoption-store help | version
-
-${helpRows(KNOWN)}
-
-An option that is not given comes from the environment: ADOPTION_STORE_SEED for --seed,
-ADOPTION_STORE_NO_CORS=1 for --no-cors and so on; PORT and HOST work as well.
-`
-}
-
-/** One line for each option. */
-export function helpRows(table: FlagTable): string {
-  const rows = [...table].map(([name, flag]) => {
-    const short = flag.short ? `-${flag.short}, ` : '    '
-    const value = flag.alone ? ` [${flag.value}]` : flag.value ? ` <${flag.value}>` : ''
-    return `  ${`${short}--${name}${value}`.padEnd(28)} ${flag.help}`
-  })
-  return rows.join('\n')
-}
-
-const KNOWN: FlagTable = new Map(Object.entries(FLAGS))
-
 /** Every option by name. */
-export const OPTIONS: FlagTable = KNOWN
+export const OPTIONS: FlagTable = new Map(Object.entries(FLAGS))

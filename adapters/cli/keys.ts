@@ -6,7 +6,8 @@ import type { Plan } from '../../src/limits/plans.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { printable } from '../shared/printable.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
-import { type Flag, type FlagTable, helpRows, parseOptions, UsageError } from './flags.js'
+import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
+import { helpRows } from './help.js'
 
 const FLAGS = {
   id: { value: 'id', help: 'new: who the key belongs to; keys with one id share a budget' },

@@ -1,4 +1,4 @@
-import { type Command, type Flags, helpText, parseCommandLine } from './flags.js'
+import { type Command, type Flags, parseCommandLine, readCommand, UsageError } from './flags.js'
 import type { Stop } from './serve.js'
 import { readVariables } from './variables.js'
 
@@ -17,14 +17,24 @@ export async function run(words: readonly string[]): Promise<void> {
     if (words[0] === 'keys') return await runKeys(words.slice(1))
     const variables = readVariables(process.env)
     sources = variables.sources
-    const { command, flags, rest } = parseCommandLine(words, variables.flags)
+    const { command, isNamed, flags, rest } = parseCommandLine(words, variables.flags)
     asJson = flags.log === 'json'
-    if (flags.help || command === 'help') process.stdout.write(helpText())
+    if (command === 'help') await printHelp(rest)
+    else if (flags.help) await printHelp(isNamed ? [command] : [])
     else if (flags.version || command === 'version') await printVersion()
     else await runCommand(command, flags, rest)
   } catch (error) {
     fail(error, sources, asJson)
   }
+}
+
+async function printHelp([word, ...others]: readonly string[]): Promise<void> {
+  if (others.length > 0) throw new UsageError('help takes one command: help [command]')
+  const command = word === undefined ? undefined : readCommand(word)
+  if (command === 'verify') return runVerify(['--help'])
+  if (command === 'keys') return runKeys(['--help'])
+  const { helpText } = await import('./help.js')
+  process.stdout.write(helpText(command))
 }
 
 async function printVersion(): Promise<void> {

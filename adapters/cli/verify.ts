@@ -5,14 +5,8 @@ import { reportJUnit } from '../conformance/junit.js'
 import { resultText, summaryText } from '../conformance/report.js'
 import { prepare, selectChecks, sumOfRequests, verify } from '../conformance/verify.js'
 import { VerifyError } from '../conformance/verify-error.js'
-import {
-  type Flag,
-  type FlagTable,
-  helpRows,
-  parseOptions,
-  UsageError,
-  usageError,
-} from './flags.js'
+import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
+import { helpRows } from './help.js'
 import { createProgress } from './progress.js'
 
 const FLAGS = {

@@ -38,8 +38,16 @@ function outcomeOf({ status, code, retryAfter, lost, replayed }: Entry): string 
   if (status === null) return 'hangs, never answered'
   if (lost) return 'response lost'
   if (replayed) return 'replayed'
-  if (code === 'api_key_banned') return `banned for ${retryAfter} s`
-  return retryAfter === null ? '' : `retry in ${retryAfter} s`
+  const isBanned = code === 'api_key_banned'
+  if (retryAfter === null) return isBanned ? 'banned' : ''
+  return `${isBanned ? 'banned for' : 'retry in'} ${waitText(retryAfter)}`
+}
+
+/** `26 s`, `5 minutes`, `12 hours`: as people say it, since the header has the exact number. */
+function waitText(seconds: number): string {
+  if (seconds < 100) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  return minutes < 100 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`
 }
 
 function colorOf({ status, code }: Entry): Color {

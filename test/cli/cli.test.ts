@@ -685,6 +685,56 @@ test('cli - --help and --version print and exit with 0', async () => {
   assert.deepEqual(await ended('-v'), version)
 })
 
+test('cli - help prints one command, with its options only', async () => {
+  const flagsOf = (help: string) =>
+    [...help.matchAll(/^ +(?:-\w, | {4})--([\w-]+)/gm)].map(([, f]) => f)
+  const exec = await ended('exec', '--help')
+  assert.equal(exec.code, 0)
+  assert.match(
+    exec.stdout,
+    /^Usage: animal-adoption-store exec \[options\] -- <command>\n\nRun a command/,
+  )
+  assert.doesNotMatch(exec.stdout, /copy|\[serve\]/)
+  assert.ok(flagsOf(exec.stdout).includes('strict'))
+  assert.ok(!flagsOf(exec.stdout).includes('port'))
+  assert.deepEqual(await ended('help', 'exec'), exec)
+  assert.deepEqual(await ended('exec', '-h'), exec)
+  const serve = await ended('serve', '--help')
+  assert.ok(flagsOf(serve.stdout).includes('port'))
+  assert.ok(!flagsOf(serve.stdout).includes('strict'))
+  assert.deepEqual(await ended('help', 'start'), serve)
+  for (const command of ['copy', 'check']) {
+    const help = await ended(command, '--help')
+    assert.match(help.stdout, new RegExp(`^Usage: animal-adoption-store ${command} <`))
+    assert.deepEqual(flagsOf(help.stdout), ['help'])
+    assert.deepEqual(await ended('help', command), help)
+  }
+  for (const command of ['verify', 'keys']) {
+    assert.deepEqual(await ended('help', command), await ended(command, '--help'))
+  }
+  for (const help of [exec, serve]) {
+    assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
+  }
+  const unknown = await ended('help', 'exce')
+  assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
+  assert.match(unknown.stderr, /Unknown command 'exce'; did you mean exec\?/)
+})
+
+test('cli - start is serve, and a mistyped word suggests it', async t => {
+  const { baseUrl } = JSON.parse((await started(t, 'start', '--json', '-q')).ready)
+  assert.equal((await fetch(`${baseUrl}/pets`)).status, 401)
+  for (const [words, line] of [
+    [['strat'], /Unknown command 'strat'; did you mean start\?$/m],
+    [['verify', '--report', 'x'], /Unknown option --report; see --help$/m],
+    [['keys', '--report', 'x'], /Unknown option --report; see --help$/m],
+    [['--report', 'x'], /--report works with exec only: exec \[options\] -- <command>$/m],
+  ] as const) {
+    const { code, stderr } = await ended(...words)
+    assert.equal(code, 2)
+    assert.match(stderr, line)
+  }
+})
+
 test('cli - openapi prints the document that the server also serves, with both servers', async t => {
   const printed = JSON.parse((await ended('openapi')).stdout)
   const { origin, baseUrl, staging } = await ready(t, '--staging-port', '0')

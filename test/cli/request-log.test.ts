@@ -23,7 +23,7 @@ test('request log - pretty lines are aligned and describe the outcome', async ()
     '12:01:07  GET   /v1/pets/999                    404  demo-free            58/60  # ms',
     '12:01:07  GET   /v1/pets                        200  small                  0/1  # ms',
     '12:01:07  GET   /v1/pets                        429  small                  0/1  retry in 53 s  # ms',
-    '12:01:07  GET   /v1/pets                        429  small                  0/1  banned for 300 s  # ms',
+    '12:01:07  GET   /v1/pets                        429  small                  0/1  banned for 5 minutes  # ms',
     '12:01:07  GET   /v1/pets                        401  -                    59/60  # ms',
   ])
 })
