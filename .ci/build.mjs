@@ -1,6 +1,6 @@
-// Builds dist/: the modules, the page of the console and the bundled command line.
+// Builds dist/: the modules, the page of the console, CommonJS for Jest, and the bundled command line.
 // With `--if-stale` only if a source has changed since, as `npm install` and `npm start` do.
-// With `--modules` without the bundle, which hides from coverage and mutants which module runs.
+// With `--modules` without the bundles, which hide from coverage and mutants which module runs.
 import { execSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,9 @@ const STEPS = [
   'tsc',
   'tsc -p adapters/console/page',
   'node adapters/console/page/build.mjs',
-  ...(process.argv.includes('--modules') ? [] : ['node adapters/cli/bundle.mjs']),
+  ...(process.argv.includes('--modules')
+    ? []
+    : ['node .ci/commonjs.mjs', 'node adapters/cli/bundle.mjs']),
 ]
 
 const ifStale = process.argv.includes('--if-stale')

@@ -33,7 +33,9 @@ export function tableRows(table: string): string[][] {
 /** The interfaces named `…Options` that the entry files of the package name. */
 export function publicOptions(): string[] {
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const entries = Object.values<string>(exports).map(path => path.replace('./dist/', ''))
+  const entries = Object.values<string | { default: string }>(exports).map(entry =>
+    (typeof entry === 'string' ? entry : entry.default).replace('./dist/', ''),
+  )
   const names = SOURCES.filter(({ path }) =>
     entries.includes(path.replace(/\.ts$/, '.js')),
   ).flatMap(({ text }) => text.match(/\b\w+Options\b/g) ?? [])

@@ -1,0 +1,12 @@
+import { createTestDouble } from 'animal-adoption-store/test-double'
+
+let server
+
+export async function globalSetup() {
+  server = await createTestDouble({ control: true }).listen()
+  process.env.ADOPTION_STORE_CONTROL_URL = `${server.origin}/_control`
+}
+
+export async function globalTeardown() {
+  await server.close()
+}
