@@ -31,7 +31,7 @@ import { createFetch } from './fetch.js'
 import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type PassingTime, runOn } from './run.js'
-import { type Beginning, createState, type Inspect, type Snapshot } from './state.js'
+import { type Beginning, createState, type Inspect, type Snapshot, type Watch } from './state.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -135,6 +135,11 @@ export interface AssertPoliteOptions extends ReportOptions {
 export interface JudgedDouble extends TestDouble {
   readonly verdict: Verdict
   readonly tape: Tape
+  /** What makes its time pass. */
+  readonly time: Omit<PassingTime, 'stuck'> & {
+    /** Ms until the next wait ends; undefined when nothing waits. */
+    untilNext(): number | undefined
+  }
 }
 
 /** Hears of every exchange that ends, in all worlds and whatever a reset drops. */
@@ -143,11 +148,13 @@ export type Tape = Set<(source: () => HarSource) => void>
 /**
  * @param around adds to what its servers serve, such as a control tree
  * @param above the verdict on the double whose world this is
+ * @param watch sees every request
  */
 export function createDouble(
   options: TestDoubleOptions,
   around: (double: JudgedDouble) => ServedHandler = double => double,
   above?: Above & Partial<Pick<JudgedDouble, 'tape'>>,
+  watch?: Watch,
 ): JudgedDouble {
   const { state: given, begin, baseUrl, allow, clients } = readDoubleOptions(options)
   const verdict = createVerdict(allow, above, clients)
@@ -155,7 +162,11 @@ export function createDouble(
   const onEnd = (source: () => HarSource) => {
     for (const hear of tape) hear(source)
   }
-  const stateOptions = { ...given, journal: { ...given.journal, onEnd } }
+  const stateOptions = {
+    ...given,
+    journal: { ...given.journal, onEnd },
+    ...(watch && { watch }),
+  }
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   const listeners = new Set<() => void>()
@@ -169,10 +180,14 @@ export function createDouble(
   let closed = false
   /** Sleeps and timers that a reset or restore has forgotten. */
   let forgotten = 0
-  const time: Omit<PassingTime, 'stuck'> = {
+  const time: JudgedDouble['time'] = {
     listeners,
     isBusy: () => state.isBusy(),
     canPass: () => state.clock.next() !== undefined,
+    untilNext() {
+      const next = state.clock.next()
+      return next === undefined ? undefined : Math.max(0, next - state.clock.now())
+    },
     pass() {
       onEvent()
       state.clock.reach(state.clock.next() ?? state.clock.now())
@@ -182,6 +197,7 @@ export function createDouble(
   const own: Omit<JudgedDouble, keyof Accessors> = {
     verdict,
     tape,
+    time,
     baseUrl,
     basePath: state.store.basePath,
     maxBodyBytes: state.store.maxBodyBytes,

@@ -78,7 +78,7 @@ export interface Turns {
  * Turns of the event loop. A request of this process takes a few, also over a socket, and code under
  * test may use timers of zero length: two in a row still come first.
  */
-function createTurns(): Turns {
+export function createTurns(): Turns {
   let timer: Partial<NodeJS.Timeout> | undefined
   let isAlive = false
 

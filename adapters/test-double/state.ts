@@ -9,6 +9,7 @@ import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
 import type { Exchange } from '../exchanges/exchange.js'
 import {
+  type Call,
   createRecorder,
   type JournalState,
   type Recorder,
@@ -21,7 +22,7 @@ import { isClockTime } from '../shared/time.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, type StateClock } from './clock/clock.js'
 import type { ArmedFault, DelayFault, Fault } from './faults/fault.js'
-import { createFaults, type Faults } from './faults/faults.js'
+import { createFaults, type Faults, type TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 import type { TrickleTime } from './faults/trickle.js'
 
@@ -30,6 +31,14 @@ export interface StateOptions {
   readonly store: Omit<StoreSettings, 'apiKeys'>
   readonly apiKeys: KeyRing
   readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin' | 'onEnd'>
+  readonly watch?: Watch
+}
+
+/** Sees every request as it arrives, and may inject faults besides those that are armed. */
+export type Watch = (call: Call) => {
+  readonly taken: TakenFaults | undefined
+  /** @param isFaultless whether no fault was injected */
+  answered(answer: ApiResponse, isFaultless: boolean): void
 }
 
 /**
@@ -137,7 +146,8 @@ export function createState(
       onEvent()
       try {
         const { note, end } = journal.begin(request, call)
-        const taken = faults.take(call, request.headers)
+        const watched = options.watch?.(call)
+        const taken = both(faults.take(call, request.headers), watched?.taken)
         const answer = taken
           ? await injectFault(store, identified, taken, {
               delay,
@@ -151,6 +161,7 @@ export function createState(
             })
           : await store.handle(identified)
         end(answer)
+        watched?.answered(answer, taken === undefined)
         // Nobody asks for what a request adds to a period that is over.
         if (isOver) judge()
         if (clock.auto) clock.reach(retryTime(answer, clock.now()))
@@ -236,6 +247,18 @@ export function createState(
       journal: journal.dump(),
     }
     return { ...(await animals), usage: (await usage).map(inFieldOrder), ...rest }
+  }
+}
+
+function both(
+  armed: TakenFaults | undefined,
+  given: TakenFaults | undefined,
+): TakenFaults | undefined {
+  if (!armed || !given) return armed ?? given
+  return {
+    delay: given.delay ?? armed.delay,
+    fault: given.fault ?? armed.fault,
+    fire: kind => (kind === 'delay' ? given.delay : given.fault) ?? armed.fire(kind),
   }
 }
 

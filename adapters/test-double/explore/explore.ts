@@ -1,0 +1,90 @@
+import { check, isFunction, isString, OptionError } from '../../../src/lib/options.js'
+import type { Shown } from './faults-at.js'
+import {
+  type ExploreOptions,
+  type ReplayOptions,
+  readExploreOptions,
+  readReplayOptions,
+} from './options.js'
+import { type RunFailure, runOnce, type Work } from './run.js'
+import { parseSchedule, type Schedule, scheduleText } from './schedule.js'
+import { search } from './search.js'
+
+export interface Explored {
+  /** Whether no run has failed. See `exhausted` for how much that says. */
+  readonly ok: boolean
+  readonly runs: number
+  /** How many schedules were left out because their result is known, each with all that begin with it. */
+  readonly pruned: number
+  /** Whether that is every schedule that can happen, up to `depth` faults. */
+  readonly exhausted: boolean
+  /** Those from which no fault can be left out: fewest faults first, then in the order of requests. */
+  readonly failures: readonly RunFailure[]
+  /** Schedules whose requests did not come again: the work is not deterministic. */
+  readonly unreached: readonly string[]
+}
+
+/** A run with a schedule that was given. */
+export interface Replayed extends Omit<RunFailure, 'reason'> {
+  readonly ok: boolean
+  /** In one line; undefined for a run that has not failed. */
+  readonly reason: string | undefined
+}
+
+/**
+ * Runs the work again and again, each time with other faults at other requests, until every schedule
+ * with at most `depth` faults has run: on a new double each time, and in virtual time.
+ *
+ * @throws OptionError
+ */
+export async function explore(work: Work, options: ExploreOptions = {}): Promise<Explored> {
+  check('work', work, isFunction)
+  const settings = readExploreOptions(options)
+  const { failures, unreached, ...found } = await search({
+    ...settings,
+    run: schedule => runOnce(work, schedule, settings),
+  })
+  return {
+    ok: failures.length === 0,
+    ...found,
+    failures: failures.map(({ failure }) => failure),
+    unreached: unreached.map(scheduleText),
+  }
+}
+
+/**
+ * Runs the work once, with the faults of a schedule such as `createPet#1=reset getPet#2=delay:31s`.
+ *
+ * @throws OptionError, also for a request that never comes
+ */
+export async function replay(
+  schedule: string,
+  work: Work,
+  options: ReplayOptions = {},
+): Promise<Replayed> {
+  check('schedule', schedule, isString)
+  check('work', work, isFunction)
+  const steps = parseSchedule(schedule)
+  const { double, requests, isReached, failure } = await runOnce(
+    work,
+    steps,
+    readReplayOptions(options),
+  )
+  if (!isReached && !failure) throw neverSent(steps, requests)
+  if (failure) return { ok: false, ...failure }
+  return {
+    ok: true,
+    schedule: scheduleText(steps),
+    reason: undefined,
+    error: undefined,
+    report: double.report(),
+    requests: double.requests(),
+  }
+}
+
+function neverSent(schedule: Schedule, requests: readonly Shown[]): OptionError {
+  const sent = requests.map(({ point }) => point)
+  const missing = schedule.map(({ point }) => point).filter(point => !sent.includes(point))
+  const expected = `of requests that the work sends: ${sent.join(', ') || 'it sends none'}`
+  return new OptionError({ option: 'schedule', expected, got: missing.join(', ') })
+}

@@ -1,0 +1,66 @@
+import type { Operation } from '../../../src/pets/specification.js'
+import type { Fault } from '../faults/fault.js'
+import { faultText } from './fault-text.js'
+
+/** A request that a later run can give a fault, and the response it had without one. */
+export interface Shown {
+  /** `createPet#2` */
+  readonly point: string
+  readonly operation: Operation | undefined
+  /** The id of its key. */
+  readonly key: string | undefined
+  /** Undefined where it is not known: another fault had it, or it came too late. */
+  readonly answer: { readonly status: number; readonly length: number } | undefined
+}
+
+/** A fault, and those that nobody can tell from it at this request. */
+export interface Distinct {
+  readonly fault: Fault
+  readonly twins: readonly Fault[]
+}
+
+export interface FaultsAt {
+  /** By what the client receives, or by what is stored. */
+  readonly distinct: readonly Distinct[]
+  /** How many others are the same as one of them, or as none. */
+  readonly pruned: number
+}
+
+/** Which faults are worth a run of their own at a request. */
+export function faultsAt(request: Shown, faults: readonly Fault[]): FaultsAt {
+  const possible = faults.filter(fault => isFor(fault, request))
+  const effective = possible.filter(fault => !isNoFault(fault, request))
+  const late = storesNothing(request) ? effective.filter(isAfter) : []
+  const distinct = effective
+    .map(fault => ({ fault, twins: late.filter(other => isSameButLate(fault, other)) }))
+    .filter(({ fault }, _, all) => !all.some(({ twins }) => twins.includes(fault)))
+  return { distinct, pruned: possible.length - distinct.length }
+}
+
+function isFor({ operation, key }: Fault, request: Shown): boolean {
+  return (
+    (operation === undefined || operation === request.operation) &&
+    (key === undefined || key === request.key)
+  )
+}
+
+/** Nothing is injected: 401 and 429 come before a status, and there is no body to cut. */
+function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
+  if (!answer) return false
+  if (kind === 'status') return answer.status === 401 || answer.status === 429
+  if (kind === 'truncate') return answer.length === 0
+  return kind === 'malformed' && answer.length <= 1
+}
+
+/** Then it leaves the same behind whether it has run or not. */
+function storesNothing({ operation, answer }: Shown): boolean {
+  return operation !== 'createPet' || (answer !== undefined && answer.status >= 400)
+}
+
+function isAfter(fault: Fault): boolean {
+  return fault.kind === 'status' && fault.when === 'after'
+}
+
+function isSameButLate(one: Fault, late: Fault): boolean {
+  return !isAfter(one) && faultText({ ...one, when: 'after' } as Fault) === faultText(late)
+}

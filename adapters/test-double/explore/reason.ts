@@ -1,0 +1,49 @@
+import type { Report } from '../../verdict/report.js'
+import type { EndlessError } from './virtual-time.js'
+import type { Sent } from './watch.js'
+
+/** Each is one line for people. */
+
+export function errorReason(error: unknown): string {
+  return `the work failed: ${describe(error)}`
+}
+
+export function invariantReason(error: unknown): string {
+  return `the invariant failed: ${describe(error)}`
+}
+
+export function reportReason({ findings }: Report): string {
+  const first = findings.find(({ allowed }) => !allowed)
+  return `the verdict: ${first?.rule}: ${oneLine(first?.seen ?? '')}`
+}
+
+/** @param waits the calls that were waiting, such as `fetch at client.js:12` */
+export function endlessReason(
+  { message }: EndlessError,
+  requests: readonly Sent[],
+  waits: readonly string[] = [],
+): string {
+  const places = waits.length === 0 ? '' : `; waiting: ${waits.join(', ')}`
+  return `the work ${message}, ${lastOf(requests)}${places}`
+}
+
+function lastOf(requests: readonly Sent[]): string {
+  const last = requests.at(-1)
+  if (!last) return 'before its first request'
+  const { point, isHanging, status } = last
+  if (isHanging) return `as ${point} hangs and the call has no signal to end it`
+  return `after ${point}${status === undefined ? ', which has no response yet' : ` (${status})`}`
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return oneLine(String(error))
+  const because = error.cause instanceof Error ? ` (${oneLine(error.cause.message)})` : ''
+  return oneLine(`${error.name}: ${error.message}`) + because
+}
+
+const LONGEST = 300
+
+function oneLine(text: string): string {
+  const line = text.trim().replaceAll(/\s*\n\s*/g, ' ')
+  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line
+}

@@ -1,0 +1,162 @@
+import type { Awaitable } from '../../../src/lib/async.js'
+import type { Pet } from '../../../src/pets/schema.js'
+import type { JournalEntry } from '../../exchanges/recorder.js'
+import type { Report } from '../../verdict/report.js'
+import type { VirtualClock } from '../clock/virtual-clock.js'
+import { createDouble, type TestDouble } from '../double.js'
+import type { TestDoubleOptions } from '../options.js'
+import type { Snapshot } from '../state.js'
+import { endlessReason, errorReason, invariantReason, reportReason } from './reason.js'
+import { type Schedule, scheduleText } from './schedule.js'
+import type { Outcome } from './search.js'
+import { traceWaits } from './trace.js'
+import { EndlessError, runInVirtualTime, untilIdle } from './virtual-time.js'
+import { watchRequests } from './watch.js'
+
+/** What work has at hand: a double of its own, in virtual time. */
+export interface Tools {
+  readonly double: TestDouble
+  /** `double.fetch` */
+  readonly fetch: typeof fetch
+  /** `double.clock` */
+  readonly clock: VirtualClock
+  /** `double.clock.sleep` */
+  readonly sleep: VirtualClock['sleep']
+}
+
+/** The client code that is explored. It has to do the same whenever it gets the same responses. */
+export type Work = (tools: Tools) => Awaitable<unknown>
+
+/** A run that has ended, for an invariant. */
+export interface Ended {
+  /** All animals that are stored, also by requests that the work did not wait for. */
+  pets(): Promise<readonly Pet[]>
+  /** The verdict on the run. */
+  readonly report: Report
+  /** What the work has thrown; undefined if it has resolved. */
+  readonly error: unknown
+  /** What the work has returned. */
+  readonly value: unknown
+  /** Such as `createPet#1=reset getPet#2=delay:31s`. */
+  readonly schedule: string
+  readonly double: TestDouble
+}
+
+/** A run that has failed. */
+export interface RunFailure {
+  /** Such as `createPet#1=reset getPet#2=delay:31s`; empty for the run without a fault. */
+  readonly schedule: string
+  /** In one line. */
+  readonly reason: string
+  /** What the work or the invariant has thrown. */
+  readonly error: unknown
+  readonly report: Report
+  readonly requests: readonly JournalEntry[]
+}
+
+export interface RunSettings {
+  readonly double: TestDoubleOptions
+  readonly snapshot?: Snapshot | undefined
+  readonly invariant?: ((run: Ended) => Awaitable<unknown>) | undefined
+  /** In ms. */
+  readonly maxTime: number
+  readonly maxRequests: number
+}
+
+export interface RunOutcome extends Outcome<RunFailure> {
+  readonly double: TestDouble
+}
+
+/** Runs the work once, on a double of its own, with these faults. */
+export async function runOnce(
+  work: Work,
+  schedule: Schedule,
+  settings: RunSettings,
+): Promise<RunOutcome> {
+  const outcome = await run(work, schedule, settings)
+  if (!(outcome.failure?.error instanceof EndlessError)) return outcome
+  // The same again, as following every call costs time that other runs need not pay.
+  return run(work, schedule, settings, true)
+}
+
+async function run(
+  work: Work,
+  schedule: Schedule,
+  settings: RunSettings,
+  isTraced = false,
+): Promise<RunOutcome> {
+  const { snapshot, maxTime, maxRequests } = settings
+  const seen = watchRequests(schedule, maxRequests)
+  const double = createDouble(settings.double, undefined, undefined, seen.watch)
+  if (snapshot) await double.restore(snapshot)
+  const waits = isTraced ? traceWaits(double) : undefined
+  const { fetch, clock } = double
+  let problem: Problem | undefined
+  const attempt = async () => {
+    const result = await settle(() => work({ double, fetch, clock, sleep: clock.sleep }))
+    seen.end()
+    // A request that the work has given up on arrives all the same.
+    double.endDelays()
+    await untilIdle(double)
+    problem = await judge(result, settings.invariant, double, schedule)
+  }
+  try {
+    await runInVirtualTime(double.time, attempt, { limit: maxTime, isOver: seen.isOver })
+  } catch (error) {
+    problem = { reason: endlessReason(error as EndlessError, seen.requests, waits?.()), error }
+  }
+  const failure = problem && {
+    schedule: scheduleText(schedule),
+    ...problem,
+    report: double.report(),
+    requests: double.requests(),
+  }
+  return { double, requests: seen.requests, isReached: seen.isReached(), failure }
+}
+
+type Problem = Pick<RunFailure, 'reason' | 'error'>
+
+interface Result {
+  readonly value?: unknown
+  /** In an object, as `undefined` can be thrown, too. */
+  readonly thrown?: { readonly error: unknown }
+}
+
+async function settle(call: () => unknown): Promise<Result> {
+  try {
+    return { value: await call() }
+  } catch (error) {
+    return { thrown: { error } }
+  }
+}
+
+async function judge(
+  { value, thrown }: Result,
+  invariant: RunSettings['invariant'],
+  double: TestDouble,
+  schedule: Schedule,
+): Promise<Problem | undefined> {
+  if (!invariant) {
+    if (thrown) return { reason: errorReason(thrown.error), error: thrown.error }
+    const report = double.report()
+    return report.ok ? undefined : { reason: reportReason(report), error: undefined }
+  }
+  const ended: Ended = {
+    pets: async () => double.inspect.animals({ limit: Number.MAX_SAFE_INTEGER }),
+    get report() {
+      return double.report()
+    },
+    error: thrown?.error,
+    value,
+    schedule: scheduleText(schedule),
+    double,
+  }
+  const verdict = await settle(() => invariant(ended))
+  if (verdict.thrown) {
+    const { error } = verdict.thrown
+    return { reason: invariantReason(error), error }
+  }
+  return verdict.value === false
+    ? { reason: 'the invariant is false', error: undefined }
+    : undefined
+}

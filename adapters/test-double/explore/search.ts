@@ -1,0 +1,195 @@
+import type { Awaitable } from '../../../src/lib/async.js'
+import type { Fault } from '../faults/fault.js'
+import { faultsAt, type Shown } from './faults-at.js'
+import { type Schedule, scheduleText, stepOf } from './schedule.js'
+
+/** What a run has shown. */
+export interface Outcome<Failure> {
+  /** Its requests in the order of their arrival. */
+  readonly requests: readonly Shown[]
+  /** Whether every request of its schedule has arrived. */
+  readonly isReached: boolean
+  readonly failure?: Failure | undefined
+}
+
+export interface SearchOptions<Failure> {
+  readonly faults: readonly Fault[]
+  /** How many faults a run has at most. */
+  readonly depth: number
+  /** How many runs there are at most. */
+  readonly schedules: number
+  /** How many runs there are at the same time. @default 1 */
+  readonly jobs?: number
+  readonly run: (schedule: Schedule) => Awaitable<Outcome<Failure>>
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** The order of the schedules of one size, on which the result does not depend. */
+  readonly order?: ((level: readonly Candidate[]) => readonly Candidate[]) | undefined
+}
+
+/** How far a search has come. */
+export interface Progress {
+  /** The schedule that has just run. */
+  readonly schedule: string
+  /** How many faults it has. */
+  readonly depth: number
+  readonly runs: number
+  readonly pruned: number
+  readonly failures: number
+  /** How many schedules of this depth remain, at most. */
+  readonly left: number
+}
+
+export interface Found<Failure> {
+  readonly runs: number
+  /** How many schedules were left out for a reason, each with all that begin with it. */
+  readonly pruned: number
+  /** Whether every schedule has run or was left out for a reason. */
+  readonly exhausted: boolean
+  readonly failures: readonly { readonly schedule: Schedule; readonly failure: Failure }[]
+  /** Schedules with a request that never came, although a run had shown it. */
+  readonly unreached: readonly Schedule[]
+}
+
+export interface Candidate {
+  readonly schedule: Schedule
+  /** The positions of its requests in its run. */
+  readonly positions: readonly number[]
+  /** Of each step, its own text and those of faults that nobody can tell from its own there. */
+  readonly texts: readonly (readonly string[])[]
+}
+
+interface Passed extends Candidate {
+  readonly requests: readonly Shown[]
+}
+
+/**
+ * Runs every schedule that runs show to be possible: first the one without faults, then those with
+ * one fault, and so on. Two runs are the same until the first request that only one of them gives a
+ * fault. So a schedule is extended only at requests behind its last one, and no schedule comes up
+ * twice. One that contains a schedule that has failed is left out: its failure would not be minimal.
+ */
+export async function search<Failure>(options: SearchOptions<Failure>): Promise<Found<Failure>> {
+  const { faults, depth, schedules, jobs = 1, run, onProgress, order } = options
+  const failures: (Candidate & { readonly failure: Failure })[] = []
+  const failed = new Set<string>()
+  const unreached: Candidate[] = []
+  let [runs, pruned, left, isCut] = [0, 0, 1, false]
+  let passed: Passed[] = []
+
+  for (let size = 0; size <= depth && !isCut; size++) {
+    const level = size === 0 ? [{ schedule: [], positions: [], texts: [] }] : extensions(passed)
+    left = size === 0 ? 1 : countExtensions(passed)
+    passed = []
+    const candidates = order ? order([...level]) : level
+    await Promise.all(workers(candidates))
+  }
+  return {
+    runs,
+    pruned,
+    exhausted: !isCut && unreached.length === 0,
+    failures: failures.toSorted(inOrder).map(({ schedule, failure }) => ({ schedule, failure })),
+    unreached: unreached.toSorted(inOrder).map(({ schedule }) => schedule),
+  }
+
+  function workers(candidates: Iterable<Candidate>): Promise<void>[] {
+    const shared = candidates[Symbol.iterator]()
+    return Array.from({ length: jobs }, async () => {
+      for (let next = shared.next(); !next.done && !isCut; next = shared.next()) {
+        await tryOne(next.value)
+      }
+    })
+  }
+
+  async function tryOne(candidate: Candidate): Promise<void> {
+    const { schedule } = candidate
+    left--
+    if (containsFailed(schedule)) {
+      pruned++
+      return
+    }
+    if (runs === schedules) {
+      isCut = true
+      return
+    }
+    runs++
+    const { requests, isReached, failure } = await run(schedule)
+    if (failure !== undefined) {
+      failures.push({ ...candidate, failure })
+      for (const texts of combinations(candidate.texts)) failed.add(keyOf(texts))
+    } else if (!isReached) unreached.push(candidate)
+    else if (schedule.length < depth) passed.push({ ...candidate, requests })
+    const text = scheduleText(schedule)
+    onProgress?.({
+      schedule: text,
+      depth: schedule.length,
+      runs,
+      pruned,
+      failures: failures.length,
+      left,
+    })
+  }
+
+  function* extensions(nodes: readonly Passed[]): Generator<Candidate> {
+    for (const { schedule, positions, texts, requests } of nodes) {
+      for (let at = (positions.at(-1) ?? -1) + 1; at < requests.length; at++) {
+        const request = requests[at] as Shown
+        const { distinct, pruned: same } = faultsAt(request, faults)
+        pruned += same
+        for (const { fault, twins } of distinct) {
+          const step = stepOf(request.point, fault)
+          const others = twins.map(twin => stepOf(request.point, twin).text)
+          yield {
+            schedule: [...schedule, step],
+            positions: [...positions, at],
+            texts: [...texts, [step.text, ...others]],
+          }
+        }
+      }
+    }
+  }
+
+  function countExtensions(nodes: readonly Passed[]): number {
+    let count = 0
+    for (const { positions, requests } of nodes) {
+      const behind = requests.slice((positions.at(-1) ?? -1) + 1)
+      for (const request of behind) count += faultsAt(request, faults).distinct.length
+    }
+    return count
+  }
+
+  /** Every part of it that is smaller ran before, if it is possible at all. */
+  function containsFailed(schedule: Schedule): boolean {
+    if (failed.size === 0) return false
+    const texts = schedule.map(({ text }) => text)
+    for (let part = 1; part < 2 ** texts.length - 1; part++) {
+      if (failed.has(keyOf(texts.filter((_, at) => part & (1 << at))))) return true
+    }
+    return false
+  }
+
+  function inOrder(one: Candidate, other: Candidate): number {
+    return compare(rank(one), rank(other))
+  }
+
+  /** Fewest faults first, then by the positions of the requests, then as the faults are listed. */
+  function rank({ schedule, positions }: Candidate): readonly number[] {
+    return [schedule.length, ...positions, ...schedule.map(({ fault }) => faults.indexOf(fault))]
+  }
+}
+
+/** One of each. */
+function combinations(choices: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const [first, ...rest] = choices
+  if (!first) return [[]]
+  return combinations(rest).flatMap(others => first.map(one => [one, ...others]))
+}
+
+/** The same for the same faults at the same requests, in whatever order these come. */
+function keyOf(texts: readonly string[]): string {
+  return texts.toSorted().join(' ')
+}
+
+function compare(one: readonly number[], other: readonly number[]): number {
+  const at = one.findIndex((value, at) => value !== other[at])
+  return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0)
+}

@@ -1,0 +1,74 @@
+import type { Fault } from '../faults/fault.js'
+import type { TakenFaults } from '../faults/faults.js'
+import type { Watch } from '../state.js'
+import type { Shown } from './faults-at.js'
+import { createPoints, type Schedule } from './schedule.js'
+
+/** A request of a run, and how far it is. */
+export interface Sent extends Shown {
+  answer: Shown['answer']
+  /** Whether a fault makes it wait for ever. */
+  isHanging: boolean
+  /** As it was sent, even if it was lost on its way; undefined before. */
+  status: number | undefined
+}
+
+export interface Watched {
+  readonly watch: Watch
+  /** In the order of their arrival. */
+  readonly requests: readonly Sent[]
+  /** Whether there were more than `most`. */
+  isOver(): boolean
+  /** Whether every request of the schedule has arrived. */
+  isReached(): boolean
+  /** What comes from now on is not of the run. */
+  end(): void
+}
+
+/** Names the requests of a run, and gives those of the schedule their faults. */
+export function watchRequests(schedule: Schedule, most: number): Watched {
+  const faults = new Map(schedule.map(({ point, fault }) => [point, fault]))
+  const pointOf = createPoints()
+  const requests: Sent[] = []
+  let [hasEnded, isOver] = [false, false]
+
+  return {
+    watch({ operation, key }) {
+      if (hasEnded) return NOTHING
+      // One that is too many is held, so that the work cannot go on for ever.
+      if (requests.length === most) {
+        isOver = true
+        return HELD
+      }
+      const point = pointOf(operation)
+      const fault = faults.get(point)
+      faults.delete(point)
+      const isHanging = fault?.kind === 'hang'
+      const sent: Sent = { point, operation, key, isHanging, status: undefined, answer: undefined }
+      requests.push(sent)
+      return {
+        taken: fault && taken(fault),
+        answered({ status, body }, isFaultless) {
+          if (isHanging) return
+          sent.status = status
+          if (isFaultless) sent.answer = { status, length: body.length }
+        },
+      }
+    },
+    requests,
+    isOver: () => isOver,
+    isReached: () => faults.size === 0,
+    end() {
+      hasEnded = true
+    },
+  }
+}
+
+const NOTHING = { taken: undefined, answered() {} }
+
+const HELD = { ...NOTHING, taken: taken({ kind: 'hang' }) }
+
+function taken(fault: Fault): TakenFaults {
+  if (fault.kind === 'delay') return { delay: fault, fault: undefined, fire() {} }
+  return { delay: undefined, fault, fire() {} }
+}

@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { explore, FAULTS, replay, type Work } from '../../../adapters/test-double/index.js'
+import { bruteForce, sortedText } from './brute-force.js'
+
+const HEADERS = { authorization: 'Bearer demo-pro', 'content-type': 'application/json' }
+const ADA = { method: 'POST', headers: HEADERS, body: '{"name":"Ada","categoryId":1}' }
+
+/** Retries a create until it succeeds, whatever was lost. */
+const impatient: Work = async ({ fetch, sleep }) => {
+  for (;;) {
+    const response = await fetch('pets', ADA).catch(() => undefined)
+    if (response?.status === 201) return
+    await sleep(1_000)
+  }
+}
+
+const oneAnimal = async ({ pets }: { pets(): Promise<readonly unknown[]> }) =>
+  assert.equal((await pets()).length, 1)
+
+test('explore - finds the responses that must not get lost', async () => {
+  const { failures, ...result } = await explore(impatient, {
+    faults: FAULTS.filter(fault => fault !== 'hang'),
+    invariant: oneAnimal,
+  })
+  assert.deepEqual(result, { ok: false, runs: 7, pruned: 0, exhausted: true, unreached: [] })
+  assert.deepEqual(
+    failures.map(({ schedule, reason, requests }) => [schedule, reason, requests.length]),
+    [
+      [
+        'createPet#1=reset',
+        'the invariant failed: AssertionError: Expected values to be strictly equal: 2 !== 1',
+        2,
+      ],
+      [
+        'createPet#1=status:503-after',
+        'the invariant failed: AssertionError: Expected values to be strictly equal: 2 !== 1',
+        2,
+      ],
+    ],
+  )
+})
+
+test('explore - a request that only a fault causes gets faults, too', async () => {
+  const schedules: string[] = []
+  const once: Work = async ({ fetch }) => {
+    const { ok } = await fetch('pets', { headers: HEADERS })
+    if (!ok) await fetch('pets', ADA)
+  }
+  const faults = ['status:500', 'status:503']
+  const onProgress = ({ schedule }: { schedule: string }) => schedules.push(schedule)
+  const result = await explore(once, { faults, depth: 2, onProgress })
+  assert.deepEqual(schedules, [
+    '',
+    'listPets#1=status:500',
+    'listPets#1=status:503',
+    'listPets#1=status:500 createPet#1=status:500',
+    'listPets#1=status:500 createPet#1=status:503',
+    'listPets#1=status:503 createPet#1=status:500',
+    'listPets#1=status:503 createPet#1=status:503',
+  ])
+  assert.deepEqual([result.ok, result.runs, result.exhausted], [true, 7, true])
+})
+
+test('explore - a run that fails without a fault is the only failure', async () => {
+  const { failures, runs } = await explore(async ({ fetch }) => {
+    await fetch('pets', { headers: HEADERS })
+    throw new Error('no')
+  })
+  assert.deepEqual(
+    failures.map(({ schedule, reason }) => [schedule, reason]),
+    [['', 'the work failed: Error: no']],
+  )
+  assert.equal(runs, 1)
+})
+
+test('explore - without an invariant, the work has to resolve and the report to be ok', async () => {
+  const early: Work = async ({ fetch }) => {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const response = await fetch('pets', { headers: HEADERS })
+      if (response.ok) return
+    }
+  }
+  const { failures } = await explore(early, { faults: ['status:429', 'status:503', 'reset'] })
+  assert.deepEqual(
+    failures.map(({ schedule, reason }) => `${schedule}: ${reason.slice(0, 30)}`),
+    [
+      'listPets#1=status:429: the verdict: retry-after.early',
+      'listPets#1=reset: the work failed: TypeError: fe',
+    ],
+  )
+})
+
+test('explore - an invariant decides alone, and may also return false', async () => {
+  const fails: Work = async ({ fetch }) => {
+    await fetch('pets/1', { headers: HEADERS })
+    throw new Error('no animal')
+  }
+  const errors: unknown[] = []
+  const { ok } = await explore(fails, {
+    faults: ['reset'],
+    invariant: ({ error }) => errors.push(error),
+  })
+  assert.equal(ok, true)
+  assert.deepEqual(errors.map(String), ['Error: no animal', 'TypeError: fetch failed'])
+  const { failures } = await explore(fails, { invariant: ({ report }) => report.ok })
+  assert.deepEqual(
+    failures.map(({ reason }) => reason),
+    ['the invariant is false'],
+  )
+})
+
+test('explore - what an invariant sends gets no fault', async () => {
+  const { runs } = await explore(
+    ({ fetch }) => fetch('pets', { headers: HEADERS }).catch(() => {}),
+    {
+      faults: ['reset'],
+      invariant: async ({ double }) =>
+        assert.ok((await double.fetch('pets', { headers: HEADERS })).ok),
+    },
+  )
+  assert.equal(runs, 2)
+})
+
+test('explore - says where work waits that never ends', async () => {
+  const list = { headers: HEADERS }
+  const endless: Record<string, Work> = {
+    'the work waits for ever, as listPets#1 hangs and the call has no signal to end it; waiting: fetch at':
+      ({ fetch }) => fetch('pets', list),
+    'the work goes on sending requests, after listPets#20 (200); waiting: fetch at': async ({
+      fetch,
+    }) => {
+      while (!(await fetch('pets', list)).redirected);
+    },
+    'the work waits longer than 3600 s of virtual time, after listPets#1 (200); waiting: sleep at':
+      async ({ fetch, sleep }) => {
+        await fetch('pets', list)
+        for (;;) await sleep(60_000)
+      },
+    'the work waits for ever, after createPet#1 (201)': async ({ fetch }) => {
+      await fetch('pets', ADA)
+      await new Promise(() => {})
+    },
+    'the work waits for ever, before its first request': () => new Promise(() => {}),
+  }
+  for (const [reason, work] of Object.entries(endless)) {
+    const { failures } = await explore(work, { faults: ['hang'], maxTime: '1h', maxRequests: 20 })
+    assert.equal(failures.length, 1, reason)
+    assert.equal(failures[0]?.reason.slice(0, reason.length), reason)
+    if (reason.endsWith(' at'))
+      assert.match(failures[0]?.reason ?? '', / at explore\.test\.[jt]s:\d+$/)
+  }
+})
+
+test('explore - as many requests and as much time as the bounds allow are fine', async () => {
+  const bounds = { faults: ['reset'], maxTime: '1h', maxRequests: 3, invariant: () => {} }
+  const work =
+    (requests: number, seconds: number): Work =>
+    async ({ fetch, sleep }) => {
+      for (let sent = 0; sent < requests; sent++) await fetch('pets').catch(() => {})
+      await sleep(seconds * 1_000)
+    }
+  assert.equal((await explore(work(3, 3_600), bounds)).ok, true)
+  assert.equal((await explore(work(4, 3_600), bounds)).ok, false)
+  assert.equal((await explore(work(3, 3_600.001), bounds)).ok, false)
+})
+
+test('explore - a create that the client has given up on may still arrive', async () => {
+  const work: Work = async ({ fetch, sleep }) => {
+    const giveUp = new AbortController()
+    const timer = new AbortController()
+    sleep(10_000, { signal: timer.signal }).then(
+      () => giveUp.abort(),
+      () => {},
+    )
+    const response = await fetch('pets', { ...ADA, signal: giveUp.signal }).catch(() => undefined)
+    timer.abort()
+    if (!response) await fetch('pets', ADA)
+  }
+  const faults = ['hang', 'delay:9s', 'delay:31s']
+  const { failures } = await explore(work, { faults, invariant: oneAnimal })
+  assert.deepEqual(
+    failures.map(({ schedule }) => schedule),
+    ['createPet#1=delay:31s'],
+  )
+})
+
+test('explore - a limit of runs is noticed only where it leaves something out', async () => {
+  const work: Work = ({ fetch }) => fetch('pets', { headers: HEADERS }).catch(() => {})
+  const faults = ['reset', 'status:500']
+  for (const [schedules, runs, exhausted] of [
+    [2, 2, false],
+    [3, 3, true],
+  ] as const) {
+    const result = await explore(work, { faults, schedules })
+    assert.deepEqual([result.runs, result.exhausted, result.ok], [runs, exhausted, true])
+  }
+})
+
+test('explore - work that does something else each time is found out', async () => {
+  let calls = 0
+  const work: Work = ({ fetch }) =>
+    fetch('pets', ++calls === 1 ? { headers: HEADERS } : ADA).catch(() => {})
+  const { ok, exhausted, unreached } = await explore(work, { faults: ['reset'] })
+  assert.deepEqual([ok, exhausted, unreached], [true, false, ['listPets#1=reset']])
+})
+
+test('explore - every run begins in the same state', async () => {
+  const double = (await import('../../../adapters/test-double/index.js')).createTestDouble()
+  await double.seed([{ name: 'Rex', categoryId: 1 }])
+  for (let count = 0; count < 59; count++)
+    await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  const snapshot = await double.snapshot()
+  const remaining: unknown[] = []
+  const work: Work = async ({ fetch, sleep, clock }) => {
+    const response = await fetch('pets', { headers: { authorization: 'Bearer demo-free' } }).catch(
+      () => undefined,
+    )
+    remaining.push([response?.headers.get('x-ratelimit-remaining'), clock.now()])
+    await sleep(1_000)
+  }
+  const invariant = async ({ pets }: { pets(): Promise<readonly { name: string }[]> }) =>
+    assert.deepEqual(
+      (await pets()).map(({ name }) => name),
+      ['Rex'],
+    )
+  assert.equal((await explore(work, { faults: ['status:500'], snapshot, invariant })).ok, true)
+  assert.deepEqual(remaining, [
+    ['0', double.clock.now()],
+    ['0', double.clock.now()],
+  ])
+})
+
+test('explore - faults apply to the operation and the key they name, and other paths have a name', async () => {
+  const work: Work = async ({ fetch }) => {
+    for (const path of ['pets', 'elsewhere', 'pets/1']) {
+      for (const key of ['demo-pro', 'demo-free']) {
+        await fetch(path, { headers: { authorization: `Bearer ${key}` } }).catch(() => {})
+      }
+    }
+  }
+  const schedules: string[] = []
+  await explore(work, {
+    faults: [
+      { kind: 'reset', operation: 'getPet' },
+      { kind: 'hang', key: 'demo-free', operation: 'listPets' },
+      { kind: 'status', status: 500, body: '<h1>a = b, {c}</h1>' },
+    ],
+    invariant: ({ schedule }) => schedules.push(schedule),
+  })
+  const html = 'status:500{"body":"<h1>a = b, {c}</h1>"}'
+  assert.deepEqual(schedules, [
+    '',
+    `listPets#1=${html}`,
+    `listPets#2=${html}`,
+    `other#1=${html}`,
+    `other#2=${html}`,
+    'getPet#1=reset',
+    `getPet#1=${html}`,
+    'getPet#2=reset',
+    `getPet#2=${html}`,
+  ])
+})
+
+test('explore - a fault that cannot be told from another has no run of its own', async () => {
+  const work: Work = async ({ fetch }) => {
+    await fetch('pets', { method: 'HEAD', headers: HEADERS }).catch(() => {})
+    await fetch('pets', { headers: HEADERS }).catch(() => {})
+    await fetch('pets', ADA).catch(() => {})
+    await fetch('pets', { ...ADA, body: '{}' }).catch(() => {})
+    await fetch('pets').catch(() => {})
+  }
+  const schedules: string[] = []
+  const { pruned } = await explore(work, {
+    faults: ['truncate', 'malformed', 'status:503-after', 'status:503'],
+    invariant: ({ schedule }) => schedules.push(schedule),
+  })
+  assert.deepEqual(schedules, [
+    '',
+    'listPets#1=status:503',
+    'listPets#2=truncate',
+    'listPets#2=malformed',
+    'listPets#2=status:503',
+    'createPet#1=truncate',
+    'createPet#1=malformed',
+    'createPet#1=status:503-after',
+    'createPet#1=status:503',
+    'createPet#2=truncate',
+    'createPet#2=malformed',
+    'createPet#2=status:503',
+    'listPets#3=truncate',
+    'listPets#3=malformed',
+  ])
+  assert.equal(pruned, 3 + 1 + 0 + 1 + 2)
+})
+
+test('replay - runs one schedule again', async () => {
+  const { failures } = await explore(impatient, { faults: ['reset'], invariant: oneAnimal })
+  const [failure] = failures
+  const again = await replay(failure?.schedule ?? '', impatient, { invariant: oneAnimal })
+  assert.deepEqual(
+    { ok: again.ok, reason: again.reason, requests: again.requests },
+    { ok: false, reason: failure?.reason, requests: failure?.requests },
+  )
+  const fine = await replay('', impatient)
+  assert.deepEqual([fine.ok, fine.reason, fine.requests.length], [true, undefined, 1])
+  await assert.rejects(replay('createPet#3=reset', impatient), {
+    message:
+      'Expected `schedule` to be of requests that the work sends: createPet#1, got createPet#3',
+  })
+})
+
+test('explore - finds on the double what brute force finds there', async () => {
+  const faults = ['reset', 'status:503', 'status:503-after']
+  const points = ['createPet', 'listPets'].flatMap(name => [1, 2, 3].map(n => `${name}#${n}`))
+  let failing = 0
+  await fc.assert(
+    fc.asyncProperty(PROGRAM, async program => {
+      const work = workOf(program)
+      const options = { invariant: oneAnimalAtMost, maxRequests: 50 }
+      const expected = await bruteForce(
+        points,
+        faults,
+        2,
+        async placed => {
+          const schedule = placed.map(({ text }) => text).join(' ')
+          const run = await replay(schedule, work, options).catch(() => undefined)
+          return { isReached: run !== undefined, hasFailed: run?.ok === false }
+        },
+        // Without idempotency, and with valid animals, every create stores something.
+        placed =>
+          placed.map(({ point, text }) => ({
+            point,
+            text: point.startsWith('listPets') ? text.replace('-after', '') : text,
+          })),
+      )
+      const { failures } = await explore(work, { ...options, faults, depth: 2 })
+      const found = failures.map(({ schedule }) => sortedText(schedule.split(' ')))
+      assert.deepEqual(found.sort(), expected)
+      failing += expected.length
+    }),
+    { numRuns: Number(process.env['EXPLORE_PROGRAMS'] ?? 40), seed: 3 },
+  )
+  assert.ok(failing > 20, String(failing))
+})
+
+/** Calls one after the other, each with attempts of its own, and what makes it send another. */
+const PROGRAM = fc.array(
+  fc.record({
+    creates: fc.boolean(),
+    attempts: fc.integer({ min: 1, max: 3 }),
+    retries: fc.subarray(['lost', 503], { minLength: 1 }),
+    looksFirst: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 2 },
+)
+
+type Program = typeof PROGRAM extends fc.Arbitrary<infer T> ? T : never
+
+function workOf(program: Program): Work {
+  return async ({ fetch, sleep }) => {
+    for (const { creates, attempts, retries, looksFirst } of program) {
+      for (let attempt = 1; attempt <= attempts; attempt++) {
+        if (creates && looksFirst && attempt > 1) {
+          const listed = await fetch('pets', { headers: HEADERS }).catch(() => undefined)
+          if (listed?.ok && ((await listed.json()) as unknown[]).length > 0) break
+        }
+        const response = await fetch('pets', creates ? ADA : { headers: HEADERS }).catch(
+          () => undefined,
+        )
+        if (!retries.includes(response === undefined ? 'lost' : response.status)) break
+        await sleep(1_000)
+      }
+    }
+  }
+}
+
+const oneAnimalAtMost = async ({ pets }: { pets(): Promise<readonly unknown[]> }) =>
+  assert.ok((await pets()).length <= 1)

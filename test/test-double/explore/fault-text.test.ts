@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { faultText, parseFault } from '../../../adapters/test-double/explore/fault-text.js'
+import { readFaults } from '../../../adapters/test-double/explore/options.js'
+import { parseSchedule, scheduleText } from '../../../adapters/test-double/explore/schedule.js'
+import { explore, FAULTS, type Fault } from '../../../adapters/test-double/index.js'
+
+test('fault text - says what a fault does', () => {
+  const forms: Record<string, Fault> = {
+    reset: { kind: 'reset' },
+    truncate: { kind: 'truncate' },
+    malformed: { kind: 'malformed' },
+    hang: { kind: 'hang' },
+    'trickle:16b/1s': { kind: 'trickle', bytes: 16, ms: 1_000 },
+    'delay:31s': { kind: 'delay', ms: 31_000 },
+    'delay:250ms': { kind: 'delay', ms: 250 },
+    'delay:2m': { kind: 'delay', ms: 120_000 },
+    'status:503': { kind: 'status', status: 503 },
+    'status:503-after': { kind: 'status', status: 503, when: 'after' },
+    'status:429': { kind: 'status', status: 429, retryAfter: 1 },
+    'status:429{"retryAfter":null}': { kind: 'status', status: 429, retryAfter: null },
+    'status:503-after{"retryAfter":{"date":-5},"body":"a {b} \\"c\\", d"}': {
+      kind: 'status',
+      status: 503,
+      when: 'after',
+      retryAfter: { date: -5 },
+      body: 'a {b} "c", d',
+    },
+  }
+  for (const [text, fault] of Object.entries(forms)) {
+    assert.deepEqual(parseFault('fault', text), fault)
+    assert.equal(faultText(fault), text)
+  }
+  assert.equal(faultText({ kind: 'status', status: 429 }), 'status:429{"retryAfter":null}')
+  assert.equal(faultText({ kind: 'delay', ms: 60_000, operation: 'getPet', nth: 2 }), 'delay:1m')
+})
+
+test('fault text - whatever it says is read back', () => {
+  const fault = fc.oneof(
+    fc.record({ kind: fc.constantFrom('reset' as const, 'hang' as const, 'truncate' as const) }),
+    fc.record({ kind: fc.constant('delay' as const), ms: fc.nat() }),
+    fc.record(
+      {
+        kind: fc.constant('status' as const),
+        status: fc.integer({ min: 400, max: 599 }),
+        when: fc.constant('after' as const),
+        retryAfter: fc.option(fc.nat()),
+        body: fc.oneof(
+          fc.string({ unit: 'binary' }),
+          fc.object({ maxDepth: 1, values: [fc.string()] }),
+        ),
+        headers: fc.constant({ 'X-A': '{"', 'X-B': '\\ ,}' }),
+      },
+      { requiredKeys: ['kind', 'status'] },
+    ),
+  )
+  const step = fc.record({ point: fc.constantFrom('createPet#1', 'getPet#12', 'other#3'), fault })
+  fc.assert(
+    fc.property(fc.uniqueArray(step, { selector: ({ point }) => point }), steps => {
+      const text = steps
+        .map(({ point, fault }) => `${point}=${faultText(fault as Fault)}`)
+        .join(' ')
+      const parsed = parseSchedule(text)
+      assert.equal(scheduleText(parsed), text)
+      assert.deepEqual(
+        parsed.map(({ fault }) => faultText(fault)),
+        steps.map(({ fault }) => faultText(fault as Fault)),
+      )
+    }),
+  )
+})
+
+test('fault text - a mistake is named with its fix', () => {
+  const mistakes: Record<string, string> = {
+    resett: 'Expected `fault` to be one of reset, truncate, hang, ',
+    'status:200': 'Invalid `fault`: Expected `status` to be an integer from 400 to 599, got 200',
+    'status:50':
+      "Expected `fault` to be status:<400 to 599>, such as status:503 or status:503-after, got 'status:50'",
+    status:
+      "Expected `fault` to be status:<400 to 599>, such as status:503 or status:503-after, got 'status'",
+    'delay:31':
+      "Expected `fault` to be delay:<duration>, such as delay:500ms, delay:31s or delay:2m, got 'delay:31'",
+    'trickle:16':
+      "Expected `fault` to be trickle:<bytes>b/<duration>, such as trickle:16b/1s, got 'trickle:16'",
+    'reset:1s': "Expected `fault` to be reset without a value, got 'reset:1s'",
+    'status:503{retryAfter:2}': `Expected \`fault\` to be followed by fields as JSON, such as {"retryAfter":2}, got 'status:503{retryAfter:2}'`,
+    'status:503{"retryAfter":-2}':
+      'Invalid `fault`: Expected `retryAfter` to be seconds of at least 0, { date: seconds from now, at most a century }, or null, got -2',
+    'reset{"ms":1}': 'Invalid `fault`: Unknown option `ms`; expected one of ',
+  }
+  for (const [text, message] of Object.entries(mistakes)) {
+    assert.throws(() => parseFault('fault', text), startingWith(message), text)
+  }
+  const schedules: Record<string, string> = {
+    'createPet=reset':
+      "Expected `schedule` to be faults at requests, such as `createPet#1=reset getPet#2=delay:31s`, got 'createPet=reset'",
+    'deletePet#1=reset':
+      "Expected `schedule` to be faults at requests of listPets, createPet, getPet, other, got 'deletePet#1=reset'",
+    'getPet#0=reset':
+      "Expected `schedule` to be faults at requests, such as `createPet#1=reset getPet#2=delay:31s`, got 'getPet#0=reset'",
+    'getPet#1=reset{"key":"ci"}':
+      'Expected `schedule getPet#1` to be without `key`: it comes to one request at a time, and what it does is certain, got one with `key`',
+    'getPet#1=delay:1s{"jitter":9}':
+      'Expected `schedule getPet#1` to be without `jitter`: it comes to one request at a time, and what it does is certain, got one with `jitter`',
+    'getPet#1=reset getPet#1=hang':
+      "Expected `schedule` to be at most one fault for each request, got 'getPet#1' twice",
+  }
+  for (const [text, message] of Object.entries(schedules)) {
+    assert.throws(() => parseSchedule(text), { name: 'OptionError', message }, text)
+  }
+})
+
+test('explore - options that cannot be meant are refused', async () => {
+  const cases: [object, string][] = [
+    [{ faults: [] }, 'Expected `faults` to be an array of at least one fault, got an array'],
+    [
+      { faults: ['reset', { kind: 'hang', nth: 2 }] },
+      'Expected `faults[1]` to be without `nth`: it comes to one request at a time, and what it does is certain, got one with `nth`',
+    ],
+    [
+      { faults: [{ kind: 'crash' }] },
+      "Invalid `faults[0]`: Expected `kind` to be one of 'status', 'delay'",
+    ],
+    [{ depth: -1 }, 'Expected `depth` to be an integer of at least 0, got -1'],
+    [
+      { maxTime: '1 day' },
+      "Expected `maxTime` to be a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d', got '1 day'",
+    ],
+    [
+      { double: { clock: 'running' } },
+      "Expected `double.clock` to be an instant: a run has virtual time, got 'running'",
+    ],
+    [{ double: { journals: 1 } }, 'Unknown option `journals`'],
+    [{ dept: 2 }, 'Unknown option `dept`; expected one of depth'],
+  ]
+  for (const [options, message] of cases) {
+    await assert.rejects(
+      explore(() => {}, options),
+      startingWith(message),
+    )
+  }
+  await assert.rejects(explore('work' as never), {
+    message: "Expected `work` to be a function, got 'work'",
+  })
+})
+
+test('explore - the same fault in two forms is one fault', () => {
+  assert.deepEqual(readFaults(['delay:60s', 'delay:1m', { kind: 'delay', ms: 60_000 }]).length, 1)
+  assert.equal(readFaults([...FAULTS, ...FAULTS]).length, FAULTS.length)
+})
+
+/** Which kinds and fields there are is said elsewhere. */
+function startingWith(message: string) {
+  return ({ name, message: whole }: Error) => {
+    assert.deepEqual([name, whole.slice(0, message.length)], ['OptionError', message])
+    return true
+  }
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseFault } from '../../../adapters/test-double/explore/fault-text.js'
+import type { Shown } from '../../../adapters/test-double/explore/faults-at.js'
+import {
+  createPoints,
+  parseSchedule,
+  type Schedule,
+  type Step,
+} from '../../../adapters/test-double/explore/schedule.js'
+import { type Candidate, search } from '../../../adapters/test-double/explore/search.js'
+import { OPERATIONS } from '../../../src/pets/specification.js'
+import { bruteForce, type Placed, sortedText } from './brute-force.js'
+
+const FAULTS = ['reset', 'status:503', 'status:503-after']
+const POINTS = OPERATIONS.flatMap(operation => [1, 2, 3].map(n => `${operation}#${n}`))
+
+test('search - finds the failures that brute force finds, in 10,000 random programs', async () => {
+  let [found, multiple, pruned] = [0, 0, 0]
+  await fc.assert(
+    fc.asyncProperty(fc.integer(), fc.integer({ min: 0, max: 2 }), async (seed, depth) => {
+      const expected = await bruteForce(
+        POINTS,
+        FAULTS,
+        depth,
+        placed => {
+          const { isReached, failure } = program(seed, scheduleOf(placed))
+          return { isReached, hasFailed: failure !== undefined }
+        },
+        placed => placed.map(one => withoutTwin(seed, placed, one)),
+      )
+      const result = await explored(seed, depth)
+      assert.deepEqual(result.failures.map(textOf).sort(), expected)
+      assert.deepEqual([result.exhausted, result.unreached], [true, []])
+      found += expected.length
+      multiple += expected.filter(text => text.includes(' ')).length
+      pruned += result.pruned
+    }),
+    { numRuns: 10_000, seed: 1 },
+  )
+  // Otherwise the comparison would show nothing.
+  assert.ok(found > 5_000 && multiple > 1_000 && pruned > 1_000, `${found} ${multiple} ${pruned}`)
+})
+
+test('search - its result does not depend on the order of schedules, nor on how many run at once', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer(), fc.integer(), async (seed, shuffle) => {
+      const straight = await explored(seed, 3)
+      const shuffled = await explored(seed, 3, { order: level => shuffledBy(shuffle, level) })
+      const atOnce = await explored(seed, 3, { jobs: 4 })
+      for (const other of [shuffled, atOnce]) {
+        assert.deepEqual(
+          { ...other, failures: other.failures.map(textOf) },
+          { ...straight, failures: straight.failures.map(textOf) },
+        )
+      }
+    }),
+    { numRuns: 300, seed: 2 },
+  )
+})
+
+interface Options {
+  readonly jobs?: number
+  readonly order?: (level: readonly Candidate[]) => readonly Candidate[]
+}
+
+function explored(seed: number, depth: number, options: Options = {}) {
+  return search({
+    faults: FAULTS.map(text => parseFault('fault', text)),
+    depth,
+    schedules: 100_000,
+    run: schedule => program(seed, schedule),
+    ...options,
+  })
+}
+
+/**
+ * A program whose every next request, and whose end, follow from the responses so far. Its store
+ * rejects some requests, and what a create stores shows at the end only.
+ */
+function program(seed: number, schedule: Schedule) {
+  const faults = new Map(schedule.map(({ point, fault }) => [point, fault]))
+  const pointOf = createPoints()
+  const requests: Shown[] = []
+  let seen = mix(seed, 1)
+  let stored = 0
+  while (requests.length < 3 && (requests.length === 0 || mix(seen, 2) % 6 > 0)) {
+    const operation = OPERATIONS[mix(seen, 3) % 3] as (typeof OPERATIONS)[number]
+    const status = [200, 200, 404, 429][mix(mix(seen, 4), stored) % 4] as number
+    const point = pointOf(operation)
+    const fault = faults.get(point)
+    faults.delete(point)
+    const isInjected = fault !== undefined && (fault.kind === 'reset' || status !== 429)
+    const runs =
+      !isInjected || fault.kind === 'reset' || (fault.kind === 'status' && fault.when === 'after')
+    if (operation === 'createPet' && status === 200 && runs) stored = mix(stored, requests.length)
+    seen = mix(seen, !isInjected ? status : fault.kind === 'reset' ? 0 : 503)
+    const answer = fault ? undefined : { status, length: 1 }
+    requests.push({ point, operation, key: undefined, answer })
+  }
+  const failure = mix(mix(seen, 5), stored) % 6 === 0 ? 'fails' : undefined
+  return { requests, isReached: faults.size === 0, failure }
+}
+
+/** Numbers that follow from others, without any pattern (the finalizer of MurmurHash3). */
+function mix(one: number, other: number): number {
+  let hash = Math.imul(one ^ Math.imul(other + 1, 0x9e3779b1), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/** A 503 after a request that stores nothing is the same as one before. */
+function withoutTwin(seed: number, placed: readonly Placed[], one: Placed): Placed {
+  const { requests } = program(seed, scheduleOf(placed.filter(other => other !== one)))
+  const request = requests.find(({ point }) => point === one.point)
+  const stores = request?.operation === 'createPet' && request.answer?.status === 200
+  return stores ? one : { ...one, text: one.text.replace('-after', '') }
+}
+
+function scheduleOf(placed: readonly Placed[]): Schedule {
+  return placed.map(({ text }) => STEPS.get(text) as Step)
+}
+
+const STEPS = new Map(
+  POINTS.flatMap(point => FAULTS.map(fault => parseSchedule(`${point}=${fault}`)[0] as Step)).map(
+    step => [step.text, step],
+  ),
+)
+
+function textOf({ schedule }: { readonly schedule: Schedule }): string {
+  return sortedText(schedule.map(({ text }) => text))
+}
+
+function shuffledBy<T>(seed: number, items: readonly T[]): readonly T[] {
+  return items
+    .map((item, at) => ({ item, rank: mix(seed, at) }))
+    .toSorted((one, other) => one.rank - other.rank)
+    .map(({ item }) => item)
+}
