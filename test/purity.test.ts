@@ -64,7 +64,7 @@ const LAYERS = [
     'adapters/sqlite/',
   ],
   ['adapters/http/', 'adapters/fetch', 'adapters/openapi/', 'adapters/client/'],
-  ['adapters/test-double/', 'adapters/conformance/', 'adapters/console/'],
+  ['adapters/test-double/', 'adapters/judge/', 'adapters/conformance/', 'adapters/console/'],
   ['adapters/cli/'],
 ]
 

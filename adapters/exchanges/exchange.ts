@@ -77,7 +77,7 @@ export type Outline = Pick<
 
 /** An exchange as it was, credentials included. It never leaves the process. */
 export interface Recorded extends Captured {
-  readonly request: ReadRequest
+  request: ReadRequest
   readonly n: number
   readonly at: number
   readonly operation: Operation | undefined

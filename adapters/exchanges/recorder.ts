@@ -81,6 +81,8 @@ export interface Call {
 
 /** An exchange whose response is still to come. */
 export interface OpenExchange {
+  /** The request's body, where it arrives after the headers. */
+  receive(body: Uint8Array): void
   /** Names the fault that was injected. */
   note(fault: FaultKind): void
   /** Records the response. */
@@ -129,6 +131,11 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
       log.add(item, requestSize(request))
       passOnDropped()
       return {
+        receive(body) {
+          recorded.request = ownCopy({ ...recorded.request, body })
+          log.grow(recorded.n, body.length)
+          passOnDropped()
+        },
         note(fault) {
           recorded.fault = fault
         },

@@ -8,20 +8,30 @@ export function watchCreates(): Watch {
     see(exchange) {
       const { requestDigest, idempotencyKey } = exchange
       const id = storedId(exchange)
-      if (id === undefined) return []
+      const isUnknown = neverCame(exchange)
+      if (id === undefined && !isUnknown) return []
       const earlier = lost.get(requestDigest)
       if (isLost(exchange)) remember(lost, requestDigest, exchange)
       else lost.delete(requestDigest)
       const earlierId = earlier && storedId(earlier)
-      if (!earlier || earlierId === id) return []
+      if (!earlier || isUnknown || earlierId === id) return []
       // A client is not to blame for a store that ignores keys.
       if (idempotencyKey !== null && idempotencyKey === earlier.idempotencyKey) return []
-      const seen = `a create whose response was lost was sent again: it is stored as ${earlierId} and ${id}`
+      const stored =
+        earlierId === undefined
+          ? `it is stored as ${id}, and may have been before`
+          : `it is stored as ${earlierId} and ${id}`
+      const seen = `a create whose response was lost was sent again: ${stored}`
       // Somebody may want two equal animals.
       return [{ rule: 'create.repeated', seen, exchanges: [earlier, exchange], isLikely: true }]
     },
     open: () => [],
   }
+}
+
+/** Whether nobody knows what became of it: seen from outside, a service may have stored it. */
+function neverCame({ operation, status, fault }: Seen): boolean {
+  return operation === 'createPet' && status === null && fault === 'reset'
 }
 
 /** The id in Location; undefined unless an animal was stored, now or earlier. */

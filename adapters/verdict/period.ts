@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/ports.js'
 import type { Outline } from '../exchanges/exchange.js'
-import type { Breach, Seen, Watch } from './rules.js'
+import type { Breach, Doubt, Seen, Watch } from './rules.js'
 import type { FaultUse } from './unused.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './watches.js'
 
@@ -26,9 +26,11 @@ export interface PeriodOptions {
   readonly faults?: FaultUse | undefined
   /** How many clients share a key; undefined where nobody says so. */
   readonly clients?: number | undefined
+  readonly doubt?: Doubt | undefined
 }
 
-export function createPeriod({ now, catchUp, faults, clients }: PeriodOptions): Period {
+export function createPeriod(options: PeriodOptions): Period {
+  const { now, catchUp, faults, clients, doubt = certain } = options
   const callers = new Map<string | null, Caller>()
 
   return {
@@ -37,10 +39,16 @@ export function createPeriod({ now, catchUp, faults, clients }: PeriodOptions): 
     see(exchange) {
       const { watches, isOneByOne } = callerOf(exchange.key)
       const seen = seenOf(exchange, isOneByOne(exchange))
-      return watches.flatMap(watch => watch.see(seen))
+      return left(watches.flatMap(watch => watch.see(seen)))
     },
-    open: () =>
-      [...callers.values()].flatMap(({ watches }) => watches.flatMap(watch => watch.open(now()))),
+    open() {
+      const watches = [...callers.values()].flatMap(caller => caller.watches)
+      return left(watches.flatMap(watch => watch.open(now())))
+    },
+  }
+
+  function left(breaches: readonly Breach[]): readonly Breach[] {
+    return breaches.map(doubt).filter(breach => breach !== undefined)
   }
 
   function callerOf(key: string | null): Caller {
@@ -51,6 +59,10 @@ export function createPeriod({ now, catchUp, faults, clients }: PeriodOptions): 
     callers.set(key, caller)
     return caller
   }
+}
+
+function certain(breach: Breach): Breach {
+  return breach
 }
 
 /** Node's `fetch` alternates between two connections even when it sends one request at a time. */
@@ -108,6 +120,7 @@ function beginningOf(url: string): string {
 }
 
 const HEADERS = [
+  'x-ratelimit-limit',
   'x-ratelimit-remaining',
   'x-ratelimit-reset',
   'retry-after',

@@ -53,8 +53,9 @@ export class VerdictError extends Error {
   override readonly name = 'VerdictError'
   readonly report: Report
 
-  constructor(report: Report) {
-    super(reportText(report, { withRequests: true }))
+  /** @param text the report for people */
+  constructor(report: Report, text: string = reportText(report, { withRequests: true })) {
+    super(text)
     this.report = report
   }
 }

@@ -130,6 +130,11 @@ export interface Breach {
 /** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
 export type Beginning = Pick<Seen, 'key' | 'at' | 'n'>
 
+/**
+ * What is left of a violation where less is known of the service: the same, a note, or nothing.
+ */
+export type Doubt = (breach: Breach) => Breach | undefined
+
 /** Watches the exchanges of one key, in the order of their answers, in bounded memory. */
 export interface Watch {
   /** The violations that this exchange completes. */

@@ -3,7 +3,7 @@ import type { Outline } from '../exchanges/exchange.js'
 import { createLedger, type Ledger } from './ledger.js'
 import { createPeriod } from './period.js'
 import type { Report } from './report.js'
-import type { RuleId } from './rules.js'
+import type { Doubt, RuleId } from './rules.js'
 import type { FaultUse } from './unused.js'
 
 /** Judges every exchange once, however often a double is reset. */
@@ -26,6 +26,8 @@ export interface Source {
   readonly restored?: Restored | undefined
   /** The faults of the period; none where nothing injects any. */
   readonly faults?: FaultUse | undefined
+  /** What is left of each violation; all of it where everything is known. */
+  readonly doubt?: Doubt | undefined
   /** Called before a report, for sources that do not pass on exchanges at once. */
   readonly catchUp?: () => void
 }
@@ -74,8 +76,8 @@ export function createVerdict(
   return {
     ledger,
     report: ledger.report,
-    record(where, { now, restored = NOTHING, faults, catchUp = () => {} }) {
-      const period = createPeriod({ now, catchUp, faults, clients })
+    record(where, { now, restored = NOTHING, faults, doubt, catchUp = () => {} }) {
+      const period = createPeriod({ now, catchUp, faults, doubt, clients })
       let sinceClear = createLedger('reset', allow)
       let page = sinceClear.open(null, period, 0)
       page.arrive(restored.exchanges.length)

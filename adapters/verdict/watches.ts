@@ -24,6 +24,7 @@ export const KEY_WATCHES: readonly ((clients?: number) => Watch)[] = [
   watchCreates,
   () => each('deprecated.called', deprecatedCall),
   () => each('name.unknown', unknownNames),
+  () => each('key.refused', revokedKey, true),
 ]
 
 /** For requests without one. */
@@ -32,11 +33,11 @@ export const STRANGER_WATCHES: readonly ((clients?: number) => Watch)[] = [
 ]
 
 /** A rule that a single exchange breaks. */
-function each(rule: RuleId, seen: (exchange: Seen) => string | undefined): Watch {
+function each(rule: RuleId, seen: (exchange: Seen) => string | undefined, isLikely = false): Watch {
   return {
     see(exchange) {
       const text = seen(exchange)
-      return text === undefined ? [] : [{ rule, seen: text, exchanges: [exchange] }]
+      return text === undefined ? [] : [{ rule, seen: text, exchanges: [exchange], isLikely }]
     },
     open: () => [],
   }
@@ -57,6 +58,12 @@ function refusedCredential({ status, headers }: Seen): string | undefined {
   if (status !== 401) return undefined
   const isWrong = headers['www-authenticate']?.includes('error=')
   return isWrong ? 'the API key was invalid' : 'there was no API key'
+}
+
+/** Seen from outside, a key can stop being valid. */
+function revokedKey({ status, fault }: Seen): string | undefined {
+  if (status !== 401 || fault === 'status') return undefined
+  return 'an API key that had been accepted was refused'
 }
 
 /**

@@ -1,0 +1,38 @@
+import type { ApiRequest } from '../../src/protocol/api.js'
+import type { Outline } from '../exchanges/exchange.js'
+
+/** Names credentials, which stay here: only the service knows the ids of its keys. */
+export interface Credentials {
+  /** `1`, `2`, `3` … in the order in which they were first sent; undefined without one. */
+  nameOf(request: ApiRequest): string | undefined
+  /** The name, or null for a credential that the service refuses, and has never accepted. */
+  judged(exchange: Outline): string | null
+}
+
+/** A client has a few. */
+const MOST_NAMES = 1_000
+
+/** @param isAny whether the API may identify its callers in other ways */
+export function createCredentials(isAny: boolean): Credentials {
+  const names = new Map<string, string>()
+  const accepted = new Set<string>()
+
+  return {
+    nameOf({ headers }) {
+      const { authorization = '', 'x-api-key': other = '' } = headers
+      const credential = isAny ? `${authorization} ${other}`.trim() : authorization
+      if (credential === '') return isAny ? 'none' : undefined
+      const token = credential.replace(/^bearer +/i, '')
+      const name = names.get(token) ?? (names.size < MOST_NAMES ? `${names.size + 1}` : 'others')
+      if (name !== 'others') names.set(token, name)
+      return name
+    },
+    judged({ key, status }) {
+      if (key === null || isAny) return key
+      if (status === 401) return accepted.has(key) ? key : null
+      // Only the API itself accepts a key, not what stands before it.
+      if (status !== null && status >= 200 && status < 500) accepted.add(key)
+      return key
+    },
+  }
+}

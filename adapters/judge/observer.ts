@@ -1,0 +1,135 @@
+import { createRouter } from '../../src/protocol/route.js'
+import { createRecorder, type OpenExchange } from '../exchanges/recorder.js'
+import type { Keys } from '../exchanges/redact.js'
+import type { ReadRequest } from '../shared/read-request.js'
+import type { Report } from '../verdict/report.js'
+import { createVerdict } from '../verdict/verdict.js'
+import { createCredentials } from './credentials.js'
+import { doubtFrom } from './doubt.js'
+import { createLocalHeaders } from './local-headers.js'
+import type { JudgeSettings } from './options.js'
+
+/** Follows the requests of one client to one service, whatever carries them. */
+export interface Observer {
+  /** A request is on its way. Undefined below another base URL: it is not judged. */
+  begin(request: ReadRequest): Observed | undefined
+  report(): JudgeReport
+}
+
+/** What a client did wrong, as far as its requests and the responses show. */
+export interface JudgeReport extends Report {
+  /** How many requests got no response. */
+  readonly unanswered: number
+  /**
+   * How many the API decided on: with a status below 500 and JSON, other than a redirect. With
+   * `api: 'any'`, with any response below 500.
+   */
+  readonly decided: number
+}
+
+/** One request and what becomes of it. */
+export interface Observed {
+  /** The body of the request, as far as it is known. */
+  sent(body: Uint8Array): void
+  /** The headers of the response, with names in lower case, are here. */
+  answered(status: number, headers: Readonly<Record<string, string>>): void
+  /** The body of a response from 400 on, in full, or undefined when it is too long to judge. */
+  read(body: string | undefined): void
+  /** The response never came, or not in full. Undone by nothing, and harmless after the end. */
+  lost(by: Loss): void
+}
+
+/** What the client saw: a failed connection, nothing until it gave up, half a body, or no JSON. */
+export type Loss = 'reset' | 'hang' | 'truncate' | 'malformed'
+
+/** How many exchanges wait to be judged at most, and their size in characters. */
+const MOST_WAITING = 1_000
+const MOST_CHARACTERS = 8_388_608
+
+/** @param keys API keys that are known beforehand, for redaction */
+export function createObserver(settings: JudgeSettings, keys: Keys = []): Observer {
+  const { api, basePath, origin, clock, clients, allow, pagination } = settings
+  const isAny = api === 'any'
+  const route = createRouter(basePath)
+  const credentials = createCredentials(isAny)
+  const localize = createLocalHeaders(isAny)
+  const recorder = createRecorder({
+    capacity: MOST_WAITING,
+    bytes: MOST_CHARACTERS,
+    clock,
+    keys: () => keys,
+    pagination,
+    origin,
+    onOverflow: judge,
+  })
+  const verdict = createVerdict(allow, undefined, clients)
+  const recording = verdict.record(null, {
+    now: clock,
+    doubt: doubtFrom({ isAny, clients }),
+    catchUp: judge,
+  })
+  let unanswered = 0
+  let decided = 0
+
+  return {
+    begin(request) {
+      const found = route(request.method, request.path)
+      if (!found) return undefined
+      const operation = isAny ? undefined : found.operation
+      return observe(recorder.begin(request, { operation, key: credentials.nameOf(request) }))
+    },
+    report: () => ({ ...verdict.report(), unanswered, decided }),
+  }
+
+  function observe(exchange: OpenExchange): Observed {
+    const response = { status: 0, headers: {} as Readonly<Record<string, string>>, body: '' }
+    let isOver = false
+    return {
+      sent: exchange.receive,
+      answered(status, headers) {
+        if (isOver) return
+        isOver = true
+        Object.assign(response, { status, headers })
+        if (isDecision(status, headers)) decided++
+        exchange.end(response)
+      },
+      read(body = '') {
+        response.body = body
+      },
+      lost(by) {
+        exchange.note(by)
+        if (isOver) return
+        isOver = true
+        unanswered++
+        exchange.end(response)
+      },
+    }
+  }
+
+  function isDecision(status: number, headers: Readonly<Record<string, string>>): boolean {
+    if (status >= 500 || status === 0) return false
+    return isAny || ((status < 300 || status >= 400) && isJson(headers))
+  }
+
+  /** Has the verdict see what has ended, as the client saw it. */
+  function judge(): void {
+    const { arrived, ended } = recorder.take()
+    recording.arrive(arrived)
+    for (const outline of ended) {
+      const { status, answeredAt, code, headers } = outline
+      recording.see({
+        ...outline,
+        // A response that never came.
+        status: status === 0 ? null : status,
+        key: credentials.judged(outline),
+        code: isAny ? null : code,
+        headers: localize(headers, answeredAt),
+      })
+    }
+  }
+}
+
+/** RFC 6839: `application/problem+json` is JSON too. */
+export function isJson(headers: Readonly<Record<string, string>>): boolean {
+  return /^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')
+}

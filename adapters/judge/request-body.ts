@@ -1,0 +1,142 @@
+import { collectBody } from '../shared/request.js'
+
+/** A call of `fetch`, as far as it can be read without changing it. */
+export interface Outgoing {
+  readonly url: URL
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal | undefined
+  readonly given: FetchArguments
+  /**
+   * Passes on the body, or the first MiB of it.
+   *
+   * @returns what to call `fetch` with
+   */
+  observe(sent: (body: Uint8Array) => void): FetchArguments
+}
+
+type FetchArguments = Parameters<typeof globalThis.fetch>
+type Body = NonNullable<RequestInit['body']>
+
+/** The API accepts no larger body; equal requests of other APIs rarely differ only beyond it. */
+const MOST_BYTES = 1_048_576
+
+/** Undefined for what `fetch` cannot send. */
+export function readOutgoing(...given: FetchArguments): Outgoing | undefined {
+  const [input, init] = given
+  const request = requestIn(input)
+  try {
+    const method = `${init?.method ?? request?.method ?? 'GET'}`
+    const signal = init?.signal === undefined ? request?.signal : init.signal
+    return {
+      url: new URL(request?.url ?? `${input}`, PAGE.location?.href),
+      method: NORMALIZED.test(method) ? method.toUpperCase() : method,
+      headers: Object.fromEntries(new Headers(init?.headers ?? request?.headers)),
+      signal: signal ?? undefined,
+      given,
+      observe: sent => observeRequest(given, request, sent),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** In a browser, addresses may be relative to the page. */
+const PAGE = globalThis as { readonly location?: { readonly href: string } }
+
+/** Fetch Standard, "normalize a method". */
+const NORMALIZED = /^(delete|get|head|options|post|put)$/i
+
+/** A `Request` may be another implementation's. */
+function requestIn(input: FetchArguments[0]): Request | undefined {
+  return typeof input === 'object' && !(input instanceof URL) ? input : undefined
+}
+
+function observeRequest(
+  given: FetchArguments,
+  request: Request | undefined,
+  sent: (body: Uint8Array) => void,
+): FetchArguments {
+  const [input, init] = given
+  const body = init?.body
+  if (body === undefined || body === null) {
+    if (init?.body === undefined && request?.body) void readCopy(request, sent)
+    return given
+  }
+  const text = textOf(body)
+  if (text !== undefined) sent(new TextEncoder().encode(text))
+  else if (isBytes(body)) sent(bytesOf(body))
+  else if (body instanceof Blob) void body.slice(0, MOST_BYTES).arrayBuffer().then(asBytes(sent))
+  else if (isIterable(body)) return [input, { ...init, body: observeStream(body, sent) }]
+  return given
+}
+
+/** The boundary between the parts of a form differs each time. */
+function textOf(body: Body): string | undefined {
+  if (typeof body === 'string') return body
+  if (body instanceof URLSearchParams) return body.toString()
+  if (!(body instanceof FormData)) return undefined
+  const entries = [...body].map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : [value.name, value.size, value.type],
+  ])
+  return JSON.stringify(entries)
+}
+
+function isBytes(body: unknown): body is ArrayBuffer | ArrayBufferView {
+  return body instanceof ArrayBuffer || ArrayBuffer.isView(body)
+}
+
+function bytesOf(body: ArrayBuffer | ArrayBufferView): Uint8Array {
+  if (body instanceof ArrayBuffer) return new Uint8Array(body)
+  return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+}
+
+function asBytes(sent: (body: Uint8Array) => void): (buffer: ArrayBuffer) => void {
+  return buffer => sent(new Uint8Array(buffer))
+}
+
+/** The body of a `Request` can be read once: what is read here is a copy, up to the limit. */
+async function readCopy(request: Request, sent: (body: Uint8Array) => void): Promise<void> {
+  const body = collectBody(MOST_BYTES)
+  try {
+    // Of a used one there is no copy, and `fetch` refuses it.
+    const reader = request.clone().body?.getReader()
+    for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+      if (body.add(part.value)) void reader?.cancel()
+    }
+  } catch {
+    // It fails where it is sent, too.
+  }
+  sent(body.bytes())
+}
+
+/** The same chunks, no earlier than they are asked for. */
+function observeStream(
+  body: AsyncIterable<Uint8Array>,
+  sent: (body: Uint8Array) => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const chunks = body[Symbol.asyncIterator]()
+  const copy = collectBody(MOST_BYTES)
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (value instanceof Uint8Array) copy.add(value)
+        if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>)
+        sent(copy.bytes())
+        controller.close()
+      },
+      async cancel(reason) {
+        sent(copy.bytes())
+        await chunks.return?.(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+function isIterable(body: unknown): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}

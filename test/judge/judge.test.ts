@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type JudgeOptions, judge, VerdictError } from '../../adapters/judge/index.js'
+import { judgeText } from '../../adapters/judge/report.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+import { rules } from './styles.js'
+
+const T0 = Date.UTC(2030, 0, 1)
+const BASE = 'https://store.test/v1'
+const KEY = { authorization: 'Bearer some-key-of-mine' }
+
+test('judge - a client of any server gets the verdict of the double', async () => {
+  const double = createTestDouble({ baseUrl: BASE })
+  const { fetch, report, assertPolite } = judge(double.fetch, { baseUrl: BASE, clock: () => T0 })
+  const headers = { authorization: 'Bearer demo-free' }
+  await fetch(`${BASE}/pets`, { headers })
+  assertPolite()
+  await fetch(`${BASE}/pets/1`, { headers })
+  assert.deepEqual(rules(report().findings), ['deprecated.called'])
+  assert.throws(assertPolite, (error: VerdictError) => {
+    assert.ok(error instanceof VerdictError)
+    assert.match(error.message, /deprecated\.called \(key 1, first at 2030/)
+    return error.report.requests === 2
+  })
+})
+
+test('judge - options are checked, and never show a password', () => {
+  for (const [options, message] of [
+    [{ baseUrl: 'https://me:secret@store.test/v1' }, /Expected `baseUrl` .*, got a string$/],
+    [{ baseUrl: '/v1' }, /`baseUrl`/],
+    [{ baseUrl: BASE, api: 'some' }, /Expected `api` to be one of 'any', got 'some'/],
+    [{ baseUrl: BASE, clients: 0 }, /`clients`/],
+    [{ baseUrl: BASE, allow: ['depricated.called'] }, /`allow\[0\]`/],
+    [{ baseUrl: BASE, retries: 3 }, /Unknown option `retries`/],
+  ] as const) {
+    assert.throws(() => judge(fetch, options as unknown as JudgeOptions), { message })
+  }
+  assert.throws(() => judge('fetch' as never, { baseUrl: BASE }), { message: /`fetch`/ })
+})
+
+test('judge - other addresses pass unjudged: another origin, and another base path', async () => {
+  const { fetch, report } = judge(answering(200), { baseUrl: BASE })
+  for (const url of [
+    'https://store.test/v2/pets/1',
+    'https://store.test/v10/pets/1',
+    'https://other.test/v1/pets/1',
+    'http://store.test/v1/pets/1',
+  ]) {
+    await fetch(url, { headers: KEY })
+  }
+  assert.deepEqual([report().requests, report().findings], [0, []])
+})
+
+test('judge - a service that decides on nothing leaves nothing proven', async () => {
+  const html = { 'content-type': 'text/html' }
+  const services: readonly (readonly [behaviour: string, service: typeof fetch])[] = [
+    ['is down', () => Promise.reject(new TypeError('fetch failed'))],
+    ['has only a gateway', answering(503)],
+    ['redirects', answering(301, { location: 'https://store.test/' })],
+    ['is another web site', answering(404, html)],
+    ['has an index page', answering(200, html)],
+  ]
+  for (const [behaviour, service] of services) {
+    const { fetch, report, assertPolite } = judge(service, { baseUrl: BASE })
+    await fetch(`${BASE}/pets`, { headers: KEY, redirect: 'manual' }).catch(() => {})
+    assert.deepEqual([report().ok, report().requests, report().decided], [true, 1, 0], behaviour)
+    assert.throws(assertPolite, /the service decided on no request/, behaviour)
+  }
+  const { assertPolite } = judge(answering(200), { baseUrl: BASE })
+  assert.throws(assertPolite, /no requests arrived/)
+})
+
+test('judge - requests that are never sent are not counted', async () => {
+  const { fetch, report } = judge(globalThis.fetch, { baseUrl: BASE })
+  const signal = AbortSignal.abort()
+  await assert.rejects(fetch(`${BASE}/pets`, { signal }), { name: 'AbortError' })
+  await assert.rejects(fetch('nowhere'), TypeError)
+  await assert.rejects(fetch(`${BASE}/pets`, { headers: { 'not a name': '' } }), TypeError)
+  assert.equal(report().requests, 0)
+})
+
+test('judge - a failed service is never held against its client', async () => {
+  let now = T0
+  const refuse: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
+  const { fetch, report } = judge(refuse, { baseUrl: BASE, clock: () => now })
+  const send = (pause: number) => {
+    now += pause
+    return fetch(`${BASE}/pets`, { headers: KEY }).catch(() => {})
+  }
+  for (const pause of [0, 1_000, 2_000, 4_000, 8_000]) await send(pause)
+  assert.deepEqual([report().findings, report().notes, report().unanswered], [[], [], 5])
+  assert.match(judgeText(report()), /: 5 of 5 requests got no response/)
+})
+
+test('judge key.refused - a note for a key that had been accepted', async () => {
+  let status = 200
+  const { fetch, report } = judge((...call) => answering(status)(...call), { baseUrl: BASE })
+  const send = (key: string) =>
+    fetch(`${BASE}/pets`, { headers: { authorization: `Bearer ${key}` } })
+  await send('one')
+  status = 401
+  await send('one')
+  assert.deepEqual([rules(report().findings), rules(report().notes)], [[], ['key.refused']])
+  assert.equal(report().notes[0]?.key, '1')
+  await send('two')
+  assert.deepEqual(
+    report().findings.map(({ rule, key }) => [rule, key]),
+    [['key.refused', null]],
+  )
+})
+
+test('judge ban.risked - certain with as many rejections as ban a key of its plan, or one client', async () => {
+  const limit = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'retry-after': '30' }
+  for (const [rejections, clients, certain] of [
+    [30, undefined, true],
+    [29, undefined, false],
+    [2, 1, true],
+    [2, 2, false],
+  ] as const) {
+    let sent = 0
+    const service: typeof fetch = async () => {
+      const code = ++sent > rejections ? 'api_key_banned' : 'rate_limit_exceeded'
+      return Response.json({ code, message: '', status: 429 }, { status: 429, headers: limit })
+    }
+    const options = { baseUrl: BASE, clock: () => T0, ...(clients && { clients }) }
+    const { fetch, report } = judge(service, options)
+    while (sent <= rejections) await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+    const { findings, notes } = report()
+    const found = [rules(findings).includes('ban.risked'), rules(notes).includes('ban.risked')]
+    assert.deepEqual(found, [certain, !certain], `${rejections} rejections, ${clients} clients`)
+  }
+})
+
+test('judge create.repeated - also where no response came', async () => {
+  for (const [key, noted] of [
+    [undefined, ['create.repeated']],
+    ['once', []],
+  ] as const) {
+    let sent = 0
+    const service: typeof fetch = async (...call) => {
+      if (++sent === 1) throw new TypeError('fetch failed')
+      return answering(201, { location: '/v1/pets/7' })(...call)
+    }
+    const { fetch, report } = judge(service, { baseUrl: BASE })
+    const headers = { ...KEY, ...(key && { 'idempotency-key': key }) }
+    const body = '{"name":"Ada","categoryId":1}'
+    const create = () => fetch(`${BASE}/pets`, { method: 'POST', headers, body })
+    await create().catch(() => {})
+    await create()
+    assert.deepEqual(rules(report().notes), noted)
+    if (key) continue
+    assert.match(report().notes[0]?.seen ?? '', /it is stored as 7, and may have been before$/)
+  }
+})
+
+test('judge - allow and assertPolite({ notes }) are those of the double', async () => {
+  let status = 200
+  const allow = ['deprecated.called'] as const
+  const service: typeof fetch = (...call) => answering(status)(...call)
+  const { fetch, report, assertPolite } = judge(service, { baseUrl: BASE, allow })
+  await fetch(`${BASE}/pets/1`, { headers: KEY })
+  assert.equal(report().findings[0]?.allowed, true)
+  assertPolite({ notes: true })
+  status = 401
+  await fetch(`${BASE}/pets`, { headers: KEY })
+  assertPolite()
+  assert.throws(() => assertPolite({ notes: true }), VerdictError)
+  assert.throws(() => assertPolite({ notes: 1 as never }), { name: 'OptionError' })
+})
+
+test('judge - `after` is unknown, unless the service has pagination', async () => {
+  for (const [pagination, expected] of [
+    [false, ['name.unknown']],
+    [true, []],
+  ] as const) {
+    const { fetch, report } = judge(answering(200), { baseUrl: BASE, pagination })
+    await fetch(`${BASE}/pets?after=2`, { headers: KEY })
+    assert.deepEqual(rules(report().findings), expected)
+  }
+})
+
+test('judge - no key is told by reports, and each has its number', async () => {
+  const { fetch, report } = judge(answering(404), { baseUrl: BASE })
+  for (const key of ['first-key-of-mine', 'other-key-of-mine']) {
+    const headers = { authorization: `Bearer ${key}` }
+    for (let count = 0; count < 6; count++) await fetch(`${BASE}/${key}?x=${key}`, { headers })
+  }
+  assert.deepEqual(
+    report().findings.map(({ key }) => key),
+    ['1', '2'],
+  )
+  assert.doesNotMatch(JSON.stringify(report()), /of-mine/)
+})
+
+test("judge - with api: 'any', the rules that need only headers apply to any path and caller", async () => {
+  let now = T0
+  const limits = { 'retry-after': '30', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' }
+  const rejected = answering(429, limits)
+  const { fetch, report } = judge(rejected, { baseUrl: BASE, api: 'any', clock: () => now })
+  const send = () => fetch(`${BASE}/orders?page=2`, { headers: { 'x-api-key': 'k' } })
+  for (let count = 0; count < 3; count++) await send()
+  assert.deepEqual(rules(report().findings), ['retry-after.early'])
+  now += 30_000
+  await send()
+  assert.deepEqual(report().findings[0]?.requests, [2, 3])
+})
+
+test("judge - with api: 'any', nothing that only this API knows is held against a client", async () => {
+  for (const service of [answering(401), answering(404), answering(400)]) {
+    const { fetch, report } = judge(service, { baseUrl: BASE, api: 'any', clock: () => T0 })
+    for (let count = 0; count < 8; count++) await fetch(`${BASE}/pets/1?page=2`)
+    assert.deepEqual([report().findings, report().notes, report().decided], [[], [], 8])
+  }
+})
+
+test("judge - with api: 'any', Reset may be seconds, an instant in seconds or one in ms", async () => {
+  for (const [reset, waited] of [
+    ['40', 40_000],
+    [`${T0 / 1_000 + 40}`, 40_000],
+    [`${T0 + 40_000}`, 40_000],
+  ] as const) {
+    for (const [pause, expected] of [
+      [waited, []],
+      [waited - 2_000, ['retry-after.early']],
+    ] as const) {
+      let now = T0
+      const headers = {
+        'retry-after': '60',
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': reset,
+      }
+      const options = { baseUrl: BASE, api: 'any', clients: 1, clock: () => now } as const
+      const { fetch, report } = judge(answering(429, headers), options)
+      await fetch(`${BASE}/orders`)
+      now += pause
+      await fetch(`${BASE}/orders`)
+      assert.deepEqual(rules(report().findings), expected, `${reset} after ${pause} ms`)
+    }
+  }
+})
+
+test('judge - a service whose clock is wrong means its own instants', async () => {
+  for (const skew of [0, 3_600_000, -3_600_000]) {
+    for (const [pause, expected] of [
+      [20_000, []],
+      [15_000, ['retry-after.early']],
+    ] as const) {
+      let now = T0
+      const headers = {
+        date: new Date(T0 + skew).toUTCString(),
+        'retry-after': new Date(T0 + skew + 20_000).toUTCString(),
+      }
+      const options = { baseUrl: BASE, clients: 1, clock: () => now } as const
+      const { fetch, report } = judge(answering(429, headers), options)
+      await fetch(`${BASE}/pets`, { headers: KEY })
+      now += pause
+      await fetch(`${BASE}/pets`, { headers: KEY })
+      assert.deepEqual(rules(report().findings), expected, `${skew} ms, after ${pause} ms`)
+    }
+  }
+})
+
+/** A service that gives every request the same response: JSON, unless its headers say otherwise. */
+function answering(status: number, headers: Record<string, string> = {}): typeof fetch {
+  return async () =>
+    new Response('{}', { status, headers: { 'content-type': 'application/json', ...headers } })
+}
