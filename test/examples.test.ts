@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { ROOT_URL } from './support/paths.js'
+import { BUILD_URL, MAIN, ROOT } from './support/paths.js'
 
 const run = promisify(execFile)
 const { NODE_TEST_CONTEXT: _, ...ENV } = process.env
 
+// Below the package and without their manifests, so that they import it by its name uninstalled.
+const copies = mkdtempSync(fileURLToPath(new URL('examples-', BUILD_URL)))
+after(() => rmSync(copies, { recursive: true }))
+cpSync(join(ROOT, 'test/examples'), copies, {
+  recursive: true,
+  filter: path => !['package.json', 'node_modules'].includes(basename(path)),
+})
+
 test('examples - the web app shows the animals and serves the API', async t => {
-  const app = spawn(process.execPath, [example('web-app.mjs')], {
+  const [command, ...words] = script('web-app', 'start')
+  const app = spawn(command, words, {
+    cwd: join(copies, 'web-app'),
     env: { ...ENV, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -25,13 +37,35 @@ test('examples - the web app shows the animals and serves the API', async t => {
   assert.equal(((await listed.json()) as unknown[]).length, 2)
 })
 
-test('examples - the client test passes', async () => {
-  const words = ['--test', '--test-reporter=tap', example('adoption-client.test.mjs')]
-  const { stdout } = await run(process.execPath, words, { env: ENV })
-  assert.match(stdout, /^# pass 5$/m)
-  assert.match(stdout, /^# fail 0$/m)
+test('examples - the tests of the client pass', async () => {
+  assert.match(await passing('client-test'), /^# pass 5$/m)
 })
 
-function example(file: string): string {
-  return fileURLToPath(new URL(`test/examples/${file}`, ROOT_URL))
+test('examples - the storage keeps its contract', async () => {
+  assert.match(await passing('own-storage'), /^# pass 44$/m)
+})
+
+test('examples - the tests of the workflow pass, and leave a verdict', async () => {
+  assert.match(await passing('ci-workflow'), /^# pass 2$/m)
+  const verdict = readFileSync(join(copies, 'ci-workflow/verdict.xml'), 'utf8')
+  assert.match(verdict, /<testsuites?\b[^>]*\bfailures="0"/)
+  const workflow = readFileSync(join(ROOT, 'test/examples/ci-workflow/workflow.yml'), 'utf8')
+  assert.match(workflow, /- run: npm test\n/)
+})
+
+async function passing(example: string): Promise<string> {
+  const [command, ...words] = script(example, 'test')
+  return (await run(command, words, { cwd: join(copies, example), env: ENV })).stdout
+}
+
+/** The words of a script of an example, with the programs of this checkout. */
+function script(example: string, name: string): [command: string, ...words: string[]] {
+  const manifest = readFileSync(join(ROOT, 'test/examples', example, 'package.json'), 'utf8')
+  const words: string[] = JSON.parse(manifest).scripts[name].split(' ')
+  const node = [process.execPath]
+  const [command = '', ...rest] = words.flatMap(word => {
+    if (word === 'node') return node
+    return word === 'animal-adoption-store' ? [...node, MAIN] : word
+  })
+  return [command, ...rest]
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { createTestDouble } from 'animal-adoption-store/test-double'
-import { createAdoptions } from './adoption-client.mjs'
+import { createAdoptions } from './adoptions.mjs'
 
 const double = createTestDouble()
 const adoptions = createAdoptions({

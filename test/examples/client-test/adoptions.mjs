@@ -1,4 +1,4 @@
-// A small client, as an app would have it: the subject of adoption-client.test.mjs.
+// A small client, as an app would have it: the subject of adoptions.test.mjs.
 
 /** Lists and registers animals. Waits once when the limit is reached. */
 export function createAdoptions({ baseUrl, apiKey, fetch = globalThis.fetch, wait = delay }) {
