@@ -2,8 +2,8 @@ import { withConsole } from '../../../dist/adapters/console/index.js'
 import { listen } from '../../../dist/adapters/http/index.js'
 import { createOurs } from './ours.mjs'
 
-/** `ours` with a console that nobody watches. */
+/** `ours` as `serve` runs it: with CORS and a console that nobody watches. */
 export async function serve() {
-  const { port } = await listen(withConsole(await createOurs()), { port: 0 })
+  const { port } = await listen(withConsole(await createOurs(1_000, { cors: true })), { port: 0 })
   return port
 }
