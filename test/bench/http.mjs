@@ -3,7 +3,7 @@
  * starts every server anew and keeps it for many short rounds, in which all take turns. What counts
  * is the CPU time of the server per request, in its quietest round.
  *
- * `--write` puts the figures into the pages and draws their chart.
+ * `--write` puts the figures into the page and draws their chart.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { chart } from './harness/chart.mjs'
@@ -86,7 +86,7 @@ for (const [name, result] of runs > 1 ? results : []) {
   printTable(title, headings(), rowsOf(result))
 }
 console.log(`\n${noise()} ${ahead()} ${goals()}`)
-if (write) writePages()
+if (write) writePage()
 
 async function measure(workload) {
   const servers = new Map()
@@ -140,12 +140,17 @@ function rowsOf(result) {
   ])
 }
 
-function writePages() {
+/** One table for the page: shares of the limit and CPU time, side by side. */
+function writePage() {
   const peers = Object.keys(PEERS).filter(name => only.includes(name))
-  const tables = [...results].map(
-    ([name, result]) => `### ${name}\n\n${table(headings(), rowsOf(result))}`,
-  )
-  publish('http', [measured, `${noise()} ${ahead()} ${goals()}`, ...tables].join('\n\n'))
+  const columns = [...workloads, ...workloads.map(name => `${name}, CPU µs`)]
+  const rows = only.map(name => [
+    name,
+    ...workloads.map(of(name, figure)),
+    ...workloads.map(workload => digits(median(results.get(workload).get(name).cpu))),
+  ])
+  const shares = table(['server', ...columns], rows)
+  publish('http', [measured, shares, `${noise()} ${ahead()} ${goals()}`].join('\n\n'))
   publishChart(
     'http',
     chart({
