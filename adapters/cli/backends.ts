@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
+import { isStream, type PetStream, snapshotOf, streamOf } from '../shared/pet-stream.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
 import { UsageError } from './flags.js'
 import { withoutSecrets } from './without-secrets.js'
@@ -11,8 +12,10 @@ export interface OpenStorage {
   readonly storage: PetStorage
   /** The name to show: without user and password. */
   readonly name: string
-  /** Restores a snapshot if the storage was never used; resolves with whether it did. */
-  seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
+  /** Stores all of it if the storage was never used; resolves with whether it did. */
+  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
+  /** Reads all of it. */
+  stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
   count(): Promise<number>
   /** Rejects while it cannot serve; undefined if it always can. */
   readonly ping?: () => Promise<void>
@@ -106,8 +109,8 @@ async function openPostgres(flag: string, name: string, stops: Stops): Promise<O
   const address = usable(flag, url === name ? '' : ' (from DATABASE_URL)', () => addressOf(url))
   const storage = await postgresStorage({ url })
   stops.push(storage.close)
-  const { seed, count, ping, connections } = storage
-  return { storage, name: address, seed, count, ping, connections }
+  const { seed, stream, count, ping, connections } = storage
+  return { storage, name: address, seed, stream, count, ping, connections }
 }
 
 async function openJsonFile(path: string, stops: Stops): Promise<OpenStorage> {
@@ -116,15 +119,15 @@ async function openJsonFile(path: string, stops: Stops): Promise<OpenStorage> {
     void process.stderr.write(`animal-adoption-store: ${message}\n`)
   const storage = await jsonFileStorage(path, { onError })
   stops.push(storage.close)
-  return { ...openHere(storage), name: path }
+  return { ...openHere(storage), seed: storage.seed, name: path }
 }
 
 async function openSqlite(path: string, stops: Stops): Promise<OpenStorage> {
   const { sqliteStorage } = await importSqlite()
   const storage = await sqliteStorage(path)
   stops.push(storage.close)
-  const { seed, count, ping, check } = storage
-  return { storage, name: path, seed, count, ping, check }
+  const { seed, stream, count, ping, check } = storage
+  return { storage, name: path, seed, stream, count, ping, check }
 }
 
 async function openSqliteLimits(path: string, stops: Stops): Promise<OpenLimits> {
@@ -150,12 +153,13 @@ function importSqlite(): Promise<typeof import('../sqlite/index.js')> {
 function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   return {
     storage,
-    async seed(snapshot) {
+    async seed(content) {
       const { pets, nextId } = await storage.dump()
       if (pets.length > 0 || nextId > 1) return false
-      await storage.restore(snapshot)
+      await storage.restore(isStream(content) ? await snapshotOf(content) : content)
       return true
     },
+    stream: async read => read(streamOf(await storage.dump())),
     count: async () => (await storage.dump()).pets.length,
   }
 }

@@ -25,18 +25,19 @@ export async function copy(words: readonly string[]): Promise<void> {
   try {
     const source = await openStorage('copy <from>', from, stops)
     const target = await openStorage('copy <to>', to, stops)
-    const snapshot = await source.storage.dump()
-    const progress = createProgress(snapshot.pets.length)
-    const done = await target.seed(snapshot, { onProgress: written => progress.show(written) })
-    progress.end()
-    if (!done) {
-      throw new Error(
-        `${target.name} already has animals; copy into an empty store, nothing changed`,
+    await source.stream(async content => {
+      const progress = createProgress(content.count)
+      const done = await target.seed(content, { onProgress: written => progress.show(written) })
+      progress.end()
+      if (!done) {
+        throw new Error(
+          `${target.name} already has animals; copy into an empty store, nothing changed`,
+        )
+      }
+      process.stdout.write(
+        `Copied ${content.count} animals from ${source.name} to ${target.name}; the next id is ${content.nextId}\n`,
       )
-    }
-    process.stdout.write(
-      `Copied ${snapshot.pets.length} animals from ${source.name} to ${target.name}; the next id is ${snapshot.nextId}\n`,
-    )
+    })
   } finally {
     for (const stop of stops.reverse()) await stop()
   }

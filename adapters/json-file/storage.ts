@@ -1,9 +1,11 @@
 import { petToJson, toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { InsertedOnce, IsGone, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
-import { createPetIndex, insertOnce } from '../memory.js'
+import { createPetIndex, insertOnce, type PetIndex } from '../memory.js'
 import { createBatches, type Waiting } from '../shared/batches.js'
 import { type KeyedInsert, onceEach } from '../shared/once-each.js'
+import { checked, isStream, type PetStream, streamOf } from '../shared/pet-stream.js'
+import type { RestoreOptions } from '../shared/restore-options.js'
 import { readNewPet } from '../shared/stored-pet.js'
 import { readOnce } from '../shared/used-keys.js'
 import { encodeBatch } from './batch.js'
@@ -16,6 +18,8 @@ export interface JsonFileStorage extends PetStorage, AsyncDisposable {
   insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
   insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
   restore(snapshot: PetSnapshot): Promise<void>
+  /** Restores all of it if the storage was never used; resolves with whether it did. */
+  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   /**
    * Finishes the inserts in flight and leaves the complete document and no other file. May be
    * called again. When it rejects, the journal stays and the next opening reads it.
@@ -57,6 +61,16 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
       for (const used of snapshot.idempotencyKeys ?? []) readOnce(used)
       const restored = createPetIndex(snapshot)
       await inTurn(() => files.replace(restored))
+    },
+    async seed(content, options) {
+      refuseWhenClosed()
+      const stream = isStream(content) ? content : streamOf(content)
+      const seeded = await indexOf(checked(stream), options)
+      return inTurn(async () => {
+        if (files.index.nextId() > 1) return false
+        await files.replace(seeded)
+        return true
+      })
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -111,6 +125,22 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
   function refuseWhenClosed(): void {
     if (closing) throw new JsonFileError(path, 'is closed')
   }
+}
+
+async function indexOf(
+  { nextId, pets, idempotencyKeys }: PetStream,
+  { onProgress }: RestoreOptions = {},
+): Promise<PetIndex> {
+  const index = createPetIndex()
+  let read = 0
+  for await (const some of pets) {
+    for (const pet of some) index.insert(pet, pet.id)
+    read += some.length
+    onProgress?.(read)
+  }
+  for await (const some of idempotencyKeys) for (const used of some) index.use(used)
+  index.skipTo(nextId)
+  return index
 }
 
 type Batch = readonly Waiting<NewPet, Pet>[]

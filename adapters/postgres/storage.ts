@@ -13,17 +13,25 @@ import type {
 import { createPetIndex } from '../memory.js'
 import { answerAll, createBatches, type Patience } from '../shared/batches.js'
 import { type KeyedInsert, onceEach } from '../shared/once-each.js'
+import {
+  checked,
+  isStream,
+  PART,
+  type PetStream,
+  type Streamable,
+  streamOf,
+} from '../shared/pet-stream.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
 import { readNewPet } from '../shared/stored-pet.js'
 import { readOnce } from '../shared/used-keys.js'
 import { createCleaning } from './cleaning.js'
 import { isDuplicate, isReadOnly, PostgresError } from './failures.js'
 import { readPages } from './pages.js'
-import type { Database, Run } from './pool.js'
+import type { Database, Row, Run } from './pool.js'
 import { fromKeyRow, fromRow, type PetRow, toKey, toRow } from './rows.js'
 import { PET_COLUMNS, type Statements } from './statements.js'
 
-export interface PostgresStorage extends PetStorage, AsyncDisposable {
+export interface PostgresStorage extends PetStorage, Streamable, AsyncDisposable {
   insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
   insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
   find(id: number): Promise<Pet | undefined>
@@ -31,7 +39,7 @@ export interface PostgresStorage extends PetStorage, AsyncDisposable {
   dump(): Promise<PetSnapshot>
   restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
   /** Restores a snapshot if the storage was never used; resolves with whether it did. */
-  seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
+  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   count(): Promise<number>
   /**
    * Resolves if a write commits, and so if an insert would: not on a read-only server, not while a
@@ -84,6 +92,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     patience,
     sizeOf: ({ pet }) => pet.name.length,
   })
+  const keysInOrder = `SELECT * FROM ${schema}.pet_keys ORDER BY pet, key`
   const clean = createCleaning(database, statements)
   const finds = createBatches(answerAll(findAll), {
     ...LIMITS,
@@ -124,7 +133,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
         await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
         const rows = await run(`SELECT next::text AS next, ${PET_COLUMNS} FROM ${schema}.pet_ids
           LEFT JOIN ${schema}.pets ON true WHERE one = 1 ORDER BY pets.id`)
-        return [rows, await run(`SELECT * FROM ${schema}.pet_keys ORDER BY pet, key`)] as const
+        return [rows, await run(keysInOrder)] as const
       })
       const pets = rows[0].id === null ? [] : rows.map(fromRow)
       const nextId = Number(rows[0].next)
@@ -132,17 +141,35 @@ export function createStorage(parts: StorageParts): PostgresStorage {
         ? { pets, nextId }
         : { pets, nextId, idempotencyKeys: keys.map(fromKeyRow) }
     },
+    async stream(read) {
+      refuseWhenClosed()
+      return database.transaction(async run => {
+        await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+        const [row] = await run(
+          `SELECT next::text AS next, (SELECT count(*)::text FROM ${schema}.pets) AS count
+            FROM ${schema}.pet_ids WHERE one = 1`,
+        )
+        return read({
+          nextId: Number(row.next),
+          count: Number(row.count),
+          pets: rowsOf(run, `SELECT ${PET_COLUMNS} FROM ${schema}.pets ORDER BY pets.id`, fromRow),
+          idempotencyKeys: rowsOf(run, keysInOrder, fromKeyRow),
+        })
+      })
+    },
     async restore(snapshot, options = {}) {
       refuseWhenClosed()
-      const restored = createPetIndex(snapshot).dump()
+      const restored = streamOf(createPetIndex(snapshot).dump())
       await database.transaction(async run => {
         await lockedNextId(run)
         await replaceAll(run, restored, options)
       })
     },
-    async seed(snapshot, options = {}) {
+    async seed(content, options = {}) {
       refuseWhenClosed()
-      const restored = createPetIndex(snapshot).dump()
+      const restored = isStream(content)
+        ? checked(content)
+        : streamOf(createPetIndex(content).dump())
       return database.transaction(async run => {
         if ((await lockedNextId(run)) > 1) return false
         await replaceAll(run, restored, options)
@@ -234,31 +261,33 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     return Number(row.next)
   }
 
-  async function replaceAll(run: Run, snapshot: PetSnapshot, { onProgress }: RestoreOptions) {
-    const { pets, nextId, idempotencyKeys = [] } = snapshot
+  async function replaceAll(run: Run, content: PetStream, { onProgress }: RestoreOptions) {
     await run(`DELETE FROM ${schema}.pet_keys`)
     await run(`DELETE FROM ${schema}.pets`)
-    for (let start = 0; start < pets.length; start += LIMITS.items) {
-      const some = pets.slice(start, start + LIMITS.items)
-      const rows = some.map(toRow)
-      await run(
-        `INSERT INTO ${schema}.pets (id, name, category_id, status)
-          SELECT id, name::json, category_id, status
-          FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[])
-            AS pet (id, name, category_id, status)`,
-        [
-          some.map(pet => pet.id),
-          rows.map(row => row.name),
-          rows.map(row => row.categoryId),
-          rows.map(row => row.status),
-        ],
-      )
-      onProgress?.(start + some.length)
+    let written = 0
+    for await (const pets of content.pets) {
+      await insertPets(run, pets)
+      written += pets.length
+      onProgress?.(written)
     }
-    for (let start = 0; start < idempotencyKeys.length; start += LIMITS.items) {
-      await insertKeys(run, idempotencyKeys.slice(start, start + LIMITS.items))
-    }
-    await run(`UPDATE ${schema}.pet_ids SET next = $1`, [nextId])
+    for await (const keys of content.idempotencyKeys) await insertKeys(run, keys)
+    await run(`UPDATE ${schema}.pet_ids SET next = $1`, [content.nextId])
+  }
+
+  async function insertPets(run: Run, pets: readonly Pet[]): Promise<void> {
+    const rows = pets.map(toRow)
+    await run(
+      `INSERT INTO ${schema}.pets (id, name, category_id, status)
+        SELECT id, name::json, category_id, status
+        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[])
+          AS pet (id, name, category_id, status)`,
+      [
+        pets.map(pet => pet.id),
+        rows.map(row => row.name),
+        rows.map(row => row.categoryId),
+        rows.map(row => row.status),
+      ],
+    )
   }
 
   async function insertKeys(run: Run, used: readonly UsedKey[]): Promise<void> {
@@ -288,6 +317,18 @@ export function createStorage(parts: StorageParts): PostgresStorage {
   function refuseWhenClosed(): void {
     if (closing) throw new PostgresError('The storage is closed')
   }
+}
+
+/** The rows of a statement in parts, within a transaction. */
+async function* rowsOf<T>(run: Run, text: string, read: (row: Row) => T) {
+  const cursor = `rows_${randomUUID().replaceAll('-', '')}`
+  await run(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${text}`)
+  for (;;) {
+    const rows = await run(`FETCH ${PART} FROM ${cursor}`)
+    if (rows.length === 0) break
+    yield rows.map(read)
+  }
+  await run(`CLOSE ${cursor}`)
 }
 
 /** How often to send a batch whose keys another process uses at the same time. */

@@ -26,6 +26,8 @@ export interface Connection {
   reading<T>(part: () => T): T
   /** A part of a task that holds the lock: all of it is stored, or nothing. */
   writing<T>(part: () => T): T
+  /** The same for a part that takes its time: it needs a connection of its own. */
+  during<T>(kind: 'reading' | 'writing', part: () => Promise<T>): Promise<T>
   /** The error of everything that is still asked for after `close`. */
   refuseWhenClosed(): void
   /** @param last waits for what is in progress */
@@ -75,16 +77,7 @@ function createConnection(path: string, database: Database, timeoutMs: number): 
   let closing: Promise<void> | undefined
   return {
     prepare: sql => database.prepare(sql),
-    run(task, giveUp) {
-      try {
-        return task()
-      } catch (error) {
-        if (!isBusy(error)) throw explain(error, path)
-        return untilFree(task, giveUp ?? timer(timeoutMs), error).catch(reason => {
-          throw explain(reason, path)
-        })
-      }
-    },
+    run,
     try(task) {
       try {
         return task()
@@ -94,6 +87,18 @@ function createConnection(path: string, database: Database, timeoutMs: number): 
       }
     },
     ...transactionsOf(database),
+    async during(kind, part) {
+      const { first, commit, rollback } = boundsOf(database)[kind]
+      await run(() => first.run())
+      try {
+        const result = await part()
+        await run(() => commit.run())
+        return result
+      } catch (error) {
+        undo(rollback)
+        throw explain(error, path)
+      }
+    },
     refuseWhenClosed() {
       if (closing) throw new SqliteError(path, 'is closed')
     },
@@ -102,34 +107,59 @@ function createConnection(path: string, database: Database, timeoutMs: number): 
       return closing
     },
   }
+
+  function run<T>(task: () => T, giveUp?: (error: unknown) => boolean): Awaitable<T> {
+    try {
+      return task()
+    } catch (error) {
+      if (!isBusy(error)) throw explain(error, path)
+      return untilFree(task, giveUp ?? timer(timeoutMs), error).catch(reason => {
+        throw explain(reason, path)
+      })
+    }
+  }
 }
 
 function transactionsOf(database: Database): Pick<Connection, 'reading' | 'writing'> {
-  const [begin, beginWriting, commit, rollback] = [
-    'BEGIN',
-    'BEGIN IMMEDIATE',
-    'COMMIT',
-    'ROLLBACK',
-  ].map(sql => database.prepare(sql)) as [Statement, Statement, Statement, Statement]
+  const bounds = boundsOf(database)
   return {
-    reading: part => between(begin, part),
-    writing: part => between(beginWriting, part),
+    reading: part => between(bounds.reading, part),
+    writing: part => between(bounds.writing, part),
   }
+}
 
-  function between<T>(first: Statement, part: () => T): T {
-    first.run()
-    try {
-      const result = part()
-      commit.run()
-      return result
-    } catch (error) {
-      try {
-        rollback.run()
-      } catch {
-        // SQLite has rolled back by itself, as it does when the disk is full.
-      }
-      throw error
-    }
+/** The statements around a transaction. */
+interface Bounds {
+  readonly first: Statement
+  readonly commit: Statement
+  readonly rollback: Statement
+}
+
+function boundsOf(database: Database): Record<'reading' | 'writing', Bounds> {
+  const ends = { commit: database.prepare('COMMIT'), rollback: database.prepare('ROLLBACK') }
+  return {
+    reading: { first: database.prepare('BEGIN'), ...ends },
+    writing: { first: database.prepare('BEGIN IMMEDIATE'), ...ends },
+  }
+}
+
+function between<T>({ first, commit, rollback }: Bounds, part: () => T): T {
+  first.run()
+  try {
+    const result = part()
+    commit.run()
+    return result
+  } catch (error) {
+    undo(rollback)
+    throw error
+  }
+}
+
+function undo(rollback: Statement): void {
+  try {
+    rollback.run()
+  } catch {
+    // SQLite has rolled back by itself, as it does when the disk is full.
   }
 }
 

@@ -1,5 +1,6 @@
 import type { InsertedOnce, Once, UsedKey } from '../../src/ports.js'
 import type { Connection } from './connection.js'
+import type { Row } from './driver.js'
 import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
 
 /** Idempotency keys. Every method is a part of a transaction. */
@@ -9,6 +10,8 @@ export interface Keys {
   use(used: UsedKey): void
   /** In the order in which they were used. */
   readAll(): readonly UsedKey[]
+  /** The same in parts of at most so many. */
+  readParts(size: number): Iterable<readonly UsedKey[]>
   removeAll(): void
   /** Drops at most two, so that no insert waits for many, and more go than come. */
   dropExpired(now: number): void
@@ -20,8 +23,8 @@ export function createKeys({ prepare }: Connection): Keys {
     WHERE scope = ? AND key = ? AND expires_at > ?`)
   const use = prepare(`INSERT OR REPLACE INTO pet_keys (scope, key, fingerprint, expires_at, pet_id)
     VALUES (?, ?, ?, ?, ?)`)
-  const readAll = prepare(`SELECT scope, key, fingerprint, expires_at, pet_id FROM ${join}
-    ORDER BY place`)
+  const readPart = prepare(`SELECT place, scope, key, fingerprint, expires_at, pet_id FROM ${join}
+    WHERE place > ? ORDER BY place LIMIT ?`)
   const removeAll = prepare('DELETE FROM pet_keys')
   const dropExpired = prepare(`DELETE FROM pet_keys WHERE expires_at <= ? AND place IN
     (SELECT place FROM pet_keys ORDER BY place LIMIT 2)`)
@@ -34,15 +37,29 @@ export function createKeys({ prepare }: Connection): Keys {
     use({ scope, key, fingerprint, expiresAt, petId }) {
       use.run(toText(scope), toText(key), fingerprint, expiresAt, petId)
     },
-    readAll: () =>
-      readAll.all().map(row => ({
-        scope: fromText(row['scope']),
-        key: fromText(row['key']),
-        fingerprint: row['fingerprint'],
-        expiresAt: row['expires_at'],
-        petId: row['pet_id'],
-      })),
+    readAll: () => readPart.all(0, ALL).map(fromKeyRow),
+    *readParts(size) {
+      for (let place = 0; ; ) {
+        const rows = readPart.all(place, size)
+        if (rows.length === 0) return
+        yield rows.map(fromKeyRow)
+        place = rows.at(-1)?.['place']
+      }
+    },
     removeAll: () => void removeAll.run(),
     dropExpired: now => void dropExpired.run(now),
+  }
+}
+
+/** As a limit. */
+const ALL = -1
+
+function fromKeyRow(row: Row): UsedKey {
+  return {
+    scope: fromText(row['scope']),
+    key: fromText(row['key']),
+    fingerprint: row['fingerprint'],
+    expiresAt: row['expires_at'],
+    petId: row['pet_id'],
   }
 }

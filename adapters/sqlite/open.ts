@@ -28,8 +28,8 @@ export async function sqliteStorage(
   options: SqliteOptions = {},
 ): Promise<SqliteStorage> {
   const { driver, timeoutMs } = readOptions(options, DEFAULTS, RULES)
-  const connection = await connect(path, { driver, timeoutMs, synced: true })
-  return createStorage(connection, path, timeoutMs)
+  const connectAgain = () => connect(path, { driver, timeoutMs, synced: true })
+  return createStorage(await connectAgain(), path, timeoutMs, connectAgain)
 }
 
 const DEFAULTS = { timeoutMs: 2_500 } as const

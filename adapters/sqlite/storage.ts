@@ -1,7 +1,6 @@
 import { type Awaitable, isPromise } from '../../src/lib/async.js'
 import { toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import type {
   InsertedOnce,
   IsGone,
@@ -11,16 +10,19 @@ import type {
   PetStorage,
 } from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
+import { isStream, type PetStream, type Streamable } from '../shared/pet-stream.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
 import { readNewPet } from '../shared/stored-pet.js'
 import { readOnce } from '../shared/used-keys.js'
 import { createChanges } from './changes.js'
 import type { Connection } from './connection.js'
-import type { Row, Statement } from './driver.js'
+import type { Row } from './driver.js'
 import { createKeys } from './keys.js'
-import { fromRow, PET_COLUMNS, toRow } from './rows.js'
+import { fromRow, toRow } from './rows.js'
+import { createStatements } from './statements.js'
+import { inTransaction } from './transfer.js'
 
-export interface SqliteStorage extends PetStorage, AsyncDisposable {
+export interface SqliteStorage extends PetStorage, Streamable, AsyncDisposable {
   /** Rejects invalid fields, which a JavaScript caller may pass. */
   insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
   insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
@@ -29,7 +31,7 @@ export interface SqliteStorage extends PetStorage, AsyncDisposable {
   dump(): Promise<PetSnapshot>
   restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
   /** Restores a snapshot if the storage was never used; resolves with whether it did. */
-  seed(snapshot: PetSnapshot, options?: RestoreOptions): Promise<boolean>
+  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   count(): Promise<number>
   /** What is damaged, in one line each; empty if nothing is. Reads the whole file. */
   check(): Promise<readonly string[]>
@@ -46,6 +48,8 @@ export function createStorage(
   connection: Connection,
   path: string,
   timeoutMs: number,
+  /** Another connection to the same file. */
+  connectAgain: () => Promise<Connection>,
 ): SqliteStorage {
   const { run, reading, writing, refuseWhenClosed } = connection
   const statements = createStatements(connection)
@@ -92,9 +96,16 @@ export function createStorage(
       const restored = readSnapshot(snapshot)
       await run(() => writing(() => replaceAll(restored, options)))
     },
-    async seed(snapshot, options) {
+    async stream(read) {
       refuseWhenClosed()
-      const restored = readSnapshot(snapshot)
+      return inTransaction(connectAgain, 'reading', transfer => read(transfer.content()))
+    },
+    async seed(content, options) {
+      refuseWhenClosed()
+      if (isStream(content)) {
+        return inTransaction(connectAgain, 'writing', transfer => transfer.seed(content, options))
+      }
+      const restored = readSnapshot(content)
       return run(() =>
         writing(() => {
           if (nextId() > 1) return false
@@ -191,56 +202,6 @@ function readSnapshot(snapshot: PetSnapshot): PetSnapshot {
 
 function problem({ integrity_check: line }: Row): readonly string[] {
   return line === 'ok' ? [] : [String(line).replaceAll('\n', '; ')]
-}
-
-interface Statements {
-  /** ?1 name as JSON, ?2 category, ?3 status; assigns the next id. */
-  readonly insertNext: Statement
-  /** ?1 id, and the same. */
-  readonly insert: Statement
-  /** ?1 id. */
-  readonly find: Statement
-  /** ?1 list after this id, ?2 limit. */
-  readonly list: Statement
-  readonly listByStatus: Readonly<Record<PetStatus, Statement>>
-  readonly all: Statement
-  readonly nextId: Statement
-  readonly count: Statement
-  readonly countRows: Statement
-  readonly deleteAll: Statement
-  /** ?1 next id, ?2 gaps below it. */
-  readonly setNextId: Statement
-  readonly check: Statement
-  readonly strayName: Statement
-}
-
-function createStatements({ prepare }: Connection): Statements {
-  const next = `(SELECT max(next, (SELECT coalesce(max(id), 0) FROM pets) + 1) FROM pet_ids)`
-  const insert = (id: string) =>
-    prepare(`INSERT INTO pets (id, name, category_id, status) VALUES (${id}, ?, ?, ?)`)
-  // Without the hint, a rare status is looked for in the whole table.
-  const byStatus = PET_STATUSES.map(status => [
-    status,
-    prepare(`SELECT ${PET_COLUMNS} FROM pets INDEXED BY pets_${status}
-      WHERE status = '${status}' AND id > ? ORDER BY id LIMIT ?`),
-  ])
-  return {
-    insertNext: insert(next),
-    insert: insert('?'),
-    find: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
-    list: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
-    listByStatus: Object.fromEntries(byStatus),
-    all: prepare(`SELECT ${PET_COLUMNS} FROM pets ORDER BY id`),
-    nextId: prepare(`SELECT ${next} AS next`),
-    count: prepare(`SELECT ${next} - 1 - gaps AS count FROM pet_ids`),
-    countRows: prepare('SELECT count(*) AS count FROM pets'),
-    deleteAll: prepare('DELETE FROM pets'),
-    setNextId: prepare('UPDATE pet_ids SET next = ?, gaps = ?'),
-    check: prepare('PRAGMA integrity_check(10)'),
-    strayName: prepare(
-      `SELECT id FROM pets WHERE NOT json_valid(name) OR json_type(name) <> 'text' LIMIT 1`,
-    ),
-  }
 }
 
 /** Of one transaction: bounds the time for which it blocks this process and the others. */

@@ -1,0 +1,54 @@
+import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
+import type { Connection } from './connection.js'
+import type { Statement } from './driver.js'
+import { PET_COLUMNS } from './rows.js'
+
+export interface Statements {
+  /** ?1 name as JSON, ?2 category, ?3 status; assigns the next id. */
+  readonly insertNext: Statement
+  /** ?1 id, and the same. */
+  readonly insert: Statement
+  /** ?1 id. */
+  readonly find: Statement
+  /** ?1 list after this id, ?2 limit. */
+  readonly list: Statement
+  readonly listByStatus: Readonly<Record<PetStatus, Statement>>
+  readonly all: Statement
+  readonly nextId: Statement
+  readonly count: Statement
+  readonly countRows: Statement
+  readonly deleteAll: Statement
+  /** ?1 next id, ?2 gaps below it. */
+  readonly setNextId: Statement
+  readonly check: Statement
+  readonly strayName: Statement
+}
+
+export function createStatements({ prepare }: Connection): Statements {
+  const next = `(SELECT max(next, (SELECT coalesce(max(id), 0) FROM pets) + 1) FROM pet_ids)`
+  const insert = (id: string) =>
+    prepare(`INSERT INTO pets (id, name, category_id, status) VALUES (${id}, ?, ?, ?)`)
+  // Without the hint, a rare status is looked for in the whole table.
+  const byStatus = PET_STATUSES.map(status => [
+    status,
+    prepare(`SELECT ${PET_COLUMNS} FROM pets INDEXED BY pets_${status}
+      WHERE status = '${status}' AND id > ? ORDER BY id LIMIT ?`),
+  ])
+  return {
+    insertNext: insert(next),
+    insert: insert('?'),
+    find: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
+    list: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
+    listByStatus: Object.fromEntries(byStatus),
+    all: prepare(`SELECT ${PET_COLUMNS} FROM pets ORDER BY id`),
+    nextId: prepare(`SELECT ${next} AS next`),
+    count: prepare(`SELECT ${next} - 1 - gaps AS count FROM pet_ids`),
+    countRows: prepare('SELECT count(*) AS count FROM pets'),
+    deleteAll: prepare('DELETE FROM pets'),
+    setNextId: prepare('UPDATE pet_ids SET next = ?, gaps = ?'),
+    check: prepare('PRAGMA integrity_check(10)'),
+    strayName: prepare(
+      `SELECT id FROM pets WHERE NOT json_valid(name) OR json_type(name) <> 'text' LIMIT 1`,
+    ),
+  }
+}

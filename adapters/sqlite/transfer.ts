@@ -1,0 +1,72 @@
+import { checked, PART, type PetStream } from '../shared/pet-stream.js'
+import type { RestoreOptions } from '../shared/restore-options.js'
+import type { Connection } from './connection.js'
+import type { Row } from './driver.js'
+import { createKeys } from './keys.js'
+import { fromRow, toRow } from './rows.js'
+import { createStatements } from './statements.js'
+
+/** Reads or writes everything within one transaction, in parts. */
+export interface Transfer {
+  /** What this transaction sees. */
+  content(): PetStream
+  /** Stores a stream in a file that was never used; resolves with whether it did. */
+  seed(content: PetStream, options?: RestoreOptions): Promise<boolean>
+}
+
+/** Uses a connection of its own, so that others can go on between two parts. */
+export async function inTransaction<T>(
+  connectAgain: () => Promise<Connection>,
+  kind: 'reading' | 'writing',
+  task: (transfer: Transfer) => Promise<T>,
+): Promise<T> {
+  const connection = await connectAgain()
+  try {
+    return await connection.during(kind, () => task(createTransfer(connection)))
+  } finally {
+    await connection.close()
+  }
+}
+
+function createTransfer(connection: Connection): Transfer {
+  const statements = createStatements(connection)
+  const keys = createKeys(connection)
+  return {
+    content: () => ({ nextId: nextId(), count: count(), pets: pets(), idempotencyKeys: used() }),
+    async seed(given, { onProgress } = {}) {
+      if (nextId() > 1) return false
+      const content = checked(given)
+      let written = 0
+      for await (const pets of content.pets) {
+        for (const pet of pets) statements.insert.run(pet.id, ...toRow(pet))
+        written += pets.length
+        onProgress?.(written)
+      }
+      for await (const some of content.idempotencyKeys) for (const one of some) keys.use(one)
+      statements.setNextId.run(content.nextId, content.nextId - 1 - written)
+      return true
+    },
+  }
+
+  function nextId(): number {
+    return (statements.nextId.get() as Row)['next']
+  }
+
+  function count(): number {
+    return (statements.count.get() as Row)['count']
+  }
+
+  async function* pets() {
+    for (let after = 0; ; ) {
+      const page = statements.list.all(after, PART).map(fromRow)
+      const last = page.at(-1)
+      if (!last) return
+      yield page
+      after = last.id
+    }
+  }
+
+  async function* used() {
+    yield* keys.readParts(PART)
+  }
+}
