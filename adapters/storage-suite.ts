@@ -27,31 +27,91 @@ export function storageSuite(test: Test, factory: StorageFactory): void {
   const names = [...NAMES, ...kept.flatMap(kind => UNUSUAL_NAMES[kind])]
   const cases = idempotency ? { ...CASES, ...ONCE } : CASES
   for (const [name, check] of Object.entries(cases)) {
-    test(name, () => named(name, async () => check(await create(), names)))
+    test(name, () => named(name, async calls => check(calls.watch(await create()), names)))
   }
   for (const kind of cannotKeep) {
     const name = `name.rejected - the storage cannot keep ${kind}, and rejects them`
-    test(name, () => named(name, async () => rejectsNames(await create(), UNUSUAL_NAMES[kind])))
+    const unkept = UNUSUAL_NAMES[kind]
+    test(name, () => named(name, async calls => rejectsNames(calls.watch(await create()), unkept)))
   }
   if (!reopen) return
   const reopened = idempotency ? { ...REOPENED, ...REOPENED_ONCE } : REOPENED
   for (const [name, check] of Object.entries(reopened)) {
-    test(name, () => named(name, async () => check(await create(), reopen, names)))
+    test(name, () =>
+      named(name, async calls => {
+        const again: Reopen = async storage => calls.watch(await reopen(calls.own(storage)))
+        await check(calls.watch(await create()), again, names)
+      }),
+    )
   }
 }
 
 /** A failure begins with the rule that it breaks, for runners that print nothing else. */
-async function named(name: string, run: () => Promise<void>): Promise<void> {
+async function named(name: string, run: (calls: Calls) => Promise<void>): Promise<void> {
+  const calls = createCalls()
   try {
-    await run()
+    await run(calls)
   } catch (cause) {
-    throw new Error(`${name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    const message = cause instanceof Error ? cause.message : cause
+    const last = calls.last()
+    const place = last && `${cause instanceof Mismatch ? ' after' : ', in'} ${last}`
+    throw new Error(`${name}: ${message}${place}`, { cause })
   }
 }
 
+/** Remembers the last call of a storage, for the message of a failure. */
+interface Calls {
+  watch(storage: PetStorage): PetStorage
+  /** The storage as it was created. */
+  own(watched: PetStorage): PetStorage
+  /** Such as `find(3)`; empty before the first. */
+  last(): string
+}
+
+function createCalls(): Calls {
+  const owners = new Map<PetStorage, PetStorage>()
+  let last: { readonly name: string; readonly given: readonly unknown[] } | undefined
+
+  return {
+    own: watched => owners.get(watched) ?? watched,
+    last: () => (last ? `${last.name}(${last.given.map(shownArgument).join(', ')})` : ''),
+    watch(storage) {
+      // Not of the storage itself: a frozen one would allow no other methods.
+      const watched = new Proxy({} as PetStorage, {
+        get(_, name) {
+          const method: unknown = Reflect.get(storage, name)
+          if (typeof method !== 'function') return method
+          return (...given: unknown[]) => {
+            last = { name: String(name), given }
+            return method.apply(storage, given)
+          }
+        },
+      })
+      owners.set(watched, storage)
+      return watched
+    },
+  }
+}
+
+const LONGEST_ARGUMENT = 80
+
+/** Only now, and not at the call: it may change, and it may throw. */
+function shownArgument(given: unknown): string {
+  try {
+    const text = show(given)
+    return cut(text, LONGEST_ARGUMENT)
+  } catch {
+    return 'a pet that cannot be read'
+  }
+}
+
+/** What the storage returned is not what was expected. */
+class Mismatch extends Error {}
+
 async function rejectsNames(storage: PetStorage, unkept: readonly string[]): Promise<void> {
   for (const name of unkept) {
-    await rejects(async () => storage.insert({ ...REX, name }), `inserting the name ${show(name)}`)
+    const what = `inserting the name ${show(name)}`
+    await rejects(async () => storage.insert({ ...REX, name }), what, ', as cannotKeep says,')
   }
   same(await storage.list({ limit: 100 }), [])
 }
@@ -208,8 +268,10 @@ const CASES: Record<string, Case> = {
   },
   async 'name.exact - every string is returned unchanged'(storage, names) {
     for (const name of names) {
-      const { id } = await storage.insert({ ...REX, name })
-      same((await storage.find(id))?.name, name, `finding the name ${show(name).slice(0, 80)}`)
+      await hinted(name, async () => {
+        const { id } = await storage.insert({ ...REX, name })
+        same((await storage.find(id))?.name, name)
+      })
     }
     same(await namesIn(storage), names)
   },
@@ -283,8 +345,8 @@ const CASES: Record<string, Case> = {
     const exhausted = { pets: [], nextId: Number.MAX_SAFE_INTEGER + 1 }
     for (const [what, snapshot] of Object.entries({
       'the same id twice': twice,
-      'a nextId that is already given': overtaken,
-      'a nextId beyond the safe integers': exhausted,
+      'a nextId that is not above every id': overtaken,
+      [`a nextId above ${Number.MAX_SAFE_INTEGER}, the last safe integer,`]: exhausted,
     })) {
       await rejects(async () => storage.restore(snapshot), `restoring a snapshot with ${what}`)
       same(await storage.dump(), before, `after a snapshot with ${what}`)
@@ -528,22 +590,46 @@ function tamper(change: () => void): void {
   } catch {}
 }
 
-async function rejects(call: () => Promise<unknown>, what = 'the call'): Promise<void> {
+/** @param because why; follows "to be rejected" */
+async function rejects(
+  call: () => Promise<unknown>,
+  what = 'the call',
+  because = ',',
+): Promise<void> {
   const settled = await call().then(
     () => 'resolved',
     () => 'rejected',
   )
-  truth(settled === 'rejected', `Expected ${what} to be rejected, got ${settled}`)
+  if (settled === 'rejected') return
+  throw new Mismatch(`Expected ${what} to be rejected${because} got resolved`)
+}
+
+/** Says what to do when a storage has no text for a name. */
+async function hinted(name: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    const kinds = Object.entries(UNUSUAL_NAMES) as [NameKind, readonly string[]][]
+    const kind = kinds.find(([, unusual]) => unusual.includes(name))?.[0]
+    if (kind && error instanceof Error) {
+      error.message += `; if the storage cannot keep ${kind}, reject them and pass cannotKeep: ['${kind}']`
+    }
+    throw error
+  }
 }
 
 function truth(holds: boolean, otherwise: string): void {
-  if (!holds) throw new Error(otherwise)
+  if (!holds) throw new Mismatch(otherwise)
 }
 
 function same(actual: unknown, expected: unknown, when = ''): void {
   const [got, wanted] = [show(actual), show(expected)]
   const place = when && ` ${when}`
-  truth(got === wanted, `Expected ${wanted.slice(0, 500)}${place}, got ${got.slice(0, 500)}`)
+  truth(got === wanted, `Expected ${cut(wanted)}${place}, got ${cut(got)}`)
+}
+
+function cut(text: string, longest = 500): string {
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
 /** Every difference shows: a bigint from a number, a missing field, a lone surrogate, -0. */

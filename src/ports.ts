@@ -20,6 +20,7 @@ export interface PetFilter {
 /** The whole content of a storage, as plain data. */
 export interface PetSnapshot {
   readonly pets: readonly Pet[]
+  /** Above every id, and at most `Number.MAX_SAFE_INTEGER`: the last pet gets the id below that. */
   readonly nextId: number
   /** Those of each scope in the order in which they were used. */
   readonly idempotencyKeys?: readonly UsedKey[] | undefined

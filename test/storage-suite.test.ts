@@ -34,7 +34,8 @@ test('storage suite - a failure names its rule, the snapshot and the difference'
   assert.ok(
     messages.includes(
       'restore.rejected - an invalid snapshot changes nothing: ' +
-        'Expected restoring a snapshot with the same id twice to be rejected, got resolved',
+        'Expected restoring a snapshot with the same id twice to be rejected, got resolved ' +
+        'after restore({"nextId": 20, "pets": [{"categoryId": 1, "id": 7, "name": "Rex", "status": "ava…)',
     ),
     messages.join('\n'),
   )
@@ -52,14 +53,74 @@ test('storage suite - a storage may declare names that it rejects, and must then
     }
   }
   const [undeclared] = await failures({ create: strict })
-  assert.equal(undeclared, 'name.exact - every string is returned unchanged: No NUL in text')
+  assert.equal(
+    undeclared,
+    'name.exact - every string is returned unchanged: No NUL in text; ' +
+      "if the storage cannot keep NUL characters, reject them and pass cannotKeep: ['NUL characters'], " +
+      'in insert({"categoryId": 1, "name": "\\u0000", "status": "available"})',
+  )
   assert.deepEqual(await failures({ create: strict, cannotKeep: ['NUL characters'] }), [])
   const [overdeclared] = await failures({ create: memoryStorage, cannotKeep: ['NUL characters'] })
   assert.equal(
     overdeclared,
     'name.rejected - the storage cannot keep NUL characters, and rejects them: ' +
-      'Expected inserting the name "\\u0000" to be rejected, got resolved',
+      'Expected inserting the name "\\u0000" to be rejected, as cannotKeep says, got resolved ' +
+      'after insert({"categoryId": 1, "name": "\\u0000", "status": "available"})',
   )
+})
+
+test('storage suite - a failure names the call, and the bounds of nextId', async () => {
+  const wrong: [broken: Plant, message: RegExp][] = [
+    [
+      good => ({ ...good, find: async () => undefined }),
+      /^insert\.found - .*: Expected \{.*\}, got undefined after find\(1\)$/,
+    ],
+    [
+      good => ({
+        ...good,
+        async list() {
+          throw new Error('no such table')
+        },
+      }),
+      /^insert\.found - .*: no such table, in list\(\{"limit": 100\}\)$/,
+    ],
+    [
+      good => ({ ...good, restore: async snapshot => good.restore({ ...snapshot, nextId: 60 }) }),
+      /^id\.never-reused - .*: Expected 50, got 60 after insert\(\{"categoryId": 1, .*\}\)$/,
+    ],
+    [
+      good => ({ ...good, restore: async s => (s.nextId === 8 ? undefined : good.restore(s)) }),
+      /a nextId that is not above every id to be rejected/,
+    ],
+    [
+      good => ({
+        ...good,
+        restore: async s => (Number.isSafeInteger(s.nextId) ? good.restore(s) : undefined),
+      }),
+      /a nextId above 9007199254740991, the last safe integer, to be rejected/,
+    ],
+  ]
+  for (const [broken, message] of wrong) {
+    const messages = await failures({ create: () => broken(memoryStorage()) })
+    assert.ok(
+      messages.some(one => message.test(one)),
+      `${message}\n${messages.join('\n')}`,
+    )
+  }
+})
+
+test('storage suite - a storage is reopened as it was created', async () => {
+  const created = new Set<PetStorage>()
+  const create = () => {
+    const storage = Object.freeze(memoryStorage())
+    created.add(storage)
+    return storage
+  }
+  const reopen = async (storage: PetStorage) => {
+    assert.ok(created.has(storage))
+    return storage
+  }
+  assert.deepEqual(await failures({ create, reopen }), [])
 })
 
 async function failures(factory: StorageFactory): Promise<string[]> {
