@@ -28,6 +28,7 @@ import { type Admission, createGate } from './protocol/admission.js'
 import { type ApiKey, type ApiKeys, createApiKeys, type Sha256 } from './protocol/api-keys.js'
 import { MAX_BODY_BYTES } from './protocol/body.js'
 import { createProtocol, type Protocol } from './protocol/protocol.js'
+import { DRAFTS, type Draft } from './protocol/response.js'
 
 export interface StoreOptions {
   readonly storage: PetStorage
@@ -97,7 +98,7 @@ export interface StoreOptions {
    * Also sends `RateLimit` and `RateLimit-Policy` in the form of this draft.
    * @default null
    */
-  readonly standardHeaders?: 'draft-10' | null
+  readonly standardHeaders?: Draft | null
   /**
    * Stores a create with an `Idempotency-Key` once, and answers its repetitions for `ttlMs` ms with
    * the same animal (draft-ietf-httpapi-idempotency-key-header-07). Requires a storage with
@@ -239,7 +240,7 @@ export const STORE_RULES: Rules<StoreOptions> = {
   deprecatedAt: orNull(isInstant),
   pagination: isBoolean,
   cors: isBoolean,
-  standardHeaders: isOneOf(['draft-10', null]),
+  standardHeaders: isOneOf([...DRAFTS, null]),
   idempotency: orNull(isObject),
   maxBodyBytes: isSize,
 }

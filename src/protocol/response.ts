@@ -98,11 +98,15 @@ interface HeaderContext {
   readonly hasOrigin: boolean
 }
 
+/** Versions of draft-ietf-httpapi-ratelimit-headers, which write the two fields alike. */
+export const DRAFTS = ['draft-10', 'draft-11'] as const
+export type Draft = (typeof DRAFTS)[number]
+
 export interface HeaderOptions {
   readonly basePath: string
   readonly cors: boolean
   readonly pagination: boolean
-  readonly standardHeaders: 'draft-10' | null
+  readonly standardHeaders: Draft | null
   readonly sunset: number | null
   readonly deprecatedAt: number | null
   readonly idempotency: Idempotency | null
@@ -119,6 +123,7 @@ export function responseHeaders(options: HeaderOptions) {
   const sunsetDate = sunset === null ? undefined : new Date(sunset).toUTCString()
   const exposed = [
     EXPOSED,
+    ...(standardHeaders ? ['RateLimit', 'RateLimit-Policy'] : []),
     ...(pagination ? ['Link'] : []),
     ...(idempotency ? ['Idempotent-Replayed'] : []),
   ].join(', ')
@@ -170,7 +175,7 @@ export function responseHeaders(options: HeaderOptions) {
   }
 }
 
-/** draft-ietf-httpapi-ratelimit-headers-10: both windows as policies, the reported one as limit. */
+/** Both windows as policies (§3 of the draft), the reported one as limit (§4). */
 function draftHeaders(
   { window, remaining, reset }: Decision,
   policy: Policy,

@@ -34,7 +34,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['rateLimitTimeoutMs', 0, 'an integer from 1 to 2147483647', '0'],
   ['pagination', 1, 'true or false', '1'],
   ['cors', '*', 'true or false', "'*'"],
-  ['standardHeaders', 'draft-7', "one of 'draft-10', null", "'draft-7'"],
+  ['standardHeaders', 'draft-7', "one of 'draft-10', 'draft-11', null", "'draft-7'"],
   ['idempotency', true, 'an object, or null', 'true'],
   ['maxBodyBytes', -1, 'an integer of at least 0', '-1'],
   ['maxBodyBytes', 1.5, 'an integer of at least 0', '1.5'],

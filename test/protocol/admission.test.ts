@@ -160,30 +160,31 @@ test('limits.apply - when off, nothing is counted and no response has limit head
   assert.equal(metered.rateLimit, undefined)
 })
 
-test('standardHeaders - draft-10 describes both windows, and what is left of the reported one', async () => {
-  let now = T0 + 500
-  const store = open({
-    apiKeys: {
-      demo: { id: 'demo', plan: 'enterprise', limits: { perMinute: 2, perDay: 3, banAfter: 1 } },
-    },
-    clock: () => now,
-    standardHeaders: 'draft-10',
+for (const draft of ['draft-10', 'draft-11'] as const)
+  test(`standardHeaders - ${draft} describes both windows, and what is left of the reported one`, async () => {
+    let now = T0 + 500
+    const store = open({
+      apiKeys: {
+        demo: { id: 'demo', plan: 'enterprise', limits: { perMinute: 2, perDay: 3, banAfter: 1 } },
+      },
+      clock: () => now,
+      standardHeaders: draft,
+    })
+    const policy = '"minute";q=2;w=60, "day";q=3;w=86400'
+    const limitHeaders = async () => {
+      const { headers } = await list(store)
+      assert.equal(headers['ratelimit-policy'], policy)
+      return [headers['ratelimit'], headers['retry-after']]
+    }
+    assert.deepEqual(await limitHeaders(), ['"minute";r=1;t=60', undefined])
+    assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=60', undefined])
+    assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=60', '60'])
+    assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=301', '301'], 'the ban ends later')
+    now = T0 + 301_000
+    assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86099', undefined])
+    now = T0 + 360_000
+    assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86040', '86040'])
   })
-  const policy = '"minute";q=2;w=60, "day";q=3;w=86400'
-  const limitHeaders = async () => {
-    const { headers } = await list(store)
-    assert.equal(headers['ratelimit-policy'], policy)
-    return [headers['ratelimit'], headers['retry-after']]
-  }
-  assert.deepEqual(await limitHeaders(), ['"minute";r=1;t=60', undefined])
-  assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=60', undefined])
-  assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=60', '60'])
-  assert.deepEqual(await limitHeaders(), ['"minute";r=0;t=301', '301'], 'the ban ends later')
-  now = T0 + 301_000
-  assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86099', undefined])
-  now = T0 + 360_000
-  assert.deepEqual(await limitHeaders(), ['"day";r=0;t=86040', '86040'])
-})
 
 test('limits.apply - a request that could not be read counts, unless it is outside the API', async () => {
   const store = open()

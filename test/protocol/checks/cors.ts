@@ -51,7 +51,7 @@ export const corsChecks: readonly Check[] = [
   {
     id: 'cors',
     behaviour: 'on: pages of any origin can read every other response',
-    options: () => ({ cors: true, pagination: true }),
+    options: () => ({ cors: true, pagination: true, standardHeaders: 'draft-11' }),
     async run({ send }) {
       const origin = 'https://example.org'
       for (const call of [
@@ -70,7 +70,8 @@ export const corsChecks: readonly Check[] = [
         assert.notEqual(status, 204)
         assert.equal(headers['access-control-allow-origin'], '*')
         assert.equal(headers['vary'], 'Origin')
-        const exposed = 'origin' in call.headers ? `${EXPOSED}, Link` : undefined
+        const exposed =
+          'origin' in call.headers ? `${EXPOSED}, RateLimit, RateLimit-Policy, Link` : undefined
         assert.equal(headers['access-control-expose-headers'], exposed)
       }
     },
