@@ -11,6 +11,7 @@ import { CONSOLE_PATH, type MonitoredApi, NOT_SHARED, runRoute } from './routes.
 import { showKeysOf } from './show-keys.js'
 import { createStreams } from './streams.js'
 import { admit } from './token.js'
+import { policiesOf } from './world.js'
 
 /**
  * Also serves the console: the page at `GET /` for browsers, and its data below `/_console`. The
@@ -21,7 +22,7 @@ import { admit } from './token.js'
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ApiHandler {
   const { control, worlds, allowRemote, token, ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
-  const own = monitor(main)
+  const own = monitor({ ...main, policyOf: policiesOf(handler) })
   /** Worlds are recorded only while someone watches them. */
   const watched = new Map<string, MonitoredApi>()
 

@@ -3,11 +3,13 @@ import {
   hasMethods,
   isBoolean,
   isFunction,
+  isObject,
   optional,
   type Rules,
   readOptions,
 } from '../../src/lib/options.js'
 import type { Usage } from '../../src/limits/decide.js'
+import type { PlanTable, Policy } from '../../src/limits/plans.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { Clock, PetFilter } from '../../src/ports.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -30,6 +32,11 @@ export interface ConsoleOptions {
    * @default none
    */
   readonly apiKeys?: () => Readonly<Record<string, ApiKey>>
+  /**
+   * The option `plans` of the store, where the handler is not the store itself or around it.
+   * @default none
+   */
+  readonly plans?: Partial<PlanTable>
   /**
    * Whether the page may show a key itself.
    * @default the demo keys
@@ -75,7 +82,10 @@ type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
 
 /** What a console shows of an API besides its requests. */
 export type ConsoleWorld = Required<Pick<ConsoleOptions, Sources>> &
-  Pick<ConsoleOptions, 'usage' | 'animals'>
+  Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {
+    /** The policy of a key, where the handler knows it. */
+    readonly policyOf?: ((key: string) => Policy | undefined) | undefined
+  }
 
 /** @throws OptionError */
 export function readConsoleOptions(given: ConsoleOptions) {
@@ -96,6 +106,7 @@ const RULES: Rules<ConsoleOptions> = {
   clock: isFunction,
   isFrozen: isFunction,
   apiKeys: isFunction,
+  plans: optional(isObject),
   isPublicKey: isFunction,
   usage: optional(isFunction),
   animals: optional(hasMethods('list', 'create')),

@@ -405,6 +405,29 @@ test('console - shows the hangs and lost responses of a double', async () => {
   )
 })
 
+test('console - the stream shows the limits that apply to a key', async t => {
+  const plans = { free: { perMinute: 5, perDay: 50 } }
+  const apiKeys = { 'demo-free': { id: 'demo-free', plan: 'free' } } as const
+  const own = createStore({ storage: memoryStorage(), apiKeys, plans })
+  const double = createTestDouble({ apiKeys, plans })
+  const handlers = [
+    withConsole(own, { apiKeys: () => apiKeys }),
+    withConsole({ ...own, basePath: own.basePath }, { apiKeys: () => apiKeys }),
+    withConsole(double.handler, { apiKeys: () => apiKeys, plans }),
+  ]
+  for (const handler of handlers) {
+    const server = await listen(handler, { port: 0 })
+    t.after(() => server.close())
+    const stream = await watchStream(server.origin, {})
+    t.after(stream.close)
+    const [key] = (await stream.next()).state.keys
+    assert.deepEqual([key?.policy.perMinute, key?.policy.perDay], [5, 50])
+    const headers = { authorization: 'Bearer demo-free' }
+    const response = await fetch(`${server.url}/pets`, { headers })
+    assert.equal(response.headers.get('x-ratelimit-limit'), String(key?.policy.perMinute))
+  }
+})
+
 function store(options: { rateLimit?: boolean } = {}) {
   return createStore({ ...options, storage: memoryStorage(), apiKeys: API_KEYS, cors: true })
 }
