@@ -8,7 +8,6 @@ import {
 import type { Awaitable } from '../../src/lib/async.js'
 import { toJson } from '../../src/lib/json.js'
 import type { NewPet } from '../../src/pets/schema.js'
-import { PET_STATUSES } from '../../src/pets/specification.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { readBody } from '../../src/protocol/body.js'
 import { toAnswer } from '../shared/pages.js'
@@ -67,6 +66,7 @@ const ROUTES: ReadonlyMap<string, Readonly<Partial<Record<string, Run>>>> = new 
   ['exchanges/<n>/replay', { POST: replay }],
   ['export', { POST: exportExchanges }],
   ['animals', { GET: listAnimals, POST: createAnimal }],
+  ['animals/<n>', { GET: showLast }],
 ])
 
 /** Other origins cannot send this type without a preflight, which the console does not answer. */
@@ -154,22 +154,47 @@ function prefixOf({ request, handler }: Call): string {
   return `${mount}${handler.basePath}/`
 }
 
-const MAX_ANIMALS = 100
+const MAX_ANIMALS = 2_000
+/** A name can be as long as a request. */
+const MAX_NAME = 200
 
 async function listAnimals({ request, api }: Call): Promise<ApiResponse> {
-  const parameters = new URLSearchParams(request.query)
-  const given = parameters.get('status')
-  const status = PET_STATUSES.find(known => known === given)
-  if (given !== null && !status)
-    throw invalidRequest(`\`status\` must be one of ${PET_STATUSES.join(', ')}.`)
-  const after = Number(parameters.get('after')) || undefined
-  const filter = { limit: MAX_ANIMALS + 1, status, after }
-  const pets = await animalsOf(api).list(filter)
-  // As text: a browser would round the numbers of int64.
-  const shown = pets
-    .slice(0, MAX_ANIMALS)
-    .map(pet => ({ ...pet, categoryId: String(pet.categoryId) }))
+  const after = Number(new URLSearchParams(request.query).get('after')) || undefined
+  const pets = await animalsOf(api).list({ limit: MAX_ANIMALS + 1, after })
+  const shown = pets.slice(0, MAX_ANIMALS).map(pet => ({
+    ...pet,
+    name: pet.name.length > MAX_NAME ? `${pet.name.slice(0, MAX_NAME)}…` : pet.name,
+    // As text: a browser would round the numbers of int64.
+    categoryId: String(pet.categoryId),
+  }))
   return json(request, { animals: shown, more: pets.length > MAX_ANIMALS })
+}
+
+/** `GET animals/last`: the greatest id. */
+async function showLast({ request, api }: Call, id: string): Promise<ApiResponse> {
+  if (id !== 'last') throw notFound('The console does not serve this path.')
+  return json(request, { id: await lastId(animalsOf(api)) })
+}
+
+/** Found in a few look-ups by id, about two for each of its binary digits; 0 without animals. */
+async function lastId({ list }: Pick<AnimalAccess, 'list'>): Promise<number> {
+  const firstAfter = async (after: number) => (await list({ limit: 1, after }))[0]?.id
+  let low = (await firstAfter(0)) ?? 0
+  let high = low
+  for (let step = 1; low > 0; step *= 2) {
+    high = low + step
+    const next = await firstAfter(high)
+    if (next === undefined) break
+    low = next
+  }
+  // There is an animal with the id `low`, and none above `high`.
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const next = await firstAfter(middle)
+    if (next === undefined) high = middle
+    else low = next
+  }
+  return low
 }
 
 async function createAnimal({ request, handler, api }: Call): Promise<ApiResponse> {
@@ -179,7 +204,9 @@ async function createAnimal({ request, handler, api }: Call): Promise<ApiRespons
   return toAnswer(request.method, { status: 201, text: toJson(pet) })
 }
 
-function animalsOf({ world: { animals } }: MonitoredApi): NonNullable<ConsoleWorld['animals']> {
+type AnimalAccess = NonNullable<ConsoleWorld['animals']>
+
+function animalsOf({ world: { animals } }: MonitoredApi): AnimalAccess {
   if (!animals) throw notFound('This console has no access to the animals.')
   return animals
 }

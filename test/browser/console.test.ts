@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { Pool } from 'undici'
+import { startNginx, withoutNginx } from '../engines/engines.js'
 import { MAIN } from '../support/paths.js'
 import { CHROMIUM } from './chromium.js'
 
@@ -27,6 +30,7 @@ test('console page - a request appears, opens, is copied and sent again', { skip
     name: /201 POST \/v1\/pets\?dry=1 .*demo-pro 299 of 300 left/,
   })
   await row.click()
+  await page.locator('.detail pre').nth(1).waitFor()
   const [sent, answered] = await page.locator('.detail pre').allTextContents()
   assert.equal(sent, '{\n  "name": "Ada",\n  "categoryId": 9223372036854775807\n}')
   assert.match(answered ?? '', /^\{\n {2}"id": 42,\n[\s\S]*"categoryId": 9223372036854775807,\n/)
@@ -91,6 +95,243 @@ test('console page - requests are filtered by key, operation and status, and pau
   await page.getByRole('button', { name: 'Resume' }).click()
   await page.getByText('5 requests').waitFor()
   assert.equal(await rows(page), 5)
+})
+
+test('console page - the guide ticks off the first requests, and is shown to beginners only', {
+  skip,
+}, async t => {
+  const { page, origin } = await opened(t)
+  const guide = page.getByRole('region', { name: 'Send the first requests' })
+  const copy = guide.getByRole('button', { name: 'Copy the command' })
+  for (let step = 0; step < 3; step++) {
+    assert.equal(await guide.getByText('Arrived').count(), step)
+    await copy.nth(step).click()
+    await sendCurl(String(await page.evaluate('navigator.clipboard.readText()')))
+    await guide.getByText('Arrived').nth(step).waitFor()
+  }
+  await guide.getByText('All three have arrived.').waitFor()
+  const mistake = page.getByRole('button', { name: /400 GET \/v1\/pets\?limit=1000/ })
+  await mistake.getByText('invalid_request limit must be an integer from 1 to 100.').waitFor()
+  await guide.getByRole('button', { name: 'Close' }).click()
+  await guide.waitFor({ state: 'detached' })
+
+  const { page: later } = await openedAt(t, origin, 'activity')
+  await later.locator('button.row').first().waitFor()
+  assert.equal(await later.getByText('Send the first requests').count(), 0)
+})
+
+test('console page - filters and the open request are in the address', { skip }, async t => {
+  const { page, call, origin } = await opened(t)
+  await call('POST', '/pets', 'demo-pro', '{"name":"Ada Lovelace","categoryId":1}')
+  await call('GET', '/pets?limt=3', 'demo-pro')
+  await call('GET', '/pets/none', 'demo-free')
+  await page.getByText('3 requests', { exact: true }).waitFor()
+  const search = page.getByRole('searchbox', { name: 'Search' })
+  for (const [text, expected] of [
+    ['lovelace', '1 of 3 requests'],
+    ['did you mean', '1 of 3 requests'],
+    ['not_found', '1 of 3 requests'],
+    ['GET /v1/pets', '2 of 3 requests'],
+    ['nothing', '0 of 3 requests'],
+  ] as const) {
+    await search.fill(text)
+    await page.getByText(expected, { exact: true }).waitFor()
+  }
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await page.locator('.filters').getByLabel('Status').selectOption('4xx')
+  await page.getByRole('button', { name: /404/ }).click()
+  await page.locator('.reason').getByText('not_found').waitFor()
+  assert.equal(new URL(page.url()).hash, '#activity?status=4&request=3')
+  await page.getByRole('button', { name: 'Copy link' }).click()
+  const link = String(await page.evaluate('navigator.clipboard.readText()'))
+  assert.equal(link, `${origin}/#activity?request=3`)
+
+  const { page: other } = await openedAt(t, origin, 'activity?status=2&request=3')
+  const pinned = other.getByRole('region', { name: 'Request 3' })
+  await pinned.locator('.reason').getByText('not_found').waitFor()
+  await other.getByText('2 of 3 requests', { exact: true }).waitFor()
+  await other.getByRole('button', { name: 'Clear' }).click()
+  await other.getByText('No request matches these filters.').waitFor()
+  await call('GET', '/pets', 'demo-free')
+  await other.getByText('1 of 4 requests', { exact: true }).waitFor()
+})
+
+test('console page - rows are walked with the arrows, and left with Escape', { skip }, async t => {
+  const { page, call } = await opened(t)
+  for (const path of ['/pets/1', '/pets/2', '/pets/3']) await call('GET', path, 'demo-free')
+  await page.getByText('3 requests', { exact: true }).waitFor()
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  await page.keyboard.press('/')
+  await page.keyboard.type('pets/')
+  assert.equal(await page.getByRole('searchbox', { name: 'Search' }).inputValue(), 'pets/')
+  await page.locator('button.row').first().focus()
+  for (const [key, path] of [
+    ['ArrowDown', '/v1/pets/2'],
+    ['End', '/v1/pets/1'],
+    ['ArrowDown', '/v1/pets/1'],
+    ['ArrowUp', '/v1/pets/2'],
+    ['Home', '/v1/pets/3'],
+  ] as const) {
+    await page.keyboard.press(key)
+    assert.match(String(await focused()), new RegExp(path), key)
+  }
+  await page.keyboard.press('Enter')
+  await page.getByText('Copy as curl').waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Escape')
+  await page.getByText('Copy as curl').waitFor({ state: 'detached' })
+  assert.match(String(await focused()), /\/v1\/pets\/3/)
+
+  await page.getByRole('button', { name: 'Skip the requests' }).focus()
+  await page.keyboard.press('Enter')
+  assert.match(String(await focused()), /\+1 s|Skip|Resume|Freeze|^$/)
+  assert.equal(await page.evaluate(`document.activeElement.closest('.rows')`), null)
+})
+
+test('console page - a request is edited and sent again, and copied as programs', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t, ['--control'])
+  await call('POST', '/pets', 'demo-pro', '{"name":"Ada"}')
+  await page.getByRole('button', { name: /400 POST/ }).click()
+  for (const [name, expected] of [
+    ['Copy as fetch', /await fetch\('http:[\s\S]*body: '\{"name":"Ada"\}'/],
+    ['Copy as httpx', /httpx\.request\([\s\S]*content='\{"name":"Ada"\}'\.encode\(\)/],
+  ] as const) {
+    await page.getByRole('button', { name }).click()
+    assert.match(String(await page.evaluate('navigator.clipboard.readText()')), expected)
+  }
+  await page.getByRole('button', { name: 'Edit and resend' }).click()
+  const form = page.getByRole('form', { name: 'Edit and resend' })
+  await form.getByLabel('Body').fill('{"name":"Ada","categoryId":9223372036854775807}')
+  await form.getByLabel('Path and query').fill('/_control/reset')
+  await form.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('alert').getByText('target must begin with /v1/.').waitFor()
+  await form.getByLabel('Path and query').fill('/v1/pets?again')
+  await form.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('button', { name: /201 POST \/v1\/pets\?again demo-pro/ }).waitFor()
+  await page.getByText('"categoryId": 9223372036854775807').first().waitFor()
+
+  // From a success to a failure, and from a failure to another one like it.
+  await page.getByRole('button', { name: 'Fail the next one' }).click()
+  await page.getByText('Armed for the next createPet of demo-pro.').waitFor()
+  const body = '{"name":"Bo","categoryId":1}'
+  assert.equal((await call('POST', '/pets', 'demo-pro', body)).status, 503)
+  assert.equal((await call('POST', '/pets', 'demo-pro', body)).status, 201)
+})
+
+test('console page - what is shown is saved as HAR and as JSON', { skip }, async t => {
+  const { page, call } = await opened(t)
+  for (const path of ['/pets', '/pets', '/pets/1', '/pets/none'])
+    await call('GET', path, 'demo-pro')
+  await page.getByText('4 requests', { exact: true }).waitFor()
+  await page.locator('.filters').getByLabel('Status').selectOption('2xx')
+  await page.getByText('3 of 4 requests', { exact: true }).waitFor()
+  const save = async (format: string) => {
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: `Save as ${format}` }).click()
+    const download = await downloading
+    assert.equal(download.suggestedFilename(), `requests.${format.toLowerCase()}`)
+    return JSON.parse(await readFile(await download.path(), 'utf8'))
+  }
+  const { log } = await save('HAR')
+  const paths = log.entries.map(({ request }: { request: { url: string } }) => new URL(request.url))
+  assert.deepEqual(
+    paths.map(({ pathname }: URL) => pathname),
+    ['/v1/pets', '/v1/pets', '/v1/pets/1'],
+  )
+  const { exchanges } = await save('JSON')
+  assert.deepEqual(
+    exchanges.map(({ n, status }: { n: number; status: number }) => [n, status]),
+    [
+      [1, 200],
+      [2, 200],
+      [3, 200],
+    ],
+  )
+})
+
+test('console page - 10,000 animals are counted, found, turned around and jumped to', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t, ['--seed', await manyAnimals(t)], 'animals')
+  await page.getByText('10,000 animals', { exact: true }).waitFor()
+  const table = page.getByRole('table')
+  const cell = (name: string) => table.getByRole('cell', { name, exact: true })
+  await cell('Animal 10000').waitFor()
+  // However many there are, only those on the screen are drawn.
+  const drawn = async () => assert.ok((await page.locator('tr').count()) < 80)
+  await drawn()
+  await page.keyboard.press('End')
+  await cell('Animal 1').waitFor()
+  await drawn()
+  await page.getByRole('button', { name: 'Id' }).click()
+  await cell('Animal 1').waitFor()
+  await page.keyboard.press('End')
+  await cell('Animal 10000').waitFor()
+
+  await page.getByRole('textbox', { name: 'Id', exact: true }).fill('5432')
+  await page.getByRole('button', { name: 'Jump' }).click()
+  await page.locator('tr.target').getByText('Animal 5432').waitFor()
+  assert.match(page.url(), /#animals\?order=oldest&id=5432$/)
+  await page.getByRole('textbox', { name: 'Id', exact: true }).fill('12345')
+  await page.getByRole('button', { name: 'Jump' }).click()
+  await page.getByText('There is no animal 12345.').waitFor()
+
+  await page.getByRole('searchbox', { name: 'Name' }).fill('ANIMAL 99')
+  await page.getByText('111 of 10,000 animals').waitFor()
+  await page.getByRole('button', { name: 'sold' }).click()
+  await page.getByText('39 of 10,000 animals').waitFor()
+  await drawn()
+
+  // One more than it looks at: the newest are shown.
+  await call('POST', '/pets', 'demo-pro', '{"name":"The last","categoryId":1}')
+  await page.goto(`${new URL(page.url()).origin}/#animals`)
+  await cell('The last').waitFor()
+  await page.getByText('10,000 animals, from 2 to 10001; jump to others by id').waitFor()
+  await page.getByRole('textbox', { name: 'Id', exact: true }).fill('1')
+  await page.getByRole('button', { name: 'Jump' }).click()
+  await page.locator('tr.target').getByText('Animal 1', { exact: true }).waitFor()
+})
+
+test('console page - many keys are one table, and few are cards', { skip }, async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const keys = Array.from({ length: 60 }, (_, at) => [
+    `key-${at}-secret`,
+    { id: `team-${at}`, plan: 'free' },
+  ])
+  const path = join(folder, 'keys.json')
+  await writeFile(path, JSON.stringify(Object.fromEntries(keys)))
+  const server = await started(t, ['--keys', path, '--console'])
+  for (let n = 0; n < 92; n++) await server.call('GET', '/pets', 'key-3-secret')
+  const { page } = await openedAt(t, server.console, 'activity')
+  const budgets = page.getByRole('region', { name: 'Budgets' })
+  const row = budgets.getByRole('row', { name: /team-3 free Banned for/ })
+  await row.getByText('0 of 60', { exact: true }).waitFor()
+  await row.getByText('940 of 1,000', { exact: true }).waitFor()
+  await budgets.getByText('10 more keys are not shown.').waitFor()
+  assert.equal(await budgets.getByRole('row').count(), 51)
+  assert.equal(await budgets.getByRole('article').count(), 0)
+})
+
+test('console page - the chart is five minutes at every width, and has its numbers as text', {
+  skip,
+}, async t => {
+  for (const width of [360, 1280]) {
+    const { page, call } = await opened(t, [], 'activity', { viewport: { width, height: 800 } })
+    for (let n = 0; n < 3; n++) await call('GET', '/pets', 'demo-pro')
+    await call('GET', '/pets/none', 'demo-pro')
+    await page.getByRole('img', { name: 'last five minutes: 3 2xx, 1 4xx, 0 429' }).waitFor()
+    const minutes = await page.locator('.minute').allTextContents()
+    assert.deepEqual(minutes, ['now', '1 min', '2 min', '3 min', '4 min', '5 min'])
+    assert.equal(await page.locator('.hit').count(), 60)
+    const table = page.getByRole('table', { name: 'Requests by minute' })
+    const sums = await table.getByRole('row').allTextContents()
+    assert.equal(sums.length, 6)
+    const legend = await page.locator('.legend b').allTextContents()
+    assert.deepEqual(legend, ['3', '1', '0', '0', '0'])
+  }
 })
 
 test('console page - a ban is watched to its end on the virtual clock', { skip }, async t => {
@@ -158,6 +399,7 @@ test('console page - an int64 goes through the form exactly, and errors are thos
   // Neither the list nor the form has cost a request.
   assert.equal(answer.headers.get('x-ratelimit-remaining'), '59')
 
+  await page.getByText('42 animals', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'sold' }).click()
   await page.getByRole('cell', { name: 'Biscuit' }).waitFor({ state: 'detached' })
   await page.getByRole('cell', { name: 'Rufus' }).waitFor()
@@ -470,6 +712,24 @@ test('console page - a page of another origin can read nothing', { skip }, async
   assert.ok(!animals.some(({ name }) => name === 'Eve'))
 })
 
+test('console page - behind nginx as it comes, a browser opens neither console nor control', {
+  skip: skip || withoutNginx,
+}, async t => {
+  const server = await started(t, ['--control'])
+  const config = `server { listen 80; location / { proxy_pass ${server.origin}; } }`
+  await using nginx = await startNginx(config)
+  const page = await (await browser()).newPage()
+  t.after(() => page.close())
+  for (const origin of [nginx.url, `http://localhost:${nginx.port}`]) {
+    for (const path of ['/', '/_console/info', '/_console/page.js', '/_control/clock']) {
+      const response = await page.goto(origin + path)
+      assert.equal(response?.status(), 403, origin + path)
+      assert.match(await page.content(), /"code":"invalid_request"/)
+    }
+    assert.equal((await page.goto(`${origin}/v1/pets`))?.status(), 401)
+  }
+})
+
 test('console page - everything fits, from a phone to a wide screen', {
   skip,
 }, async t => {
@@ -497,6 +757,32 @@ test('console page - everything fits, from a phone to a wide screen', {
     }
   }
 })
+
+/** 10,000 animals in a file, a third of them sold. */
+async function manyAnimals(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'seed.json')
+  const pets = Array.from({ length: 10_000 }, (_, at) => ({
+    name: `Animal ${at + 1}`,
+    categoryId: at,
+    status: (['available', 'pending', 'sold'] as const)[at % 3],
+  }))
+  await writeFile(path, JSON.stringify(pets))
+  return path
+}
+
+/** What curl would send, without a shell. */
+async function sendCurl(command: string): Promise<void> {
+  const [, url = ''] = /'(http[^']*)'/.exec(command) ?? []
+  const headers = [...command.matchAll(/-H '([^:]+): ([^']+)'/g)]
+  const [, body] = /--data-raw '([^']*)'/.exec(command) ?? []
+  await fetch(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: Object.fromEntries(headers.map(([, name, value]) => [name, value])),
+    ...(body !== undefined && { body }),
+  })
+}
 
 type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>
 
@@ -553,7 +839,9 @@ async function openedAt(
     await context.close()
     assert.deepEqual(problems, [])
   })
-  await page.goto(`${origin}/#${view}`)
+  const address = new URL(origin)
+  address.hash = view
+  await page.goto(address.href)
   await page.getByText('Live', { exact: true }).waitFor()
   return { page }
 }
@@ -563,14 +851,15 @@ async function started(t: TestContext, flags: readonly string[]) {
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   const [line] = await once(child.stdout, 'data')
-  const { origin, baseUrl } = JSON.parse(String(line)) as { origin: string; baseUrl: string }
+  const ready = JSON.parse(String(line)) as { origin: string; baseUrl: string; console: string }
+  const { origin, baseUrl, console } = ready
   const call: Call = (method, path, key, body) =>
     fetch(`${baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body }),
     })
-  return { origin, baseUrl, call }
+  return { origin, baseUrl, console, call }
 }
 
 /** A connection to the server that can be cut and restored. */

@@ -1,93 +1,108 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
+import { AddAnimal } from './add-animal.js'
 import type { PanelProps } from './panel.js'
-import { Panel, Problem } from './parts.js'
-import { type Failure, pathsOf, read, send } from './server.js'
+import { Panel } from './parts.js'
+import { pathsOf, read } from './server.js'
+import { countOf } from './time.js'
+import { WindowTable } from './window-table.js'
 
 interface Animal {
   readonly id: number
+  /** The beginning of a long one. */
   readonly name: string
   /** Digits: an int64 that a browser would round. */
   readonly categoryId: string
   readonly status?: string
 }
 
-interface Page {
+/** Consecutive animals, ascending. */
+interface Range {
   readonly animals: readonly Animal[]
-  readonly more: boolean
+  /** Whether there are others before or after. */
+  readonly isPart: boolean
 }
 
-export function Animals({ live, world }: PanelProps) {
-  const [status, setStatus] = useState('')
-  const [page, setPage] = useState<Page>({ animals: [], more: false })
-  const paths = pathsOf(world)
-  const load = async (after?: number) => {
-    const query = new URLSearchParams({
-      ...(status && { status }),
-      ...(after !== undefined && { after: String(after) }),
-    })
-    return read<Page>(paths.console('animals', String(query)))
-  }
-  const reload = () => void load().then(found => found && setPage(found))
-  const loadMore = async () => {
-    const next = await load(page.animals.at(-1)?.id)
-    if (next) setPage({ animals: [...page.animals, ...next.animals], more: next.more })
-  }
-  // An animal that a client creates appears here as well.
-  const created = live.rows.find(
-    ({ operation, status }) => operation === 'createPet' && status === 201,
-  )
-  useEffect(reload, [status, world, created?.n])
+/** More than that are looked at in parts. */
+const MOST = 10_000
+/** While animals arrive, ms between two readings. */
+const INTERVAL = 1_000
+const IS_PHONE = matchMedia('(max-width: 760px)').matches
+const ROW = IS_PHONE ? 54 : 37
 
+/** The animals, by status and name. What is shown is in the address. */
+export function Animals({ live, world, place, go }: PanelProps) {
+  const { status = '', search = '', order = 'newest', id = '' } = place.parameters
+  const change = (changes: Partial<Record<string, string>>) =>
+    go({ parameters: { ...place.parameters, ...changes } })
+  const { range, failed, reload } = useAnimals(live, world, order === 'newest', Number(id))
+
+  const shown = useMemo(() => {
+    const text = search.toLowerCase()
+    const found = range?.animals.filter(
+      animal =>
+        (status === '' || animal.status === status) && animal.name.toLowerCase().includes(text),
+    )
+    return order === 'newest' ? found?.reverse() : found
+  }, [range, status, search, order])
+  const target = id === '' ? undefined : shown?.findIndex(animal => animal.id === Number(id))
   return (
     <>
       <div class="column">
         <Panel
           title="Animals"
+          class="animals"
           actions={
-            <fieldset class="segments">
-              <legend class="hidden">Status</legend>
-              {['', ...PET_STATUSES].map(value => (
-                <button
-                  key={value}
-                  type="button"
-                  aria-pressed={status === value}
-                  onClick={() => setStatus(value)}
-                >
-                  {value || 'all'}
-                </button>
-              ))}
-            </fieldset>
+            <>
+              <span class="summary" role="status">
+                {range && countsOf(range, shown?.length ?? 0)}
+              </span>
+              <fieldset class="segments">
+                <legend class="hidden">Status</legend>
+                {['', ...PET_STATUSES].map(value => (
+                  <button
+                    key={value}
+                    type="button"
+                    aria-pressed={status === value}
+                    onClick={() => change({ status: value })}
+                  >
+                    {value || 'all'}
+                  </button>
+                ))}
+              </fieldset>
+            </>
           }
         >
-          <table>
-            <thead>
-              <tr>
-                <th class="number">Id</th>
-                <th>Name</th>
-                <th class="number">Category</th>
-                <th>Status</th>
-              </tr>
-            </thead>
-            <tbody>
-              {page.animals.map(({ id, name, categoryId, status }) => (
-                <tr key={id}>
-                  <td class="number">{id}</td>
-                  <td class="name">{name}</td>
-                  <td class="number">{categoryId}</td>
-                  <td>{status && <span class={`pill ${status}`}>{status}</span>}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {page.animals.length === 0 && (
-            <p class="empty">No animals{status && ` are ${status}`}.</p>
+          <search class="filters">
+            <label class="search">
+              <span>Name</span>
+              <input
+                type="search"
+                value={search}
+                placeholder="part of a name"
+                onInput={event => change({ search: event.currentTarget.value })}
+              />
+            </label>
+            <JumpTo onJump={next => change({ id: next, search: '', status: '' })} />
+          </search>
+          {target === -1 && <p class="problem">There is no animal {id}.</p>}
+          {failed && <p class="problem">The animals cannot be read now.</p>}
+          {shown && shown.length > 0 && (
+            <WindowTable
+              items={shown}
+              rowHeight={ROW}
+              target={target === -1 ? undefined : target}
+              columns={IS_PHONE ? 3 : 4}
+              head={
+                <Head
+                  isNewestFirst={order === 'newest'}
+                  onTurn={() => change({ order: order === 'newest' ? 'oldest' : '', id: '' })}
+                />
+              }
+              cells={cellsOf}
+            />
           )}
-          {page.more && (
-            <button type="button" class="more" onClick={loadMore}>
-              Show more
-            </button>
-          )}
+          {shown?.length === 0 && <p class="empty">{emptyText(status, search)}</p>}
         </Panel>
       </div>
       <aside class="column">
@@ -97,63 +112,135 @@ export function Animals({ live, world }: PanelProps) {
   )
 }
 
-function AddAnimal({ world, onAdded }: { readonly world: string; readonly onAdded: () => void }) {
-  const [failure, setFailure] = useState<Failure>()
-  const [added, setAdded] = useState('')
-  const submit = async (event: SubmitEvent) => {
+/** All animals, or as many as fit: the newest, the oldest, or those from an id on. */
+function useAnimals(live: PanelProps['live'], world: string, isNewest: boolean, from: number) {
+  const [range, setRange] = useState<Range>()
+  const [failed, setFailed] = useState(false)
+  const latest = useRef(0)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const reload = async () => {
+    timer.current = undefined
+    const call = ++latest.current
+    const found = await readAnimals(world, isNewest, from)
+    // Another call has begun since, or the view is gone.
+    if (call !== latest.current) return
+    setFailed(found === undefined)
+    if (found) setRange(found)
+  }
+  useEffect(() => void reload(), [world, isNewest, from])
+  // An animal that a client creates appears here as well.
+  const created = live.rows.find(
+    ({ operation, status }) => operation === 'createPet' && status === 201,
+  )
+  useEffect(() => {
+    if (range) timer.current ??= setTimeout(reload, INTERVAL)
+  }, [created?.n])
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current)
+      latest.current++
+    },
+    [],
+  )
+  return { range, failed, reload }
+}
+
+async function readAnimals(
+  world: string,
+  isNewest: boolean,
+  from: number,
+): Promise<Range | undefined> {
+  const all = await readRange(world, 0)
+  if (!all?.isPart) return all
+  if (from > 0) return readRange(world, Math.max(0, from - MOST / 2))
+  if (!isNewest) return all
+  const last = await read<{ id: number }>(pathsOf(world).console('animals/last'))
+  return readRange(world, Math.max(0, (last?.id ?? 0) - MOST))
+}
+
+/** At most `MOST` animals with an id above `after`. */
+async function readRange(world: string, after: number): Promise<Range | undefined> {
+  const animals: Animal[] = []
+  for (let more = true; more && animals.length < MOST; ) {
+    const query = `after=${animals.at(-1)?.id ?? after}`
+    const page = await read<{ animals: readonly Animal[]; more: boolean }>(
+      pathsOf(world).console('animals', query),
+    )
+    if (!page) return undefined
+    animals.push(...page.animals)
+    more = page.more
+    if (animals.length >= MOST) return { animals, isPart: more || after > 0 }
+  }
+  return { animals, isPart: after > 0 }
+}
+
+function countsOf({ animals, isPart }: Range, shown: number): string {
+  const all = animals.length
+  const count = shown === all ? countOf(all) : `${countOf(shown)} of ${countOf(all)}`
+  const noun = all === 1 ? 'animal' : 'animals'
+  if (!isPart) return `${count} ${noun}`
+  const [first, last] = [animals[0]?.id, animals.at(-1)?.id]
+  return `${count} ${noun}, from ${first} to ${last}; jump to others by id`
+}
+
+function emptyText(status: string, search: string): string {
+  const which = status === '' ? 'No animals' : `No ${status} animals`
+  return search === '' ? `${which}.` : `${which} have “${search}” in their name.`
+}
+
+function JumpTo({ onJump }: { readonly onJump: (id: string) => void }) {
+  const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    const form = event.currentTarget as HTMLFormElement
-    const answer = await send('POST', pathsOf(world).console('animals'), bodyOf(new FormData(form)))
-    setFailure(answer.failure)
-    setAdded(answer.text ?? '')
-    if (answer.failure) return
-    form.reset()
-    onAdded()
+    const id = String(new FormData(event.currentTarget as HTMLFormElement).get('id')).trim()
+    if (/^[1-9]\d{0,15}$/.test(id)) onJump(id)
   }
   return (
-    <Panel title="Add an animal">
-      <form onSubmit={submit} noValidate>
-        <label>
-          <span>Name</span>
-          <input name="name" autoComplete="off" />
-        </label>
-        <label>
-          <span>Category id</span>
-          <input name="categoryId" autoComplete="off" inputMode="numeric" placeholder="any int64" />
-        </label>
-        <label>
-          <span>Status</span>
-          <select name="status">
-            <option value="">default</option>
-            {PET_STATUSES.map(status => (
-              <option key={status}>{status}</option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" class="primary">
-          Add animal
-        </button>
-        <Problem failure={failure} />
-        <p class="added" role="status">
-          {added && <code>{added}</code>}
-        </p>
-      </form>
-    </Panel>
+    <form class="jump" onSubmit={submit} noValidate>
+      <label>
+        <span>Id</span>
+        <input name="id" inputMode="numeric" autoComplete="off" />
+      </label>
+      <button type="submit">Jump</button>
+    </form>
   )
 }
 
-/** JSON with the digits of the category as typed; anything but a number is sent as text, for the API to reject. */
-function bodyOf(form: FormData): string {
-  const text = (name: string) => String(form.get(name) ?? '')
-  const category = text('categoryId').trim()
-  const fields = [
-    `"name":${JSON.stringify(text('name'))}`,
-    ...(category === ''
-      ? []
-      : [
-          `"categoryId":${/^-?(0|[1-9]\d*)$/.test(category) ? category : JSON.stringify(category)}`,
-        ]),
-    ...(text('status') === '' ? [] : [`"status":${JSON.stringify(text('status'))}`]),
-  ]
-  return `{${fields.join(',')}}`
+function Head(props: { readonly isNewestFirst: boolean; readonly onTurn: () => void }) {
+  const { isNewestFirst, onTurn } = props
+  return (
+    <thead>
+      <tr>
+        <th scope="col" class="number" aria-sort={isNewestFirst ? 'descending' : 'ascending'}>
+          <button
+            type="button"
+            title={isNewestFirst ? 'Newest first' : 'Oldest first'}
+            onClick={onTurn}
+          >
+            Id<span aria-hidden="true">{isNewestFirst ? '↓' : '↑'}</span>
+          </button>
+        </th>
+        <th scope="col">Name</th>
+        {!IS_PHONE && (
+          <th scope="col" class="number">
+            Category
+          </th>
+        )}
+        <th scope="col">Status</th>
+      </tr>
+    </thead>
+  )
+}
+
+function cellsOf({ id, name, categoryId, status }: Animal) {
+  return (
+    <>
+      <td class="number">{id}</td>
+      <td class="name" title={name}>
+        {name}
+        {IS_PHONE && <span class="muted">category {categoryId}</span>}
+      </td>
+      {!IS_PHONE && <td class="number">{categoryId}</td>}
+      <td>{status && <span class={`pill ${status}`}>{status}</span>}</td>
+    </>
+  )
 }
