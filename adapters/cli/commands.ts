@@ -8,6 +8,11 @@ export async function runServe(flags: Flags, stopOnSignal: (stop: Stop) => void)
 }
 
 export async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
+  if (flags.explore) {
+    const { explore } = await import('./explore.js')
+    process.exitCode = await explore(flags, words)
+    return
+  }
   const { exec } = await import('./exec.js')
   process.exitCode = await exec(flags, words)
 }

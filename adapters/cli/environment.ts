@@ -11,6 +11,7 @@ import { durationOf } from '../shared/time.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { JudgedDouble } from '../test-double/double.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
+import type { Watch } from '../test-double/state.js'
 import { openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
 import { type Flags, UsageError, usageError, wholeNumber } from './flags.js'
@@ -147,11 +148,17 @@ interface ControlledEnvironment extends Required<Environment> {
   readonly double: JudgedDouble
 }
 
-/** In memory, on a clock of its own: frozen by `--clock`, otherwise running. @throws UsageError */
+/**
+ * In memory, on a clock of its own: frozen by `--clock`, otherwise running.
+ *
+ * @param watch sees every request, but those in worlds
+ * @throws UsageError
+ */
 export async function openControlled(
   flags: Flags,
   keys: Keys,
   initial: Initial,
+  watch?: Watch,
 ): Promise<ControlledEnvironment> {
   const { createDouble } = await import('../test-double/double.js')
   const { withControl } = await import('../test-double/test-double.js')
@@ -168,11 +175,12 @@ export async function openControlled(
     const begin = { ...options, apiKeys, pets }
     const inWorlds = { ...begin, pets: flags.seed === undefined ? NO_ANIMALS : pets }
     let worlds: ReadonlyMap<string, OpenWorld> = new Map()
-    const double = createDouble(begin, own => {
+    const around = (own: JudgedDouble) => {
       const handler = withControl(own, inWorlds)
       worlds = handler.worlds.open
       return handler
-    })
+    }
+    const double = createDouble(begin, around, undefined, watch)
     return { double, apiKeys, worlds }
   }
   let latest = { keys, initial }

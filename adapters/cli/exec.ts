@@ -1,15 +1,18 @@
 import { chain } from '../../src/lib/async.js'
 import { nearestFirst } from '../../src/lib/nearest.js'
+import type { OptionError } from '../../src/lib/options.js'
 import { BASE_PATH } from '../../src/pets/specification.js'
 import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
-import { listen } from '../http/listen.js'
+import { type HttpServer, listen } from '../http/listen.js'
+import { parseSchedule } from '../test-double/explore/schedule.js'
+import { type Watched, watchRequests } from '../test-double/explore/watch.js'
 import { verdictJUnit } from '../verdict/junit.js'
 import { type Finding, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules.js'
 import { runChild } from './child.js'
-import { openControlled, readApiKeys, readInitial } from './environment.js'
-import { type Flags, UsageError } from './flags.js'
+import { type Initial, type Keys, openControlled, readApiKeys, readInitial } from './environment.js'
+import { type Flags, UsageError, usageError } from './flags.js'
 import { recordTo, writeOutput } from './record.js'
 
 /**
@@ -19,6 +22,44 @@ import { recordTo, writeOutput } from './record.js'
  * @throws UsageError
  */
 export async function exec(flags: Flags, words: readonly string[]): Promise<number> {
+  const { apiKeys, apiKey, initial } = await readSetup(flags, words)
+  const planned = readPlanned(flags)
+  const { handler, double } = await openControlled(flags, apiKeys, initial, planned?.watch)
+  const api = watchApi(handler)
+  const files = recordTo(flags, double.tape)
+  const server = await listen(api.handler, { port: 0 })
+  try {
+    const code = await runChild(words, variablesFor(server, apiKey))
+    const report = withRequired(double.report({ since: 'start' }), flags)
+    const untested = api.wasCalled() ? undefined : UNTESTED
+    process.stderr.write(reportText(report, { withRequests: true }))
+    if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
+    await writeReports(flags, report, untested)
+    await files.write()
+    const missing = planned && neverSent(planned)
+    if (missing) process.stderr.write(`${missing}\n`)
+    const isMissing = flags['require-faults'] === true && report.findings.some(isRequired)
+    const isUnproven = flags.strict !== undefined && !isProven(report, flags, api.wasCalled())
+    return code === 0 && (isMissing || isUnproven || missing) ? 1 : code
+  } finally {
+    try {
+      await double.close()
+    } finally {
+      await server.close()
+    }
+  }
+}
+
+/** What `exec` needs before it can run its command. */
+export interface Setup {
+  readonly apiKeys: Keys
+  /** The one that is passed on. */
+  readonly apiKey: string
+  readonly initial: Initial
+}
+
+/** @throws UsageError */
+export async function readSetup(flags: Flags, words: readonly string[]): Promise<Setup> {
   if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
   checkStrict(flags)
   checkAllowed(flags)
@@ -31,33 +72,33 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
     )
   }
   const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
-  const { handler, double } = await openControlled(flags, apiKeys, initial)
-  const api = watchApi(handler)
-  const files = recordTo(flags, double.tape)
-  const server = await listen(api.handler, { port: 0 })
-  try {
-    const code = await runChild(words, {
-      ...process.env,
-      ADOPTION_STORE_BASE_URL: server.url,
-      ADOPTION_STORE_API_KEY: apiKey,
-      ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
-    })
-    const report = withRequired(double.report({ since: 'start' }), flags)
-    const untested = api.wasCalled() ? undefined : UNTESTED
-    process.stderr.write(reportText(report, { withRequests: true }))
-    if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
-    await writeReports(flags, report, untested)
-    await files.write()
-    const isMissing = flags['require-faults'] === true && report.findings.some(isRequired)
-    const isUnproven = flags.strict !== undefined && !isProven(report, flags, api.wasCalled())
-    return code === 0 && (isMissing || isUnproven) ? 1 : code
-  } finally {
-    try {
-      await double.close()
-    } finally {
-      await server.close()
-    }
+  return { apiKeys, apiKey, initial }
+}
+
+/** The environment of a command, with the store that it is to use. */
+export function variablesFor({ url, origin }: HttpServer, apiKey: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    ADOPTION_STORE_BASE_URL: url,
+    ADOPTION_STORE_API_KEY: apiKey,
+    ADOPTION_STORE_CONTROL_URL: `${origin}/_control`,
   }
+}
+
+/** The faults of `--schedule`. @throws UsageError */
+function readPlanned({ schedule }: Flags): Watched | undefined {
+  if (schedule === undefined) return undefined
+  try {
+    return watchRequests(parseSchedule(schedule), Number.POSITIVE_INFINITY)
+  } catch (error) {
+    throw usageError(error as OptionError, '--schedule')
+  }
+}
+
+function neverSent({ isReached, missing, requests }: Watched): string | undefined {
+  if (isReached()) return undefined
+  const sent = requests.map(({ point }) => point).join(', ') || 'nothing'
+  return `--schedule: ${missing().join(', ')} never came; the command sent ${sent}`
 }
 
 /** With `--require-faults`, a fault that never fired is certain to be wrong. */
@@ -76,7 +117,7 @@ const UNTESTED =
   'Verdict: no request was for a path of this API, so nothing was checked. Does the client append /pets to ADOPTION_STORE_BASE_URL?'
 
 /** Notices whether the API decides on any request: not on a preflight, nor in an unknown world. */
-function watchApi(handler: ApiHandler) {
+export function watchApi(handler: ApiHandler) {
   let wasCalled = false
   return {
     wasCalled: () => wasCalled,
@@ -96,7 +137,7 @@ function watchApi(handler: ApiHandler) {
 
 const API_PATH = new RegExp(`^(/worlds/[^/]+)?${BASE_PATH}/pets(/|$)`)
 
-function isProven(report: Report, { strict, allow }: Flags, wasCalled: boolean): boolean {
+export function isProven(report: Report, { strict, allow }: Flags, wasCalled: boolean): boolean {
   const allowed = allow?.split(',') ?? []
   const isClean = strict !== 'notes' || report.notes.every(({ rule }) => allowed.includes(rule))
   return wasCalled && report.ok && isClean

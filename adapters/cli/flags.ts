@@ -68,6 +68,17 @@ const FLAGS = {
     isList: true,
     help: 'exec: a rule that --strict forgives; may be repeated',
   },
+  explore: { help: 'exec: run the command again and again, each time with other faults' },
+  schedule: { value: 'schedule', help: "exec: run it with these faults: 'createPet#1=reset'" },
+  faults: {
+    value: 'fault',
+    isList: true,
+    help: 'exec --explore: what can go wrong (reset,truncate,status:503,status:503-after,status:429)',
+  },
+  depth: { value: 'n', help: 'exec --explore: how many faults a run has at most (1)' },
+  schedules: { value: 'n', help: 'exec --explore: how many runs there are at most' },
+  jobs: { value: 'n', help: 'exec --explore: how many runs there are at a time (1)' },
+  timeout: { value: 'duration', help: 'exec --explore: how long a run may take (60s)' },
   'require-faults': { help: 'exec: exit with 1 if an armed fault never fired' },
   help: { short: 'h', help: 'print this help' },
   version: { short: 'v', help: 'print the version' },
@@ -268,7 +279,22 @@ export const UNFIT = {
     'quiet',
     'json',
   ],
-  others: ['strict', 'allow', 'clients', 'report', 'junit', 'har', 'require-faults'],
+  others: [
+    'strict',
+    'allow',
+    'clients',
+    'report',
+    'junit',
+    'har',
+    'require-faults',
+    'explore',
+    'schedule',
+    'faults',
+    'depth',
+    'schedules',
+    'jobs',
+    'timeout',
+  ],
 } as const satisfies Record<string, readonly Name[]>
 
 function checkCombination({ command, flags, rest }: CommandLine): void {
@@ -294,6 +320,16 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
       '--no-console',
     )
   }
+  if (flags.explore && flags.schedule !== undefined) {
+    throw new UsageError(
+      '--explore cannot be combined with --schedule; use only one',
+      '--explore',
+      '--schedule',
+    )
+  }
+  const ofExplore = ['faults', 'depth', 'schedules', 'jobs', 'timeout'] as const
+  const alone = flags.explore ? undefined : ofExplore.find(name => flags[name] !== undefined)
+  if (alone) throw new UsageError(`--${alone} needs --explore`, `--${alone}`)
   if (flags['metrics-host'] !== undefined && !flags.metrics) {
     throw new UsageError('--metrics-host needs --metrics', '--metrics-host')
   }

@@ -24,10 +24,11 @@ export function endlessReason(
   waits: readonly string[] = [],
 ): string {
   const places = waits.length === 0 ? '' : `; waiting: ${waits.join(', ')}`
-  return `the work ${message}, ${lastOf(requests)}${places}`
+  return `the work ${message}, ${lastRequest(requests)}${places}`
 }
 
-function lastOf(requests: readonly Sent[]): string {
+/** Where a run is, after the words that say what it does. */
+export function lastRequest(requests: readonly Sent[]): string {
   const last = requests.at(-1)
   if (!last) return 'before its first request'
   const { point, isHanging, status } = last

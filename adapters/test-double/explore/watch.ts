@@ -21,6 +21,8 @@ export interface Watched {
   isOver(): boolean
   /** Whether every request of the schedule has arrived. */
   isReached(): boolean
+  /** The requests of the schedule that have not. */
+  missing(): readonly string[]
   /** What comes from now on is not of the run. */
   end(): void
 }
@@ -58,6 +60,7 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
     requests,
     isOver: () => isOver,
     isReached: () => faults.size === 0,
+    missing: () => [...faults.keys()],
     end() {
       hasEnded = true
     },

@@ -1,0 +1,173 @@
+import { toXml } from '../shared/xml.js'
+import { type Schedule, scheduleText } from '../test-double/explore/schedule.js'
+import type { Found, Outcome, Progress, SearchOptions } from '../test-double/explore/search.js'
+import type { CommandFailure } from './command-run.js'
+import type { Flags } from './flags.js'
+import { createProgress } from './progress.js'
+import { writeOutput } from './record.js'
+
+/** What `exec --explore` says on stderr and in its files. */
+export interface ExploreOutput {
+  /** A run has ended. */
+  ran(schedule: Schedule, outcome: Outcome<CommandFailure>): void
+  progress(progress: Progress): void
+  /** Removes the progress bar. */
+  clear(): void
+  /** Says and writes the result. @returns the exit code */
+  end(found: Found<CommandFailure>): Promise<number>
+}
+
+interface Ran extends Outcome<CommandFailure> {
+  readonly schedule: string
+}
+
+export function createExploreOutput(
+  flags: Flags,
+  words: readonly string[],
+  { depth, schedules }: Pick<SearchOptions<CommandFailure>, 'depth' | 'schedules'>,
+): ExploreOutput {
+  const all: Ran[] = []
+  let bar = createProgress(1)
+  const say = (line: string) => process.stderr.write(`${line}\n`)
+
+  return {
+    ran(schedule, outcome) {
+      const text = scheduleText(schedule)
+      all.push({ ...outcome, schedule: text })
+      bar.end()
+      if (text === '' && !outcome.failure) say(`Without a fault: ${requestsOf(outcome)}.`)
+      if (outcome.failure) say(failureText(outcome.failure))
+    },
+    progress({ runs, left, failures, schedule }) {
+      bar = createProgress(runs + left)
+      bar.show(runs, `${failures} failed  ${schedule}`)
+    },
+    clear: () => bar.end(),
+    async end(found) {
+      bar.end()
+      const problem = nothingExplored(found, all)
+      say(problem ?? summary(found, depth, schedules))
+      if (found.unreached.length > 0) say(unreachedText(found.unreached))
+      const [failed] = found.failures
+      if (failed) say(repeatText(failed.schedule, words))
+      await writeFiles(flags, found, all, problem)
+      return problem === undefined && found.failures.length === 0 ? 0 : 1
+    },
+  }
+}
+
+/** Why a result without failures would prove nothing. */
+function nothingExplored(
+  { runs, pruned, exhausted, failures, unreached }: Found<CommandFailure>,
+  [first]: readonly Ran[],
+): string | undefined {
+  const NOTHING = 'Nothing was explored:'
+  const [failure] = failures
+  if (failure?.schedule.length === 0) {
+    return `${NOTHING} ${failure.failure.reason} without any fault.`
+  }
+  if (first?.requests.length === 0) {
+    return `${NOTHING} the command sent no request. Does it use ADOPTION_STORE_BASE_URL?`
+  }
+  if (runs - 1 - unreached.length > 0) return undefined
+  if (unreached.length > 0) return `${NOTHING} no run sent the requests of an earlier one again.`
+  // Every fault was shown to change nothing.
+  if (exhausted && pruned > 0) return undefined
+  return `${NOTHING} no fault was tried. See --faults and --schedules.`
+}
+
+function summary(
+  { runs, pruned, exhausted, failures, unreached }: Found<CommandFailure>,
+  depth: number,
+  schedules: number,
+): string {
+  const counts = `${count(runs, 'run')}, ${pruned} pruned, ${count(failures.length, 'failure')}`
+  const faults = count(depth, 'fault')
+  if (exhausted) return `Explored every schedule of at most ${faults}: ${counts}.`
+  if (unreached.length > 0 && runs < schedules) return `Explored most schedules: ${counts}.`
+  return `Stopped by --schedules ${schedules} before every schedule of at most ${faults} was tried: ${counts}.`
+}
+
+function unreachedText(unreached: readonly Schedule[]): string {
+  const texts = unreached.map(scheduleText).join('; ')
+  return `Not tried, as the command does not always send the same requests: ${texts}`
+}
+
+const TAIL_LINES = 20
+
+function failureText({ schedule, reason, output }: CommandFailure): string {
+  const lines = output.trimEnd().split('\n')
+  const tail = lines.slice(-TAIL_LINES).map(line => `  | ${line}\n`)
+  const cut = lines.length > TAIL_LINES ? '  | …\n' : ''
+  return `Failed: ${schedule || 'without a fault'}: ${reason}\n${cut}${output.trim() === '' ? '' : tail.join('')}`.trimEnd()
+}
+
+function repeatText(schedule: Schedule, words: readonly string[]): string {
+  const text = scheduleText(schedule)
+  const given = text === '' ? '' : ` --schedule ${quoted(text)}`
+  return `To repeat: animal-adoption-store exec${given} -- ${words.map(quoted).join(' ')}`
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+function requestsOf({ requests }: Outcome<unknown>): string {
+  const points = requests.map(({ point }) => point)
+  const shown = points.slice(0, 10).join(' ')
+  return `${count(points.length, 'request')}${shown && `, ${shown}`}${points.length > 10 ? ' …' : ''}`
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+async function writeFiles(
+  { report, junit }: Flags,
+  found: Found<CommandFailure>,
+  all: readonly Ran[],
+  problem: string | undefined,
+): Promise<void> {
+  if (report !== undefined) {
+    const { runs, pruned, exhausted, failures, unreached } = found
+    const result = {
+      ok: problem === undefined && failures.length === 0,
+      problem: problem ?? null,
+      runs,
+      pruned,
+      exhausted,
+      failures: failures.map(({ failure }) => failure),
+      unreached: unreached.map(scheduleText),
+    }
+    await writeOutput('--report', report, `${JSON.stringify(result, null, 2)}\n`)
+  }
+  if (junit !== undefined) await writeOutput('--junit', junit, junitOf(all, problem))
+}
+
+/** A test case for each run, and one for whether there was anything to explore. */
+function junitOf(all: readonly Ran[], problem: string | undefined): string {
+  const cases = [
+    `<testcase classname="explore" name="something was explored"${problem === undefined ? '/>' : `><failure message="${toXml(problem)}"/></testcase>`}`,
+    ...all.map(testCase),
+  ]
+  const failures = cases.filter(one => one.includes('<failure')).length
+  const skipped = cases.filter(one => one.includes('<skipped')).length
+  const counts = `tests="${cases.length}" failures="${failures}" skipped="${skipped}"`
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites ${counts}>
+<testsuite name="animal-adoption-store explore" ${counts}>
+${cases.join('\n')}
+</testsuite>
+</testsuites>
+`
+}
+
+function testCase({ schedule, failure, isReached }: Ran): string {
+  const head = `<testcase classname="explore" name="${toXml(schedule || 'without a fault')}"`
+  if (failure) {
+    return `${head}><failure message="${toXml(failure.reason)}">${toXml(failure.output)}</failure></testcase>`
+  }
+  if (!isReached) return `${head}><skipped message="its requests did not come again"/></testcase>`
+  return `${head}/>`
+}

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { MAIN } from '../support/paths.js'
+
+/** Lists once, and creates an animal in at most two attempts; a failure to create is its exit code. */
+const CLIENT = `
+  const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
+  const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+  const send = async init => (await fetch(url + '/pets', init).catch(() => ({ ok: false }))).ok
+  const create = () => send({ method: 'POST', headers, body: '{"name":"Ada","categoryId":1}' })
+  await send({ headers })
+`
+
+test('exec --explore - runs the command once for each schedule, and is red when one fails', async t => {
+  const files = await folder(t)
+  const script = `${CLIENT} if (!(await create())) { console.log('not created'); process.exit(7) }`
+  const { code, stdout, stderr } = await explore(
+    ['--faults', 'reset,status:503', '--report', files('a.json'), '--junit', files('a.xml')],
+    script,
+  )
+  assert.deepEqual([code, stdout], [1, ''])
+  const [told = '', repeat = ''] = stderr.split('To repeat: ')
+  assert.deepEqual(told.trimEnd().split('\n'), [
+    'Without a fault: 2 requests, listPets#1 createPet#1.',
+    'Failed: createPet#1=reset: the command exited with 7',
+    '  | not created',
+    'Failed: createPet#1=status:503: the command exited with 7',
+    '  | not created',
+    'Explored every schedule of at most 1 fault: 5 runs, 0 pruned, 2 failures.',
+  ])
+  assert.match(repeat, /^animal-adoption-store exec --schedule 'createPet#1=reset' -- /)
+
+  const { failures, ...result } = JSON.parse(await readFile(files('a.json'), 'utf8'))
+  assert.deepEqual(result, {
+    ok: false,
+    problem: null,
+    runs: 5,
+    pruned: 0,
+    exhausted: true,
+    unreached: [],
+  })
+  const [{ requests, report, ...failure }] = failures
+  assert.deepEqual(failure, {
+    schedule: 'createPet#1=reset',
+    reason: 'the command exited with 7',
+    exitCode: 7,
+    output: 'not created\n',
+  })
+  assert.deepEqual([requests.length, requests[1].fault, report.requests], [2, 'reset', 2])
+  const junit = await readFile(files('a.xml'), 'utf8')
+  assert.match(
+    junit,
+    /<testsuite name="animal-adoption-store explore" tests="6" failures="2" skipped="0">/,
+  )
+  assert.match(
+    junit,
+    /name="createPet#1=reset"><failure message="the command exited with 7">not created/,
+  )
+  assert.match(junit, /name="without a fault"\/>/)
+})
+
+test('exec --explore - is green when every schedule has passed, also with two faults and several jobs', async () => {
+  const script = `${CLIENT} if (!(await create()) && !(await create())) await create()`
+  const summaries = []
+  for (const jobs of ['1', '3']) {
+    const { code, stderr } = await explore(
+      ['--faults', 'status:503', '--depth', '2', '--jobs', jobs],
+      script,
+    )
+    assert.equal(code, 0, stderr)
+    summaries.push(stderr)
+  }
+  assert.equal(
+    summaries[0],
+    'Without a fault: 2 requests, listPets#1 createPet#1.\nExplored every schedule of at most 2 faults: 5 runs, 0 pruned, 0 failures.\n',
+  )
+  assert.equal(summaries[1], summaries[0])
+})
+
+test('exec --explore - is red when nothing was explored, and says why', async () => {
+  const cases: [flags: string[], script: string, problem: string][] = [
+    [[], 'process.exit(3)', 'the command exited with 3 without any fault.'],
+    [[], '', 'the command sent no request. Does it use ADOPTION_STORE_BASE_URL?'],
+    [['--schedules', '1'], CLIENT, 'no fault was tried. See --faults and --schedules.'],
+    [
+      ['--faults', 'reset{"operation":"getPet"}'],
+      CLIENT,
+      'no fault was tried. See --faults and --schedules.',
+    ],
+  ]
+  for (const [flags, script, problem] of cases) {
+    const { code, stderr } = await explore(flags, script)
+    assert.equal(code, 1)
+    assert.ok(stderr.includes(`Nothing was explored: ${problem}\n`), stderr)
+  }
+})
+
+test('exec --explore - says when --schedules has ended it, which is not a failure', async () => {
+  const { code, stderr } = await explore(
+    ['--schedules', '2', '--faults', 'reset,status:503'],
+    CLIENT,
+  )
+  assert.equal(code, 0)
+  assert.match(
+    stderr,
+    /^Stopped by --schedules 2 before every schedule of at most 1 fault was tried: 2 runs, /m,
+  )
+})
+
+test('exec --explore - names schedules that a command does not reach again', async t => {
+  const files = await folder(t)
+  // Sends its request in its first run only.
+  const script = `
+    import { existsSync, writeFileSync } from 'node:fs'
+    const { ADOPTION_STORE_BASE_URL: url } = process.env
+    if (existsSync(${JSON.stringify(files('ran'))})) await fetch(url + '/elsewhere')
+    else await fetch(url + '/pets')
+    writeFileSync(${JSON.stringify(files('ran'))}, '')`
+  const { code, stderr } = await explore(['--faults', 'truncate,reset'], script)
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^Nothing was explored: no run sent the requests of an earlier one again\.$/m,
+  )
+  assert.match(
+    stderr,
+    /^Not tried, as the command does not always send the same requests: listPets#1=truncate; listPets#1=reset$/m,
+  )
+})
+
+test('exec --explore - ends a command that takes too long, with all it has started', async () => {
+  const script = `
+    import { spawn } from 'node:child_process'
+    const list = 'fetch(process.env.ADOPTION_STORE_BASE_URL + "/pets").then(() => process.exit(), () => process.exit(1))'
+    spawn(process.execPath, ['-e', list + '; setInterval(() => {}, 1000)'], { stdio: 'inherit' }).on('exit', code => process.exit(code))`
+  const { code, stderr } = await explore(['--faults', 'hang', '--timeout', '5s'], script)
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^Failed: listPets#1=hang: the command took longer than 5 s, as listPets#1 hangs and the call has no signal to end it$/m,
+  )
+})
+
+test('exec --explore - with --strict, a broken rule is a failure', async () => {
+  const early = `
+    const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
+    const list = () => fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })
+    if ((await list()).status === 429) await list()`
+  assert.equal((await explore(['--faults', 'status:429'], early)).code, 0)
+  const { code, stderr } = await explore(['--faults', 'status:429', '--strict'], early)
+  assert.equal(code, 1)
+  assert.match(stderr, /^Failed: listPets#1=status:429: the verdict: retry-after\.early$/m)
+})
+
+test('exec --explore - a signal ends the command and the exploration', async t => {
+  const { port, next } = await watchtower(t)
+  const script = `
+    import { connect } from 'node:net'
+    connect(${port}).write('runs')
+    setInterval(() => {}, 1_000)`
+  const words = ['exec', '--explore', '--', process.execPath, '--input-type=module', '-e', script]
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const stderr = text(child.stderr)
+  const command = await next
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  assert.deepEqual([code, await stderr], [143, ''])
+  // The connection ends with the process of the command.
+  if (!command.destroyed) await once(command, 'close')
+})
+
+test('exec --schedule - runs the command once with those faults', async () => {
+  const script = `${CLIENT} console.log(await create())`
+  const { code, stdout, stderr } = await run(['--schedule', 'createPet#1=status:503-after'], script)
+  assert.deepEqual([code, stdout], [0, 'false\n'])
+  assert.match(stderr, /^Verdict: no violations in 2 requests\.$/m)
+  const missed = await run(['--schedule', 'createPet#2=reset'], script)
+  assert.equal(missed.code, 1)
+  assert.match(
+    missed.stderr,
+    /^--schedule: createPet#2 never came; the command sent listPets#1, createPet#1$/m,
+  )
+})
+
+test('exec --explore - refuses what cannot be meant', async () => {
+  const cases: [string[], string][] = [
+    [['--explore', '--faults', 'resett'], 'Expected --faults to be one of reset, '],
+    [['--explore', '--depth', '0'], '--depth takes a whole number of at least 1, got 0'],
+    [['--explore', '--timeout', '1'], 'Expected --timeout to be a duration: '],
+    [
+      ['--explore', '--schedule', 'getPet#1=reset'],
+      '--explore cannot be combined with --schedule; use only one',
+    ],
+    [['--explore', '--har', 'a.har'], '--har holds one run: '],
+    [['--depth', '2'], '--depth needs --explore'],
+    [['--schedule', 'getPet=reset'], 'Expected --schedule to be faults at requests, such as '],
+  ]
+  for (const [flags, message] of cases) {
+    const { code, stderr } = await run(flags, '')
+    assert.equal(code, 2, flags.join(' '))
+    assert.ok(stderr.startsWith(`animal-adoption-store: ${message}`), stderr)
+  }
+  const missing = await exec(['--explore', '--', 'no-such-command'])
+  assert.deepEqual(
+    [missing.code, missing.stderr],
+    [
+      2,
+      'animal-adoption-store: exec cannot run no-such-command: ENOENT; is it installed and on the PATH?\n',
+    ],
+  )
+})
+
+function explore(flags: readonly string[], script: string) {
+  return run(['--explore', ...flags], script)
+}
+
+function run(flags: readonly string[], script: string) {
+  return exec([...flags, '--', process.execPath, '--input-type=module', '-e', script])
+}
+
+async function exec(words: readonly string[]) {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const child = spawn(process.execPath, [MAIN, 'exec', ...words], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ])
+  return { code, stdout, stderr }
+}
+
+async function folder(t: TestContext): Promise<(name: string) => string> {
+  const path = await mkdtemp(join(tmpdir(), 'adoption-explore-'))
+  t.after(() => rm(path, { recursive: true, force: true }))
+  return name => join(path, name)
+}
+
+/** Learns of a process by its connection. */
+async function watchtower(t: TestContext) {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const next = once(server, 'connection').then(([socket]: Socket[]) => {
+    socket?.on('error', () => {}).resume()
+    return socket as Socket
+  })
+  return { port: (server.address() as AddressInfo).port, next }
+}
