@@ -73,7 +73,7 @@ const FLAGS = {
   faults: {
     value: 'fault',
     isList: true,
-    help: 'exec --explore: what can go wrong (reset,truncate,status:503,status:503-after,status:429)',
+    help: 'exec --explore: what can go wrong, such as reset,status:503',
   },
   depth: { value: 'n', help: 'exec --explore: how many faults a run has at most (1)' },
   schedules: { value: 'n', help: 'exec --explore: how many runs there are at most' },
