@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
+import { check, isTimeout } from '../../src/lib/options.js'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
 import { isStream, type PetStream, snapshotOf, streamOf } from '../shared/pet-stream.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
+import { durationOf } from '../shared/time.js'
 import { UsageError } from './flags.js'
 import { withoutSecrets } from './without-secrets.js'
 
@@ -105,12 +107,26 @@ export async function openLimits(
 
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../postgres/open.js')
-  const url = urlOf(flag, name, 'DATABASE_URL')
-  const address = usable(flag, url === name ? '' : ' (from DATABASE_URL)', () => addressOf(url))
-  const storage = await postgresStorage({ url })
+  const [target, own] = splitTimeout(flag, name)
+  const [url, fromVariable] = splitTimeout(flag, urlOf(flag, target, 'DATABASE_URL'))
+  const address = usable(flag, url === target ? '' : ' (from DATABASE_URL)', () => addressOf(url))
+  const storage = await postgresStorage({ url, ...fromVariable, ...own })
   stops.push(storage.close)
   const { seed, stream, count, ping, connections } = storage
   return { storage, name: address, seed, stream, count, ping, connections }
+}
+
+/** Takes `timeout=10s` out of the parameters of a URL; the others are those of the driver. */
+function splitTimeout(flag: string, url: string): [url: string, own: { timeoutMs?: number }] {
+  const [address = '', ...query] = url.split('?')
+  const parameters = query.join('?').split('&')
+  const given = parameters.find(parameter => parameter.startsWith('timeout='))
+  if (given === undefined) return [url, {}]
+  const option = `${flag} ?timeout`
+  const timeoutMs = durationOf(option, given.slice('timeout='.length))
+  check(option, timeoutMs, isTimeout)
+  const rest = parameters.filter(parameter => parameter !== given).join('&')
+  return [rest === '' ? address : `${address}?${rest}`, { timeoutMs }]
 }
 
 async function openJsonFile(path: string, stops: Stops): Promise<OpenStorage> {

@@ -44,7 +44,7 @@ after(async () => {
 test('cli - two servers share the animals and the quota', { skip: withoutBoth }, async t => {
   const url = await database('shared')
   const secret = url.replace('adoption@', 'adoption:s3cret@')
-  const words = ['--store', secret, '--limits', (redis as Engine).url]
+  const words = ['--store', patient(secret), '--limits', (redis as Engine).url]
   const one = await started(t, ...words)
   const two = await started(t, ...words)
   const { port } = postgres as Engine
@@ -75,7 +75,7 @@ test('cli - the URLs may come from variables, and the banner shows no password',
 }, async () => {
   const url = (await database('variables')).replace('adoption@', 'adoption:s3cret@')
   const env = { DATABASE_URL: url, REDIS_URL: (redis as Engine).url.replace('redis:', 'valkey:') }
-  const words = ['--store', 'postgres:', '--limits', 'redis:', '--empty', '--port', '0']
+  const words = ['--store', patient('postgres:'), '--limits', 'redis:', '--empty', '--port', '0']
   const child = spawn(process.execPath, [MAIN, ...words], { env: { ...process.env, ...env } })
   let output = ''
   for await (const chunk of child.stdout) {
@@ -93,7 +93,7 @@ test('cli - with --keys, a new database starts without demo animals', {
   skip: withoutPostgres,
 }, async t => {
   const keys = await file(t, 'keys.json', '{"k":{"id":"ci","plan":"pro"}}')
-  const { ready } = await started(t, '--store', await database('own'), '--keys', keys)
+  const { ready } = await started(t, '--store', patient(await database('own')), '--keys', keys)
   assert.equal(ready.animals, 0)
 })
 
@@ -102,7 +102,7 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
 }, async t => {
   await using animals = await startPostgres()
   await using counters = await startRedis()
-  const server = await started(t, '--store', animals.url, '--limits', counters.url)
+  const server = await started(t, '--store', `${animals.url}?timeout=5s`, '--limits', counters.url)
   const { origin, baseUrl } = server.ready
   // A busy machine may be too late at first.
   const reports = (expected: object) =>
@@ -207,7 +207,7 @@ test('cli - --store takes the certificate of a private authority', {
   const missing = await ended(['--store', `${url}&sslrootcert=none.crt`, '--port', '0'], path)
   assert.deepEqual([missing.code, missing.stderr.split('\n').length], [1, 2])
   assert.match(missing.stderr, /none\.crt/)
-  const server = await started(t, '--store', `${url}&sslrootcert=${secure.certificate}`)
+  const server = await started(t, '--store', patient(`${url}&sslrootcert=${secure.certificate}`))
   const client = new pg.Client(secure.url)
   await client.connect()
   const { rows } = await client.query(
@@ -224,6 +224,8 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
   const cases: [words: string[], code: number, line: RegExp][] = [
     [['--store', 'mysql://me:s3cret@db/x'], 2, /--store takes memory:, .*; got 'mysql:\/\/…'/],
     [['--store', 'postgres:'], 2, /--store postgres: needs the variable DATABASE_URL to be a URL/],
+    [['--store', 'postgres:?timeout=soon'], 2, /--store \?timeout.* to be a duration/],
+    [['--store', 'postgres://me:s3cret@h/d?timeout=0s'], 2, /--store \?timeout.* from 1 to/],
     [['--store', 'postgres://me:s3cret@h:x/d'], 2, /--store: Expected `url` to be like postgres:/],
     [
       ['--store', 'postgres://me:s3cret@127.0.0.1:1/d'],
@@ -297,17 +299,17 @@ test('cli - copy moves a JSON file into PostgreSQL and back, exactly', {
 {"id":9,"name":"Bo","categoryId":-1}
 ],"nextId":12}\n`
   await writeFile(join(cwd, 'pets.json'), animals)
-  const there = await ended(['copy', 'pets.json', url], cwd)
+  const there = await ended(['copy', 'pets.json', patient(url)], cwd)
   assert.equal(there.stderr, '')
   assert.match(
     there.stdout,
     /^Copied 2 animals from pets\.json to postgres:.*; the next id is 12\n$/,
   )
-  const back = await ended(['copy', url, 'again.json'], cwd)
+  const back = await ended(['copy', patient(url), 'again.json'], cwd)
   assert.equal(back.code, 0, back.stderr)
   assert.equal(await readFile(join(cwd, 'again.json'), 'utf8'), animals)
 
-  const twice = await ended(['copy', 'pets.json', url], cwd)
+  const twice = await ended(['copy', 'pets.json', patient(url)], cwd)
   assert.equal(twice.code, 1)
   assert.match(twice.stderr, /already has animals; copy into an empty store, nothing changed/)
 })
@@ -321,7 +323,7 @@ test('cli - a copy that fails leaves nothing behind', { skip: withoutPostgres },
   const client = new pg.Client(url)
   await client.connect()
   await client.query('ALTER TABLE adoption_store.pets ADD CHECK (id <> 1100)')
-  const { code, stderr } = await ended(['copy', 'pets.json', url], cwd)
+  const { code, stderr } = await ended(['copy', 'pets.json', patient(url)], cwd)
   assert.equal(code, 1)
   assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
   assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
@@ -375,6 +377,11 @@ async function ended(words: readonly string[], cwd: string) {
   const [code] = await once(child, 'exit')
   const [stdout, stderr] = await streams
   return { code, stdout, stderr }
+}
+
+/** With a time limit that a busy machine keeps. */
+function patient(url: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}timeout=60s`
 }
 
 function database(name: string): Promise<string> {

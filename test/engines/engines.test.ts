@@ -223,7 +223,9 @@ async function create({ url }: Server, name: string) {
   }
 }
 
-function openTwo(schema: string, timeoutMs = 1_000): Promise<PostgresStorage[]> {
+/** By default, with a limit that ends soon where the database is away, and that opening still keeps. */
+async function openTwo(schema: string, timeoutMs = 3_000): Promise<PostgresStorage[]> {
+  await (await postgresStorage({ url: postgresUrl, schema, ...PATIENT })).close()
   const open = () => postgresStorage({ url: postgresUrl, schema, timeoutMs })
   return Promise.all([open(), open()])
 }

@@ -6,7 +6,7 @@ import { createStore } from '../../src/store.js'
 const [, , url] = process.argv
 if (url) {
   const store = createStore({
-    storage: await postgresStorage({ url, schema: 'once', timeoutMs: 1_000 }),
+    storage: await postgresStorage({ url, schema: 'once', timeoutMs: 3_000 }),
     rateLimit: false,
     apiKeys: { secret: { id: 'web', plan: 'free' } },
     idempotency: { ttlMs: 86_400_000 },

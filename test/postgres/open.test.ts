@@ -63,7 +63,7 @@ test('postgres - an unusable database is reported in one line that names the fix
     [`${as('adoption')}?sslmode=verify-full`, /it does not support TLS; remove/],
   ]
   for (const [url, message] of cases) {
-    const error = await failure({ url })
+    const error = await failure({ url, ...PATIENT })
     assert.equal(error.name, 'PostgresError', inspect(error))
     assert.match(error.message, message)
     assert.doesNotMatch(error.message, /\n/)
@@ -103,7 +103,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
 }, async () => {
   const replica = await startPostgres()
   after(() => replica.stop())
-  const storage = await postgresStorage({ url: replica.url })
+  const storage = await postgresStorage({ url: replica.url, timeoutMs: 10_000 })
   after(storage.close)
   await storage.insert(REX)
   await storage.ping()
@@ -113,7 +113,10 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   await replica.restart()
   await assert.rejects(storage.ping(), { message: 'The database is read-only' })
   await assert.rejects(storage.insert(REX), { code: '25006' })
-  assert.match((await failure({ url: replica.url })).message, /it is read-only; use the address/)
+  assert.match(
+    (await failure({ url: replica.url, ...PATIENT })).message,
+    /it is read-only; use the address/,
+  )
   assert.equal((await storage.find(1))?.name, 'Rex')
   assert.equal(await storage.find(2), undefined)
 })
@@ -123,7 +126,7 @@ test('postgres - ping fails where an insert would: read-only by default, or with
 }, async () => {
   const server = await startPostgres()
   after(() => server.stop())
-  const storage = await postgresStorage({ url: server.url, timeoutMs: 1_000 })
+  const storage = await postgresStorage({ url: server.url, timeoutMs: 10_000 })
   after(storage.close)
   await storage.ping()
   const configure = (setting: string) =>
@@ -194,7 +197,8 @@ test('postgres - several first starts at once work, serializable by default or n
 
 test('postgres - restore gives up where another transaction holds the ids', { skip }, async () => {
   const url = await createDatabase(engine as Engine, 'locked')
-  const storage = await postgresStorage({ url, timeoutMs: 300 })
+  await (await postgresStorage({ url, ...PATIENT })).close()
+  const storage = await postgresStorage({ url, timeoutMs: 3_000 })
   const client = new pg.Client(url)
   await client.connect()
   await client.query('BEGIN')

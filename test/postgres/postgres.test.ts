@@ -255,7 +255,7 @@ test('postgres - an older schema is migrated, with its animals', { skip }, async
   const schema = schemaOf.get(storage) as string
   const { id } = await storage.insert(REX)
   const next = [...MIGRATIONS, () => `ALTER TABLE ${schema}.pets ADD COLUMN note text`]
-  await migrate(createDatabase(pool, 2_500), `"${schema}"`, next)
+  await migrate(createDatabase(pool, PATIENT.timeoutMs), `"${schema}"`, next)
   const { rows } = await pool.query(`SELECT id::int, note FROM ${schema}.pets`)
   assert.deepEqual(rows, [{ id, note: null }])
   await assert.rejects(open({ schema }), {
@@ -266,7 +266,7 @@ test('postgres - an older schema is migrated, with its animals', { skip }, async
 
 test('postgres - a schema of version 1 is upgraded, and then keeps keys', { skip }, async () => {
   const schema = `s${schemas++}`
-  await migrate(createDatabase(pool, 2_500), `"${schema}"`, MIGRATIONS.slice(0, 1))
+  await migrate(createDatabase(pool, PATIENT.timeoutMs), `"${schema}"`, MIGRATIONS.slice(0, 1))
   await pool.query(`INSERT INTO ${schema}.pets VALUES (1, '"Rex"', 1, 'available');
     UPDATE ${schema}.pet_ids SET next = 2`)
   const storage = await open({ schema })
@@ -396,7 +396,7 @@ test('postgres keys - expired keys are deleted, except those that are locked', {
 test('postgres - a migration that fails leaves the schema as it was', { skip }, async () => {
   const schema = schemaOf.get(await open()) as string
   const next = [...MIGRATIONS, () => `DROP TABLE ${schema}.pets; SELECT 1 / 0`]
-  await assert.rejects(migrate(createDatabase(pool, 2_500), `"${schema}"`, next))
+  await assert.rejects(migrate(createDatabase(pool, PATIENT.timeoutMs), `"${schema}"`, next))
   assert.equal((await (await open({ schema })).insert(REX)).id, 1)
 })
 
