@@ -7,6 +7,7 @@ import { gzip } from 'node:zlib'
 import { type Awaitable, lazy } from '../../src/lib/async.js'
 import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import { contentSecurityPolicy, type Page, withPages } from '../shared/pages.js'
+import { DOCS_PAGE, DOCS_STYLE, NOT_INSTALLED_PAGE, startScript } from './docs-page.js'
 import type { OpenApiOptions } from './document.js'
 import { checkOpenApiOptions, openApiJson } from './openapi.js'
 
@@ -21,16 +22,18 @@ export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
  */
 export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
   checkOpenApiOptions(options)
-  const { stagingBaseUrl } = options
+  const { stagingBaseUrl, demoKeys: [demoKey] = [] } = options
   const connect = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
   // Swagger UI sets inline styles, and its style sheet embeds its images.
   const policy = contentSecurityPolicy({ style: "'unsafe-inline'", connect })
   const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
+  const start = { type: JAVASCRIPT, headers: PUBLIC, text: startScript(demoKey) }
   let latest: { readonly baseUrl: string; readonly page: Page } | undefined
   const pages = new Map<string, (request: ApiRequest) => Awaitable<Page>>([
     ['/openapi.json', openApi],
     ['/docs', () => (swaggerUi() ? page : NOT_INSTALLED)],
-    ['/docs/start.js', () => START],
+    ['/docs/start.js', () => start],
+    ['/docs/page.css', () => STYLE],
     ['/docs/swagger-ui-bundle.js', lazy(() => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT))],
     ['/docs/swagger-ui.css', lazy(() => swaggerUiFile('swagger-ui.css', CSS))],
   ])
@@ -84,57 +87,6 @@ const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
 
-const HEAD = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Animal Adoption Store</title>
-<link rel="icon" href="data:,">
-`
-
-const PAGE: Page = {
-  type: HTML,
-  text: `${HEAD}<link rel="stylesheet" href="docs/swagger-ui.css">
-<div id="docs"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
-`,
-}
-
-/**
- * The validator is a remote service, so it is off. Swagger UI rounds numbers when it formats JSON,
- * so a response with a number too long for that is shown as plain text.
- */
-const START: Page = {
-  type: JAVASCRIPT,
-  headers: PUBLIC,
-  text: `const exactNumbers = ({ React }) => ({
-  wrapComponents: {
-    responseBody: Body => props =>
-      React.createElement(
-        Body,
-        /\\d{16}/.test(props.content) ? { ...props, contentType: 'text/plain' } : props,
-      ),
-  },
-})
-
-SwaggerUIBundle({
-  url: 'openapi.json',
-  dom_id: '#docs',
-  validatorUrl: 'none',
-  tryItOutEnabled: true,
-  plugins: [exactNumbers],
-})
-`,
-}
-
-const NOT_INSTALLED: Page = {
-  status: 404,
-  type: HTML,
-  headers: PUBLIC,
-  text: `${HEAD}<h1>Animal Adoption Store</h1>
-<p>The API is described in <a href="openapi.json">openapi.json</a>.</p>
-<p>To read it here and to try it out, install the renderer and start the server again:</p>
-<pre>npm install swagger-ui-dist</pre>
-`,
-}
+const PAGE: Page = { type: HTML, text: DOCS_PAGE }
+const STYLE: Page = { type: CSS, headers: PUBLIC, text: DOCS_STYLE }
+const NOT_INSTALLED: Page = { status: 404, type: HTML, headers: PUBLIC, text: NOT_INSTALLED_PAGE }

@@ -59,10 +59,13 @@ test('withDocs - the page loads files of this server only', async () => {
     page.headers['content-security-policy'] ?? '',
     /^default-src 'none'; .*connect-src 'self'(;|$)/,
   )
-  const loaded = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => String(url))
+  const loaded = [...page.body.matchAll(/(?:src|<link.* href)="([^"]+)"/g)].map(([, url]) =>
+    String(url),
+  )
   assert.deepEqual(loaded, [
     'data:,',
     'docs/swagger-ui.css',
+    'docs/page.css',
     'docs/swagger-ui-bundle.js',
     'docs/start.js',
   ])

@@ -1,0 +1,214 @@
+/** The page around Swagger UI, as the texts of its files. It loads nothing from other hosts. */
+
+const HEAD = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Animal Adoption Store</title>
+<link rel="icon" href="data:,">
+`
+
+export const DOCS_PAGE = `${HEAD}<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
+<header>
+<a id="home" href="./" hidden>← Console</a>
+<span>API reference</span>
+<a href="openapi.json">openapi.json</a>
+</header>
+<div id="docs"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+`
+
+export const NOT_INSTALLED_PAGE = `${HEAD}<h1>Animal Adoption Store</h1>
+<p>The API is described in <a href="openapi.json">openapi.json</a>.</p>
+<p>To read it here and to try it out, install the renderer and start the server again:</p>
+<pre>npm install swagger-ui-dist</pre>
+`
+
+/**
+ * Starts Swagger UI with the addresses written out and, if there is one, the key filled in. The validator
+ * is a remote service, so it is off. Swagger UI rounds numbers when it formats JSON, so a response with
+ * a number too long for that is shown as plain text; and it leaves
+ * form fields without a name and leaves out a level of headings.
+ *
+ * @param demoKey a public API key
+ */
+export function startScript(demoKey: string | undefined): string {
+  return `const demoKey = ${JSON.stringify(demoKey ?? null)}
+
+const exactNumbers = ({ React }) => ({
+  wrapComponents: {
+    responseBody: Body => props =>
+      React.createElement(
+        Body,
+        /\\d{16}/.test(props.content) ? { ...props, contentType: 'text/plain' } : props,
+      ),
+  },
+})
+
+const dark = matchMedia('(prefers-color-scheme: dark)')
+const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', followScheme)
+followScheme()
+
+const withAddresses = spec => ({
+  ...spec,
+  servers: spec.servers
+    .map(({ description, variables }) => ({
+      url: Object.values(variables)[0].default,
+      description,
+    }))
+    .filter(({ url }) => !/^https?:[/][/][^/]*[.]invalid[/]/.test(url)),
+})
+
+const nameOf = field =>
+  field.closest('tr')?.querySelector('.parameter__name')?.firstChild?.textContent ||
+  (field.id === 'servers' ? 'Server' : field.tagName === 'SELECT' ? 'Example' : 'Value')
+const complete = () => {
+  for (const field of document.querySelectorAll('#docs :is(select, input, textarea)')) {
+    if (field.ariaLabel || (field.labels?.length && field.id !== 'servers')) continue
+    field.ariaLabel = nameOf(field)
+  }
+  for (const code of document.querySelectorAll('#docs .microlight')) code.tabIndex = 0
+  for (const title of document.querySelectorAll('#docs :is(h3, h4, h5)')) {
+    title.ariaLevel = String(title.tagName[1] - 1)
+  }
+  for (const [name, label] of [['information', 'About'], ['schemes-server', 'Server']]) {
+    const part = document.querySelector('#docs .' + name + '-container')
+    if (part) Object.assign(part, { role: 'region', ariaLabel: label })
+  }
+}
+new MutationObserver(complete).observe(document.querySelector('#docs'), {
+  childList: true,
+  subtree: true,
+})
+
+// Not every server has a page there.
+fetch('./', { headers: { accept: 'text/html' } }).then(answer => {
+  const isPage = answer.ok && answer.headers.get('content-type').startsWith('text/html')
+  document.querySelector('#home').hidden = !isPage
+})
+
+fetch('openapi.json')
+  .then(answer => answer.json())
+  .then(spec => {
+    const ui = SwaggerUIBundle({
+      spec: withAddresses(spec),
+      dom_id: '#docs',
+      validatorUrl: 'none',
+      tryItOutEnabled: true,
+      plugins: [exactNumbers],
+      onComplete() {
+        if (demoKey) ui.preauthorizeApiKey(Object.keys(spec.components.securitySchemes)[0], demoKey)
+      },
+    })
+  })
+`
+}
+
+/** The bar on top, and more contrast than Swagger UI has. */
+export const DOCS_STYLE = `body {
+  margin: 0;
+}
+header {
+  display: flex;
+  gap: 20px;
+  padding: 14px 20px;
+  border-bottom: 1px solid #8886;
+  font: 14px system-ui, sans-serif;
+}
+header span {
+  flex: 1;
+  font-weight: 600;
+}
+header a {
+  color: #0b6b60;
+}
+html.dark-mode header {
+  color: #e4e6e6;
+}
+html.dark-mode header a {
+  color: #58cdbb;
+}
+.swagger-ui .info {
+  margin: 28px 0;
+}
+.swagger-ui .scheme-container {
+  padding: 16px 0;
+}
+.swagger-ui .info .title small {
+  background: #5b616d;
+}
+.swagger-ui .info .title small.version-stamp {
+  background: #3d7a00;
+}
+.swagger-ui .info a,
+.swagger-ui a.link {
+  color: #0b6b60;
+}
+html.dark-mode .swagger-ui .info a,
+html.dark-mode .swagger-ui a.link {
+  color: #58cdbb;
+}
+.swagger-ui .btn.authorize {
+  border-color: #0b6b60;
+  color: #0b6b60;
+}
+.swagger-ui .btn.authorize svg {
+  fill: #0b6b60;
+}
+html.dark-mode .swagger-ui .btn.authorize {
+  border-color: #58cdbb;
+  color: #58cdbb;
+}
+html.dark-mode .swagger-ui .btn.authorize svg {
+  fill: #58cdbb;
+}
+.swagger-ui .opblock.opblock-get .opblock-summary-method,
+.swagger-ui .btn.execute {
+  border-color: #1a63b8;
+  background: #1a63b8;
+}
+.swagger-ui .opblock.opblock-post .opblock-summary-method {
+  background: #1a7a4c;
+}
+.swagger-ui .opblock.opblock-deprecated {
+  opacity: 1;
+}
+.swagger-ui .opblock.opblock-deprecated .opblock-summary-method {
+  background: #5f6368;
+}
+html.dark-mode .swagger-ui .opblock.opblock-deprecated .opblock-summary-method {
+  background: #8b9196;
+}
+.swagger-ui .btn.cancel {
+  border-color: #b3261e;
+  color: #b3261e;
+}
+html.dark-mode .swagger-ui .btn.cancel {
+  border-color: #ff8f87;
+  color: #ff8f87;
+}
+.swagger-ui .parameter__in,
+.swagger-ui .parameter__deprecated {
+  color: #5f6673;
+}
+html.dark-mode .swagger-ui .parameter__in {
+  color: #b7bcbf;
+}
+.swagger-ui .download-contents {
+  background: #555b69;
+}
+.swagger-ui .json-schema-2020-12-expand-deep-button {
+  color: #595959;
+}
+html.dark-mode .swagger-ui .json-schema-2020-12-expand-deep-button,
+html.dark-mode .swagger-ui .headers .header-col {
+  color: #d0d4d6;
+}
+.swagger-ui .microlight span[style*='211, 99, 99'] {
+  color: #ff9c9c !important;
+}
+`
