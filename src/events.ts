@@ -7,7 +7,7 @@ import type { Operation } from './pets/specification.js'
 /** What a store announces to its host. No event carries an API key, only its id. */
 export type StoreEvents = {
   'pet.created': { readonly pet: Pet }
-  /** A 429 of code `rate_limit_exceeded`. `partition` is a key id, or `addr:` and an address. */
+  /** A 429 of code `rate_limit_exceeded`, or what would be one but for shadow mode. `partition` is a key id, or `addr:` and an address. */
   'limit.exceeded': { readonly partition: string; readonly rateLimit: RateLimit }
   /** A ban begins; `bannedUntil` in ms since the epoch. */
   'key.banned': { readonly keyId: string; readonly bannedUntil: number }

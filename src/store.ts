@@ -18,6 +18,7 @@ import {
 } from './lib/options.js'
 import { type Timer, withCircuitBreaker } from './limits/circuit-breaker.js'
 import { countsHere, memoryRateLimits } from './limits/memory.js'
+import { RATE_LIMIT_MODE, type RateLimitMode } from './limits/mode.js'
 import { checkPolicy, PLANS, type PlanTable } from './limits/plans.js'
 import { createPetOperations, type Idempotency, type Pets, type Signal } from './pets/operations.js'
 import { checkListPetsQuery } from './pets/query.js'
@@ -45,10 +46,11 @@ export interface StoreOptions {
    */
   readonly clock?: Clock
   /**
-   * `false` turns rate limiting off, headers included.
+   * `false` turns rate limiting off, headers included. 'shadow' counts and reports like `true`, with
+   * the same headers and events, but rejects nothing: what a limit would do can be seen first.
    * @default true
    */
-  readonly rateLimit?: boolean
+  readonly rateLimit?: RateLimitMode
   /**
    * Where usage is counted.
    * @default memoryRateLimits()
@@ -163,6 +165,7 @@ export function openStore(settings: StoreSettings): Store {
     apiKeys,
     rateLimits: settings.rateLimit ? protect(settings, emit) : undefined,
     anonymous: plans.anonymous,
+    isShadow: settings.rateLimit === 'shadow',
     emit,
   })
   const operations = createPetOperations(settings, emit)
@@ -227,7 +230,7 @@ export const STORE_RULES: Rules<StoreOptions> = {
   apiKeys: isSecretObject,
   sha256: orNull(isFunction),
   clock: isFunction,
-  rateLimit: isBoolean,
+  rateLimit: RATE_LIMIT_MODE,
   rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),
   rateLimitTimeoutMs: isTimeout,
   plans: isObject,

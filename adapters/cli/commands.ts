@@ -1,4 +1,4 @@
-import type { Flags } from './flags.js'
+import { type Flags, rateLimitMode } from './flags.js'
 import type { Stop } from './serve.js'
 
 /** The commands that take more than the command line itself, each loaded when it runs. */
@@ -35,8 +35,8 @@ export async function runKeys(words: readonly string[]): Promise<void> {
 export async function printOpenApi(flags: Flags): Promise<void> {
   const { openApiJson } = await import('../openapi/openapi.js')
   const { DEMO_KEYS } = await import('../shared/demo-keys.js')
-  const { pagination, keys, idempotency, 'no-rate-limit': unlimited } = flags
+  const { pagination, keys, idempotency } = flags
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
-  const features = { rateLimit: !unlimited, idempotency: idempotency !== undefined }
+  const features = { rateLimit: rateLimitMode(flags), idempotency: idempotency !== undefined }
   process.stdout.write(`${await openApiJson({ pagination, ...features, demoKeys })}\n`)
 }

@@ -14,7 +14,7 @@ import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index
 import type { Watch } from '../test-double/state.js'
 import { openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
-import { type Flags, UsageError, usageError, wholeNumber } from './flags.js'
+import { type Flags, rateLimitMode, UsageError, usageError, wholeNumber } from './flags.js'
 import type { Backends } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Notes } from './notes.js'
@@ -72,10 +72,13 @@ export async function openEnvironment(
     refuseBackend('limits', limitsName)
     return openControlled(flags, keys, await readInitial(flags))
   }
-  if (flags['no-rate-limit'] && limitsName !== 'memory:') {
+  const rateLimit = rateLimitMode(flags)
+  if (rateLimit === false && limitsName !== 'memory:') {
+    const flag = flags['no-rate-limit'] ? '--no-rate-limit' : '--rate-limit off'
     throw new UsageError(
-      '--no-rate-limit cannot be combined with --limits',
+      `${flag} cannot be combined with --limits`,
       '--no-rate-limit',
+      '--rate-limit',
       '--limits',
     )
   }
@@ -113,7 +116,7 @@ export async function openEnvironment(
     console: {
       apiKeys: () => known,
       animals: { list: storage.list, create: store.createPet },
-      ...(!flags['no-rate-limit'] && { usage: rateLimits.inspect }),
+      ...(rateLimit !== false && { usage: rateLimits.inspect }),
     },
     animals: await count(),
     source: seeded ? initial.source : storedSource(flags),
@@ -227,7 +230,7 @@ function viewOf(current: () => OpenWorld, flags: Flags): View {
       list: filter => current().double.inspect.animals(filter),
       create: pet => current().double.pets.createPet(pet),
     },
-    ...(!flags['no-rate-limit'] && { usage: id => current().double.inspect.usage(id) }),
+    ...(rateLimitMode(flags) !== false && { usage: id => current().double.inspect.usage(id) }),
   }
 }
 
@@ -284,7 +287,7 @@ function storedSource({ seed }: Flags): string {
 
 function storeOptions(flags: Flags) {
   return {
-    rateLimit: !flags['no-rate-limit'],
+    rateLimit: rateLimitMode(flags),
     cors: !flags['no-cors'],
     pagination: flags.pagination ?? false,
     idempotency: readIdempotency(flags),

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
 import { describeProblem, type OptionProblem } from '../../src/lib/options.js'
+import type { RateLimitMode } from '../../src/limits/mode.js'
 import { withoutSecrets } from './without-secrets.js'
 
 export interface Flag {
@@ -28,7 +29,11 @@ const FLAGS = {
     value: 'file.json',
     help: 'keys instead of the demo keys: {"<key>": {"id": "ci", "plan": "pro"}}',
   },
-  'no-rate-limit': { help: 'no limits and no rate limit headers' },
+  'rate-limit': {
+    value: 'mode',
+    help: 'on, off, or shadow: count and report, but reject nothing (on)',
+  },
+  'no-rate-limit': { help: 'the same as --rate-limit off: no limits, no headers' },
   'no-cors': { help: 'no CORS headers' },
   pagination: { help: 'add ?after=<id> and Link: rel="next" to lists' },
   idempotency: {
@@ -352,6 +357,28 @@ function checkCombination({ command, flags, rest }: CommandLine): void {
       `-- cannot be combined with ${command}; to run a command: exec -- ${withoutSecrets(word)}`,
     )
   }
+}
+
+/** @throws UsageError */
+export function rateLimitMode(flags: Flags): RateLimitMode {
+  const isOff = flags['no-rate-limit'] === true
+  const given = flags['rate-limit'] ?? (isOff ? 'off' : 'on')
+  const mode = Object.hasOwn(RATE_LIMIT_MODES, given) ? RATE_LIMIT_MODES[given] : undefined
+  if (mode === undefined) {
+    throw new UsageError(`--rate-limit takes on, off or shadow, got '${given}'`, '--rate-limit')
+  }
+  if (!isOff || mode === false) return mode
+  throw new UsageError(
+    `--no-rate-limit cannot be combined with --rate-limit ${given}; use only one`,
+    '--no-rate-limit',
+    '--rate-limit',
+  )
+}
+
+const RATE_LIMIT_MODES: Readonly<Record<string, RateLimitMode>> = {
+  on: true,
+  off: false,
+  shadow: 'shadow',
 }
 
 /** The number given to a flag; undefined without the flag. @throws UsageError */

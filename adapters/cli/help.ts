@@ -50,7 +50,7 @@ ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option be
   openapi: {
     usage: 'openapi',
     does: 'print the OpenAPI 3.1 description',
-    flags: ['keys', 'no-rate-limit', 'pagination', 'idempotency', 'help'],
+    flags: ['keys', 'rate-limit', 'no-rate-limit', 'pagination', 'idempotency', 'help'],
   },
 }
 

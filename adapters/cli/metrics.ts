@@ -46,6 +46,12 @@ export function createMetrics(): Metrics {
     help: 'Animals added',
     registers,
   })
+  const shadowed = new Counter({
+    name: 'adoption_store_shadow_rejections_total',
+    help: 'Requests that were served only because of shadow mode',
+    labelNames: ['code'],
+    registers,
+  })
   const bans = new Counter({
     name: 'adoption_store_bans_total',
     help: 'Bans that began',
@@ -145,6 +151,8 @@ export function createMetrics(): Metrics {
     durations.observe(labels, ms / 1000)
     const code = codeOf(response)
     if (code !== null) rejections.inc({ code })
+    const shadowCode = response.about?.shadowed
+    if (shadowCode !== undefined) shadowed.inc({ code: shadowCode })
   }
 
   function countBatch(message: unknown): void {

@@ -19,7 +19,7 @@ import {
   readApiKeys,
   readDelay,
 } from './environment.js'
-import { type Flags, UsageError, wholeNumber } from './flags.js'
+import { type Flags, rateLimitMode, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
 import { withIndex } from './index-page.js'
 import { createNotes, type Notes } from './notes.js'
@@ -162,7 +162,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
     })
     const documented = withDocsOnDemand(logged, {
       pagination: flags.pagination,
-      rateLimit: !flags['no-rate-limit'],
+      rateLimit: rateLimitMode(flags),
       idempotency: flags.idempotency !== undefined,
       demoKeys: flags.keys === undefined ? Object.keys(DEMO_KEYS) : [],
       stagingBaseUrl,
@@ -187,8 +187,10 @@ async function printBanner(flags: Flags, ready: Ready, source: string): Promise<
   const { banner } = await import('./banner.js')
   const { clock, keys, pagination, idempotency, watch } = flags
   const delay = readDelay(flags)
+  const rateLimit = rateLimitMode(flags)
   const modes = [
-    ...(flags['no-rate-limit'] ? ['no rate limits'] : []),
+    ...(rateLimit === false ? ['no rate limits'] : []),
+    ...(rateLimit === 'shadow' ? ['limits in shadow mode: counted, never rejected'] : []),
     ...(flags['no-cors'] ? ['no CORS'] : []),
     ...(pagination ? ['pagination'] : []),
     ...(idempotency ? [`idempotency keys for ${idempotency}`] : []),
@@ -199,7 +201,7 @@ async function printBanner(flags: Flags, ready: Ready, source: string): Promise<
   const details = {
     source,
     networkUrls: networkUrls(flags, ready),
-    policies: flags['no-rate-limit'] ? undefined : POLICIES,
+    policies: rateLimit === false ? undefined : POLICIES,
     keysFile: keys,
     modes,
   }

@@ -37,6 +37,8 @@ export interface Entry {
   readonly lost: boolean
   /** An earlier create with the same `Idempotency-Key` stored the animal. */
   readonly replayed: boolean
+  /** The code of the 429 that it would have been, if the store were not in shadow mode. */
+  readonly shadowed: string | null
   readonly ms: number | null
 }
 
@@ -60,6 +62,7 @@ export function entryOf(answered: Answered): Entry {
     retryAfter: secondsUntil(retryInstant(headers['Retry-After'], at), at),
     lost: deliver !== undefined && status !== 0,
     replayed: headers['Idempotent-Replayed'] !== undefined,
+    shadowed: about?.shadowed ?? null,
     ms,
   }
 }

@@ -34,9 +34,10 @@ function printable(text: string): string {
   )
 }
 
-function outcomeOf({ status, code, retryAfter, lost, replayed }: Entry): string {
+function outcomeOf({ status, code, retryAfter, lost, replayed, shadowed }: Entry): string {
   if (status === null) return 'hangs, never answered'
   if (lost) return 'response lost'
+  if (shadowed) return shadowed === 'api_key_banned' ? 'would be banned' : 'would be 429'
   if (replayed) return 'replayed'
   const isBanned = code === 'api_key_banned'
   if (retryAfter === null) return isBanned ? 'banned' : ''

@@ -1,3 +1,4 @@
+import type { RateLimitMode } from '../../src/limits/mode.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import {
   BASE_PATH,
@@ -26,10 +27,11 @@ export interface OpenApiOptions {
    */
   readonly pagination?: boolean | undefined
   /**
-   * `false` leaves out the rate limit headers and 429, as the store option of that name does.
+   * `false` leaves out the rate limit headers and 429, as the store option of that name does; 'shadow'
+   * leaves out 429.
    * @default true
    */
-  readonly rateLimit?: boolean | undefined
+  readonly rateLimit?: RateLimitMode | undefined
   /**
    * Also describes `Idempotency-Key`, for a store with the option of that name.
    * @default false
@@ -97,7 +99,7 @@ const REX = { id: 1, ...NEW_REX } satisfies Pet
 
 const REMOVAL = new Date(SUNSET).toISOString().slice(0, 10)
 
-function infoOf(rateLimit: boolean) {
+function infoOf(rateLimit: RateLimitMode) {
   const sentences = [
     'Browse and manage animals available for adoption.',
     ...(rateLimit ? ['Every response reports the rate limit that applies to the API key.'] : []),

@@ -1,4 +1,5 @@
 import { isBoolean, isText, optional, type Rules, readOptions } from '../../src/lib/options.js'
+import { RATE_LIMIT_MODE } from '../../src/limits/mode.js'
 import type { OpenApiDocument, OpenApiOptions } from './document.js'
 
 /**
@@ -34,7 +35,7 @@ const RULES: Rules<OpenApiOptions> = {
   baseUrl: optional(isText),
   stagingBaseUrl: optional(isText),
   pagination: optional(isBoolean),
-  rateLimit: optional(isBoolean),
+  rateLimit: optional(RATE_LIMIT_MODE),
   idempotency: optional(isBoolean),
   demoKeys: optional({
     expected: 'an array of strings',

@@ -15,6 +15,7 @@ import {
   unsupportedMediaType,
 } from '../../src/errors.js'
 import { decide } from '../../src/limits/decide.js'
+import type { RateLimitMode } from '../../src/limits/mode.js'
 import { PLANS } from '../../src/limits/plans.js'
 import { SUNSET } from '../../src/pets/specification.js'
 import { MAX_BODY_BYTES } from '../../src/protocol/body.js'
@@ -22,7 +23,7 @@ import { schemaRef } from './schemas.js'
 
 /** Parts of the API that a store may have or not. */
 export interface Features {
-  readonly rateLimit: boolean
+  readonly rateLimit: RateLimitMode
   readonly idempotency: boolean
 }
 
@@ -63,7 +64,8 @@ export function responseComponents(features: Features) {
     { description, headers: headersOf(examples[0], features), content: errorContent(examples) },
   ])
   const unused: readonly string[] = [
-    ...(features.rateLimit ? [] : [...LIMIT_HEADERS, 'Retry-After', 'Cache-Control']),
+    ...(features.rateLimit ? [] : LIMIT_HEADERS),
+    ...(features.rateLimit === true ? [] : ['Retry-After', 'Cache-Control']),
     ...(features.idempotency ? [] : ['Idempotent-Replayed']),
   ]
   const headers = Object.entries(HEADERS).filter(([name]) => !unused.includes(name))
@@ -128,7 +130,7 @@ function everyAnswer({ rateLimit }: Features): readonly (typeof LIMIT_HEADERS)[n
 
 function isServed(code: ErrorCode, { rateLimit, idempotency }: Features): boolean {
   if (code === 'idempotency_key_reused') return idempotency
-  return rateLimit || ERROR_STATUS[code] !== 429
+  return rateLimit === true || ERROR_STATUS[code] !== 429
 }
 
 const HEADERS = {

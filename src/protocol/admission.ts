@@ -34,6 +34,8 @@ export interface Admission {
   readonly decision: Decision | undefined
   /** The policy that the decision applied. */
   readonly policy: Policy | undefined
+  /** Why shadow mode would have rejected the request. */
+  readonly shadowed?: Decision['code'] | undefined
   /** 429, the door's refusal or 401; undefined when the caller is admitted. */
   readonly failure: ApiError | undefined
 }
@@ -58,6 +60,8 @@ export interface GateOptions {
   /** Undefined turns rate limiting off. */
   readonly rateLimits: Pick<RateLimitStore, 'consume'> | undefined
   readonly anonymous: Policy
+  /** Whether a request over its limit is admitted nevertheless. */
+  readonly isShadow: boolean
   readonly emit: Emit
 }
 
@@ -66,7 +70,7 @@ export interface GateOptions {
  * counted by address, so that strangers can neither use up nor ban a key (spec §5, §8).
  */
 export function createGate(options: GateOptions): Gate {
-  const { apiKeys, rateLimits, anonymous, emit } = options
+  const { apiKeys, rateLimits, anonymous, isShadow, emit } = options
 
   return {
     identify,
@@ -78,7 +82,8 @@ export function createGate(options: GateOptions): Gate {
       const partition = key ? key.id : `addr:${client}`
       return chain(rateLimits.consume(partition, policy, now), decision => {
         if (decision.code !== undefined) announce(partition, decision)
-        return admission(caller, key, policy, decision)
+        const admitted = admission(caller, key, policy, isShadow ? undefined : decision)
+        return isShadow ? { ...admitted, decision, shadowed: decision.code } : admitted
       })
     },
   }

@@ -64,7 +64,7 @@ export interface ApiResponse {
   /** True for paths outside the base path, which a door within another app passes on. */
   readonly outside?: boolean | undefined
   /** For logs and journals, never sent. */
-  readonly about?: Identity | undefined
+  readonly about?: About | undefined
   /**
    * Delivers the answer instead of the Node door, which passes its `ServerResponse` and does not
    * wait for the outcome when it closes. A test double loses answers this way.
@@ -82,6 +82,12 @@ export interface Connection {
 export interface Identity {
   readonly operation?: Operation | undefined
   readonly key?: KnownKey | undefined
+}
+
+/** What a response does not show. */
+export interface About extends Identity {
+  /** The code of the 429 that it would have been, if the store were not in shadow mode. */
+  readonly shadowed?: 'rate_limit_exceeded' | 'api_key_banned' | undefined
 }
 
 /** What a door serves: a store, or a wrapper around one. */

@@ -180,7 +180,8 @@ export function createProtocol(
     const hasOrigin = request.headers['origin'] !== undefined
     const bytes = content?.bytes
     const headers = headersOf.all({ now, bytes, admission, operation, own, mount, hasOrigin })
-    const about = { operation, key: admission.key }
+    const { key, shadowed } = admission
+    const about = shadowed === undefined ? { operation, key } : { operation, key, shadowed }
     const outside = route === undefined
     if (content?.pieces && method !== 'HEAD') {
       return inPieces({ status, headers, about, outside }, content)

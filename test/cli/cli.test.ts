@@ -91,6 +91,56 @@ test('cli - --seed, --empty, --no-rate-limit, --no-cors and --pagination do what
   assert.equal((await ready(t, '--empty')).animals, 0)
 })
 
+test('cli - --rate-limit is on, off or shadow, also from the environment', async t => {
+  const outcome = async (environment: NodeJS.ProcessEnv, ...words: string[]) => {
+    const server = await startedIn(t, environment, '--json', '-q', ...words)
+    const { baseUrl, origin } = JSON.parse(server.ready)
+    const answers = []
+    for (let count = 0; count < 62; count++) {
+      answers.push(await fetch(`${baseUrl}/pets?limit=1`, { headers: FREE }))
+    }
+    const last = answers.at(-1)
+    const openApi = await (await fetch(`${origin}/openapi.json`)).text()
+    return [
+      last?.status,
+      last?.headers.get('x-ratelimit-remaining'),
+      openApi.includes('X-RateLimit-Limit'),
+      openApi.includes('"429"'),
+    ]
+  }
+  assert.deepEqual(await outcome({}, '--rate-limit', 'on'), [429, '0', true, true])
+  assert.deepEqual(await outcome({}, '--rate-limit=off'), [200, null, false, false])
+  assert.deepEqual(await outcome({}, '--rate-limit', 'shadow'), [200, '0', true, false])
+  assert.deepEqual(await outcome({}, '--rate-limit', 'shadow', '--control'), [
+    200,
+    '0',
+    true,
+    false,
+  ])
+  const variable = { ADOPTION_STORE_RATE_LIMIT: 'shadow' }
+  assert.deepEqual(await outcome(variable), [200, '0', true, false])
+  for (const [words, line] of [
+    [['--rate-limit', 'maybe'], /--rate-limit takes on, off or shadow, got 'maybe'/],
+    [['--rate-limit', 'toString'], /--rate-limit takes on, off or shadow, got 'toString'/],
+    [
+      ['--rate-limit', 'shadow', '--no-rate-limit'],
+      /--no-rate-limit cannot be combined with --rate-limit shadow/,
+    ],
+    [
+      ['--rate-limit', 'off', '--limits', 'redis://h'],
+      /--rate-limit off cannot be combined with --limits/,
+    ],
+    [['exec', '--rate-limit', 'x', '--', 'true'], /--rate-limit takes on, off or shadow/],
+    [['openapi', '--rate-limit', 'x'], /--rate-limit takes on, off or shadow/],
+  ] as const) {
+    const { code, stderr } = await ended(...words)
+    assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
+    assert.match(stderr, line)
+  }
+  const { stdout } = await ended('openapi', '--rate-limit', 'shadow')
+  assert.doesNotMatch(stdout, /"429"/)
+})
+
 test('cli - --idempotency takes a duration, alone a day, and is described', async t => {
   const create = async (baseUrl: string) => {
     const headers = { ...FREE, 'content-type': 'application/json', 'idempotency-key': 'k' }

@@ -56,6 +56,17 @@ test('request log - hangs and lost responses are shown as such', async () => {
   ])
 })
 
+test('request log - in shadow mode, it says what would have been rejected', async () => {
+  const { get, lines } = logged('pretty', false, 'shadow')
+  for (let count = 0; count < 4; count++) await get('/v1/pets', 's3cret')
+  assert.deepEqual(lines(), [
+    '12:01:07  GET   /v1/pets                        200  small                  0/1  # ms',
+    '12:01:07  GET   /v1/pets                        200  small                  0/1  would be 429  # ms',
+    '12:01:07  GET   /v1/pets                        200  small                  0/1  would be banned  # ms',
+    '12:01:07  GET   /v1/pets                        200  small                  0/1  would be banned  # ms',
+  ])
+})
+
 test('request log - the page shows lines as they are written', async () => {
   const [pretty = ''] = blocksOf('adapters/cli/README.md', 'text')
   const [json = ''] = blocksOf('adapters/cli/README.md', 'json')
@@ -97,6 +108,7 @@ test('request log - json has the same fields, and no keys', async () => {
     retryAfter: null,
     lost: false,
     replayed: false,
+    shadowed: null,
   })
 })
 
@@ -129,8 +141,9 @@ test('request log - only terminals get colors', async () => {
   assert.match(unauthorized ?? '', /\x1b\[36m401\x1b\[0m/)
 })
 
-function logged(format: 'pretty' | 'json', colors = false) {
-  const double = createTestDouble({ apiKeys: API_KEYS, clock: '2030-01-01T12:01:07Z' })
+function logged(format: 'pretty' | 'json', colors = false, rateLimit: boolean | 'shadow' = true) {
+  const clock = '2030-01-01T12:01:07Z'
+  const double = createTestDouble({ apiKeys: API_KEYS, clock, rateLimit })
   const written: string[] = []
   const handler = withRequestLog(double, {
     format,

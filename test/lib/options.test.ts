@@ -18,7 +18,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['apiKeys', 'demo', 'an object', 'a string'],
   ['apiKeys', undefined, 'an object', 'undefined'],
   ['clock', 0, 'a function', '0'],
-  ['rateLimit', 'off', 'true or false', "'off'"],
+  ['rateLimit', 'off', "one of true, false, 'shadow'", "'off'"],
   ['rateLimits', new Map(), LIMITS, 'a Map'],
   ['plans', [], 'an object', 'an array'],
   ['basePath', '/v1/', BASE, "'/v1/'"],
