@@ -89,8 +89,9 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   let clients = 1
   /** Whether it has ever used a unit. */
   let isMember = false
-  /** The number of the last request, counted through all windows. */
+  /** The number of the last request, counted through all windows, by windows of this limit. */
   let number = 0
+  let numberedBy = 1
   let lastSent = Number.NEGATIVE_INFINITY
 
   return {
@@ -173,10 +174,20 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     const { limit, endsAt } = window
     if (clients === 1) return now
     // With more clients than units, the turn may be in a later window.
-    const turn = Math.max(0, number + step() - lastNumber(window))
+    const turn = Math.max(0, numberOf(limit) + step() - lastNumber(window))
     const skipped = Math.max(0, Math.ceil(turn / limit) - 1)
     const position = (turn - skipped * limit) / Math.min(limit, step())
     return endsAt + skipped * MINUTE + position * ROLL_CALL
+  }
+
+  /** Minute and day have different limits, and take turns to apply. */
+  function numberOf(limit: number): number {
+    return number * (limit / numberedBy)
+  }
+
+  function takeNumber(taken: number): void {
+    number = taken
+    numberedBy = window.limit
   }
 
   function withinWindow(now: number): number {
@@ -251,7 +262,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     if (window.isLong) return
     learnFromRank(previous)
     isMember = true
-    number = lastNumber(window) - remaining
+    takeNumber(lastNumber(window) - remaining)
     const rollCallEnd = isContinued ? startedAt + ROLL_CALL : now
     window.from = { at: Math.max(now, rollCallEnd), number }
   }
@@ -266,7 +277,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     window.countedOthers = window.others
     window.answered = 0
     window.turns++
-    number = lastNumber(window) - remaining
+    takeNumber(lastNumber(window) - remaining)
     if (window.isLong) return
     const { second, others } = window
     if (!second) window.second = { at: now, others }
@@ -300,7 +311,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
     if (!isMember) {
       clients = limit
       // Its rank is unknown, and not all newcomers should come back at once.
-      number = lastNumber(window) - step() + Math.ceil(random() * limit)
+      takeNumber(lastNumber(window) - step() + Math.ceil(random() * limit))
     }
     // All first requests, and the second ones of lower ranks, have used up the limit.
     if (isMember && turns === 1) clients = Math.max(clients, REJECTED_CLIENTS * (limit - rank + 1))
