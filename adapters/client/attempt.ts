@@ -51,7 +51,11 @@ async function exchange(
     const init = { method, headers, redirect: 'manual', signal } as const
     const response = await fetch(url, body === undefined ? init : { ...init, body })
     if (isRedirect(response)) throw redirected(request, response)
-    const text = await readText(response, maxResponseBytes)
+    const text = await readText(response, maxResponseBytes).catch(lost => {
+      // The headers of a rejection say enough: when to come again.
+      if (response.status >= 400 && response.headers.has('retry-after')) return ''
+      throw lost
+    })
     if (text === undefined) throw tooLarge(request, maxResponseBytes)
     return { status: response.status, text, limits: readLimits(response.headers) }
   } catch (error) {

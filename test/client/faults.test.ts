@@ -13,6 +13,12 @@ const truncate: Fault = async serve => {
   return new Response(body, { headers, status })
 }
 
+/** Half of a rejection comes. */
+const truncated =
+  (status: number, headers: Readonly<Record<string, string>>): Fault =>
+  async () =>
+    truncate(async () => new Response('{}', { status, headers }), new Request('http://store.test'))
+
 /** Each with the wait that it leads to, in ms; the random is one half. */
 const FAULTS: Readonly<Record<string, readonly [faults: readonly Fault[], wait: number]>> = {
   '503 twice': [[answering(503), answering(503)], 1_000 + 1_000],
@@ -33,6 +39,8 @@ const FAULTS: Readonly<Record<string, readonly [faults: readonly Fault[], wait: 
   ],
   'connection reset': [[reset], 1_000],
   'answer cut off': [[truncate], 1_000],
+  '429, cut off': [[truncated(429, { 'retry-after': '5' })], 5_000 + 750],
+  '503 with Retry-After, cut off': [[truncated(503, { 'retry-after': '7' })], 7_000 + 850],
   hang: [[hang], 30_000 + 1_000],
 }
 
