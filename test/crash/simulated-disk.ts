@@ -21,6 +21,8 @@ export type Entry<Mark> =
 export interface File {
   readonly number: bigint
   content: Buffer
+  /** Room for the content and what may follow, so that an append does not copy all of it. */
+  room?: Buffer
 }
 
 export interface SimulatedDisk<Mark> {
@@ -78,7 +80,7 @@ export function simulatedDisk<Mark>(
       writeSync(file, bytes, offset, length, position) {
         const written = Buffer.from(bytes.subarray(offset, offset + length))
         log.push({ kind: 'write', file: fileOf(file), position, bytes: written })
-        fileOf(file).content = overwrite(fileOf(file).content, position, written)
+        writeInto(fileOf(file), position, written)
         return length
       },
       async fdatasync(file) {
@@ -99,7 +101,7 @@ export function simulatedDisk<Mark>(
         open.delete(file)
       },
       async readFile(path) {
-        return existing(path).content
+        return Buffer.from(existing(path).content)
       },
       async stat(path) {
         return statsOf(existing(path))
@@ -115,7 +117,7 @@ export function simulatedDisk<Mark>(
       async copyFile(from, to) {
         if (files.has(to)) throw failure('EEXIST', to)
         const copy = create(to, 'w')
-        copy.content = existing(from).content
+        copy.content = Buffer.from(existing(from).content)
         log.push({ kind: 'write', file: copy, position: 0, bytes: copy.content })
       },
       async rename(from, to) {
@@ -165,6 +167,7 @@ export function simulatedDisk<Mark>(
   function truncate(file: File, length: number): void {
     if (file.content.length === length) return
     file.content = resized(file.content, length)
+    delete file.room
     log.push({ kind: 'truncate', file, length })
   }
 
@@ -198,6 +201,14 @@ export function simulatedDisk<Mark>(
       .filter(path => dirname(path) === folder && path !== '/')
       .map(path => basename(path))
   }
+}
+
+/** `overwrite` in place. */
+function writeInto(file: File, position: number, bytes: Buffer): void {
+  const length = Math.max(file.content.length, position + bytes.length)
+  if (!file.room || file.room.length < length) file.room = resized(file.content, 2 * length)
+  bytes.copy(file.room, position)
+  file.content = file.room.subarray(0, length)
 }
 
 export function overwrite(content: Buffer, position: number, bytes: Buffer): Buffer {

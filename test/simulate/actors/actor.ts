@@ -1,0 +1,52 @@
+import type { ApiModel } from '../model/api.js'
+import type { Watcher } from '../network.js'
+import type { ActorSetting, CallPlan } from '../scenario.js'
+
+/** Somebody who uses the API. */
+export interface Actor {
+  /** Does one thing. Rejects with what its user would get; settles in the end, whatever happens. */
+  act(call: CallPlan): Promise<unknown>
+}
+
+export interface ActorContext {
+  readonly setting: ActorSetting
+  /** Whether creates may carry an Idempotency-Key that counts. */
+  readonly hasIdempotency: boolean
+  readonly fetch: typeof fetch
+  /** Its own clock, which may be off. */
+  readonly clock: () => number
+  readonly sleep: (ms: number, options?: { readonly signal?: AbortSignal }) => Promise<void>
+  readonly random: () => number
+  /** Its API key, which changes. */
+  readonly key: () => string
+  readonly model: ApiModel
+}
+
+export interface ActorKind {
+  /** Whether it must never send what it was told not to; its requests are watched. */
+  readonly isPolite: boolean
+  readonly create: (context: ActorContext) => Actor
+}
+
+export type { CallPlan, Watcher }
+
+export const BASE_URL = 'http://store.test/v1'
+
+const PATIENCE = 30_000
+
+/** A `fetch` that gives up, as every client has to. */
+export function impatient({ fetch, sleep }: ActorContext): typeof fetch {
+  return async (input, init) => {
+    const limit = new AbortController()
+    const rest = new AbortController()
+    sleep(PATIENCE, { signal: rest.signal }).then(
+      () => limit.abort(new Error('No answer')),
+      () => {},
+    )
+    try {
+      return await fetch(input, { ...init, signal: limit.signal })
+    } finally {
+      rest.abort(new Error('Answered'))
+    }
+  }
+}

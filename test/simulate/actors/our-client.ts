@@ -1,0 +1,53 @@
+import { type Client, createClient } from '../../../adapters/client/index.js'
+import type { Pet } from '../../../src/index.js'
+import { seen } from '../model/pets.js'
+import { ensure } from '../violation.js'
+import { type Actor, type ActorContext, BASE_URL, type CallPlan } from './actor.js'
+import { petOf, queryOf } from './pet-of.js'
+
+/** The client of the package, with or without keys for its creates. */
+export function ourClient(context: ActorContext, idempotency: boolean): Actor {
+  const { setting, fetch, clock, sleep, random, model } = context
+  let key = ''
+  let client: Client | undefined
+
+  return {
+    async act(call) {
+      if (call.do === 'create') return create(call)
+      const current = clientNow()
+      if (call.do === 'get') return checked(await current.getPet(call.id + 1))
+      if (call.do === 'list') return (await current.listPets(queryOf(call, true))).map(checked)
+      if (call.do === 'odd') return (await current.listPets()).map(checked)
+      for await (const pet of current.all()) checked(pet)
+    },
+  }
+
+  async function create({ pet }: Extract<CallPlan, { do: 'create' }>): Promise<void> {
+    const created = checked(await clientNow().createPet(petOf(pet)))
+    ensure(
+      created.name === pet.name && model.answered(pet.name).has(created.id),
+      'client.answers',
+      () => `createPet returned ${created.id} ${created.name}`,
+    )
+  }
+
+  /** A new one for a new key; calls of the old one end as they can. */
+  function clientNow(): Client {
+    if (client && key === context.key()) return client
+    key = context.key()
+    client = createClient({
+      ...{ baseUrl: BASE_URL, apiKey: key, fetch, clock, random, idempotency },
+      // Without `sleep`, the client uses the timers of the platform.
+      ...(idempotency && { sleep }),
+      maxConcurrent: Math.min(10, setting.limits.banAfter),
+    })
+    return client
+  }
+
+  function checked(pet: Pet): Pet {
+    const { name, text } = seen(pet)
+    const expected = model.textOf(name)
+    ensure(text === expected, 'client.answers', () => `the client read ${text}, not ${expected}`)
+    return pet
+  }
+}

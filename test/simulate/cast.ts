@@ -1,0 +1,97 @@
+import { ACTORS } from './actors/index.js'
+import { petOf } from './actors/pet-of.js'
+import { watchManners } from './manners.js'
+import type { ApiModel } from './model/api.js'
+import type { Network } from './network.js'
+import { choicesOf } from './random.js'
+import type { ActorSetting, CallPlan, Setting } from './scenario.js'
+import type { Scheduler } from './scheduler.js'
+import { Violation } from './violation.js'
+
+export interface CastOptions {
+  readonly seed: string
+  readonly setting: Setting
+  readonly scheduler: Scheduler
+  readonly network: Network
+  readonly model: ApiModel
+  readonly addKey: (id: string) => string
+  /** Whether nothing in this world gives the server a reason to reject a polite client. */
+  readonly isQuiet: boolean
+  readonly note: (what: string) => void
+  readonly trace: (line: string) => void
+  readonly fail: (error: unknown) => void
+}
+
+/** Everybody who takes part. */
+export interface Cast {
+  call(name: string, plan: CallPlan): void
+  /** Gives an actor another API key of the same customer. */
+  renewKey(name: string): void
+  /** How many calls have not ended. */
+  open(): number
+}
+
+export function createCast(options: CastOptions): Cast {
+  const { seed, setting, scheduler, network, model, addKey, isQuiet, note, trace, fail } = options
+  const keys = new Map(setting.actors.map(({ name }) => [name, addKey(name)]))
+  const actors = new Map(setting.actors.map(actor => [actor.name, create(actor)]))
+  let open = 0
+
+  return {
+    call(name, plan) {
+      if (plan.do === 'create') model.register(petOf(plan.pet))
+      open++
+      actors
+        .get(name)
+        ?.act(plan)
+        .then(() => 'is done', outcomeOf)
+        .then(outcome => {
+          open--
+          trace(`${name} ${outcome}`)
+        })
+    },
+    renewKey(name) {
+      keys.set(name, addKey(name))
+    },
+    open: () => open,
+  }
+
+  function create(actor: ActorSetting) {
+    const { name, kind, skew } = actor
+    const known = ACTORS[kind]
+    if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
+    const watcher = watchManners({ name, note, now: scheduler.now, isSpared: isQuiet })
+    const choices = choicesOf(seed, 'actor', name)
+    return known.create({
+      setting: actor,
+      hasIdempotency: setting.idempotencyMs !== null,
+      fetch: network.fetchFor(name, known.isPolite ? watcher : undefined),
+      clock: () => Math.floor(scheduler.now() + skew),
+      sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
+      random: () => choices.between(0, 1),
+      key: () => keys.get(name) as string,
+      model,
+    })
+  }
+
+  function outcomeOf(error: unknown): string {
+    const name = error instanceof Error ? error.name : String(error)
+    if (error instanceof Violation || !(error instanceof Error) || UNFORESEEN.includes(name)) {
+      fail(error)
+    }
+    return `gets ${name}`
+  }
+}
+
+/** Mistakes in a program, not answers to it. */
+const UNFORESEEN = ['ReferenceError', 'RangeError', 'SyntaxError', 'AssertionError']
+
+function sleep(scheduler: Scheduler, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = scheduler.after('sleep', ms, resolve)
+    signal?.addEventListener('abort', () => {
+      cancel()
+      reject(signal.reason)
+    })
+  })
+}

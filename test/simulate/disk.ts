@@ -1,0 +1,165 @@
+import type { Disk } from '../../adapters/json-file/disk.js'
+import { type State, statesAfter } from '../crash/power-cut.js'
+import { type SimulatedDisk, simulatedDisk } from '../crash/simulated-disk.js'
+import { choicesOf } from './random.js'
+import type { Delay, Scheduler } from './scheduler.js'
+
+/** A machine with one disk, on which one process runs at a time. */
+export interface Machine {
+  /** The disk as a new process sees it. The process before is dead. */
+  start(): Disk
+  /** The process ends between two calls to the disk; what it wrote stays, synced or not. */
+  kill(): void
+  /** The same, and of what was not synced any part may be lost. */
+  cutPower(): void
+  /** Calls back when the process has made so many calls to the disk from now on. */
+  afterCalls(count: number, task: () => void): void
+  /** The next such call fails. */
+  failNext(failure: DiskFailure): void
+  /** Whether every write fails because the disk is full. */
+  setFull(full: boolean): void
+  /** Ends all failures, also those that are still to come. */
+  heal(): void
+  /** How many calls have failed so far. */
+  failures(): number
+  /** The names of all files and folders beside the document. */
+  names(): Promise<readonly string[]>
+}
+
+export interface DiskFailure {
+  readonly call: 'any' | keyof Disk
+  readonly code: 'EIO' | 'ENOSPC'
+  /** Whether the call does its work nevertheless, or a part of it. */
+  readonly isDone: boolean
+}
+
+const FOLDER = '/data'
+const LATENCY: Delay = { least: 0.02, most: 4 }
+/** Above every pid that a system gives, so that dead processes are dead. */
+const NO_PROCESS = 5_000_000
+/** Take space, and so fail on a full disk. */
+const GROWING = new Set(['open', 'write', 'writeSync', 'mkdir', 'copyFile'])
+/** What a failing disk does not make fail: names and numbers are in memory, and so is `close`. */
+const IN_MEMORY = new Set(['existsSync', 'statSync', 'readlinkSync', 'close'])
+
+export function createMachine(seed: string, scheduler: Scheduler): Machine {
+  let disk: SimulatedDisk<never> = simulatedDisk({}, atOnce)
+  let life = 0
+  let calls = 0
+  let cuts = 0
+  let failed = 0
+  let isFull = false
+  let failures: DiskFailure[] = []
+  let alarms: { readonly at: number; readonly task: () => void }[] = []
+
+  return {
+    start: () => watched(disk.as(NO_PROCESS + ++life), life),
+    kill() {
+      life++
+    },
+    cutPower() {
+      life++
+      disk = simulatedDisk(stateAfterCut(), atOnce)
+    },
+    afterCalls(count, task) {
+      alarms.push({ at: calls + count, task })
+    },
+    failNext(failure) {
+      failures.push(failure)
+    },
+    setFull(full) {
+      isFull = full
+    },
+    heal() {
+      failures = []
+      alarms = []
+      isFull = false
+    },
+    failures: () => failed,
+    names: () => disk.as(NO_PROCESS).readdir(FOLDER),
+  }
+
+  /** Nothing of what was not synced, everything, or any part. */
+  function stateAfterCut(): State {
+    const choices = choicesOf(seed, 'power cut', ++cuts)
+    const states = [...statesAfter(disk.log, choices.below, 3)]
+    return choices.pick(states)
+  }
+
+  function watched(calls: Disk, own: number): Disk {
+    return new Proxy(calls, {
+      get(_, name: keyof Disk) {
+        const call = calls[name] as (...given: unknown[]) => unknown
+        return name.endsWith('Sync') ? callNow(name, call, own) : callLater(name, call, own)
+      },
+    })
+  }
+
+  function callNow(name: keyof Disk, call: Call, own: number): Call {
+    return (...given) => {
+      // A dead process goes on in this one, but nothing it does has an effect.
+      if (life !== own) return name === 'writeSync' ? given[3] : call(...given)
+      const failure = name === 'writeSync' ? failureOf(name) : undefined
+      if (name === 'writeSync') count()
+      if (life !== own) return given[3]
+      if (!failure) return call(...given)
+      if (failure.isDone) call(...shortened(name, given))
+      throw errorOf(failure, name)
+    }
+  }
+
+  /** A call that takes time. It never ends if the process dies meanwhile. */
+  function callLater(name: keyof Disk, call: Call, own: number): Call {
+    return (...given) =>
+      new Promise((resolve, reject) => {
+        if (life !== own) return
+        scheduler.later(`disk ${name}`, LATENCY, () => {
+          if (life !== own) return
+          const failure = failureOf(name)
+          if (!failure || failure.isDone) {
+            const done = call(...(failure ? shortened(name, given) : given)) as Promise<unknown>
+            if (failure) done.catch(() => {})
+            else done.then(resolve, reject)
+          }
+          if (failure) reject(errorOf(failure, name))
+          count()
+        })
+      })
+  }
+
+  function count(): void {
+    calls++
+    const due = alarms.filter(({ at }) => at <= calls)
+    alarms = alarms.filter(({ at }) => at > calls)
+    for (const { task } of due) task()
+  }
+
+  function failureOf(name: keyof Disk): DiskFailure | undefined {
+    if (IN_MEMORY.has(name)) return undefined
+    const full: DiskFailure = { call: name, code: 'ENOSPC', isDone: name.startsWith('write') }
+    const next = failures.find(({ call }) => call === 'any' || call === name)
+    const failure = next ?? (isFull && GROWING.has(name) ? full : undefined)
+    if (next) failures = failures.filter(other => other !== next)
+    if (failure) failed++
+    return failure
+  }
+}
+
+type Call = (...given: unknown[]) => unknown
+
+/** The scheduler gives every call its turn. */
+function atOnce(): number {
+  return 0
+}
+
+/** Half of the bytes of a write. */
+function shortened(name: keyof Disk, given: readonly unknown[]): readonly unknown[] {
+  if (!name.startsWith('write')) return given
+  const [file, bytes, offset, length, position] = given
+  return [file, bytes, offset, Number(length) >> 1, position]
+}
+
+function errorOf({ code }: DiskFailure, name: string): Error {
+  const reason = code === 'EIO' ? 'i/o error' : 'no space left on device'
+  return Object.assign(new Error(`${code}: ${reason}, ${name}`), { code })
+}

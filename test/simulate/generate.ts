@@ -1,0 +1,166 @@
+import { ACTORS } from './actors/index.js'
+import type { DiskFailure } from './disk.js'
+import { type Choices, choicesOf } from './random.js'
+import type {
+  ActorSetting,
+  CallPlan,
+  Limits,
+  PetPlan,
+  PlannedEvent,
+  Scenario,
+  Setting,
+} from './scenario.js'
+
+const DAY = 86_400_000
+const NO_WEATHER = { requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0 }
+
+/**
+ * A world by its name. Each has some kinds of trouble and lacks others, as all of them at once would
+ * hide what only some cause (swarm testing; Groce et al. 2012).
+ */
+export function scenarioOf(name: string): Scenario {
+  const choices = choicesOf(name, 'setting')
+  const setting = settingOf(choices)
+  return { seed: name, setting, events: eventsOf(choicesOf(name, 'events'), setting) }
+}
+
+function settingOf(choices: Choices): Setting {
+  const kinds = Object.keys(ACTORS)
+  const some = 2 + choices.below(4)
+  const isRough = choices.chance(0.6)
+  const probability = () => (isRough && choices.chance(0.5) ? choices.between(0, 0.15) : 0)
+  // Near the end of a day, of the removal date, and anywhere.
+  const begin = choices.pick([
+    Date.UTC(2030, 0, 1, 23, 58),
+    Date.UTC(2030, 11, 4, 23, 30),
+    Date.UTC(2028, 1, 29) + choices.below(DAY),
+  ])
+  return {
+    begin,
+    actors: Array.from({ length: some }, (_, at) => ({
+      name: `client ${at + 1}`,
+      kind: choices.pick(kinds),
+      limits: limitsOf(choices),
+      skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
+    })),
+    weather: {
+      delay: { least: 0.1, most: choices.pick([1, 20, 400, 3_000]) },
+      ...NO_WEATHER,
+      requestLost: probability(),
+      repeated: probability(),
+      requestCut: probability(),
+      responseLost: probability(),
+      responseCut: probability(),
+    },
+    anonymous: limitsOf(choices),
+    idempotencyMs: choices.pick([null, 90_000, 3_600_000, DAY, DAY]),
+    pagination: choices.chance(0.5),
+    defaultStatus: choices.pick(['available', 'available', null]),
+    keepsLimits: choices.chance(0.3),
+    door: choices.pick(['fetch', 'handle'] as const),
+  }
+}
+
+function limitsOf(choices: Choices): Limits {
+  const perMinute = choices.pick([1, 3, 8, 20, 60, 1_000])
+  const perDay = perMinute * choices.pick([1, 2, 5, 50, 1_000])
+  return { perMinute, perDay, banAfter: choices.pick([1, 2, 5, 10, 30]) }
+}
+
+const KEPT_STATUSES = ['available', 'pending', 'sold', null] as const
+
+function eventsOf(choices: Choices, { actors }: Setting): PlannedEvent[] {
+  const events: PlannedEvent[] = []
+  const troubles = troublesOf(choices, actors)
+  const length = choices.pick([60, 150, 300, 600])
+  const pause = choices.pick([5, 200, 2_000, 20_000])
+  const oftenTrouble = choices.pick([0, 0.02, 0.05, 0.15])
+  const style = { isPlain: choices.chance(0.7), longest: choices.pick([0, 0, 500, 500, 70_000]) }
+  let at = 0
+  let animals = 0
+  const nextPet = () => petOf(choices, style, ++animals)
+  for (let number = 0; number < length; number++) {
+    at += choices.chance(0.03) ? choices.between(0, 3 * 3_600_000) : choices.between(0, pause)
+    const trouble = troubles.length > 0 && choices.chance(oftenTrouble)
+    const event = trouble ? choices.pick(troubles)(choices) : callOf(choices, actors, nextPet)
+    events.push({ at: Math.round(at), ...event } as PlannedEvent)
+  }
+  return events
+}
+
+type Trouble = (choices: Choices) => object
+
+function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[] {
+  const all: Trouble[] = [
+    some => ({ kind: 'kill', afterCalls: some.below(12) }),
+    some => ({ kind: 'power-cut', afterCalls: some.below(12) }),
+    () => ({ kind: 'restart' }),
+    () => ({ kind: 'snapshot' }),
+    () => ({ kind: 'restore' }),
+    () => ({ kind: 'swap' }),
+    some => ({ kind: 'disk-fails', failure: failureOf(some), afterCalls: some.below(15) }),
+    some => ({ kind: 'disk-full', ms: some.below(20_000) }),
+    some => ({ kind: 'network-cut', ms: some.below(20_000) }),
+    some => ({ kind: 'clock-step', ms: stepOf(some) }),
+    some => ({ kind: 'new-key', actor: some.pick(actors).name }),
+  ]
+  return all.filter(() => choices.chance(0.5))
+}
+
+function failureOf(choices: Choices): DiskFailure {
+  const call = choices.pick(['any', 'fdatasync', 'fsync', 'write', 'writeSync', 'rename'] as const)
+  return { call, code: choices.pick(['EIO', 'ENOSPC'] as const), isDone: choices.chance(0.3) }
+}
+
+function stepOf(choices: Choices): number {
+  const step = choices.pick([900, 30_000, 59_000, 600_000, 7_200_000])
+  return Math.round(choices.between(-step, choices.pick([step, step, 2 * DAY])))
+}
+
+function callOf(choices: Choices, actors: readonly ActorSetting[], next: () => PetPlan): object {
+  const actor = choices.pick(actors).name
+  const kind = choices.below(100)
+  const call: CallPlan =
+    kind < 55
+      ? { do: 'create', pet: next() }
+      : kind < 75
+        ? listOf(choices)
+        : kind < 90
+          ? { do: 'get', id: choices.below(40) }
+          : kind < 93
+            ? { do: 'all' }
+            : { do: 'odd', which: choices.below(1_000) }
+  return { kind: 'call', actor, call }
+}
+
+function listOf(choices: Choices): CallPlan {
+  return {
+    do: 'list',
+    limit: choices.pick([1, 5, 20, 100]),
+    status: choices.pick(KEPT_STATUSES),
+    after: choices.pick([0, 0, choices.below(100)]),
+  }
+}
+
+/** What names are made of besides their number. */
+const ENDINGS = ['', '', '', '', 'é', '🐈', '\ud800', '\u0000', '"\\', '\n', '{"id":1}', '\u2028']
+
+/** What the animals of a world look like. */
+interface Style {
+  /** Without what is hard to write, or to read again. */
+  readonly isPlain: boolean
+  /** Of some names, in characters. */
+  readonly longest: number
+}
+
+function petOf(choices: Choices, { isPlain, longest }: Style, number: number): PetPlan {
+  const isLong = choices.chance(0.03)
+  const length = isLong ? longest : choices.pick([0, 0, 10, 40])
+  const ending = isPlain ? '' : choices.pick(ENDINGS)
+  const categories = isPlain ? ['1', '2', '-7'] : ['0', '9007199254740993', '-9223372036854775808']
+  return {
+    name: `${number} ${'x'.repeat(length)}${ending}`,
+    categoryId: choices.pick(categories),
+    status: choices.pick(KEPT_STATUSES),
+  }
+}

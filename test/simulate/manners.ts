@@ -1,0 +1,90 @@
+import type { Watcher, WireRequest, WireResponse } from './network.js'
+import { ensure } from './violation.js'
+
+export interface MannersOptions {
+  readonly name: string
+  readonly now: () => number
+  readonly note: (what: string) => void
+  /** Whether nothing in this world gives the server a reason to reject it. */
+  readonly isSpared: boolean
+}
+
+/** The shortest pause before a request is sent again for which no time was told, in ms. */
+const SHORTEST_PAUSE = 1_000
+
+/** How one create has fared so far. */
+interface Attempt {
+  state: 'under way' | 'lost' | 'failed' | 'rejected' | 'done'
+  /** When the client learnt that. */
+  at: number
+}
+
+/** Watches a polite client, by what it can know. */
+export function watchManners({ name, now, note, isSpared }: MannersOptions): Watcher {
+  const creates = new Map<string, Attempt>()
+  /** By API key: a client of another key starts anew. */
+  const blocked = new Map<string, number>()
+
+  return {
+    sent(request) {
+      const blockedUntil = blockOf(request)
+      ensure(
+        // Timers have no fractions of a millisecond.
+        now() >= blockedUntil - 1,
+        'client.waits',
+        () => `${name} sends ${Math.round(blockedUntil - now())} ms too early`,
+      )
+      if (request.body !== undefined) checkRepeat(request, request.body)
+    },
+    received(request, response, isWhole) {
+      if (isWhole || response.status === 429) learn(request, stateOf(response))
+      if (response.status !== 429) return
+      note('429 for a polite client')
+      ensure(!isSpared, 'client.spared', () => `${name} is rejected: ${response.body}`)
+      const seconds = Number(response.headers['retry-after'])
+      const end = Math.max(blockOf(request), now() + seconds * 1_000)
+      blocked.set(request.headers['authorization'] ?? '', end)
+    },
+    failed: request => learn(request, 'lost'),
+  }
+
+  function blockOf({ headers }: WireRequest): number {
+    return blocked.get(headers['authorization'] ?? '') ?? Number.NEGATIVE_INFINITY
+  }
+
+  function checkRepeat(request: WireRequest, body: string): void {
+    const before = creates.get(body)
+    creates.set(body, { state: 'under way', at: now() })
+    if (!before) return
+    const { state, at } = before
+    note('repeated create')
+    ensure(
+      state !== 'under way' && state !== 'done',
+      'client.repeats',
+      () => `${name} sends a create again that is ${state}`,
+    )
+    if (state === 'rejected') return
+    ensure(
+      request.headers['idempotency-key'] !== undefined,
+      'client.repeats',
+      () => `${name} sends a create without a key again that was ${state}`,
+    )
+    ensure(
+      now() - at >= SHORTEST_PAUSE - 1,
+      'client.repeats',
+      () => `${name} sends a create again ${Math.round(now() - at)} ms after it was ${state}`,
+    )
+  }
+
+  function learn({ body }: WireRequest, state: Attempt['state']): void {
+    const attempt = body === undefined ? undefined : creates.get(body)
+    // A rejection that is cut off is one nevertheless.
+    const isKnown = state === 'lost' && attempt?.state === 'rejected'
+    if (attempt && !isKnown) Object.assign(attempt, { state, at: now() })
+  }
+}
+
+function stateOf({ status }: WireResponse): Attempt['state'] {
+  if (status === 429) return 'rejected'
+  return status >= 500 ? 'failed' : 'done'
+}

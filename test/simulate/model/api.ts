@@ -1,0 +1,353 @@
+import { type NewPet, type Policy, SUNSET } from '../../../src/index.js'
+import type { WireRequest, WireResponse } from '../network.js'
+import { ensure } from '../violation.js'
+import { createLimitModel, type LimitModel, type Told } from './limits.js'
+import { createPetHistory, type PetHistory, type SeenPet } from './pet-history.js'
+import { jsonOf, textOf } from './pets.js'
+
+export interface ApiModelOptions {
+  readonly anonymous: Policy
+  readonly pagination: boolean
+  readonly defaultStatus: 'available' | null
+  readonly idempotencyMs: number | null
+  /** How often the disk has failed; a 503 needs a reason. */
+  readonly failures: () => number
+  readonly note: (what: string) => void
+}
+
+/** What the server must answer, and what it has answered. */
+export interface ApiModel {
+  readonly history: PetHistory
+  readonly limits: LimitModel
+  /** The keys that are valid now. */
+  readonly keys: Map<string, KeyRecord>
+  /** An animal that some client will send. */
+  register(pet: NewPet): void
+  /** What it is stored as; undefined for a name that nobody sends. */
+  textOf(name: string): string | undefined
+  /** The ids that creates of an animal were answered with. */
+  answered(name: string): ReadonlySet<number>
+  /**
+   * A request has arrived.
+   *
+   * @param now the clock of the server
+   * @returns checks the response
+   */
+  expect(request: WireRequest, now: number): (response: WireResponse) => void
+  /** The process has ended, and with it what it counted. */
+  forgetLimits(): void
+  /** Keys that have been used, as far as they are not expired, with their animals. */
+  usedKeys(): ReadonlyMap<string, number>
+  /** The keys are those of a snapshot now. */
+  replaceKeys(used: ReadonlyMap<string, number>): void
+}
+
+export interface KeyRecord {
+  readonly id: string
+  readonly policy: Policy
+  readonly expires?: number | undefined
+}
+
+/** A create that was named by a key. */
+interface Use {
+  readonly name: string
+  /** When the key is free again, counted from the first request that carried it. */
+  readonly expiresAt: number
+  id: number | undefined
+}
+
+interface Call {
+  readonly request: WireRequest
+  readonly now: number
+  readonly key: KeyRecord | undefined
+  readonly failures: number
+}
+
+export function createApiModel(options: ApiModelOptions): ApiModel {
+  const { anonymous, pagination, defaultStatus, idempotencyMs, failures, note } = options
+  const history = createPetHistory()
+  const limits = createLimitModel()
+  const keys = new Map<string, KeyRecord>()
+  const animals = new Map<string, string>()
+  const answers = new Map<string, Set<number>>()
+  const admitted = createWindows()
+  let uses = new Map<string, Use>()
+  /** How often the disk had failed when a create last succeeded. */
+  let failuresBefore = 0
+  let latest = Number.NEGATIVE_INFINITY
+
+  return {
+    history,
+    limits,
+    keys,
+    register(pet) {
+      const status = pet.status ?? defaultStatus ?? undefined
+      const { name, categoryId } = pet
+      animals.set(name, textOf(status === undefined ? { name, categoryId } : { ...pet, status }))
+    },
+    textOf: name => animals.get(name),
+    answered: name => answers.get(name) ?? new Set(),
+    expect(request, now) {
+      latest = Math.max(latest, now)
+      const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1]
+      const known = token === undefined ? undefined : keys.get(token)
+      const key = known?.expires !== undefined && now >= known.expires ? undefined : known
+      const policy = key?.policy ?? anonymous
+      const partition = key?.id ?? 'addr:local'
+      const told = limits.ask(partition, policy, now)
+      const call = { request, now, key, failures: failures() }
+      const checkBody = told.code ? undefined : expectAnswer(call, token !== undefined)
+      return response => {
+        if (response.status !== 429) admitted.add(partition, policy, now)
+        checkHeaders(response, told, now)
+        if (checkBody) checkBody(response)
+        else checkRejection(response, told)
+      }
+    },
+    forgetLimits() {
+      limits.forget()
+      admitted.clear()
+    },
+    usedKeys() {
+      const isUsed = ({ id, expiresAt }: Use) => id !== undefined && latest < expiresAt
+      const used = [...uses].filter(([, use]) => isUsed(use))
+      return new Map(used.map(([key, { id }]) => [key, id as number]))
+    },
+    replaceKeys(used) {
+      const kept = [...uses].filter(([key, { id }]) => id !== undefined && used.get(key) === id)
+      uses = new Map(kept)
+    },
+  }
+
+  function expectAnswer(call: Call, hasToken: boolean): (response: WireResponse) => void {
+    const { request, key } = call
+    const { method, target } = request
+    const [path = '', query = ''] = target.split('?')
+    if (!key) return response => checkUnauthorized(response, hasToken)
+    if (path === '/v1/pets' && method === 'GET') return expectList(call, query)
+    if (path === '/v1/pets' && method === 'POST') return expectCreate(call, key)
+    const id = /^\/v1\/pets\/([^/]+)$/.exec(path)?.[1]
+    if (id !== undefined && method === 'GET') return expectPet(call, id)
+    const isPath = id !== undefined || path === '/v1/pets'
+    return isPath ? errorOf(405, 'method_not_allowed') : errorOf(404, 'not_found')
+  }
+
+  function expectList(call: Call, query: string): (response: WireResponse) => void {
+    const given = new URLSearchParams(query)
+    const limit = given.get('limit') ?? '20'
+    const status = given.get('status') ?? undefined
+    const isValid = /^\d+$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 100
+    const isStatus = status === undefined || ['available', 'pending', 'sold'].includes(status)
+    if (!isValid || !isStatus) return errorOf(400, 'invalid_request')
+    const after = pagination ? Number(given.get('after') ?? 0) : 0
+    const operation = history.read()
+    return response => {
+      ensureStatus(response, 200)
+      const pets = readPets(response.body)
+      ensure(
+        response.body === `[${pets.map(jsonOf).join(',')}]`,
+        'animals.kept',
+        () => `the list ${response.body.slice(0, 500)} is not that of ${call.request.target}`,
+      )
+      operation.listed({ limit: Number(limit), status, after }, pets)
+      note('list')
+    }
+  }
+
+  function expectPet({ now }: Call, text: string): (response: WireResponse) => void {
+    if (now >= SUNSET) return errorOf(410, 'gone')
+    const id = Number(text)
+    if (!/^[1-9]\d{0,15}$/.test(text)) return errorOf(404, 'not_found')
+    const operation = history.read()
+    return response => {
+      if (response.status === 404) {
+        operation.got(id, undefined)
+        return
+      }
+      ensureStatus(response, 200)
+      const [pet] = readPets(`[${response.body}]`)
+      ensure(
+        pet !== undefined && response.body === jsonOf(pet),
+        'animals.kept',
+        () => `animal ${id} is ${response.body.slice(0, 500)}`,
+      )
+      operation.got(id, pet)
+      note('get')
+    }
+  }
+
+  function expectCreate(call: Call, key: KeyRecord): (response: WireResponse) => void {
+    const { request, now } = call
+    const name = nameIn(request.body)
+    const text = name === undefined ? undefined : animals.get(name)
+    if (request.isCut) {
+      return ({ status }) =>
+        ensure(status >= 400, 'response.true', () => `half a body was answered with ${status}`)
+    }
+    if (name === undefined || text === undefined) return errorOf(400, 'invalid_request')
+    const given = request.headers['idempotency-key']?.replaceAll('"', '')
+    const once = idempotencyMs !== null && given !== undefined
+    const keyName = `${key.id} ${given}`
+    const known = once ? useKey(keyName, name, now) : undefined
+    const isFree = known !== undefined && latest >= known.expiresAt
+    if (isFree) {
+      history.expire(known.name)
+      uses.delete(keyName)
+    }
+    const use = isFree ? useKey(keyName, name, now) : known
+    // With another animal; whether the first was stored may be open.
+    const isReused = use !== undefined && use.name !== name
+    if (isReused && use.id !== undefined) return errorOf(422, 'idempotency_key_reused')
+    const operation = history.create(name, text, once)
+    return response => {
+      if (isReused && response.status === 422) {
+        operation.refused()
+        note('422')
+        return
+      }
+      if (response.status === 503) {
+        operation.refused()
+        ensure(
+          failures() > Math.min(call.failures, failuresBefore),
+          'storage.available',
+          () => `503 while the disk works: ${response.body}`,
+        )
+        note('503')
+        return
+      }
+      ensureStatus(response, 201)
+      const [pet] = readPets(`[${response.body}]`)
+      if (!pet) throw new Error('A created animal without a body')
+      const replayed = response.headers['idempotent-replayed'] === 'true'
+      const { body, headers } = response
+      ensure(
+        body === jsonOf(pet) && headers['location'] === `/v1/pets/${pet.id}`,
+        'response.true',
+        () => `created ${body.slice(0, 500)} at ${headers['location']}`,
+      )
+      operation.stored(pet, replayed)
+      answers.set(name, (answers.get(name) ?? new Set()).add(pet.id))
+      if (!replayed) failuresBefore = failures()
+      if (use && isReused) uses.set(keyName, { ...use, name, id: pet.id })
+      else if (use) use.id = pet.id
+      note(replayed ? 'replay' : 'create')
+    }
+  }
+
+  function useKey(name: string, animal: string, now: number): Use {
+    const known = uses.get(name)
+    if (known) return known
+    const use = { name: animal, expiresAt: now + (idempotencyMs ?? 0), id: undefined }
+    uses.set(name, use)
+    return use
+  }
+
+  function readPets(body: string): SeenPet[] {
+    const values = JSON.parse(body) as { id: number; name: string; status?: string }[]
+    return values.map(({ id, name, status }) => ({
+      id,
+      name,
+      status,
+      text: animals.get(name) ?? `unknown ${name}`,
+    }))
+  }
+}
+
+function nameIn(body: string | undefined): string | undefined {
+  try {
+    return (JSON.parse(body ?? '') as { name?: string }).name
+  } catch {
+    return undefined
+  }
+}
+
+/** How many requests each window admits, counted from the responses alone. */
+function createWindows() {
+  const counts = new Map<string, number>()
+  let latest = Number.NEGATIVE_INFINITY
+
+  return {
+    /** The counts begin again: the process ended, or its clock went back. */
+    clear: () => counts.clear(),
+    add(partition: string, { perMinute, perDay }: Policy, now: number): void {
+      if (now < latest || Math.floor(now / 60_000) > Math.floor(latest / 60_000)) {
+        for (const name of counts.keys()) if (name.includes('minute')) counts.delete(name)
+      }
+      if (now < latest || Math.floor(now / 86_400_000) > Math.floor(latest / 86_400_000)) {
+        counts.clear()
+      }
+      latest = now
+      check(`minute of ${partition}`, perMinute)
+      check(`day of ${partition}`, perDay)
+    },
+  }
+
+  function check(window: string, limit: number): void {
+    const count = (counts.get(window) ?? 0) + 1
+    counts.set(window, count)
+    ensure(count <= limit, 'limits.window', () => `${count} in one ${window}, limit ${limit}`)
+  }
+}
+
+function checkHeaders({ headers, body }: WireResponse, told: Told, now: number): void {
+  const shown = [
+    headers['x-ratelimit-limit'],
+    headers['x-ratelimit-remaining'],
+    headers['x-ratelimit-reset'],
+    headers['retry-after'],
+  ]
+  const { limit, remaining, reset, retryAfter } = told
+  const expected = [limit, remaining, reset, retryAfter]
+  ensure(
+    shown.every((value, at) => value === expected[at]),
+    'limits.exact',
+    () => `limits are ${shown.join(', ')} instead of ${expected.join(', ')}`,
+  )
+  const date = new Date(Math.floor(now / 1000) * 1000).toUTCString()
+  ensure(headers['date'] === date, 'response.true', () => `Date is ${headers['date']}, not ${date}`)
+  const length = String(Buffer.byteLength(body))
+  ensure(
+    headers['content-length'] === length,
+    'response.true',
+    () => `Content-Length is ${headers['content-length']}, not ${length}`,
+  )
+}
+
+function checkRejection(response: WireResponse, { code }: Told): void {
+  const { status, headers, body } = response
+  ensure(
+    status === 429 && codeIn(body) === code && headers['cache-control'] === 'no-store',
+    'limits.exact',
+    () => `${status} ${body} instead of 429 ${code}`,
+  )
+}
+
+function checkUnauthorized(response: WireResponse, hasToken: boolean): void {
+  errorOf(401, 'unauthorized')(response)
+  const challenge = response.headers['www-authenticate'] ?? ''
+  ensure(
+    challenge.includes('invalid_token') === hasToken && challenge.startsWith('Bearer'),
+    'response.true',
+    () => `WWW-Authenticate is ${challenge}`,
+  )
+}
+
+function errorOf(status: number, code: string): (response: WireResponse) => void {
+  return response => {
+    ensureStatus(response, status)
+    const found = codeIn(response.body)
+    ensure(found === code, 'response.true', () => `the code of ${status} is ${found}, not ${code}`)
+  }
+}
+
+function codeIn(body: string): string | undefined {
+  return (JSON.parse(body) as { code?: string }).code
+}
+
+function ensureStatus({ status, body }: WireResponse, expected: number): void {
+  ensure(
+    status === expected,
+    'response.true',
+    () => `${status} instead of ${expected}: ${body.slice(0, 300)}`,
+  )
+}

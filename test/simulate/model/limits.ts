@@ -1,0 +1,129 @@
+import type { Policy } from '../../../src/index.js'
+
+/** What one request is told. */
+export interface Told {
+  readonly code: 'rate_limit_exceeded' | 'api_key_banned' | undefined
+  /** The headers, as text. */
+  readonly limit: string
+  readonly remaining: string
+  readonly reset: string
+  readonly retryAfter: string | undefined
+}
+
+/** The limits of the specification (spec §8), written once more and for reading only. */
+export interface LimitModel {
+  /** @param now the clock of the server, in ms since the epoch */
+  ask(partition: string, policy: Policy, now: number): Told
+  /** The counts are gone: the process ended. */
+  forget(): void
+  /** The state to compare with later, or to go back to. */
+  save(): () => void
+}
+
+interface Budget {
+  /** The latest time that counted. */
+  at: number
+  minute: { number: number; admitted: number; rejected: number }
+  day: { number: number; admitted: number }
+  ban: { end: number; level: number }
+}
+
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000] as const
+/** Minutes of the first bans; all further ones are as long as the last. */
+const BANS = [5, 10, 20, 40, 60]
+
+export function createLimitModel(): LimitModel {
+  let budgets = new Map<string, Budget>()
+
+  return {
+    ask(partition, policy, now) {
+      const budget = budgets.get(partition) ?? unused()
+      budgets.set(partition, budget)
+      return ask(budget, policy, now)
+    },
+    forget() {
+      budgets = new Map()
+    },
+    save() {
+      const saved = structuredClone(budgets)
+      return () => {
+        budgets = structuredClone(saved)
+      }
+    },
+  }
+}
+
+function ask(budget: Budget, policy: Policy, now: number): Told {
+  const { perMinute, perDay } = policy
+  // A small step back holds the clock where it was.
+  const isHeld = budget.at > now && budget.at - now <= MINUTE
+  const at = isHeld ? budget.at : Math.floor(now)
+  const banEnd = budget.ban.end > at + HOUR + SECOND ? 0 : budget.ban.end
+  const windows = windowsAt(budget, at)
+  const { minute, day } = windows
+  const minuteEnd = (minute.number + 1) * MINUTE
+  const dayEnd = (day.number + 1) * DAY
+  const isDayUsedUp = day.admitted >= perDay
+  const isUsedUp = isDayUsedUp || minute.admitted >= perMinute
+
+  if (at < banEnd) return refusal('api_key_banned', banEnd)
+  Object.assign(budget, { at, minute, day })
+  budget.ban.end = banEnd
+  if (!isUsedUp) {
+    minute.admitted++
+    day.admitted++
+    const left = { minute: perMinute - minute.admitted, day: perDay - day.admitted }
+    const isDay = left.day <= left.minute
+    return {
+      code: undefined,
+      limit: String(isDay ? perDay : perMinute),
+      remaining: String(Math.min(left.day, left.minute)),
+      reset: String((isDay ? dayEnd : minuteEnd) / SECOND),
+      retryAfter: undefined,
+    }
+  }
+  const allowed = policy.banAfter ?? Math.max(10, Math.floor(perMinute / 2))
+  if (minute.rejected < allowed) {
+    minute.rejected++
+    return refusal('rate_limit_exceeded', 0)
+  }
+  minute.rejected = 0
+  const isRemembered = banEnd !== 0 && at - banEnd < DAY
+  const level = isRemembered ? budget.ban.level + 1 : 1
+  const length = (BANS[level - 1] ?? 60) * MINUTE
+  budget.ban = { end: Math.ceil((at + length) / SECOND) * SECOND, level }
+  return refusal('api_key_banned', budget.ban.end)
+
+  function refusal(code: 'rate_limit_exceeded' | 'api_key_banned', banned: number): Told {
+    const windowEnd = isDayUsedUp ? dayEnd : isUsedUp ? minuteEnd : 0
+    const end = Math.max(banned, windowEnd)
+    return {
+      code,
+      limit: String(isDayUsedUp ? perDay : perMinute),
+      remaining: '0',
+      reset: String(end / SECOND),
+      retryAfter: String(Math.ceil((end - Math.floor(now)) / SECOND)),
+    }
+  }
+}
+
+/** Counts belong to one minute and one day; in any other, they begin again. */
+function windowsAt(budget: Budget, at: number): Pick<Budget, 'minute' | 'day'> {
+  const [minute, day] = [Math.floor(at / MINUTE), Math.floor(at / DAY)]
+  return {
+    minute:
+      budget.minute.number === minute
+        ? budget.minute
+        : { number: minute, admitted: 0, rejected: 0 },
+    day: budget.day.number === day ? budget.day : { number: day, admitted: 0 },
+  }
+}
+
+function unused(): Budget {
+  return {
+    at: Number.NEGATIVE_INFINITY,
+    minute: { number: Number.NaN, admitted: 0, rejected: 0 },
+    day: { number: Number.NaN, admitted: 0 },
+    ban: { end: 0, level: 0 },
+  }
+}

@@ -1,0 +1,305 @@
+import { ensure } from '../violation.js'
+
+/** A stored animal as it was seen; its text is all of it but the id. */
+export interface SeenPet {
+  readonly id: number
+  readonly name: string
+  readonly text: string
+  readonly status?: string | undefined
+}
+
+/**
+ * Everything that was asked of a store and answered, checked while it happens: whether there is an order
+ * of all operations, each between its begin and its end, in which a store of one operation at a time
+ * gives the same answers (linearizability; Herlihy and Wing 1990).
+ *
+ * Deciding that takes exponential time in general. Here ids ascend in the order in which animals become
+ * visible, so a state of the store is one number, the highest id, which only grows. An operation sees at
+ * least what operations that ended before its begin have seen: the lowest number that explains an answer
+ * is the best choice, and each answer is checked once. `linearizable.ts` decides the same by searching, and
+ * a test compares the two.
+ */
+export interface PetHistory {
+  /**
+   * A create is sent.
+   *
+   * @param name stands for the animal, however often it is sent
+   * @param text what is stored if it is, without the id
+   * @param once whether it is stored at most once, because of its key
+   */
+  create(name: string, text: string, once?: boolean): CreateOperation
+  read(): ReadOperation
+  /** The key of a create has expired: it may be stored once more. */
+  expire(name: string): void
+  /** What is under way will never end: the process is dead. */
+  crash(): void
+  /**
+   * A store has been opened, or replaced as a whole; nothing was under way. What was stored before is
+   * still there.
+   */
+  reopen(pets: readonly SeenPet[], nextId: number): void
+  /**
+   * Everything is replaced by the content of a snapshot; operations under way see either.
+   *
+   * @param nextId the next id of the snapshot
+   */
+  replace(pets: readonly SeenPet[], snapshot: readonly SeenPet[], nextId: number): void
+  /** What is known to be stored, by id. */
+  readonly pets: ReadonlyMap<number, SeenPet>
+  /** The state that everybody has seen at least. */
+  readonly floor: number
+}
+
+export interface CreateOperation {
+  /** @param replayed whether the answer says that it had been stored before */
+  stored(pet: SeenPet, replayed?: boolean): void
+  /** It stores nothing, now or later. */
+  refused(): void
+  /** The answer is lost: it may be stored, now or later. */
+  lost(): void
+}
+
+export interface ReadOperation {
+  listed(query: ListQuery, pets: readonly SeenPet[]): void
+  got(id: number, pet: SeenPet | undefined): void
+}
+
+export interface ListQuery {
+  readonly limit: number
+  readonly status?: string | undefined
+  readonly after?: number | undefined
+}
+
+/** A create, with all of its attempts. */
+interface Create {
+  readonly text: string
+  readonly once: boolean
+  readonly ids: Set<number>
+  /** Attempts whose effect is still open, and those that have stored it. */
+  open: number
+  stored: number
+  /** For creates with a key: how often it may be stored. */
+  allowed: number
+  /** The state when the first of the open attempts began. */
+  since: number
+}
+
+export function createPetHistory(): PetHistory {
+  const creates = new Map<string, Create>()
+  let pets = new Map<number, SeenPet>()
+  let floor = 0
+  /** The lowest id that is given to a new animal: from here on, there are no gaps. */
+  let firstNew = 1
+  let era = 0
+
+  return {
+    get pets() {
+      return pets
+    },
+    get floor() {
+      return floor
+    },
+    create,
+    read,
+    expire(name) {
+      const one = creates.get(name)
+      if (one) one.allowed++
+    },
+    crash() {
+      era++
+    },
+    reopen(found, nextId) {
+      era++
+      const present = new Map(found.map(pet => [pet.id, pet]))
+      for (const pet of pets.values()) ensureSame(pet, present.get(pet.id), 'after reopening')
+      for (const pet of found) learn(pet)
+      ensureAscending(found)
+      const fresh = found.filter(({ id }) => id >= firstNew).length
+      ensure(
+        nextId === firstNew + fresh,
+        'ids.ascending',
+        () => `next id ${nextId} with ${fresh} animals from ${firstNew} on`,
+      )
+      begin(nextId)
+    },
+    replace(found, snapshot, nextId) {
+      era++
+      const present = new Map(found.map(pet => [pet.id, pet]))
+      for (const pet of snapshot) ensureSame(pet, present.get(pet.id), 'after the restore')
+      const restored = new Set(snapshot.map(({ id }) => id))
+      pets = new Map(snapshot.map(pet => [pet.id, pet]))
+      for (const one of creates.values()) {
+        one.ids.clear()
+        one.stored = 0
+        one.since = 0
+      }
+      for (const { id, name } of snapshot) {
+        const one = creates.get(name)
+        if (!one) continue
+        one.ids.add(id)
+        one.stored++
+      }
+      firstNew = nextId
+      floor = 0
+      for (const pet of found) if (!restored.has(pet.id)) learn(pet)
+      ensureAscending(found)
+      floor = Math.max(nextId - 1, ...found.map(({ id }) => id))
+    },
+  }
+
+  /** Nothing is under way, and everything that is stored is known. */
+  function begin(nextId: number): void {
+    firstNew = nextId
+    floor = nextId - 1
+    for (const one of creates.values()) {
+      one.open = 0
+      one.stored = one.ids.size
+    }
+  }
+
+  function create(name: string, text: string, once = false): CreateOperation {
+    const known = creates.get(name)
+    const one = known ?? { text, once, ids: new Set(), open: 0, stored: 0, allowed: 1, since: 0 }
+    creates.set(name, one)
+    if (one.open === 0) one.since = floor
+    one.open++
+    const [since, own] = [floor, era]
+    return {
+      stored(pet, replayed = false) {
+        ensure(
+          pet.name === name && pet.text === text,
+          'response.true',
+          () => `create of ${name} answered with ${pet.text}`,
+        )
+        // It began before a restore or a crash, which may have removed what it stored.
+        if (own !== era) return
+        if (!replayed) {
+          ensure(
+            pet.id > since,
+            'reads.linearizable',
+            () => `a create that began after animal ${since} was visible got the id ${pet.id}`,
+          )
+        }
+        learn(pet)
+        one.open--
+        if (!replayed) one.stored++
+        ensureCount(name, one)
+        floor = Math.max(floor, pet.id)
+      },
+      refused() {
+        if (own !== era) return
+        one.open--
+        ensureCount(name, one)
+      },
+      lost() {},
+    }
+  }
+
+  function read(): ReadOperation {
+    const [since, own] = [floor, era]
+    return {
+      listed(query, found) {
+        if (own === era) list(query, found, since)
+      },
+      got(id, pet) {
+        if (own !== era) return
+        if (!pet) {
+          const missing = pets.get(id)
+          ensure(
+            id > since || (!missing && id < firstNew),
+            'animals.kept',
+            () => `animal ${id} is not found, and ${since} was visible before`,
+          )
+          return
+        }
+        ensure(pet.id === id, 'response.true', () => `animal ${pet.id} came for ${id}`)
+        learn(pet)
+        floor = Math.max(floor, id)
+      },
+    }
+  }
+
+  function list(query: ListQuery, found: readonly SeenPet[], since: number): void {
+    const { limit, status, after = 0 } = query
+    ensureAscending(found)
+    ensure(found.length <= limit, 'response.true', () => `${found.length} animals for ${limit}`)
+    for (const pet of found) {
+      ensure(pet.id > after, 'response.true', () => `animal ${pet.id} is not after ${after}`)
+      const isAsked = status === undefined || pet.status === status
+      ensure(isAsked, 'response.true', () => `animal ${pet.id} is ${pet.status}, not ${status}`)
+      learn(pet)
+    }
+    const last = found.at(-1)?.id ?? 0
+    const isFull = found.length === limit
+    // Everything up to here is visible, and in the answer if it was asked for.
+    const end = isFull ? last : Math.max(last, since)
+    const present = new Set(found.map(({ id }) => id))
+    for (let id = after + 1; id <= end; id++) {
+      if (present.has(id)) continue
+      const pet = pets.get(id)
+      const isHidden = pet ? status !== undefined && pet.status !== status : id < firstNew
+      ensure(
+        isHidden || (!pet && status !== undefined),
+        'reads.linearizable',
+        () => `a list up to animal ${end} lacks animal ${id}`,
+      )
+    }
+    floor = Math.max(floor, last)
+  }
+
+  /** An animal is stored, as it turns out. */
+  function learn(pet: SeenPet): void {
+    const known = pets.get(pet.id)
+    if (known) {
+      ensureSame(known, pet, 'now')
+      return
+    }
+    const one = creates.get(pet.name)
+    if (!one) {
+      ensure(false, 'animals.once', () => `animal ${pet.id} was never sent: ${pet.text}`)
+      return
+    }
+    ensure(
+      pet.text === one.text,
+      'animals.kept',
+      () => `animal ${pet.id} is ${pet.text} instead of ${one.text}`,
+    )
+    ensure(
+      pet.id >= firstNew,
+      'ids.ascending',
+      () => `animal ${pet.id} appears, and all below ${firstNew} were known`,
+    )
+    ensure(
+      pet.id > one.since,
+      'reads.linearizable',
+      () => `animal ${pet.id} was sent after animal ${one.since} was visible`,
+    )
+    pets.set(pet.id, pet)
+    one.ids.add(pet.id)
+    ensureCount(pet.name, one)
+  }
+
+  function ensureCount(name: string, { ids, open, stored, once, allowed }: Create): void {
+    const most = once ? allowed : stored + open
+    ensure(
+      ids.size <= most,
+      'animals.once',
+      () => `${name} is stored as ${[...ids].join(' and ')}, ${most} times at most`,
+    )
+  }
+}
+
+function ensureSame(known: SeenPet, found: SeenPet | undefined, when: string): void {
+  ensure(
+    found?.text === known.text,
+    'animals.kept',
+    () => `animal ${known.id} was ${known.text}, and is ${found?.text ?? 'missing'} ${when}`,
+  )
+}
+
+function ensureAscending(pets: readonly SeenPet[]): void {
+  for (const [at, { id }] of pets.entries()) {
+    const before = pets[at - 1]?.id ?? 0
+    ensure(id > before, 'ids.ascending', () => `animal ${id} follows ${before}`)
+  }
+}

@@ -1,0 +1,200 @@
+import { choicesOf } from './random.js'
+import type { Delay, Scheduler } from './scheduler.js'
+
+/** What is sent, as plain values. */
+export interface WireRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  /** The body ends in the middle, and the connection with it. */
+  readonly isCut: boolean
+  /** The client that sends it. */
+  readonly from: string
+}
+
+export interface WireResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** How likely each mishap is. */
+export interface Weather {
+  readonly delay: Delay
+  /** The request never arrives. */
+  readonly requestLost: number
+  /** It arrives once more, perhaps much later. */
+  readonly repeated: number
+  /** Half of its body arrives. */
+  readonly requestCut: number
+  /** The response never arrives. */
+  readonly responseLost: number
+  /** Half of its body arrives. */
+  readonly responseCut: number
+}
+
+export interface Network {
+  /** A `fetch` for one client. */
+  fetchFor(from: string, watcher?: Watcher): typeof fetch
+  /** Nothing is lost from now on. */
+  heal(): void
+  /** Nothing at all arrives until then, in ms since the epoch. */
+  cutUntil(end: number): void
+}
+
+/** Sees what one client does. */
+export interface Watcher {
+  /** Before it is sent. */
+  sent(request: WireRequest): void
+  /** The client has the response, or only its head and half of the body; then `failed` follows. */
+  received(request: WireRequest, response: WireResponse, isWhole: boolean): void
+  /** The client has learnt that there is no response. */
+  failed(request: WireRequest): void
+}
+
+/** Undefined while nobody listens; rejects or stays pending when the process dies. */
+export type Server = (request: WireRequest) => Promise<WireResponse> | undefined
+
+export const QUIET: Weather = {
+  delay: { least: 0.1, most: 5 },
+  ...{ requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0 },
+}
+/** How late a repeated request may be. */
+const REPEATED: Delay = { least: 0.1, most: 8_000 }
+/** How long it takes until a client notices that a connection is gone. */
+const NOTICED: Delay = { least: 1, most: 500 }
+
+export function createNetwork(
+  seed: string,
+  weather: Weather,
+  scheduler: Scheduler,
+  server: Server,
+): Network {
+  let current = weather
+  let cutEnd = 0
+  const requests = new Map<string, number>()
+
+  return {
+    fetchFor: (from, watcher) => (input, init) => {
+      const request = readRequest(from, input, init)
+      const signal = init?.signal
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      return new Promise((resolve, reject) => {
+        let isOver = false
+        const end = (how: () => void) => {
+          if (isOver) return
+          isOver = true
+          how()
+        }
+        const fail = (reason: unknown) => {
+          watcher?.failed(request)
+          reject(reason)
+        }
+        watcher?.sent(request)
+        signal?.addEventListener('abort', () => end(() => fail(signal.reason)))
+        exchange(request, {
+          answer: (response, isWhole) =>
+            end(() => {
+              watcher?.received(request, response, isWhole)
+              resolve(toResponse(response, isWhole, () => watcher?.failed(request)))
+            }),
+          fail: code => end(() => fail(fetchFailed(code))),
+        })
+      })
+    },
+    heal() {
+      current = { ...QUIET, delay: weather.delay }
+      cutEnd = 0
+    },
+    cutUntil(end) {
+      cutEnd = end
+    },
+  }
+
+  function exchange(request: WireRequest, client: ClientEnd): void {
+    const { from } = request
+    const number = (requests.get(from) ?? 0) + 1
+    requests.set(from, number)
+    const choices = choicesOf(seed, 'request', from, number)
+    const isLost = choices.chance(current.requestLost)
+    const isRepeated = choices.chance(current.repeated)
+    const isCut = request.body !== undefined && choices.chance(current.requestCut)
+    const isResponseLost = choices.chance(current.responseLost)
+    const isResponseCut = choices.chance(current.responseCut)
+    const hangs = choices.chance(0.3)
+
+    // Lost without a trace, until the client's own time limit, or noticed soon.
+    const lose = () => {
+      if (!hangs) scheduler.later(`reset to ${from}`, NOTICED, () => client.fail('ECONNRESET'))
+    }
+    if (isRepeated) scheduler.later(`repeat of ${from}`, REPEATED, () => arrive(request, () => {}))
+    if (isLost) {
+      lose()
+      return
+    }
+    scheduler.later(`request of ${from}`, current.delay, () => {
+      if (scheduler.now() < cutEnd) return lose()
+      const sent = isCut ? { ...request, isCut } : request
+      const isHeard = arrive(sent, response => {
+        if (isCut || isResponseLost || scheduler.now() < cutEnd) return lose()
+        scheduler.later(`response to ${from}`, current.delay, () => {
+          if (scheduler.now() < cutEnd) return lose()
+          client.answer(response, !isResponseCut || response.body === '')
+        })
+      })
+      if (!isHeard) client.fail('ECONNREFUSED')
+    })
+  }
+
+  /** Whether anybody listens. */
+  function arrive(request: WireRequest, answer: (response: WireResponse) => void): boolean {
+    const answering = server(request)
+    if (!answering) return false
+    void answering.then(answer)
+    return true
+  }
+}
+
+interface ClientEnd {
+  readonly answer: (response: WireResponse, isWhole: boolean) => void
+  readonly fail: (code: string) => void
+}
+
+function readRequest(from: string, input: unknown, init: RequestInit | undefined): WireRequest {
+  const url = String(input)
+  const target = url.slice(url.indexOf('/', url.indexOf('//') + 2))
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries((init?.headers ?? {}) as Record<string, string>)) {
+    headers[name.toLowerCase()] = value
+  }
+  const body = init?.body as string | undefined
+  return { method: init?.method ?? 'GET', target, headers, body, isCut: false, from }
+}
+
+function toResponse(
+  { status, headers, body }: WireResponse,
+  isWhole: boolean,
+  fail: () => void,
+): Response {
+  if (isWhole) return new Response(body || null, { status, headers })
+  const bytes = new TextEncoder().encode(body)
+  const stream = new ReadableStream<Uint8Array>({
+    start: controller => controller.enqueue(bytes.subarray(0, bytes.length >> 1)),
+    pull(controller) {
+      fail()
+      controller.error(new TypeError('terminated', { cause: failure('UND_ERR_SOCKET') }))
+    },
+  })
+  return new Response(stream, { status, headers })
+}
+
+function fetchFailed(code: string): TypeError {
+  return new TypeError('fetch failed', { cause: failure(code) })
+}
+
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code })
+}

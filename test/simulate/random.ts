@@ -1,0 +1,37 @@
+import { createRandom } from '../crash/random.js'
+
+/** Random choices that depend on the words they were made from, and on nothing else. */
+export interface Choices {
+  /** An integer from 0 up to, but not including, the bound. */
+  below(bound: number): number
+  /** From least up to, but not including, most; not an integer. */
+  between(least: number, most: number): number
+  chance(probability: number): boolean
+  pick<T>(from: readonly T[]): T
+}
+
+/**
+ * The same choices for the same words. Every decision has words of its own, such as a client and the
+ * number of its request: so leaving out one event does not change what the others meet.
+ */
+export function choicesOf(...words: readonly (string | number)[]): Choices {
+  const random = createRandom(hashOf(words.join(' ')))
+  const fraction = () => random(2 ** 30) / 2 ** 30
+  return {
+    below: bound => Math.floor(fraction() * bound),
+    between: (least, most) => least + fraction() * (most - least),
+    chance: probability => fraction() < probability,
+    pick: from => from[Math.floor(fraction() * from.length)] as never,
+  }
+}
+
+/** 32 bits (FNV-1a, then the finalizer of MurmurHash3, as similar words must not give similar choices). */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

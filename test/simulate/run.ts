@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { shrink } from './shrink.js'
+import { type Failure, type Result, simulate } from './simulate.js'
+import { INVARIANTS } from './violation.js'
+import { WORLDS, worldOf } from './worlds.js'
+
+/** `npm run simulate -- --seed 1 --steps 100000`; see README.md. */
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    steps: { type: 'string', default: '100000' },
+    seconds: { type: 'string' },
+    world: { type: 'string', multiple: true },
+    shrink: { type: 'boolean', default: false },
+    replay: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+  },
+})
+const SHRINK_MS = 120_000
+const SHOWN = 30
+
+if (values.replay !== undefined) await replay(values.replay)
+else await run()
+
+async function run(): Promise<void> {
+  const first = Number(values.seed)
+  const kinds = values.world ?? ['file']
+  for (let seed = first; seed < first + Number(values.seeds); seed++) {
+    const end = values.seconds === undefined ? undefined : deadline(Number(values.seconds))
+    const result = await simulate({
+      seed,
+      kinds,
+      isEnough: steps => (end ? end() : steps >= Number(values.steps)),
+      onWorld: (name, { steps, digest }) => {
+        if (values.verbose) console.log(`world ${name}: ${steps} steps, ${digest}`)
+      },
+    })
+    report(seed, result)
+    if (!result.failure) continue
+    await explain(result.failure)
+    process.exitCode = 1
+    return
+  }
+}
+
+function deadline(seconds: number): () => boolean {
+  const end = performance.now() + seconds * 1_000
+  return () => performance.now() >= end
+}
+
+function report(seed: number, { steps, worlds, digest, counts }: Result): void {
+  const seconds = (process.cpuUsage().user / 1e6).toFixed(1)
+  console.log(
+    `seed ${seed}: ${steps} steps in ${worlds} worlds, digest ${digest}, ${seconds} s of CPU`,
+  )
+  const all = Object.entries(counts).toSorted(([, a], [, b]) => b - a)
+  console.log(`  ${all.map(([what, count]) => `${what}: ${count}`).join(', ')}`)
+}
+
+async function explain(found: Failure): Promise<void> {
+  show(found)
+  const end = deadline(SHRINK_MS / 1_000)
+  const failure = values.shrink ? await shrink(found, worldOf(found.kind).run, end) : found
+  const name = `simulate-${found.plan.seed.replaceAll('/', '-')}.json`
+  writeFileSync(name, `${JSON.stringify({ kind: failure.kind, ...failure.plan }, null, 1)}\n`)
+  if (values.shrink) {
+    const count = failure.plan.events.length
+    console.log(`\nShrunk from ${found.plan.events.length} to ${count} events:`)
+    for (const event of failure.plan.events) console.log(`  ${JSON.stringify(event)}`)
+    show(failure)
+  }
+  console.log(`\nAgain: npm run simulate -- --replay ${name}`)
+}
+
+function show({ kind, plan, outcome }: Failure): void {
+  const { violation, trace, steps } = outcome
+  if (!violation) return
+  console.log(`\nworld ${kind} ${plan.seed} fails at step ${steps}; before it:`)
+  for (const line of trace.slice(-SHOWN)) console.log(`  ${line}`)
+  console.log(`${violation.invariant}: ${INVARIANTS[violation.invariant]}\n${violation.message}`)
+}
+
+async function replay(file: string): Promise<void> {
+  const { kind = Object.keys(WORLDS)[0] as string, ...plan } = JSON.parse(
+    readFileSync(file, 'utf8'),
+  )
+  const outcome = await worldOf(kind).run(plan)
+  if (!outcome.violation) {
+    console.log(`${file}: ${outcome.steps} steps without a failure, digest ${outcome.digest}`)
+    return
+  }
+  show({ kind, plan, outcome })
+  process.exitCode = 1
+}

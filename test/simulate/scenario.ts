@@ -1,0 +1,76 @@
+import type { NewPet } from '../../src/index.js'
+import type { DiskFailure } from './disk.js'
+import type { Weather } from './network.js'
+
+/** All that a world is made of, as plain data: a file with it repeats the world. */
+export interface Scenario {
+  readonly seed: string
+  readonly setting: Setting
+  readonly events: readonly PlannedEvent[]
+}
+
+/** What stays the same in a world. */
+export interface Setting {
+  readonly begin: number
+  readonly actors: readonly ActorSetting[]
+  readonly weather: Weather
+  readonly anonymous: Limits
+  readonly idempotencyMs: number | null
+  readonly pagination: boolean
+  readonly defaultStatus: 'available' | null
+  /** Whether counts survive a restart that was asked for. */
+  readonly keepsLimits: boolean
+  /** Through `toFetchHandler`, or `handle` of the store. */
+  readonly door: 'fetch' | 'handle'
+}
+
+export interface ActorSetting {
+  /** `client 1`, and the like. */
+  readonly name: string
+  readonly kind: string
+  readonly limits: Limits
+  /** How far its clock is off, in ms. */
+  readonly skew: number
+}
+
+export interface Limits {
+  readonly perMinute: number
+  readonly perDay: number
+  readonly banAfter: number
+}
+
+/** Something that happens from outside, at a time in ms since the beginning. */
+export type PlannedEvent = { readonly at: number } & (
+  | { readonly kind: 'call'; readonly actor: string; readonly call: CallPlan }
+  | { readonly kind: 'kill'; readonly afterCalls: number }
+  | { readonly kind: 'power-cut'; readonly afterCalls: number }
+  | { readonly kind: 'restart' }
+  | { readonly kind: 'snapshot' }
+  | { readonly kind: 'restore' }
+  | { readonly kind: 'swap' }
+  | { readonly kind: 'disk-fails'; readonly failure: DiskFailure; readonly afterCalls: number }
+  | { readonly kind: 'disk-full'; readonly ms: number }
+  | { readonly kind: 'network-cut'; readonly ms: number }
+  | { readonly kind: 'clock-step'; readonly ms: number }
+  | { readonly kind: 'new-key'; readonly actor: string }
+)
+
+/** What an actor is asked to do. */
+export type CallPlan =
+  | { readonly do: 'create'; readonly pet: PetPlan }
+  | {
+      readonly do: 'list'
+      readonly limit: number
+      readonly status: string | null
+      readonly after: number
+    }
+  | { readonly do: 'get'; readonly id: number }
+  | { readonly do: 'all' }
+  | { readonly do: 'odd'; readonly which: number }
+
+/** As JSON has it: a category beyond 2 ** 53 as text. */
+export interface PetPlan {
+  readonly name: string
+  readonly categoryId: string
+  readonly status: NewPet['status'] | null
+}

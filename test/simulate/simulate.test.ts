@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { shrink } from './shrink.js'
+import { type Failure, simulate } from './simulate.js'
+import { Violation } from './violation.js'
+import { worldOf } from './worlds.js'
+
+/** What a few worlds are sure to meet. A kind of trouble that never comes would prove nothing. */
+const MET = ['create', 'list', 'get', 'replay', '429', '401', '400', 'crash']
+
+test('simulate - 15,000 events of a seed break no invariant, and bring every kind of trouble', async () => {
+  const { failure, counts, steps } = await simulate({
+    seed: 1,
+    kinds: ['file'],
+    isEnough: steps => steps >= 15_000,
+  })
+  assert.equal(failure?.outcome.violation, undefined)
+  assert.ok(steps >= 15_000)
+  for (const what of MET) assert.ok((counts[what] ?? 0) > 0, `${what} never happened`)
+})
+
+test('simulate - the same seed has the same trace, another seed another one', async () => {
+  const run = (seed: number) =>
+    simulate({ seed, kinds: ['file'], isEnough: steps => steps >= 3_000 })
+  const [one, again, other] = [await run(7), await run(7), await run(8)]
+  assert.deepEqual(one, again)
+  assert.notEqual(one.digest, other.digest)
+})
+
+test('simulate - a plan is plain data, and repeats its world after a round trip through a file', async () => {
+  const { plan, run } = worldOf('file')
+  const planned = plan('9/4')
+  const repeated = JSON.parse(JSON.stringify(planned))
+  assert.deepEqual(repeated, planned)
+  assert.equal((await run(repeated)).digest, (await run(planned)).digest)
+})
+
+test('simulate - a failure is shrunk to the events that it needs', async () => {
+  const events = Array.from({ length: 100 }, (_, at) => ({ at }))
+  const outcomeOf = (left: readonly unknown[]) => {
+    const has = (at: number) => left.some(event => (event as { at: number }).at === at)
+    const violation = has(17) && has(58) ? new Violation('animals.kept', 'lost') : undefined
+    return { steps: left.length, digest: '', counts: {}, trace: [], violation }
+  }
+  const failure: Failure = {
+    kind: 'file',
+    plan: { seed: '1/1', events },
+    outcome: outcomeOf(events),
+  }
+  const run = async (plan: Failure['plan']) => outcomeOf(plan.events)
+  const { plan } = await shrink(failure, run, () => false)
+  assert.deepEqual(plan.events, [{ at: 17 }, { at: 58 }])
+})

@@ -1,0 +1,161 @@
+import { createCast } from './cast.js'
+import { createMachine } from './disk.js'
+import { virtualGlobals } from './globals.js'
+import { createApiModel } from './model/api.js'
+import { createNetwork } from './network.js'
+import type { Outcome } from './outcome.js'
+import { choicesOf } from './random.js'
+import type { PlannedEvent, Scenario, Setting } from './scenario.js'
+import { createScheduler, settled } from './scheduler.js'
+import { createServerLife } from './server.js'
+import { createTrace } from './trace.js'
+import { ensure, type Invariant, Violation } from './violation.js'
+import { warmUp } from './warm-up.js'
+
+/** A call may wait out a limit of a day, and a ban after it. */
+const LONGEST_END = 5 * 86_400_000
+const MOST_STEPS_TO_END = 100_000
+const DAY = 86_400_000
+
+/** Runs a world to its end, or until an invariant does not hold. */
+export async function runWorld(scenario: Scenario): Promise<Outcome> {
+  await warmUp()
+  const { seed, setting } = scenario
+  const scheduler = createScheduler(seed, setting.begin)
+  const trace = createTrace(scheduler.now, setting.begin)
+  const counts: Record<string, number> = {}
+  let violation: Violation | undefined
+  const chance = choicesOf(seed, 'Math.random')
+  const putBack = virtualGlobals(scheduler, () => chance.between(0, 1))
+  process.on('unhandledRejection', fail)
+  try {
+    const { settle } = createWorld(scenario, { scheduler, trace: trace.add, note, fail, next })
+    await settle()
+  } catch (error) {
+    fail(error)
+  } finally {
+    process.off('unhandledRejection', fail)
+    putBack()
+  }
+  const steps = scheduler.steps()
+  return { steps, digest: trace.digest(), counts, violation, trace: trace.end() }
+
+  function note(what: string): void {
+    counts[what] = (counts[what] ?? 0) + 1
+    trace.add(what)
+  }
+
+  function fail(error: unknown): void {
+    const { stack } = error as Error
+    violation ??= error instanceof Violation ? error : new Violation('errors.handled', `${stack}`)
+  }
+
+  /** Whether anything happened, and nothing has failed so far. */
+  async function next(): Promise<boolean> {
+    const name = await scheduler.step()
+    if (name !== undefined) trace.add(name)
+    return name !== undefined && violation === undefined
+  }
+}
+
+interface Stage {
+  readonly scheduler: ReturnType<typeof createScheduler>
+  readonly trace: (line: string) => void
+  readonly note: (what: string) => void
+  readonly fail: (error: unknown) => void
+  readonly next: () => Promise<boolean>
+}
+
+/** Puts all parts together. */
+function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
+  const { scheduler, note, next } = stage
+  let offset = 0
+  const clock = () => Math.floor(scheduler.now() + offset)
+  const machine = createMachine(seed, scheduler)
+  const model = createApiModel({ ...setting, failures: machine.failures, note })
+  const server = createServerLife({ ...stage, setting, machine, model, clock })
+  const network = createNetwork(seed, setting.weather, scheduler, server.handle)
+  const isQuiet = isCalm(setting) && events.every(({ kind }) => kind === 'call')
+  const { addKey } = server
+  const cast = createCast({ ...stage, seed, setting, network, model, addKey, isQuiet })
+  const happenings: Happenings = {
+    call: ({ actor, call }) => cast.call(actor, call),
+    kill: ({ afterCalls }) => machine.afterCalls(afterCalls, () => die(machine.kill)),
+    'power-cut': ({ afterCalls }) => machine.afterCalls(afterCalls, () => die(machine.cutPower)),
+    'disk-fails': ({ afterCalls, failure }) =>
+      machine.afterCalls(afterCalls, () => machine.failNext(failure)),
+    'disk-full'({ ms }) {
+      machine.setFull(true)
+      scheduler.after('disk is free', ms, () => machine.setFull(false))
+    },
+    'network-cut': ({ ms }) => network.cutUntil(scheduler.now() + ms),
+    'clock-step': ({ ms }) => stepClock(ms),
+    'new-key': ({ actor }) => cast.renewKey(actor),
+    restart: server.restart,
+    snapshot: server.snapshot,
+    restore: server.restore,
+    swap: server.swap,
+  }
+  for (const event of events) {
+    const happen = happenings[event.kind] as (event: PlannedEvent) => void
+    scheduler.after(event.kind, event.at, () => happen(event))
+  }
+  return { settle }
+
+  function die(how: () => void): void {
+    how()
+    server.died()
+  }
+
+  /** Back within a day only: over midnight, counts of yesterday may be gone or not. */
+  function stepClock(ms: number): void {
+    const day = (instant: number) => Math.floor(instant / DAY)
+    if (ms > 0 || day(clock() + ms) === day(clock() - 60_000)) offset += ms
+  }
+
+  /** All events happen; then everything works again, all calls end, and the file is as it should be. */
+  async function settle(): Promise<void> {
+    const last = setting.begin + (events.at(-1)?.at ?? 0)
+    await settled()
+    while (scheduler.now() < last) if (!(await next())) return
+    machine.heal()
+    network.heal()
+    let isReady = false
+    void server.ready().then(() => {
+      isReady = true
+    })
+    const message = () => `${cast.open()} calls have not ended`
+    if (!(await until(() => isReady && cast.open() === 0, 'client.ends', message))) return
+    let isFinished = false
+    server.finish().then(() => {
+      isFinished = true
+    }, stage.fail)
+    await until(
+      () => isFinished,
+      'file.tidy',
+      () => 'the storage does not close',
+    )
+  }
+
+  /** Whether it came to that, and nothing failed. */
+  async function until(isOver: () => boolean, invariant: Invariant, message: () => string) {
+    const last = { steps: scheduler.steps() + MOST_STEPS_TO_END, at: scheduler.now() + LONGEST_END }
+    await settled()
+    while (!isOver()) {
+      if (!(await next()) && scheduler.waiting() > 0) return false
+      const isLate = scheduler.steps() > last.steps || scheduler.now() > last.at
+      ensure(isOver() || (!isLate && scheduler.waiting() > 0), invariant, message)
+    }
+    return true
+  }
+}
+
+type Happenings = {
+  readonly [Kind in PlannedEvent['kind']]: (event: Extract<PlannedEvent, { kind: Kind }>) => void
+}
+
+/** Nothing is lost, and every answer comes before a client stops waiting for it with its next request. */
+function isCalm({ weather }: Setting): boolean {
+  const { delay, ...mishaps } = weather
+  return delay.most <= 400 && Object.values(mishaps).every(probability => probability === 0)
+}

@@ -1,0 +1,27 @@
+import { scenarioOf } from './generate.js'
+import type { Outcome } from './outcome.js'
+import { runWorld } from './world.js'
+
+/** All that a world is made of, as plain data. What happens from outside can be left out, one by one. */
+export interface Plan {
+  readonly seed: string
+  readonly events: readonly unknown[]
+}
+
+/** A kind of world. */
+export interface WorldKind {
+  /** The same plan for the same seed. */
+  plan(seed: string): Plan
+  run(plan: Plan): Promise<Outcome>
+}
+
+export const WORLDS: Readonly<Record<string, WorldKind>> = {
+  file: { plan: scenarioOf, run: plan => runWorld(plan as ReturnType<typeof scenarioOf>) },
+}
+
+export function worldOf(name: string): WorldKind {
+  const kind = WORLDS[name]
+  if (!kind)
+    throw new Error(`Unknown world ${name}; expected one of ${Object.keys(WORLDS).join(', ')}`)
+  return kind
+}
