@@ -1,0 +1,108 @@
+/**
+ * Ours over PostgreSQL and Redis against the same by hand with Fastify: CPU time of the server processes
+ * per request. Both run all the time, each with engines of its own, and take turns of a second. A figure
+ * is the minimum of its slices, as neighbours on the machine only ever add to it; the range is that of
+ * the slices. The servers share one core; the engines and the load generator have the others.
+ */
+import { startPostgres, startRedis } from '../../dist/test/engines/engines.js'
+import { readArguments } from './harness/arguments.mjs'
+import { cpuSeconds, startServer, stayOnOtherCores, stop } from './harness/children.mjs'
+import { GENERATOR, load } from './harness/load.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { digits, inRounds, ratios } from './harness/rounds.mjs'
+import { WORKLOADS } from './harness/workload.mjs'
+
+const SUBJECTS = { ours: 'ours-engines', fastify: 'fastify-engines' }
+const TITLES = { create: 'create', list: 'equal lists of 20', lists: '100 different lists' }
+/** The most that ours may take of the peer, by the number of processes. */
+const GOALS = { 1: 0.6, 2: 0.8 }
+const COLUMNS = [
+  '',
+  'processes',
+  'ours µs',
+  'by hand µs',
+  'ours / by hand',
+  'of each slice',
+  'at most',
+  'failed',
+]
+
+const { slices, seconds, warmup, connections, processes, only } = readArguments({
+  slices: 20,
+  seconds: 1,
+  warmup: 2,
+  connections: 64,
+  processes: [1, 2],
+  only: Object.keys(TITLES),
+})
+
+stayOnOtherCores()
+printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'], GENERATOR)
+const rows = []
+for (const count of processes) {
+  const subjects = new Map()
+  for (const [name, server] of Object.entries(SUBJECTS)) {
+    subjects.set(name, await start(server, count))
+  }
+  for (const workload of only) {
+    for (const subject of subjects.values()) await measure(subject, workload, warmup)
+    const results = await inRounds(slices, [...subjects.keys()], name =>
+      measure(subjects.get(name), workload, seconds),
+    )
+    rows.push(rowOf(workload, count, results))
+  }
+  for (const subject of subjects.values()) await subject.stop()
+}
+printTable('CPU time of the servers per request', COLUMNS, rows)
+
+async function start(server, count) {
+  const [postgres, redis] = [await startPostgres(), await startRedis()]
+  const words = ['servers/start.mjs', server, postgres.url, redis.url]
+  const servers = []
+  for (let n = 0; n < count; n++) servers.push(await startServer(words))
+  return {
+    servers,
+    async stop() {
+      for (const { child } of servers) await stop(child)
+      await postgres.stop()
+      await redis.stop()
+    },
+  }
+}
+
+async function measure({ servers }, workload, seconds) {
+  const given = {
+    workload: WORKLOADS[workload],
+    connections: connections / servers.length,
+    seconds,
+  }
+  const cpu = () => servers.reduce((sum, { child }) => sum + cpuSeconds(child) * 1e6, 0)
+  const before = cpu()
+  const runs = await Promise.all(servers.map(({ origin }) => load({ origin, ...given })))
+  const total = field => runs.reduce((sum, run) => sum + run[field], 0)
+  return { us: (cpu() - before) / total('count'), failed: total('failed') }
+}
+
+function rowOf(workload, count, results) {
+  const times = name => results.get(name).map(({ us }) => us)
+  const [ours, peer] = [times('ours'), times('fastify')]
+  const failed = [...results.values()].flat().reduce((sum, run) => sum + run.failed, 0)
+  return [
+    TITLES[workload],
+    count,
+    withRange(ours),
+    withRange(peer),
+    digits(Math.min(...ours) / Math.min(...peer)),
+    range(ratios(ours, peer)),
+    GOALS[count] ?? 'n/a',
+    failed,
+  ]
+}
+
+function withRange(values) {
+  return `${digits(Math.min(...values))} (${range(values)})`
+}
+
+function range(values) {
+  return `${digits(Math.min(...values))}–${digits(Math.max(...values))}`
+}
