@@ -5,8 +5,15 @@ import type { Database } from './pool.js'
 import { fromRow } from './rows.js'
 import type { Statements } from './statements.js'
 
-/** Equal filters are one page, and pages of one status are one statement. */
-type Pages = Map<string, Required<Pick<PetFilter, 'limit' | 'after'>>>
+/** Lists that wait together, of one status and with one `after`: the longest contains the others. */
+interface Group {
+  readonly status: PetStatus | undefined
+  readonly after: number
+  /** Of the longest. */
+  limit: number
+  /** By limit. Equal lists are the same array. */
+  readonly pages: Map<number, readonly Pet[]>
+}
 
 /**
  * Reads the pages of several lists together: a statement costs the server and this process more than
@@ -19,41 +26,50 @@ export async function readPages(
   statements: Statements,
   filters: readonly PetFilter[],
 ): Promise<readonly (readonly Pet[])[]> {
-  const byStatus = new Map<PetStatus | undefined, Pages>()
-  for (const { status, limit, after = 0 } of filters) {
-    const pages: Pages = byStatus.get(status) ?? new Map()
-    byStatus.set(status, pages.set(nameOf({ limit, after }), { limit, after }))
-  }
-  const found = new Map<string, readonly Pet[]>()
+  const groups = new Map<string, Group>()
+  const groupOf = filters.map(({ status, limit, after = 0 }) => {
+    const name = `${status} ${after}`
+    const group: Group = groups.get(name) ?? { status, after, limit, pages: new Map() }
+    group.limit = Math.max(group.limit, limit)
+    groups.set(name, group)
+    return group
+  })
+  const all = [...groups.values()]
+  const statuses = new Set(all.map(({ status }) => status))
   await Promise.all(
-    [...byStatus].map(async ([status, pages]) => {
-      const read = await readStatus(database, statements, status, [...pages.values()])
-      for (const [at, name] of [...pages.keys()].entries()) {
-        found.set(`${status} ${name}`, Object.freeze(read[at] ?? []))
+    [...statuses].map(async status => {
+      const some = all.filter(group => group.status === status)
+      const read = await readStatus(database, statements, status, some)
+      for (const [at, { limit, pages }] of some.entries()) {
+        pages.set(limit, Object.freeze(read[at] ?? []))
       }
     }),
   )
-  return filters.map(filter => found.get(`${filter.status} ${nameOf(filter)}`) ?? [])
+  return filters.map(({ limit }, at) => pageOf(groupOf[at] as Group, limit))
 }
 
-function nameOf({ limit, after = 0 }: PetFilter): string {
-  return `${limit} ${after}`
+function pageOf({ limit: longest, pages }: Group, limit: number): readonly Pet[] {
+  const known = pages.get(limit)
+  if (known) return known
+  const page = Object.freeze(pages.get(longest)?.slice(0, limit) ?? [])
+  pages.set(limit, page)
+  return page
 }
 
 async function readStatus(
   database: Database,
   statements: Statements,
   status: PetStatus | undefined,
-  pages: readonly Required<Pick<PetFilter, 'limit' | 'after'>>[],
+  groups: readonly Group[],
 ): Promise<readonly (readonly Pet[])[]> {
-  const [first, ...others] = pages
+  const [first, ...others] = groups
   if (first && others.length === 0) {
     const one = status === undefined ? statements.list : statements.listByStatus[status]
     return [(await database.query(one, [first.after, first.limit])).map(fromRow)]
   }
   const many = status === undefined ? statements.lists : statements.listsByStatus[status]
-  const columns = [pages.map(({ after }) => after), pages.map(({ limit }) => limit)]
-  const read: Pet[][] = pages.map(() => [])
+  const columns = [groups.map(({ after }) => after), groups.map(({ limit }) => limit)]
+  const read: Pet[][] = groups.map(() => [])
   for (const row of await database.query(many, columns)) read[row.page - 1]?.push(fromRow(row))
   // The rows of a page come from an index, in order; SQL does not promise it.
   for (const page of read) page.sort((one, other) => one.id - other.id)
