@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Awaitable } from '../../src/lib/async.js'
 import { type Database, type DriverName, loadDriver, type Statement } from './driver.js'
 import { explain, isBusy, SqliteError } from './failures.js'
-import { locate } from './locate.js'
+import { locate, watch } from './locate.js'
 import { migrate } from './schema.js'
 
 /** One open file. */
@@ -28,8 +28,12 @@ export interface Connection {
   writing<T>(part: () => T): T
   /** The same for a part that takes its time: it needs a connection of its own. */
   during<T>(kind: 'reading' | 'writing', part: () => Promise<T>): Promise<T>
-  /** The error of everything that is still asked for after `close`. */
-  refuseWhenClosed(): void
+  /**
+   * The error of everything that is still asked for after `close`, or once the file at the path is another one.
+   *
+   * @param now looks at the file even if that was done a moment ago
+   */
+  refuseUnusable(now?: boolean): void
   /** @param last waits for what is in progress */
   close(last?: () => Promise<void>): Promise<void>
 }
@@ -51,7 +55,7 @@ export async function connect(path: string, options: ConnectionOptions): Promise
     return await untilFree(() => {
       database ??= open(real)
       prepareFile(database, path, options.synced)
-      return createConnection(path, database, options.timeoutMs)
+      return createConnection(path, database, options.timeoutMs, watch(path, real))
     }, giveUp)
   } catch (error) {
     database?.close()
@@ -73,7 +77,12 @@ const CACHE_KIB = 16_384
 /** The length in bytes that the WAL keeps when it starts over. */
 const LONGEST_WAL = 64 * 1_048_576
 
-function createConnection(path: string, database: Database, timeoutMs: number): Connection {
+function createConnection(
+  path: string,
+  database: Database,
+  timeoutMs: number,
+  refuseReplaced: (now: boolean) => void,
+): Connection {
   let closing: Promise<void> | undefined
   return {
     prepare: sql => database.prepare(sql),
@@ -99,8 +108,9 @@ function createConnection(path: string, database: Database, timeoutMs: number): 
         throw explain(error, path)
       }
     },
-    refuseWhenClosed() {
+    refuseUnusable(now = false) {
       if (closing) throw new SqliteError(path, 'is closed')
+      refuseReplaced(now)
     },
     close(last = async () => {}) {
       closing ??= last().then(() => void database.close())

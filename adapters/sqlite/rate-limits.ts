@@ -61,7 +61,7 @@ function createRateLimits(
   path: string,
   timeoutMs: number,
 ): SqliteRateLimits {
-  const { run, reading, writing, refuseWhenClosed } = connection
+  const { run, reading, writing, refuseUnusable } = connection
   const table = createTable(connection)
   const addresses = memoryRateLimits()
   const requests = createChanges({ ...LIMITS, connection, path, timeoutMs, apply: decideAll })
@@ -71,25 +71,25 @@ function createRateLimits(
     consume(partition, policy, now) {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
       if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
-      refuseWhenClosed()
+      refuseUnusable()
       return requests.make({ partition, policy, now })
     },
     inspect(partition) {
       if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
-      refuseWhenClosed()
+      refuseUnusable()
       return run(() => table.read(partition))
     },
     async reset(partition) {
       await addresses.reset(partition)
-      refuseWhenClosed()
+      refuseUnusable()
       await run(() => table.remove(partition))
     },
     async dump() {
-      refuseWhenClosed()
+      refuseUnusable()
       return [...(await addresses.dump()), ...(await run(table.readAll))]
     },
     async restore(snapshot) {
-      refuseWhenClosed()
+      refuseUnusable()
       const isAddress = ([partition]: RateLimitSnapshot[number]) => partition.startsWith(ADDRESS)
       await addresses.restore(snapshot.filter(isAddress))
       await run(() =>
@@ -100,7 +100,7 @@ function createRateLimits(
       )
     },
     async ping() {
-      refuseWhenClosed()
+      refuseUnusable(true)
       await run(() => reading(() => table.read('')))
     },
     close,

@@ -51,7 +51,7 @@ export function createStorage(
   /** Another connection to the same file. */
   connectAgain: () => Promise<Connection>,
 ): SqliteStorage {
-  const { run, reading, writing, refuseWhenClosed } = connection
+  const { run, reading, writing, refuseUnusable } = connection
   const statements = createStatements(connection)
   const keys = createKeys(connection)
   const inserts = createChanges({ ...LIMITS, connection, path, timeoutMs, apply: insertAll })
@@ -59,17 +59,17 @@ export function createStorage(
 
   return {
     async insert(given, isGone) {
-      refuseWhenClosed()
+      refuseUnusable()
       const inserted = inserts.make({ pet: readNewPet(given), keyed: undefined }, isGone)
       return isPromise(inserted) ? (await inserted).pet : inserted.pet
     },
     async insertOnce(given, once, now, isGone) {
-      refuseWhenClosed()
+      refuseUnusable()
       const keyed = { once: readOnce(once), now }
       return inserts.make({ pet: readNewPet(given), keyed }, isGone)
     },
     find(id) {
-      refuseWhenClosed()
+      refuseUnusable()
       if (!Number.isSafeInteger(id)) return undefined
       return run(() => {
         const row = statements.find.get(id)
@@ -77,12 +77,12 @@ export function createStorage(
       })
     },
     list({ limit, status, after = 0 }) {
-      refuseWhenClosed()
+      refuseUnusable()
       const statement = status === undefined ? statements.list : statements.listByStatus[status]
       return run(() => statement.all(after, limit).map(fromRow))
     },
     async dump() {
-      refuseWhenClosed()
+      refuseUnusable()
       return run(() =>
         reading(() => {
           const pets = statements.all.all().map(fromRow)
@@ -92,16 +92,16 @@ export function createStorage(
       )
     },
     async restore(snapshot, options) {
-      refuseWhenClosed()
+      refuseUnusable()
       const restored = readSnapshot(snapshot)
       await run(() => writing(() => replaceAll(restored, options)))
     },
     async stream(read) {
-      refuseWhenClosed()
+      refuseUnusable()
       return inTransaction(connectAgain, 'reading', transfer => read(transfer.content()))
     },
     async seed(content, options) {
-      refuseWhenClosed()
+      refuseUnusable()
       if (isStream(content)) {
         return inTransaction(connectAgain, 'writing', transfer => transfer.seed(content, options))
       }
@@ -115,15 +115,15 @@ export function createStorage(
       )
     },
     async count() {
-      refuseWhenClosed()
+      refuseUnusable()
       return run(count)
     },
     async check() {
-      refuseWhenClosed()
+      refuseUnusable()
       return run(() => reading(() => [...statements.check.all().flatMap(problem), ...strayRows()]))
     },
     async ping() {
-      refuseWhenClosed()
+      refuseUnusable(true)
       await run(nextId)
     },
     close,

@@ -18,6 +18,12 @@ if (ANY_DRIVER.skip !== false && process.env['ADOPTION_STORE_ENGINES'] === 'requ
   throw new Error(ANY_DRIVER.skip)
 }
 
+/** Another Node that has `node:sqlite`, for tests of two drivers: one process cannot load both. */
+export const OTHER_NODE = process.env['ADOPTION_STORE_OTHER_NODE']
+export const withoutBothDrivers =
+  DRIVER_TESTS.find(({ driver }) => driver === 'better-sqlite3')?.skip ||
+  (!OTHER_NODE && 'ADOPTION_STORE_OTHER_NODE names no Node with node:sqlite')
+
 async function missing(driver: DriverName): Promise<string | false> {
   try {
     const open = await loadDriver('SQLite', driver)

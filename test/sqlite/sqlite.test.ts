@@ -3,9 +3,9 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Database, loadDriver } from '../../adapters/sqlite/driver.js'
-import { type SqliteStorage, sqliteStorage } from '../../adapters/sqlite/index.js'
+import { type SqliteStorage, sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { storageSuite } from '../../adapters/storage-suite.js'
-import type { Pet } from '../../src/index.js'
+import { createStore, type Pet } from '../../src/index.js'
 import type { PetStorage } from '../../src/ports.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { ANY_DRIVER, DRIVER_TESTS } from './drivers.js'
@@ -31,19 +31,6 @@ for (const { driver, skip } of DRIVER_TESTS) {
       return open(opened.get(storage))
     },
     idempotency: true,
-  })
-
-  test(`${driver} - the file of one driver is read by the other`, { skip }, async t => {
-    const other = DRIVER_TESTS.find(test => test.driver !== driver)
-    if (other?.skip !== false) return t.skip('there is one driver only')
-    const path = newPath()
-    const storage = await open(path)
-    await storage.insert({ name: '\ud800\0', categoryId: 2n ** 63n - 1n })
-    const before = await storage.dump()
-    await storage.close()
-    const again = await sqliteStorage(path, { driver: other.driver })
-    assert.deepEqual(await again.dump(), before)
-    await again.close()
   })
 }
 
@@ -243,3 +230,48 @@ async function byHand(path: string, act: (database: Database) => unknown): Promi
     database.close()
   }
 }
+
+for (const what of ['removed', 'replaced'] as const) {
+  test(`sqlite - a file that is ${what} while open is an error, until it is put back`, {
+    skip,
+  }, async () => {
+    const path = newPath()
+    const message = `${path} was moved, removed or replaced while open; put it back, or restart`
+    const storage = await openHere(path)
+    const limits = await sqliteRateLimits(path)
+    await storage.insert(REX)
+    await storage.ping()
+    fs.renameSync(path, `${path}.away`)
+    if (what === 'replaced') fs.copyFileSync(`${path}.away`, path)
+    await assert.rejects(storage.ping(), { name: 'SqliteError', message })
+    await assert.rejects(storage.insert(REX), { message })
+    assert.throws(() => storage.list({ limit: 20 }), { message })
+    await assert.rejects(limits.ping(), { message })
+    fs.renameSync(`${path}.away`, path)
+    await storage.ping()
+    assert.equal((await storage.insert(REX)).id, 2)
+    await limits.close()
+    await storage.close()
+  })
+}
+
+test('sqlite - a server whose file is removed answers 503, and says why', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  const store = createStore({ storage, apiKeys: { secret: { id: 'a', plan: 'free' } } })
+  const failures: unknown[] = []
+  store.events.on('storage.failed', ({ error }) => failures.push((error as Error).message))
+  fs.rmSync(path)
+  await assert.rejects(storage.ping(), { name: 'SqliteError' })
+  const { status } = await store.handle({
+    method: 'GET',
+    path: '/v1/pets',
+    query: '',
+    headers: { authorization: 'Bearer secret' },
+  })
+  assert.equal(status, 503)
+  assert.deepEqual(failures, [
+    `${path} was moved, removed or replaced while open; put it back, or restart`,
+  ])
+  await storage.close()
+})
