@@ -1,10 +1,12 @@
+import fs from 'node:fs'
 import { listen } from '../../adapters/http/index.js'
 import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { createStore } from '../../src/store.js'
 
 /** Forked by the driver: serves the file until it is killed. When its parent disconnects, it closes. */
-const [, , path] = process.argv
-if (path !== undefined) {
+const [, , path, , , mark] = process.argv
+if (path !== undefined && mark !== undefined) {
+  process.on('exit', () => fs.writeFileSync(mark, ''))
   const storage = await sqliteStorage(path)
   const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
   const idempotency = { ttlMs: 86_400_000 }
