@@ -69,7 +69,7 @@ function errorAfter(done: ApiResponse, { method }: ApiRequest, error: ApiError):
   const { code, message, status } = error
   const text = toJson({ code, message, status })
   const { [INJECTED]: _, ...own } = error.headers
-  const kept = Object.entries(done.headers).filter(([name]) => NOT_OF_CONTENT.test(name))
+  const kept = Object.entries(done.headers).filter(isNotOfContent)
   const headers = {
     ...Object.fromEntries(kept),
     'Content-Type': 'application/json',
@@ -79,7 +79,13 @@ function errorAfter(done: ApiResponse, { method }: ApiRequest, error: ApiError):
   return { status, headers, body: method === 'HEAD' ? '' : text, about: done.about }
 }
 
-const NOT_OF_CONTENT = /^(date|vary|x-ratelimit-.*|ratelimit.*|access-control-.*)$/i
+/** A link to the next page belongs to the page, one to a successor to the operation. */
+function isNotOfContent([name, value]: [string, string]): boolean {
+  return NOT_OF_CONTENT.test(name) && !value.includes('rel="next"')
+}
+
+const NOT_OF_CONTENT =
+  /^(date|vary|x-ratelimit-.*|ratelimit.*|access-control-.*|x-content-type-options|sunset|deprecation|link)$/i
 
 /** Tells an injected 429 from one of the store. It is removed before the response is sent. */
 const INJECTED = 'Fault-Injected'
