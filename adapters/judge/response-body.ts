@@ -66,11 +66,16 @@ function withOrigin(response: Response, { url, redirected, type }: Response): Re
   return response
 }
 
-/** Follows a body of JSON, up to a length, and forgets it at its end. */
+/**
+ * Follows a body of JSON, up to a length, and forgets it at its end.
+ *
+ * @param decode what its bytes say; undefined for an encoding that cannot be read
+ */
 export function watchBody(
   status: number,
   headers: Readonly<Record<string, string>>,
   { read, lost }: Pick<Observed, 'read' | 'lost'>,
+  decode: (bytes: Uint8Array) => string | undefined = bytes => new TextDecoder().decode(bytes),
 ) {
   const most = status < 400 ? LONGEST_JSON : LONGEST_ERROR
   const copy = isJson(headers) ? collectBody(most) : undefined
@@ -82,7 +87,8 @@ export function watchBody(
     },
     complete(): void {
       if (!copy || !isWhole) return
-      const text = new TextDecoder().decode(copy.bytes())
+      const text = decode(copy.bytes())
+      if (text === undefined) return
       if (!isValid(text)) lost('malformed')
       else if (status >= 400) read(text)
     },

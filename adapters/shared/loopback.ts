@@ -11,10 +11,15 @@ import type { ApiRequest } from '../../src/protocol/api.js'
 export function refuseStrangers(request: ApiRequest): void {
   const { client, headers, reported = !isForwarded(headers) } = request
   const isLocal = client === undefined || LOOPBACK_ADDRESS.test(client)
-  if (isLocal && reported && LOOPBACK_HOST.test(headers['host'] ?? '')) return
+  if (isLocal && reported && isLoopbackHost(headers['host'])) return
   throw new ApiError('invalid_request', 'This address is served over loopback only.', {
     status: 403,
   })
+}
+
+/** Whether a `Host` names this machine, with or without a port. */
+export function isLoopbackHost(host = ''): boolean {
+  return LOOPBACK_HOST.test(host)
 }
 
 /** A proxy that is not trusted adds these, and `client` is its address. */

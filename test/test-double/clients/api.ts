@@ -79,9 +79,9 @@ export function createApi(double: TestDouble): Api {
   }
 }
 
-const LOST: Answer = { status: 0, retryAfter: 0, remaining: 0, reset: 0, code: undefined }
+export const LOST: Answer = { status: 0, retryAfter: 0, remaining: 0, reset: 0, code: undefined }
 
-function initOf({ method, path, body, key = 'demo-free', headers }: Call = {}) {
+export function initOf({ method, path, body, key = 'demo-free', headers }: Call = {}) {
   const content = body === undefined ? undefined : JSON.stringify(body)
   return {
     method: method ?? (content === undefined ? 'GET' : 'POST'),
@@ -95,7 +95,7 @@ function initOf({ method, path, body, key = 'demo-free', headers }: Call = {}) {
   }
 }
 
-function answerOf(status: number, headers: Record<string, string>, body: string): Answer {
+export function answerOf(status: number, headers: Record<string, string>, body: string): Answer {
   const number = (name: string) => Number(headers[name])
   return {
     status,

@@ -1,0 +1,154 @@
+import {
+  createServer,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { type ConnectionSpan, createConnections } from '../../exchanges/callers.js'
+import { isLoopbackHost } from '../../shared/loopback.js'
+import { splitTarget } from '../../shared/request.js'
+import type { Observer } from '../observer.js'
+import { forward } from './forward.js'
+import { joined } from './hop-by-hop.js'
+import { refuse, refuseSocket } from './refuse.js'
+import type { UpstreamFailure } from './upstream-failure.js'
+
+export interface ProxyOptions {
+  /** The service; its path is that of the proxy. */
+  readonly baseUrl: string
+  readonly observer: Observer
+  /** How long the service may be silent, in ms: while connecting, before its response, and within. */
+  readonly timeoutMs: number
+}
+
+/** A server on loopback that passes everything on to one service, and lets the verdict see it. */
+export interface ServiceProxy {
+  /** What stands for the base URL of the service. */
+  readonly url: string
+  /** How often the service failed, and how it did first. */
+  failures(): { readonly count: number; readonly first: UpstreamFailure | undefined }
+  /** Cuts off what is still going on. */
+  close(): Promise<void>
+}
+
+/** A connection of the client, and the one to the service that belongs to it. */
+export interface Line {
+  readonly span: ConnectionSpan
+  readonly agent: HttpAgent
+  /** Closes an idle connection of the client, as the service has closed its own. */
+  readonly onServiceEnd: () => void
+  /** The end of the latest exchange: pipelined requests are sent one after the other. */
+  turn: Promise<void>
+  pending: number
+}
+
+export async function openProxy({
+  baseUrl,
+  observer,
+  timeoutMs,
+}: ProxyOptions): Promise<ServiceProxy> {
+  const service = new URL(baseUrl)
+  const Agent = service.protocol === 'https:' ? HttpsAgent : HttpAgent
+  const connect = createConnections()
+  const lines = new Map<Socket, Line>()
+  let count = 0
+  let first: UpstreamFailure | undefined
+
+  // The service decides how long an idle connection is kept, and a body may take its time.
+  const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0, requireHostHeader: false })
+  // Node would close on a client that half-closes, and drop the responses it waits for.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('connection', (socket: Socket) => {
+    const line: Line = {
+      span: connect(),
+      agent: new Agent({ keepAlive: true, maxSockets: 1 }),
+      turn: Promise.resolve(),
+      pending: 0,
+      onServiceEnd() {
+        if (line.pending === 0) socket.end()
+      },
+    }
+    lines.set(socket, line)
+    socket.on('end', () => line.span.end())
+    socket.on('close', () => {
+      line.span.end()
+      line.agent.destroy()
+      lines.delete(socket)
+    })
+    // A client that goes away.
+    socket.on('error', () => {})
+  })
+  server.on('request', (request, response) => onRequest(request, response, false))
+  server.on('checkContinue', (request, response) => onRequest(request, response, true))
+  server.on('checkExpectation', (request, response) => onRequest(request, response, false))
+  server.on('connect', (_, socket) => refuseLast(socket as Socket, 405, NOT_OPEN))
+  server.on('clientError', (_, socket) => refuseLast(socket as Socket, 400, NOT_HTTP))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+
+  return {
+    url: `http://127.0.0.1:${port}${service.pathname.replace(/\/+$/, '')}`,
+    failures: () => ({ count, first }),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+
+  function onRequest(request: IncomingMessage, response: ServerResponse, expecting: boolean): void {
+    const line = lines.get(request.socket)
+    if (!line) return
+    response.sendDate = false
+    const refusal = refusalOf(request)
+    if (refusal) {
+      refuse(response, ...refusal)
+      return
+    }
+    const headers = joined(request.rawHeaders)
+    const observed = observer.begin({
+      method: request.method ?? '',
+      ...splitTarget(request.url ?? ''),
+      headers,
+      client: request.socket.remoteAddress,
+      connection: line.span,
+      pipelined: line.pending > 0,
+    })
+    line.pending++
+    const send = () =>
+      forward({ request, response, line, service, timeoutMs, expecting, observed, onFailure })
+    line.turn = line.turn.then(send).finally(() => {
+      line.pending--
+    })
+  }
+
+  /** After the responses that the client waits for. */
+  function refuseLast(socket: Socket, status: number, message: string): void {
+    const turn = lines.get(socket)?.turn ?? Promise.resolve()
+    void turn.then(() => refuseSocket(socket, status, message))
+  }
+
+  function onFailure(failure: UpstreamFailure): void {
+    count++
+    first ??= failure
+  }
+}
+
+const NOT_HTTP = 'The request is not valid HTTP/1.1.'
+const NOT_OPEN = 'This proxy reaches one service only: send the path, not a URL.'
+
+/** RFC 9112 §3.2: a URL or an authority would be for a proxy to other origins. */
+function refusalOf({ url = '', headers }: IncomingMessage): [number, string] | undefined {
+  if (!url.startsWith('/')) return [400, NOT_OPEN]
+  if (!isLoopbackHost(headers.host)) return [403, 'This proxy answers over loopback only.']
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && !/^chunked$/i.test(coding)) {
+    return [501, 'The Transfer-Encoding must be chunked.']
+  }
+  return undefined
+}
