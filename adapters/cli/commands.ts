@@ -13,6 +13,11 @@ export async function runExec(flags: Flags, words: readonly string[]): Promise<v
     process.exitCode = await explore(flags, words)
     return
   }
+  if (flags.through !== undefined) {
+    const { execThrough } = await import('./through.js')
+    process.exitCode = await execThrough(flags, flags.through, words)
+    return
+  }
   const { exec } = await import('./exec.js')
   process.exitCode = await exec(flags, words)
 }

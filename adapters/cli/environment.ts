@@ -271,7 +271,8 @@ export function isControlled({ control, clock }: Flags): boolean {
   return control === true || clock !== undefined
 }
 
-function readClients(flags: Flags): number | undefined {
+/** @throws UsageError */
+export function readClients(flags: Flags): number | undefined {
   const clients = wholeNumber(flags, 'clients', 1_000_000)
   if (clients !== 0) return clients
   throw new UsageError('--clients takes a whole number of at least 1, got 0', '--clients')

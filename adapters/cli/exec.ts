@@ -60,9 +60,7 @@ export interface Setup {
 
 /** @throws UsageError */
 export async function readSetup(flags: Flags, words: readonly string[]): Promise<Setup> {
-  if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
-  checkStrict(flags)
-  checkAllowed(flags)
+  checkCommand(flags, words)
   const apiKeys = await readApiKeys(flags)
   const apiKey = Object.keys(apiKeys).find(key => !key.startsWith(DIGEST))
   if (apiKey === undefined) {
@@ -73,6 +71,13 @@ export async function readSetup(flags: Flags, words: readonly string[]): Promise
   }
   const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
   return { apiKeys, apiKey, initial }
+}
+
+/** What every kind of `exec` needs. @throws UsageError */
+export function checkCommand(flags: Flags, words: readonly string[]): void {
+  if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
+  checkStrict(flags)
+  checkAllowed(flags)
 }
 
 /** The environment of a command, with the store that it is to use. */
@@ -143,7 +148,13 @@ export function isProven(report: Report, { strict, allow }: Flags, wasCalled: bo
   return wasCalled && report.ok && isClean
 }
 
-async function writeReports(
+/**
+ * Writes the files of `--report` and `--junit`.
+ *
+ * @param untested why nothing was checked
+ * @throws UsageError
+ */
+export async function writeReports(
   { report: json, junit }: Flags,
   report: Report,
   untested: string | undefined,

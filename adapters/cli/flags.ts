@@ -59,6 +59,12 @@ const FLAGS = {
   log: { value: 'format', help: 'request log on stderr: pretty, json or silent (pretty)' },
   quiet: { short: 'q', help: 'no banner and no request log' },
   json: { help: 'print one line of JSON on stdout when ready' },
+  through: {
+    value: 'base-url',
+    help: 'exec: judge against this server instead of a private store',
+  },
+  key: { value: 'key', help: 'exec --through: API key for the command' },
+  'key-env': { value: 'NAME', help: 'exec --through: environment variable that holds it' },
   strict: {
     value: 'notes',
     alone: 'findings',
@@ -151,7 +157,7 @@ export function parseCommandLine(words: readonly string[], fallback: Flags = {})
     flags: given,
     operands,
   } = parseWords(end < 0 ? words : words.slice(0, end))
-  const unfit: readonly string[] = UNFIT[command === 'exec' ? 'exec' : 'others']
+  const unfit = unfitFor(command, given.through ?? fallback.through)
   const fitting = Object.entries(fallback).filter(([name]) => !unfit.includes(name))
   const flags: Flags = { ...Object.fromEntries(fitting), ...given }
   const parsed: CommandLine = { command, isNamed, flags, rest: [...operands, ...rest] }
@@ -285,6 +291,9 @@ export const UNFIT = {
     'json',
   ],
   others: [
+    'through',
+    'key',
+    'key-env',
     'strict',
     'allow',
     'clients',
@@ -302,15 +311,41 @@ export const UNFIT = {
   ],
 } as const satisfies Record<string, readonly Name[]>
 
-function checkCombination({ command, flags, rest }: CommandLine): void {
-  const isExec = command === 'exec'
-  const unfit = UNFIT[isExec ? 'exec' : 'others'].find(name => flags[name])
-  if (unfit) {
-    const fix = isExec
-      ? 'cannot be combined with exec'
-      : 'works with exec only: exec [options] -- <command>'
-    throw new UsageError(`--${unfit} ${fix}`, `--${unfit}`)
-  }
+/** With `--through` there is no store of its own to set up. */
+const WITH_THROUGH: readonly string[] = [
+  'through',
+  'key',
+  'key-env',
+  'pagination',
+  'strict',
+  'allow',
+  'clients',
+  'report',
+  'junit',
+  'help',
+  'version',
+]
+const ONLY_WITH_THROUGH = ['key', 'key-env']
+
+function unfitFor(command: Command, through: string | undefined): readonly string[] {
+  if (command !== 'exec') return UNFIT.others
+  if (through === undefined) return [...UNFIT.exec, ...ONLY_WITH_THROUGH]
+  return [...OPTIONS.keys()].filter(name => !WITH_THROUGH.includes(name))
+}
+
+function unfitReason(name: string, { command, flags }: CommandLine): string {
+  if (command !== 'exec') return 'works with exec only: exec [options] -- <command>'
+  if (flags.through !== undefined)
+    return 'cannot be combined with --through: the store is elsewhere'
+  if (ONLY_WITH_THROUGH.includes(name)) return 'works with --through <base-url> only'
+  return 'cannot be combined with exec'
+}
+
+function checkCombination(line: CommandLine): void {
+  const { command, flags, rest } = line
+  const given = Object.keys(flags).filter(name => flags[name as Name])
+  const unfit = unfitFor(command, flags.through).find(name => given.includes(name))
+  if (unfit) throw new UsageError(`--${unfit} ${unfitReason(unfit, line)}`, `--${unfit}`)
   if (flags.empty && flags.seed !== undefined) {
     throw new UsageError(
       '--empty cannot be combined with --seed; use only one',

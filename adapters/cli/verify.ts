@@ -5,6 +5,7 @@ import { reportJUnit } from '../conformance/junit.js'
 import { resultText, summaryText } from '../conformance/report.js'
 import { prepare, selectChecks, sumOfRequests, verify } from '../conformance/verify.js'
 import { VerifyError } from '../conformance/verify-error.js'
+import { readKey } from './api-key.js'
 import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
 import { helpRows } from './help.js'
 import { createProgress } from './progress.js'
@@ -138,23 +139,6 @@ function showProgress(
       },
     },
   }
-}
-
-function readKey(flags: Flags, name: 'key' | 'spare-key'): string | undefined {
-  const variable = flags[`${name}-env`]
-  if (variable === undefined) return flags[name]
-  if (flags[name] !== undefined) {
-    throw new UsageError(`--${name} cannot be combined with --${name}-env; give one of them`)
-  }
-  const key = process.env[variable]
-  if (key) return key
-  if (/^[A-Z_][A-Z\d_]*$/.test(variable)) {
-    throw new UsageError(`--${name}-env names ${variable}, which is not set`)
-  }
-  // Not shown: it may be a key.
-  throw new UsageError(
-    `--${name}-env takes the name of an environment variable, such as ADOPTION_KEY; the one given is not set`,
-  )
 }
 
 function ids(list: string | undefined): readonly string[] {

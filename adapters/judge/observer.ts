@@ -1,3 +1,4 @@
+import type { Operation } from '../../src/pets/specification.js'
 import { createRouter } from '../../src/protocol/route.js'
 import { createRecorder, type OpenExchange } from '../exchanges/recorder.js'
 import type { Keys } from '../exchanges/redact.js'
@@ -21,8 +22,8 @@ export interface JudgeReport extends Report {
   /** How many requests got no response. */
   readonly unanswered: number
   /**
-   * How many the API decided on: with a status below 500 and JSON, other than a redirect. With
-   * `api: 'any'`, with any response below 500.
+   * How many calls of `/pets` the API decided on: with JSON and a status below 500, other than a
+   * redirect and, but for getPet, 404. With `api: 'any'`, any response below 500.
    */
   readonly decided: number
 }
@@ -41,6 +42,12 @@ export interface Observed {
 
 /** What the client saw: a failed connection, nothing until it gave up, half a body, or no JSON. */
 export type Loss = 'reset' | 'hang' | 'truncate' | 'malformed'
+
+/** By names in lower case. */
+type Headers = Readonly<Record<string, string>>
+
+/** Below the base path. */
+const API_PATH = /^\/pets(\/|$)/
 
 /** How many exchanges wait to be judged at most, and their size in characters. */
 const MOST_WAITING = 1_000
@@ -76,13 +83,22 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
       const found = route(request.method, request.path)
       if (!found) return undefined
       const operation = isAny ? undefined : found.operation
-      return observe(recorder.begin(request, { operation, key: credentials.nameOf(request) }))
+      const isCall =
+        isAny ||
+        (request.method !== 'OPTIONS' && API_PATH.test(request.path.slice(basePath.length)))
+      const call = { operation, key: credentials.nameOf(request) }
+      const decides = (status: number, headers: Headers) =>
+        isCall && isDecision(status, headers, found.operation)
+      return observe(recorder.begin(request, call), decides)
     },
     report: () => ({ ...verdict.report(), unanswered, decided }),
   }
 
-  function observe(exchange: OpenExchange): Observed {
-    const response = { status: 0, headers: {} as Readonly<Record<string, string>>, body: '' }
+  function observe(
+    exchange: OpenExchange,
+    decides: (status: number, headers: Headers) => boolean,
+  ): Observed {
+    const response = { status: 0, headers: {} as Headers, body: '' }
     let isOver = false
     return {
       sent: exchange.receive,
@@ -90,7 +106,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
         if (isOver) return
         isOver = true
         Object.assign(response, { status, headers })
-        if (isDecision(status, headers)) decided++
+        if (decides(status, headers)) decided++
         exchange.end(response)
       },
       read(body = '') {
@@ -106,9 +122,12 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
     }
   }
 
-  function isDecision(status: number, headers: Readonly<Record<string, string>>): boolean {
+  function isDecision(status: number, headers: Headers, operation?: Operation): boolean {
     if (status >= 500 || status === 0) return false
-    return isAny || ((status < 300 || status >= 400) && isJson(headers))
+    if (isAny) return true
+    // No other operation has one (spec §4), and another site has no limits (spec §8).
+    if (status === 404) return operation === 'getPet' && 'x-ratelimit-limit' in headers
+    return (status < 300 || status >= 400) && isJson(headers)
   }
 
   /** Has the verdict see what has ended, as the client saw it. */

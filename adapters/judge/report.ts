@@ -1,11 +1,26 @@
 import { reportText } from '../verdict/report.js'
 import type { JudgeReport } from './observer.js'
 
+/** Responses that a service failed to give. */
+export interface ServiceFailures {
+  /** Its address, without a path. */
+  readonly service: string
+  readonly count: number
+  readonly first: { readonly reason: string } | undefined
+}
+
 /** The report for people, with what could not be judged. */
-export function judgeText(report: JudgeReport): string {
+export function judgeText(report: JudgeReport, failures?: ServiceFailures): string {
   const text = reportText(report, { withRequests: true })
-  if (report.requests === 0) return text
-  return `${text}${unansweredLine(report)}${report.decided === 0 ? UNDECIDED : ''}`
+  const failed = failures?.first ? failureLine(failures) : unansweredLine(report)
+  if (report.requests === 0) return text + (failures?.first ? failed : '')
+  return `${text}${failed}${report.decided === 0 ? `${undecidedText(report)}\n` : ''}`
+}
+
+/** Why nothing was checked, in one line. */
+export function undecidedText({ requests }: JudgeReport): string {
+  if (requests === 0) return 'No request was for the base URL of the service.'
+  return 'Verdict: the service decided on no request, so nothing was checked. Is the base URL that of the API, and is the service up?'
 }
 
 function unansweredLine({ unanswered, requests }: JudgeReport): string {
@@ -13,5 +28,7 @@ function unansweredLine({ unanswered, requests }: JudgeReport): string {
   return `Verdict: ${unanswered} of ${requests} requests got no response, which is not held against the client.\n`
 }
 
-const UNDECIDED =
-  'Verdict: the service decided on no request, so nothing was checked. Is the base URL that of the API, and is the service up?\n'
+function failureLine({ service, count, first }: ServiceFailures): string {
+  const what = count === 1 ? '1 response' : `${count} responses`
+  return `Verdict: ${what} of ${service} did not arrive in full, which is not held against the client: ${first?.reason}.\n`
+}

@@ -58,6 +58,7 @@ test('judge - a service that decides on nothing leaves nothing proven', async ()
     ['has only a gateway', answering(503)],
     ['redirects', answering(301, { location: 'https://store.test/' })],
     ['is another web site', answering(404, html)],
+    ['is another API', answering(404)],
     ['has an index page', answering(200, html)],
   ]
   for (const [behaviour, service] of services) {

@@ -91,6 +91,8 @@ export function forward(forwarding: Forwarding): Promise<void> {
       return
     }
     const { status, code, reason } = failure
+    // The connection to the service that belongs to this one is gone.
+    response.shouldKeepAlive = false
     refuse(response, status, `The service gave no response: ${reason}.`, code)
   }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   createServer,
   Agent as HttpAgent,
@@ -94,11 +95,13 @@ export async function openProxy({
   return {
     url: `http://127.0.0.1:${port}${service.pathname.replace(/\/+$/, '')}`,
     failures: () => ({ count, first }),
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    async close() {
+      const turns = [...lines.values()].map(({ turn }) => turn)
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await Promise.all([closed, ...turns])
+    },
   }
 
   function onRequest(request: IncomingMessage, response: ServerResponse, expecting: boolean): void {

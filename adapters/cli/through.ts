@@ -1,0 +1,64 @@
+import { OptionError } from '../../src/lib/options.js'
+import { createObserver } from '../judge/observer.js'
+import { readJudgeOptions } from '../judge/options.js'
+import { openProxy } from '../judge/proxy/proxy.js'
+import { judgeText, undecidedText } from '../judge/report.js'
+import type { RuleId } from '../verdict/rules.js'
+import { readKey } from './api-key.js'
+import { runChild } from './child.js'
+import { readClients } from './environment.js'
+import { checkCommand, isProven, writeReports } from './exec.js'
+import { type Flags, usageError } from './flags.js'
+
+/** How long the service may be silent, in ms. */
+const TIMEOUT_MS = 60_000
+
+/**
+ * Runs a command against a server elsewhere, with a proxy on loopback in between, and prints the
+ * verdict on everything it sent.
+ *
+ * @returns the exit code: the command's own, or 1 when `--strict` fails
+ * @throws UsageError
+ */
+export async function execThrough(
+  flags: Flags,
+  baseUrl: string,
+  words: readonly string[],
+): Promise<number> {
+  checkCommand(flags, words)
+  const settings = readSettings(flags, baseUrl)
+  const apiKey = readKey(flags, 'key')
+  const observer = createObserver(settings, apiKey === undefined ? [] : [apiKey])
+  const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
+  const code = await runChild(words, environmentOf(proxy.url, apiKey)).finally(proxy.close)
+  const report = observer.report()
+  const untested = report.decided === 0 ? undecidedText(report) : undefined
+  process.stderr.write(judgeText(report, { service: settings.origin, ...proxy.failures() }))
+  await writeReports(flags, report, untested)
+  const isUnproven = flags.strict !== undefined && !isProven(report, flags, untested === undefined)
+  return code === 0 && isUnproven ? 1 : code
+}
+
+function readSettings(flags: Flags, baseUrl: string) {
+  try {
+    return readJudgeOptions({
+      baseUrl,
+      clients: readClients(flags),
+      allow: (flags.allow?.split(',') ?? []) as RuleId[],
+      pagination: flags.pagination ?? false,
+    })
+  } catch (error) {
+    if (error instanceof OptionError) throw usageError(error, '--through')
+    throw error
+  }
+}
+
+/** A key of another store, and commands to it, would only mislead. */
+function environmentOf(url: string, apiKey: string | undefined): NodeJS.ProcessEnv {
+  const { ADOPTION_STORE_CONTROL_URL: _, ...inherited } = process.env
+  return {
+    ...inherited,
+    ADOPTION_STORE_BASE_URL: url,
+    ...(apiKey !== undefined && { ADOPTION_STORE_API_KEY: apiKey }),
+  }
+}

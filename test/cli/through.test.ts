@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+import { MAIN } from '../support/paths.js'
+
+const KEY = 'k3y-that-must-not-leak'
+const API_KEYS = { [KEY]: { id: 'ci', plan: 'pro' } } as const
+const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
+  const headers = { authorization: 'Bearer ' + key }
+  const get = async path => (await fetch(url + path, { headers })).status;`
+
+test('exec --through - the command reaches the server, and the verdict of the double follows', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  const script = `${GET} console.log(await get('/pets'), url.startsWith('http://127.0.0.1:'), process.env.ADOPTION_STORE_CONTROL_URL)`
+  const polite = await through(url, ['--strict', '--key', KEY], script)
+  assert.deepEqual(
+    [polite.code, polite.stdout, polite.stderr],
+    [0, '200 true undefined\n', 'Verdict: no violations in 1 request.\n'],
+  )
+  const bad = await through(url, ['--strict', '--key', KEY], `${GET} await get('/pets/1')`)
+  assert.equal(bad.code, 1)
+  assert.match(bad.stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called \(key 1, /)
+  assert.deepEqual(
+    double.requests().map(({ key }) => key),
+    ['ci', 'ci'],
+  )
+})
+
+test('exec --through - the key comes from --key, --key-env or the environment, and is never shown', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-through-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  const [json, junit] = [join(folder, 'report.json'), join(folder, 'report.xml')]
+  const script = `${GET} console.log(await get('/pets?q=' + key), await get('/' + key), await get('/pets/1'))
+    for (let count = 0; count < 6; count++) await get('/' + key)`
+  for (const [flags, variables] of [
+    [['--key', KEY], {}],
+    [['--key-env', 'MY_KEY'], { MY_KEY: KEY }],
+    [[], { ADOPTION_STORE_KEY: KEY }],
+    [[], { ADOPTION_STORE_API_KEY: KEY }],
+  ] as const) {
+    const files = ['--report', json, '--junit', junit]
+    const { stdout, stderr } = await through(url, [...flags, ...files], script, variables)
+    assert.equal(stdout, '200 404 404\n', JSON.stringify(flags))
+    assert.match(stderr, /refusal\.repeated/)
+    for (const shown of [stderr, await readFile(json, 'utf8'), await readFile(junit, 'utf8')]) {
+      assert.ok(shown.includes('REDACTED') || shown.includes('<testsuites'))
+      assert.ok(!shown.includes(KEY), shown)
+    }
+  }
+  const { findings, decided, unanswered } = JSON.parse(await readFile(json, 'utf8'))
+  assert.deepEqual([findings.length > 0, decided, unanswered], [true, 2, 0])
+})
+
+test('exec --through --strict - fails when the server decided on nothing', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url, origin } = await double.listen()
+  const dead = await closedPort()
+  const lists = `${GET} await get('/pets').catch(() => {})`
+  for (const [baseUrl, script, expected] of [
+    [url, 'null', /^Verdict: no requests arrived, [^\n]+\n$/],
+    [
+      dead,
+      lists,
+      /did not arrive in full, .*: connection refused \(ECONNREFUSED\)\.\n.*nothing was checked/,
+    ],
+    [
+      origin,
+      `${GET} await fetch(url.replace('/v1', '') + '/healthz')`,
+      /the service decided on no request/,
+    ],
+    [`${url}/nowhere`, lists, /no violations in 1 request\.\n.*the service decided on no request/],
+  ] as const) {
+    const strict = await through(baseUrl, ['--strict', '--key', KEY], script)
+    assert.match(strict.stderr, expected)
+    assert.equal(strict.code, 1, baseUrl)
+    const lenient = await through(baseUrl, ['--key', KEY], script)
+    assert.deepEqual([lenient.code, lenient.stderr], [0, strict.stderr])
+  }
+})
+
+test('exec --through - a dead server is one line, and 502 to the client', async () => {
+  const script = `${GET} const response = await fetch(url + '/pets'); console.log(response.status, await response.text())
+    for (let count = 0; count < 4; count++) await get('/pets')`
+  const { stdout, stderr } = await through(await closedPort(), [], script)
+  const message = 'The service gave no response: connection refused (ECONNREFUSED).'
+  assert.equal(stdout, `502 ${JSON.stringify({ code: 'bad_gateway', message, status: 502 })}\n`)
+  assert.equal(stderr.match(/ECONNREFUSED/g)?.length, 1)
+  assert.match(stderr, /Verdict: 5 responses of http:\/\/127\.0\.0\.1:\d+ did not arrive in full/)
+})
+
+test('exec --through - bad usage is one line with exit code 2, and shows no secret', async () => {
+  const url = 'http://127.0.0.1:1/v1'
+  for (const [flags, expected] of [
+    [
+      ['--through', url, '--clock', '2030-01-01T00:00:00Z'],
+      /^--clock cannot be combined with --through: the store is elsewhere$/,
+    ],
+    [['--through', url, '--seed', 'x.json'], /--seed cannot/],
+    [['--through', url, '--keys', 'x.json'], /--keys cannot/],
+    [['--through', url, '--har', 'x.har'], /--har cannot/],
+    [['--through', url, '--no-rate-limit'], /--no-rate-limit cannot/],
+    [['--through', url, '--store', 'x.json'], /--store cannot/],
+    [['--through', `http://me:${KEY}@127.0.0.1/v1`], /^Expected --through .*without user name/],
+    [['--through', KEY], /^Expected --through to be an address/],
+    [['--through', `${url}?key=${KEY}`], /^Expected --through/],
+    [['--key', KEY], /^--key works with --through <base-url> only$/],
+    [['--through', url, '--key', KEY, '--key-env', 'X'], /--key cannot be combined with --key-env/],
+    [['--through', url, '--key-env', KEY], /--key-env takes the name of an environment variable/],
+    [['--through', url, '--clients', '0'], /--clients/],
+    [['--through', url, '--allow', 'nothing'], /--allow takes a rule/],
+  ] as const) {
+    const { code, stderr } = await run(['exec', ...flags, '--', process.execPath, '-e', ''])
+    assert.equal(code, 2, stderr)
+    assert.match(stderr.replace(/^animal-adoption-store: |\n$/g, ''), expected)
+    assert.ok(!stderr.includes(KEY), stderr)
+  }
+  const serve = await run(['serve', '--through', url])
+  assert.match(serve.stderr, /--through works with exec only/)
+})
+
+test('exec --through - options of a store in the environment are left aside', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  const variables = {
+    ADOPTION_STORE_SEED: 'none.json',
+    ADOPTION_STORE_CLOCK: '2030-01-01',
+    PORT: '1',
+  }
+  const { code, stdout } = await through(
+    url,
+    ['--key', KEY],
+    `${GET} console.log(await get('/pets'))`,
+    variables,
+  )
+  assert.deepEqual([code, stdout], [0, '200\n'])
+})
+
+test('exec --through - a command that ends with requests under way, or by a signal, ends the run', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  double.faults.arm({ kind: 'hang', times: 'always' })
+  const begin = `${GET} get('/pets').catch(() => {}); setTimeout(() => `
+  const exited = await through(url, ['--key', KEY], `${begin} process.exit(3), 200)`)
+  assert.equal(exited.code, 3)
+  assert.match(exited.stderr, /1 of 1 requests got no response/)
+  const killed = await through(
+    url,
+    ['--key', KEY],
+    `${begin} process.kill(process.pid, 'SIGKILL'), 200)`,
+  )
+  assert.equal(killed.code, 137)
+})
+
+function through(
+  url: string,
+  flags: readonly string[],
+  script: string,
+  variables: Readonly<Record<string, string>> = {},
+) {
+  const command = [process.execPath, '--input-type=module', '-e', script]
+  return run(['exec', '--through', url, ...flags, '--', ...command], variables)
+}
+
+async function run(words: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+  const { ADOPTION_STORE_API_KEY: _, ...environment } = process.env
+  const child: ChildProcess = spawn(process.execPath, [MAIN, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...environment, ...variables },
+  })
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, 'exit'),
+  ])
+  return { stdout, stderr, code: code as number }
+}
+
+/** The base URL of a server that has gone. */
+async function closedPort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${port}/v1`
+}
