@@ -10,7 +10,7 @@ import type { Observed } from '../observer.js'
 import { watchBody } from '../response-body.js'
 import { decoderFor } from './decode.js'
 import { joined, pairsOf, withHost, withoutHopByHop } from './hop-by-hop.js'
-import type { Line } from './proxy.js'
+import type { Line } from './line.js'
 import { refuse } from './refuse.js'
 import { failureOf, timedOut, type UpstreamFailure } from './upstream-failure.js'
 

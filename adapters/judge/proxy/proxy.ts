@@ -7,12 +7,13 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { type ConnectionSpan, createConnections } from '../../exchanges/callers.js'
+import { createConnections } from '../../exchanges/callers.js'
 import { isLoopbackHost } from '../../shared/loopback.js'
 import { splitTarget } from '../../shared/request.js'
 import type { Observer } from '../observer.js'
 import { forward } from './forward.js'
 import { joined } from './hop-by-hop.js'
+import type { Line } from './line.js'
 import { refuse, refuseSocket } from './refuse.js'
 import type { UpstreamFailure } from './upstream-failure.js'
 
@@ -32,17 +33,6 @@ export interface ServiceProxy {
   failures(): { readonly count: number; readonly first: UpstreamFailure | undefined }
   /** Cuts off what is still going on. */
   close(): Promise<void>
-}
-
-/** A connection of the client, and the one to the service that belongs to it. */
-export interface Line {
-  readonly span: ConnectionSpan
-  readonly agent: HttpAgent
-  /** Closes an idle connection of the client, as the service has closed its own. */
-  readonly onServiceEnd: () => void
-  /** The end of the latest exchange: pipelined requests are sent one after the other. */
-  turn: Promise<void>
-  pending: number
 }
 
 export async function openProxy({

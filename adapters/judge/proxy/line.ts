@@ -1,0 +1,13 @@
+import type { Agent } from 'node:http'
+import type { ConnectionSpan } from '../../exchanges/callers.js'
+
+/** A connection of the client, and the one to the service that belongs to it. */
+export interface Line {
+  readonly span: ConnectionSpan
+  readonly agent: Agent
+  /** Closes an idle connection of the client, as the service has closed its own. */
+  readonly onServiceEnd: () => void
+  /** The end of the latest exchange: pipelined requests are sent one after the other. */
+  turn: Promise<void>
+  pending: number
+}
