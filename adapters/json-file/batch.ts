@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib'
+import { createChecksum } from './checksum.js'
 
 /**
  * A batch is the pets that were inserted together: a header line with the checksum and length of the
@@ -40,5 +40,7 @@ function headerOf(lines: Buffer): string {
 }
 
 function checksumOf(lines: Buffer): string {
-  return crc32(lines).toString(16).padStart(8, '0')
+  const checksum = createChecksum()
+  checksum.add(lines)
+  return checksum.digits()
 }

@@ -5,11 +5,12 @@ import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { petToJson } from '../../src/pets/pet.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { ifPresent } from '../shared/missing-file.js'
+import { createChecksum, createSeal, endWith } from './checksum.js'
 import { type Disk, type FileStats, keepOwner, readAt, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import { keyToJson } from './key-line.js'
 import type { Lock } from './lock.js'
-import { readOwnLayout } from './own-layout.js'
+import { type OwnLayout, readOwnLayout } from './own-layout.js'
 
 /**
  * How lowdb reads and writes the document: its data is the index of all pets, and the file has a
@@ -22,7 +23,7 @@ export interface DocumentFile extends Adapter<PetIndex> {
   isUnchanged(): Promise<boolean>
 }
 
-/** @param report receives the error when another program's version was kept beside the document */
+/** @param report receives what another program, or the disk, has done to the document */
 export function documentFile(
   disk: Disk,
   path: string,
@@ -44,7 +45,9 @@ export function documentFile(
       if (file === undefined) return null
       try {
         known = await disk.fstat(file, { bigint: true })
-        return await parse(disk, path, file, Number(known.size))
+        const { index, isChanged } = await parse(disk, path, file, Number(known.size))
+        if (isChanged) report(new JsonFileError(path, CHANGED))
+        return index
       } finally {
         await disk.close(file)
       }
@@ -72,11 +75,14 @@ export function documentFile(
       const like = await ifPresent(disk.stat(path, { bigint: true }))
       if (like) await keepOwner(disk, file, like)
       let length = 0
+      const checksum = createChecksum()
       for (const text of piecesOf(index)) {
         const bytes = Buffer.from(text)
+        checksum.add(bytes)
         await writeAt(disk, file, length, bytes)
         length += bytes.length
       }
+      await writeAt(disk, file, length, Buffer.from(endWith(checksum)))
       await disk.fsync(file)
       return await disk.fstat(file, { bigint: true })
     } finally {
@@ -123,7 +129,7 @@ export function documentFile(
   }
 }
 
-async function parse(disk: Disk, path: string, file: number, length: number): Promise<PetIndex> {
+async function parse(disk: Disk, path: string, file: number, length: number): Promise<OwnLayout> {
   if (length === 0) {
     throw new JsonFileError(path, 'is empty; remove it to start without animals')
   }
@@ -131,14 +137,18 @@ async function parse(disk: Disk, path: string, file: number, length: number): Pr
     const own = await readOwnLayout(disk, file)
     if (own) return own
     const { parseDocument } = await import('./parse-document.js')
-    return createPetIndex(await parseDocument(decodeUtf8(await readAt(disk, file, 0, length))))
+    const bytes = await readAt(disk, file, 0, length)
+    const { isSealed, ...snapshot } = await parseDocument(decodeUtf8(bytes))
+    const seal = createSeal()
+    seal.add(bytes)
+    return { index: createPetIndex(snapshot), isChanged: isSealed && !seal.isIntact() }
   } catch (cause) {
     const reason = (cause as Error).message.replaceAll('\n', ' ')
     throw new JsonFileError(path, `cannot be read: ${reason}`, { cause })
   }
 }
 
-/** The text of a document in pieces, so that another task can insert between two of them. */
+/** The text of a document without its end, in pieces, so that another task can insert between two of them. */
 function* piecesOf(index: PetIndex): Generator<string> {
   let piece = ''
   for (const text of textsOf(index)) {
@@ -167,7 +177,7 @@ function* textsOf(index: PetIndex): Generator<string> {
     yield before + keyToJson(used)
     before = ',\n'
   }
-  yield before === ',\n' ? '\n]}\n' : '}\n'
+  if (before === ',\n') yield '\n]'
 }
 
 function* petsBelow(index: PetIndex, nextId: number) {
@@ -182,6 +192,10 @@ function* petsBelow(index: PetIndex, nextId: number) {
     after = last.id
   }
 }
+
+const CHANGED =
+  'has changed since it was saved: its checksum does not match. Unless somebody edited it, it is damaged; ' +
+  'to keep an edit, remove its `crc32`'
 
 /** In characters. Serializing them takes well below a millisecond, then other tasks get a turn. */
 const PIECE = 65_536

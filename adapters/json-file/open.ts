@@ -19,8 +19,9 @@ export interface JsonFileOptions {
   readonly whenIdle?: WhenIdle
   /**
    * Receives what fails in the background: a compaction, which is tried again later, or a document
-   * that another program changed, whose version is kept. On opening, an unfinished write that a
-   * crash left at the end of a journal and that was dropped.
+   * that another program changed, whose version is kept. On opening, a document that does not match
+   * its checksum, and an unfinished write that a crash left at the end of a journal and that was
+   * dropped.
    * @default a process warning
    */
   readonly onError?: (error: JsonFileError) => void

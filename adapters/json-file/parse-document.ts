@@ -6,19 +6,22 @@ import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
- * save would lose them, and so is a name that an object has twice with different values.
+ * save would lose them, and so is a name that an object has twice with different values. `isSealed`
+ * tells whether it has a checksum, which only the bytes can be compared with.
  *
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
-export async function parseDocument(text: string): Promise<PetSnapshot> {
+export async function parseDocument(
+  text: string,
+): Promise<PetSnapshot & { readonly isSealed: boolean }> {
   const parsed = documentSchema.safeParse(await parse(text), { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
-  const { pets, nextId, idempotencyKeys } = parsed.data
+  const { pets, nextId, idempotencyKeys, crc32 } = parsed.data
   checkIds(text, pets, nextId)
   const duplicate = await findDuplicate(text)
   if (duplicate) throw new Error(`\`${duplicate.name}\` appears twice, at ${duplicate.place}`)
   const next = nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1)
-  return { pets, nextId: next, idempotencyKeys }
+  return { pets, nextId: next, idempotencyKeys, isSealed: crc32 !== undefined }
 }
 
 async function parse(text: string): Promise<unknown> {
@@ -73,6 +76,7 @@ const documentSchema = z.strictObject(
     pets: z.array(z.strictObject(petSchema.shape, 'must be an object'), 'must be an array'),
     nextId: z.optional(positive),
     idempotencyKeys: z.optional(z.array(usedKeySchema, 'must be an array')),
+    crc32: z.optional(z.string('must be a string')),
   },
   'must be an object',
 )

@@ -10,6 +10,7 @@ import { after, type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
+import { sealed } from '../json-file/json-files.js'
 import { MAIN } from '../support/paths.js'
 import {
   createCertificate,
@@ -307,7 +308,7 @@ test('cli - copy moves a JSON file into PostgreSQL and back, exactly', {
   )
   const back = await ended(['copy', patient(url), 'again.json'], cwd)
   assert.equal(back.code, 0, back.stderr)
-  assert.equal(await readFile(join(cwd, 'again.json'), 'utf8'), animals)
+  assert.equal(await readFile(join(cwd, 'again.json'), 'utf8'), sealed(animals))
 
   const twice = await ended(['copy', 'pets.json', patient(url)], cwd)
   assert.equal(twice.code, 1)

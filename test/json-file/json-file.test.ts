@@ -12,6 +12,7 @@ import {
   jsonFileStorage,
 } from '../../adapters/json-file/index.js'
 import { storageSuite } from '../../adapters/storage-suite.js'
+import { sealed } from './json-files.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-'))
 after(() => fs.rmSync(root, { recursive: true }))
@@ -32,7 +33,7 @@ storageSuite(test, {
 test('json file - a missing file is created', async () => {
   const path = join(folder(), 'pets.json')
   await (await open(path)).close()
-  assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[],"nextId":1}\n')
+  assert.equal(fs.readFileSync(path, 'utf8'), sealed('{"pets":[],"nextId":1}\n'))
 })
 
 test('json file - close leaves only the document, with a pet per line', async () => {
@@ -42,7 +43,8 @@ test('json file - close leaves only the document, with a pet per line', async ()
   await storage.insert({ name: 'Tom\n', categoryId: 9223372036854775807n })
   await storage.close()
   const lines = [REX_1, '{"id":2,"name":"Tom\\n","categoryId":9223372036854775807}']
-  assert.equal(fs.readFileSync(path, 'utf8'), `{"pets":[\n${lines.join(',\n')}\n],"nextId":3}\n`)
+  const document = `{"pets":[\n${lines.join(',\n')}\n],"nextId":3}\n`
+  assert.equal(fs.readFileSync(path, 'utf8'), sealed(document))
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
 })
 

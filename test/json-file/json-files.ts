@@ -2,9 +2,17 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
+import { crc32 } from 'node:zlib'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 
 export const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+
+/** A document as the storage saves it: with its checksum. */
+export function sealed(document: string): string {
+  const content = document.replace(/\}\n$/, '')
+  const digits = crc32(content).toString(16).padStart(8, '0')
+  return `${content},"crc32":"${digits}"}\n`
+}
 
 /** Disables compaction by time. */
 export const never = () => () => {}

@@ -7,7 +7,7 @@ import type { Once } from '../../src/ports.js'
 import { blocksOf } from '../support/pages.js'
 import { assertPrinted } from '../support/printed.js'
 import { diskError, watchedDisk } from './disk-faults.js'
-import { never, REX, temporaryFolders } from './json-files.js'
+import { never, REX, sealed, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 const REX_1 = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
@@ -28,11 +28,11 @@ test('json file keys - the document lists them after its pets, and has no such f
   await storage.insertOnce(REX, once('k1'), 0)
   await storage.close()
   const document = `{"pets":[\n${REX_1}\n],"nextId":2,"idempotencyKeys":[\n${KEY_1}\n]}\n`
-  assert.equal(fs.readFileSync(path, 'utf8'), document)
+  assert.equal(fs.readFileSync(path, 'utf8'), sealed(document))
   const again = await jsonFileStorage(path)
   await again.restore({ pets: [], nextId: 1 })
   await again.close()
-  assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[],"nextId":1}\n')
+  assert.equal(fs.readFileSync(path, 'utf8'), sealed('{"pets":[],"nextId":1}\n'))
 })
 
 test('json file keys - the page shows journal and document as they are written', async () => {
