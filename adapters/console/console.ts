@@ -4,6 +4,7 @@ import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api
 import { refuseStrangers } from '../shared/loopback.js'
 import { toAnswer } from '../shared/pages.js'
 import type { ReadRequest } from '../shared/read-request.js'
+import { isApiRequest } from '../shared/request.js'
 import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
@@ -29,6 +30,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   return {
     ...handler,
     handle(request) {
+      if (!isApiRequest(request)) return handler.handle(request)
       const { path } = request
       if (isConsole(request)) return answer(request)
       if (path.startsWith(apiPath)) return recorded(request, own)

@@ -17,6 +17,7 @@ import { type Har, type HarSource, harOf } from '../exchanges/har.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { type ReadRequest, withBodyRead } from '../shared/read-request.js'
+import { isApiRequest } from '../shared/request.js'
 import { type Report, VerdictError } from '../verdict/report.js'
 import {
   type Above,
@@ -331,6 +332,7 @@ export function createDouble(
 
   /** The journal compares bodies, even of requests that are refused by their headers. */
   function handle(request: ApiRequest): Awaitable<ApiResponse> {
+    if (!isApiRequest(request)) return state.store.handle(request)
     return chain(withBodyRead(request), beginRequest())
   }
 

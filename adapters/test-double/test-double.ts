@@ -1,6 +1,7 @@
 import { notFound } from '../../src/errors.js'
 import { check, isObject } from '../../src/lib/options.js'
 import type { ConnectionSpan } from '../exchanges/callers.js'
+import { isApiRequest } from '../shared/request.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type ServedHandler, type TestDouble } from './double.js'
@@ -42,6 +43,7 @@ export function withControl(double: JudgedDouble, options: TestDoubleOptions): C
       worlds.endDelays()
     },
     async handle(request) {
+      if (!isApiRequest(request)) return double.handle(request)
       const [, worldId, control] = TARGET.exec(request.path) ?? []
       const target = worldId === undefined ? double : worlds.find(worldId)
       if (!target) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
