@@ -53,6 +53,21 @@ test('examples - the tests of the workflow pass, and leave a verdict', async () 
   assert.match(workflow, /- run: npm test\n/)
 })
 
+test('examples - the tests of the client that registers once pass, and exploring it fails', async () => {
+  assert.match(await passing('explore'), /^# pass 6$/m)
+  const [command, ...words] = script('explore', 'explore')
+  const exploring = run(command, words, { cwd: join(copies, 'explore'), env: ENV })
+  const { code, stdout } = await exploring.then(
+    () => assert.fail('it should fail'),
+    (error: { code: number; stdout: string }) => error,
+  )
+  const page = readFileSync(join(ROOT, 'adapters/test-double/explore/README.md'), 'utf8')
+  const [first = '', more] = stdout.split('\ncreatePet#1=status:503 ')
+  assert.equal(code, 1)
+  assert.ok(more)
+  assert.ok(page.includes(first), first)
+})
+
 async function passing(example: string): Promise<string> {
   const [command, ...words] = script(example, 'test')
   return (await run(command, words, { cwd: join(copies, example), env: ENV })).stdout
