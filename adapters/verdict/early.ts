@@ -218,8 +218,8 @@ function endOf({ at, answeredAt }: Seen): number {
 }
 
 function missing(rule: RuleId, exchanges: readonly Seen[]): Breach {
-  const whom = exchanges.length === 1 ? 'it' : 'them'
-  const seen = `${count(exchanges.length, 'request')} came too early, and nobody came back for ${whom} later`
+  const many = exchanges.length === 1 ? 'was' : 'were'
+  const seen = `${count(exchanges.length, 'request')} came too early, and ${many} not sent again after the wait`
   return { rule, seen, exchanges }
 }
 
@@ -257,7 +257,7 @@ interface Senders {
   isBack(at: number): boolean
   /** An early request, by one more sender or by one of those. */
   suspect(exchange: Seen): void
-  /** The suspects for which nobody came back. */
+  /** The suspects that were not sent again after the wait. */
   missing(): readonly Seen[]
   /** Whether more than one came back from the same wait. */
   areSeveral(): boolean

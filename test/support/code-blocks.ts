@@ -26,9 +26,11 @@ import { assertPrinted, printsOf } from './printed.js'
  * - `js`, `js test`: as a module, or by the test runner
  * - `sh`: by a shell
  * - `js server`, `sh server`: with a server beside it
+ * - `sh server frozen`: the same, whose clock stands still
  * - `js sqlite`, `sh sqlite`: the same where SQLite has a driver
  * - `js engines`, `sh engines`: with PostgreSQL and Redis beside it, in place of their addresses
- * - `sh setup`: not here, as CI installs project and package; only the scripts it names are checked
+ * - `sh setup`: not here, as CI installs project and package; only the scripts it names are checked,
+ *   and what `npm start` prints
  * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run
  *
@@ -50,7 +52,7 @@ export function testCodeBlocks(needs: 'node' | 'tools'): void {
   }
 }
 
-const TOOLS = ['sh', 'sh server', 'sh sqlite', 'js engines', 'sh engines']
+const TOOLS = ['sh', 'sh server', 'sh server frozen', 'sh sqlite', 'js engines', 'sh engines']
 
 const MAIN = mainIn(BUILD_URL)
 const DOCUMENTED_HOST = '127.0.0.1:4280'
@@ -85,13 +87,19 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
     case 'sh':
       return runShell(t, code)
     case 'sh server':
-      return besideServer(t, code, async script => {
-        const output = await runShell(t, script)
-        for (const [answer, status] of (output ?? '').matchAll(/^HTTP\/1\.1 (\d+).*$/gm)) {
-          assert.ok(Number(status) < 400, answer)
-        }
-        return output
-      })
+    case 'sh server frozen':
+      return besideServer(
+        t,
+        code,
+        async script => {
+          const output = await runShell(t, script)
+          for (const [answer, status] of (output ?? '').matchAll(/^HTTP\/1\.1 (\d+).*$/gm)) {
+            assert.ok(Number(status) < 400, answer)
+          }
+          return output
+        },
+        info.endsWith('frozen') ? ['--clock', '2030-01-01T00:00:00Z'] : [],
+      )
     case 'js sqlite':
       return ANY_DRIVER.skip === false ? runModule(code) : skip(t, ANY_DRIVER.skip)
     case 'sh sqlite':
@@ -101,7 +109,8 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
     case 'sh engines':
       return withEngines(t, code, script => runForAMoment(t, script))
     case 'sh setup':
-      return assertScripts(code)
+      assertScripts(code)
+      return code.includes('npm start') ? startOf(t) : undefined
     case 'json':
       JSON.parse(code)
       return undefined
@@ -138,8 +147,10 @@ async function besideServer(
   t: TestContext,
   code: string,
   run: (code: string) => Promise<string | undefined>,
+  more: readonly string[] = [],
 ): Promise<string | undefined> {
-  const flags = ['--port', '0', '--json', '-q', ...(code.includes('_control') ? ['--control'] : [])]
+  const control = code.includes('_control') ? ['--control'] : []
+  const flags = ['--port', '0', '--json', '-q', ...control, ...more]
   const server = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => server.kill('SIGKILL'))
   const [ready] = await once(server.stdout, 'data')
@@ -179,6 +190,20 @@ async function runForAMoment(t: TestContext, code: string): Promise<string | und
     '{ $1 & echo $! >pid; wait; } | while read -r line; do case $line in Stop*) kill $(cat pid);; esac; done',
   )
   return runShell(t, stopping)
+}
+
+/** What the server prints when it starts, as on its own port. */
+async function startOf(t: TestContext): Promise<string> {
+  const server = spawn(process.execPath, [MAIN, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => server.kill('SIGKILL'))
+  let banner = ''
+  for await (const chunk of server.stdout) {
+    banner += chunk
+    if (banner.includes('Ctrl+C\n')) break
+  }
+  return banner.replaceAll(/127\.0\.0\.1:\d+/g, DOCUMENTED_HOST)
 }
 
 function assertScripts(code: string): undefined {

@@ -149,7 +149,7 @@ test('verdict retry-after.early - three senders that never return are a finding,
   assert.deepEqual(findings([COMPANY, rejection, ...early(2)]), [])
   assert.deepEqual(notes([COMPANY, rejection, ...early(2)]), ['retry-after.early'])
   const { seen } = only([COMPANY, rejection, ...early(3)])
-  assert.equal(seen, '3 requests came too early, and nobody came back for them later')
+  assert.equal(seen, '3 requests came too early, and were not sent again after the wait')
   const back = (count: number) =>
     repeat(count, at => ({ at: 62_900, connection: at % 2, sequential: false }))
   assert.deepEqual(findings([COMPANY, rejection, ...early(3), ...back(1)]), ['retry-after.early'])

@@ -23,17 +23,17 @@ const REFUSED: Readonly<Record<string, { source: string; title: string; text: st
   },
   'space-before-colon': {
     source: 'RFC 9112 §5.1',
-    title: 'a space between the name of a field and its colon',
+    title: 'a request with a space between the name of a field and its colon',
     text: insert(GET, 'X-Verify : 1'),
   },
   'content-length-invalid': {
     source: 'RFC 9112 §6.3',
-    title: 'a Content-Length that is not a number',
+    title: 'a request whose Content-Length is not a number',
     text: insert(GET, 'Content-Length: 1e1'),
   },
   'content-length-differs': {
     source: 'RFC 9112 §6.3',
-    title: 'two Content-Length fields that differ',
+    title: 'a request with two different Content-Length fields',
     text: `${insert(GET, 'Content-Length: 2\r\nContent-Length: 3')}{}`,
   },
 }
@@ -43,7 +43,7 @@ const grammarChecks: readonly Check[] = [
   ...each(REFUSED, (name, { source, title, text }) => ({
     id: `http.${name}`,
     requirement: must(source),
-    title: `${title} is 400`,
+    title: `${title} gets 400`,
     requests: 1,
     needs: ['socket'],
     async run(subject) {
