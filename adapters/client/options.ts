@@ -48,8 +48,8 @@ export interface GateSettings {
    */
   readonly timeoutMs?: number | undefined
   /**
-   * Where processes that use the same key share its units: the URL of a Redis or Valkey, or an
-   * ioredis client. Needs the package `ioredis`.
+   * Where processes that use the same key share its units: the URL of a Redis or Valkey, or a client
+   * of `@redis/client` or ioredis. Needs one of these packages.
    * @default none
    */
   readonly shared?: string | RedisConnection | undefined
@@ -183,7 +183,7 @@ const GATE_RULES: Rules<GateSettings> = {
   timeoutMs: isCount,
   shared: {
     expected:
-      'an address that begins with redis://, rediss://, valkey:// or valkeys://, or an ioredis client',
+      'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of @redis/client or ioredis',
     accepts: value =>
       typeof value === 'string'
         ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)

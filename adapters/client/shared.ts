@@ -1,7 +1,8 @@
 import type Bottleneck from 'bottleneck'
-import type { Redis } from 'ioredis'
 import type { RateLimit } from '../../src/errors.js'
 import { DAY, SECOND } from '../../src/limits/decide.js'
+import { readUrl } from '../redis/settings.js'
+import { asIoredis, type IoredisForm, type NodeRedisClient, OWN_SETTINGS } from './ioredis-form.js'
 import type { Rejection } from './rejection.js'
 import type { Time } from './time.js'
 
@@ -20,7 +21,7 @@ const PROBE_PATIENCE = 10 * SECOND
 /** Redis forgets a key that has not been used for a day. */
 const FORGET = DAY
 
-/** An ioredis client, whose address and options are used for connections of our own. */
+/** A client of ioredis or `@redis/client`, whose address and options are used for connections of our own. */
 export interface RedisConnection {
   duplicate(override?: object): unknown
 }
@@ -69,7 +70,7 @@ export interface SharedKey {
 }
 
 interface Link {
-  readonly client: Redis
+  readonly client: Pick<IoredisForm, 'call'>
   readonly limiter: Bottleneck
   readonly key: string
   readonly disconnect: () => void
@@ -109,7 +110,7 @@ export function createSharedKey(options: SharedOptions): SharedKey {
         if (await job()) return
         // No call waits here any more, so another process may have it.
         await limiter.incrementReservoir(1)
-        await client.del(`${key}:probe`)
+        await client.call('DEL', `${key}:probe`)
       })
     },
     admitted(rateLimit, endsAt) {
@@ -162,9 +163,9 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     endsAt: number,
   ): Promise<void> {
     const [known] = await Promise.all([
-      client.getset(`${key}:reset`, String(reset)),
-      client.pexpire(`${key}:reset`, FORGET),
-      client.del(`${key}:probe`),
+      client.call('GETSET', `${key}:reset`, String(reset)),
+      client.call('PEXPIRE', `${key}:reset`, String(FORGET)),
+      client.call('DEL', `${key}:probe`),
     ])
     const [reservoir, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
     const change = Math.max(0, remaining - running) - (reservoir ?? 0)
@@ -181,8 +182,8 @@ export function createSharedKey(options: SharedOptions): SharedKey {
     const ms = Math.ceil(closed.retryAt - now)
     if (ms <= 0) return
     const text = JSON.stringify({ at: now, ms, ban: closed.ban })
-    await client.set(`${key}:closed`, text, 'PX', ms + FORGET)
-    await client.del(`${key}:probe`)
+    await client.call('SET', `${key}:closed`, text, 'PX', String(ms + FORGET))
+    await client.call('DEL', `${key}:probe`)
   }
 
   /** Opens each window with one request of one process. */
@@ -204,8 +205,8 @@ export function createSharedKey(options: SharedOptions): SharedKey {
   }
 
   async function readClosed({ client, key }: Link): Promise<Closed | undefined> {
-    const text = await client.get(`${key}:closed`)
-    if (text === null) return undefined
+    const text = await client.call('GET', `${key}:closed`)
+    if (typeof text !== 'string') return undefined
     const now = time.now()
     if (text !== seen.text) {
       const { at, ms, ban } = JSON.parse(text) as { at: number; ms: number; ban?: Rejection }
@@ -217,7 +218,8 @@ export function createSharedKey(options: SharedOptions): SharedKey {
 
   async function mayProbe({ client, limiter, key }: Link): Promise<boolean> {
     if (((await limiter.currentReservoir()) ?? 0) > 0 || (await limiter.running()) > 0) return false
-    return (await client.set(`${key}:probe`, '1', 'PX', PROBE_PATIENCE, 'NX')) !== null
+    const words = ['SET', `${key}:probe`, '1', 'PX', String(PROBE_PATIENCE), 'NX']
+    return (await client.call(...words)) !== null
   }
 }
 
@@ -225,15 +227,11 @@ async function open(
   { shared, key: secret }: SharedOptions,
   become: (state: SharedKey['state']) => void,
 ): Promise<Link> {
-  const [{ default: Bottleneck }, { Redis }] = await Promise.all([
-    import('bottleneck'),
-    import('ioredis').catch(cause => {
-      throw new Error('`shared` needs the package ioredis: npm install ioredis', { cause })
-    }),
-  ])
+  const { default: Bottleneck } = await import('bottleneck')
   const key = `animal-adoption-store:{${await hash(secret)}}`
-  const client = connectTo(Redis, shared)
-  const connection = new Bottleneck.IORedisConnection({ client, Redis })
+  const client = await connectTo(shared)
+  // It loads ioredis by itself unless it is given something.
+  const connection = new Bottleneck.IORedisConnection({ client, Redis: client })
   withoutErrorPrefix(connection as unknown as ScriptRunner)
   const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
   limiter.on('error', ignore)
@@ -243,11 +241,30 @@ async function open(
   return { client, limiter, key, disconnect: () => void connection.disconnect(false) }
 }
 
-function connectTo(Client: typeof Redis, shared: string | RedisConnection): Redis {
-  // Commands that Redis cannot answer now are not repeated: the process continues alone.
-  const options = { enableOfflineQueue: false, maxRetriesPerRequest: 0 }
-  if (typeof shared === 'string') return new Client(shared.replace(/^valkey/, 'redis'), options)
-  return shared.duplicate(options) as Redis
+async function connectTo(shared: string | RedisConnection): Promise<IoredisForm> {
+  if (typeof shared === 'string') return connectToUrl(shared)
+  const own = shared.duplicate(OWN_SETTINGS) as Partial<IoredisForm & NodeRedisClient>
+  if (own.defineCommand) return own as IoredisForm
+  // A cluster or a sentinel of `@redis/client` has no such thing.
+  if (own.isPubSubActive !== undefined) return asIoredis(own as NodeRedisClient)
+  throw new Error(
+    '`shared` takes an address, an ioredis client, or a client of @redis/client for one server',
+  )
+}
+
+/** With whichever of the two packages is installed. */
+async function connectToUrl(url: string): Promise<IoredisForm> {
+  const ioredis = await import('ioredis').catch(() => undefined)
+  if (ioredis) {
+    const own = new ioredis.Redis(url.replace(/^valkey/, 'redis'), OWN_SETTINGS)
+    return own as unknown as IoredisForm
+  }
+  const { createClient } = await import('@redis/client').catch(cause => {
+    const message = '`shared` needs the package @redis/client or ioredis: npm install @redis/client'
+    throw new Error(message, { cause })
+  })
+  const settings = readUrl(url, undefined, retries => Math.min(50 * 2 ** retries, 2_000))
+  return asIoredis(createClient(settings) as unknown as NodeRedisClient)
 }
 
 interface ScriptRunner {

@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { slotOf } from './cluster-slot.js'
 import { RedisError } from './failures.js'
 import type { RedisSend } from './send.js'
+import { readUrl } from './settings.js'
 
 export interface RedisConnection {
   readonly send: RedisSend
@@ -72,34 +73,6 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
     serverOf: key => cluster.slots[slotOf(key)]?.master.address ?? '',
     close: async () => cluster.destroy(),
   }
-}
-
-/** Parsed here, because errors of the client would contain the URL and its password. */
-function readUrl(
-  url: string,
-  tls: ConnectionOptions | undefined,
-  reconnectStrategy: (retries: number, cause: Error) => number | Error,
-) {
-  const { protocol, hostname, port, username, password, pathname } = new URL(url)
-  const endpoint = {
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port || 6379),
-    // The caller sets the time limit, which may be longer than the client's own 5 s.
-    connectTimeout: 0,
-  }
-  const secure = protocol === 'rediss:' || protocol === 'valkeys:'
-  return {
-    socket: secure
-      ? { ...tls, ...endpoint, reconnectStrategy, tls: true as const }
-      : { ...endpoint, reconnectStrategy },
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-    database: Number(pathname.slice(1) || 0),
-    RESP: 2,
-    // While disconnected, requests are counted in this process at once.
-    disableOfflineQueue: true,
-    commandOptions: { timeout: 0 },
-  } as const
 }
 
 async function isCluster(client: { sendCommand(command: string[]): Promise<unknown> }) {

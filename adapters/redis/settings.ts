@@ -1,0 +1,32 @@
+import type { ConnectionOptions } from 'node:tls'
+
+/**
+ * An address as settings of `@redis/client`. Parsed here, because errors of the client would contain
+ * the URL and its password.
+ */
+export function readUrl(
+  url: string,
+  tls: ConnectionOptions | undefined,
+  reconnectStrategy: (retries: number, cause: Error) => number | Error,
+) {
+  const { protocol, hostname, port, username, password, pathname } = new URL(url)
+  const endpoint = {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || 6379),
+    // The caller sets the time limit, which may be longer than the client's own 5 s.
+    connectTimeout: 0,
+  }
+  const secure = protocol === 'rediss:' || protocol === 'valkeys:'
+  return {
+    socket: secure
+      ? { ...tls, ...endpoint, reconnectStrategy, tls: true as const }
+      : { ...endpoint, reconnectStrategy },
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    database: Number(pathname.slice(1) || 0),
+    RESP: 2,
+    // While disconnected, requests are counted in this process at once.
+    disableOfflineQueue: true,
+    commandOptions: { timeout: 0 },
+  } as const
+}
