@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -141,24 +141,15 @@ const withoutRegistry = (): string | false => {
   return 'npm reaches no registry'
 }
 
-test('deploy - every line of the Dockerfile works for an unprivileged user', {
+test('deploy - every line of the page and of the Dockerfile works for an unprivileged user', {
   skip: withoutBoth || withoutRegistry(),
 }, async t => {
   await using postgres = await startPostgres()
   await using redis = await startRedis()
-  const folder = createFolder('deploy')
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const { uid = -1, gid = -1 } = unprivileged()
-  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: ROOT,
-    stdio: 'ignore',
-  })
-  mkdirSync(join(folder, 'keys'))
-  const keys = join(folder, 'keys/keys.json')
-  writeFileSync(keys, '{"s3cret-key":{"id":"web","plan":"pro"}}', { mode: 0o600 })
-  for (const path of [keys, ...readdirSync(folder).map(name => join(folder, name))]) {
-    chownSync(path, uid, gid)
-  }
+  const above = createFolder('deploy')
+  t.after(() => rmSync(above, { recursive: true, force: true }))
+  const key = typePage(above)
+  const folder = join(above, 'deploy')
   const environment = {
     PATH: [join(folder, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
     HOME: folder,
@@ -191,7 +182,7 @@ test('deploy - every line of the Dockerfile works for an unprivileged user', {
   assert.match(String(line), /^\{"baseUrl"/, `${line}: ${child.exitCode === null ? '' : await log}`)
   const { baseUrl, origin } = JSON.parse(String(line))
   assert.equal((await fetch(`${origin}/readyz`)).status, 200)
-  const headers = { authorization: 'Bearer s3cret-key' }
+  const headers = { authorization: `Bearer ${key}` }
   assert.deepEqual(await (await fetch(`${baseUrl}/pets`, { headers })).json(), [])
 
   const [health = ''] = words('HEALTHCHECK').map(line => line.replace(/^.*? CMD /, ''))
@@ -215,6 +206,41 @@ test('deploy - the images pin the clients that the tests run with, and compose n
     assert.ok(file === 'keys' || deployed(file), file)
   }
 })
+
+/**
+ * Types the lines of the page, except the one for docker, in a copy of the checkout that belongs to the
+ * unprivileged user.
+ *
+ * @returns the key that was printed
+ */
+function typePage(above: string): string {
+  const page = readFileSync(new URL('adapters/postgres/README.md', ROOT_URL), 'utf8')
+  const [, block = ''] = /```text deploy\n(.*?)```/s.exec(page) ?? []
+  const [docker, ...lines] = block.trimEnd().split('\n').reverse()
+  assert.equal(docker, 'docker compose --project-directory ../deploy up --build')
+  const checkout = join(above, 'checkout')
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
+  for (const file of tracked.split('\0').filter(Boolean)) {
+    cpSync(join(ROOT, file), join(checkout, file))
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
+  const { uid, gid } = unprivileged()
+  if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, checkout])
+  const printed = execFileSync('sh', ['-e'], {
+    ...unprivileged(),
+    cwd: checkout,
+    env: { PATH: process.env['PATH'], HOME: above },
+    input: lines.reverse().join('\n'),
+    encoding: 'utf8',
+    stdio: 'pipe',
+  })
+  // A UUID can stand in a URL as it is.
+  assert.match(
+    readFileSync(join(above, 'deploy/.env'), 'utf8'),
+    /^POSTGRES_PASSWORD=[0-9a-f-]{36}\nSTORE_USER=\d+:\d+\n$/,
+  )
+  return printed.trimEnd().split('\n').at(-1) as string
+}
 
 /** The command line with these options, on a free port. */
 async function servedOn(t: TestContext, ...words: readonly string[]): Promise<number> {
