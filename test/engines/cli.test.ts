@@ -129,6 +129,40 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
   assert.match(log, /^animal-adoption-store: limits: redis:/m)
 })
 
+test('cli - a revoked right is said on stderr, in the log and in the metrics, without secrets', {
+  skip: withoutPostgres,
+}, async t => {
+  const url = await database('revoked')
+  const admin = new pg.Client(url)
+  await admin.connect()
+  t.after(() => admin.end())
+  await (await postgresStorage({ url, ...PATIENT })).close()
+  await admin.query(`CREATE ROLE clerk LOGIN PASSWORD 'hunter2'`)
+  await admin.query('GRANT USAGE ON SCHEMA adoption_store TO clerk')
+  await admin.query('GRANT ALL ON ALL TABLES IN SCHEMA adoption_store TO clerk')
+  const own = url.replace('//adoption@', '//clerk:hunter2@')
+  const server = await started(t, '--store', `${own}?timeout=60s`, '--metrics', '--log', 'json')
+  await admin.query('REVOKE INSERT ON adoption_store.pets FROM clerk')
+  for (let n = 0; n < 3; n++) {
+    assert.equal((await fetch(`${server.ready.baseUrl}/pets`, ADA)).status, 503)
+  }
+  // A failure drops its connection; a list opens one again.
+  assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
+  const metrics = await (await fetch(`${server.ready.origin}/metrics`)).text()
+  assert.match(metrics, /^adoption_store_storage_failures_total\{operation="createPet"\} 3$/m)
+  assert.match(metrics, /^db_client_connection_count\{[^}]*state="idle"[^}]*\} [1-9]/m)
+  const log = await stopped(server)
+  const records = log
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  assert.deepEqual(
+    records.filter(({ event }) => event === 'storage.failed').map(({ message }) => message),
+    ['store: createPet failed: permission denied for table pets'],
+  )
+  assert.doesNotMatch(log, /hunter2/)
+})
+
 test('cli - a Redis that is unreachable at startup is reported, and counts once it is back', {
   skip: withoutRedis,
 }, async t => {

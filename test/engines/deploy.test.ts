@@ -207,6 +207,23 @@ test('deploy - the images pin the clients that the tests run with, and compose n
   }
 })
 
+test('deploy - the systemd unit is valid, and names options that exist', {
+  skip: spawnSync('systemd-analyze', ['--version']).status !== 0 && 'systemd is not installed',
+}, t => {
+  const folder = createFolder('unit')
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'animal-adoption-store.service')
+  const unit = deployed('animal-adoption-store.service')
+  writeFileSync(file, unit)
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [0, ''])
+  const [, start = ''] = /^ExecStart=\/usr\/bin\/env animal-adoption-store (.*)$/m.exec(unit) ?? []
+  const help = execFileSync(process.execPath, [MAIN, '--help'], { encoding: 'utf8' })
+  const flags = start.split(' ').filter(word => word.startsWith('--'))
+  assert.ok(flags.length > 4)
+  for (const flag of flags) assert.ok(help.includes(`${flag} `), flag)
+})
+
 /**
  * Types the lines of the page, except the one for docker, in a copy of the checkout that belongs to the
  * unprivileged user.

@@ -104,6 +104,32 @@ test('engines - PostgreSQL is frozen under load', { skip: withoutPostgres }, asy
   await finish(storages, load)
 })
 
+test('engines - what waits for a frozen PostgreSQL is bounded in number and time, and never sent later', {
+  skip: withoutPostgres,
+}, async () => {
+  // Long enough that a busy machine adds all of them before the first is over.
+  const [storage, other] = await openTwo('bounded', 10_000)
+  assert.ok(storage && other)
+  await storage.insert(REX)
+  await (postgres as Engine).signal('SIGSTOP')
+  const names = Array.from({ length: 11_000 }, (_, n) => `late ${n}`)
+  const inserts = await Promise.allSettled(names.map(name => storage.insert({ ...REX, name })))
+  const reasons = new Set(
+    inserts.map(insert => insert.status === 'rejected' && (insert.reason as Error).message),
+  )
+  await (postgres as Engine).signal('SIGCONT')
+  assert.deepEqual([...reasons].toSorted(), [
+    'PostgreSQL did not answer within 10000 ms',
+    'The storage is temporarily overloaded; nothing was done. Try again later.',
+  ])
+  // Only the first batch was sent, and may be stored.
+  await storage.insert(REX)
+  const { pets } = await other.dump()
+  assert.ok(pets.length <= 502, `${pets.length} animals`)
+  await storage.close()
+  await other.close()
+})
+
 test('engines - connections are cut at random', { skip: withoutPostgres }, async () => {
   const storages = await openTwo('cut', 30_000)
   const admin = new pg.Client(postgresUrl)
