@@ -89,8 +89,9 @@ test('secrets - no event, log line, response, error, counter or file contains a 
   )
 })
 
-test('secrets - no journal, snapshot or report of a double contains a key', async () => {
+test('secrets - no journal, snapshot, report, archive or recording of a double contains a key', async () => {
   await using double = createTestDouble({ apiKeys: API_KEYS })
+  const recording = await double.record()
   for (const authorization of [`Bearer ${SECRET}`, `Bearer ${SECRET}x`, SECRET]) {
     for (let n = 0; n < 6; n++) {
       await double.fetch('pets?unknown=1', { headers: { authorization } })
@@ -98,7 +99,8 @@ test('secrets - no journal, snapshot or report of a double contains a key', asyn
   }
   const { findings } = double.report()
   assert.ok(findings.length > 0)
-  const shown = toJson([double.requests(), await double.snapshot(), findings])
+  const files = [double.har(), await recording.json()]
+  const shown = toJson([double.requests(), await double.snapshot(), findings, files])
   assert.equal(double.requests().length, 18)
   assert.ok(!shown.includes(SECRET))
 })

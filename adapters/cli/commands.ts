@@ -37,6 +37,19 @@ export async function runKeys(words: readonly string[]): Promise<void> {
   await keysCommand(words)
 }
 
+export async function runReplay(
+  words: readonly string[],
+  stopOnSignal: (stop: Stop) => void,
+): Promise<void> {
+  const { replayCommand } = await import('./replay.js')
+  process.exitCode = await replayCommand(words, stopOnSignal)
+}
+
+export async function runDiff(words: readonly string[]): Promise<void> {
+  const { diffCommand } = await import('./diff.js')
+  process.exitCode = await diffCommand(words)
+}
+
 export async function printOpenApi(flags: Flags): Promise<void> {
   const { openApiJson } = await import('../openapi/openapi.js')
   const { DEMO_KEYS } = await import('../shared/demo-keys.js')

@@ -221,7 +221,7 @@ export async function openControlled(
 
 type View = Omit<ConsoleWorld, 'isPublicKey'>
 
-function viewOf(current: () => OpenWorld, flags: Flags): View {
+export function viewOf(current: () => OpenWorld, flags: Flags): View {
   return {
     clock: () => current().double.clock.now(),
     isFrozen: () => current().double.clock.frozen,
@@ -235,7 +235,7 @@ function viewOf(current: () => OpenWorld, flags: Flags): View {
 }
 
 /** The keys of a world are created for it and returned to the client that creates it. */
-function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, flags: Flags) {
+export function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, flags: Flags) {
   const views = [...worlds].map(([id, world]): [string, ConsoleWorld] => {
     const isPublicKey = (key: string) => Object.hasOwn(world.apiKeys, key)
     return [id, { ...viewOf(() => world, flags), isPublicKey }]

@@ -26,7 +26,7 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
   const planned = readPlanned(flags)
   const { handler, double } = await openControlled(flags, apiKeys, initial, planned?.watch)
   const api = watchApi(handler)
-  const files = recordTo(flags, double.tape)
+  const files = await recordTo(flags, double)
   const server = await listen(api.handler, { port: 0 })
   try {
     const code = await runChild(words, variablesFor(server, apiKey))

@@ -73,6 +73,7 @@ const FLAGS = {
   clients: { value: 'n', help: 'exec: how many clients share a key, for the verdict' },
   report: { value: 'file.json', help: 'exec: write the verdict as JSON' },
   junit: { value: 'file.xml', help: 'exec: write the verdict as JUnit XML' },
+  record: { value: 'file.json', help: 'exec: record the run, for replay and diff' },
   har: { value: 'file.har', help: 'exec: write the exchanges as an HTTP archive' },
   allow: {
     value: 'rule',
@@ -110,6 +111,8 @@ export const COMMANDS = [
   'check',
   'verify',
   'keys',
+  'replay',
+  'diff',
   'help',
   'version',
 ] as const
@@ -181,7 +184,7 @@ function parseWords(words: readonly string[]): ParsedWords {
     else if (command)
       throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
     else command = readCommand(word)
-    if (command === 'verify' || command === 'keys') {
+    if (command && Object.hasOwn(OPERANDS, command)) {
       throw new UsageError(`${command} comes before its options: ${OPERANDS[command]}`)
     }
   })
@@ -190,9 +193,11 @@ function parseWords(words: readonly string[]): ParsedWords {
 
 const TAKE_OPERANDS: readonly Command[] = ['copy', 'check', 'help']
 
-const OPERANDS = {
+const OPERANDS: { readonly [command in Command]?: string } = {
   verify: 'verify <base-url> [options]',
   keys: 'keys new|list|revoke <file.json> [options]',
+  replay: 'replay <run.json> [options]',
+  diff: 'diff <good.json> <bad.json>',
 }
 
 export type FlagTable = ReadonlyMap<string, Flag>
@@ -299,6 +304,7 @@ export const UNFIT = {
     'clients',
     'report',
     'junit',
+    'record',
     'har',
     'require-faults',
     'explore',

@@ -47,6 +47,16 @@ ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option be
     does: 'manage a file of --keys; see keys --help',
     flags: [],
   },
+  replay: {
+    usage: 'replay <run.json> [options]',
+    does: 'open the console after a step of exec --record',
+    flags: [],
+  },
+  diff: {
+    usage: 'diff <good.json> <bad.json>',
+    does: 'name the first step in which two runs differ',
+    flags: [],
+  },
   openapi: {
     usage: 'openapi',
     does: 'print the OpenAPI 3.1 description',

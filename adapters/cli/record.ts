@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { type HarSource, harOf } from '../exchanges/har.js'
-import type { Tape } from '../test-double/double.js'
+import type { JudgedDouble } from '../test-double/double.js'
 import { type Flags, UsageError } from './flags.js'
 
 /** The files of a run, written at its end. */
@@ -10,15 +10,25 @@ export interface RunFiles {
 }
 
 /** Records what the flags ask for. */
-export function recordTo({ har }: Flags, tape: Tape): RunFiles {
+export async function recordTo({ har, record }: Flags, double: JudgedDouble): Promise<RunFiles> {
+  const { tape } = double
+  const recording = record === undefined ? undefined : await double.record()
   const exchanges: HarSource[] = []
   // At once: a key may be revoked, or a world deleted, before the run ends.
-  if (har !== undefined) tape.add(source => exchanges.push(source()))
+  if (har !== undefined) {
+    tape.listeners.add(({ act }) => {
+      if (act.do === 'answer') exchanges.push(act.source())
+    })
+  }
 
   return {
     async write() {
-      if (har === undefined) return
-      await writeOutput('--har', har, `${JSON.stringify(harOf(exchanges), null, 2)}\n`)
+      if (har !== undefined) {
+        await writeOutput('--har', har, `${JSON.stringify(harOf(exchanges), null, 2)}\n`)
+      }
+      if (record === undefined || !recording) return
+      await writeOutput('--record', record, await recording.json())
+      if (recording.isFull) process.stderr.write(`Recording: ${record} ends after 100,000 steps.\n`)
     },
   }
 }

@@ -15,6 +15,8 @@ export async function run(words: readonly string[]): Promise<void> {
   try {
     if (words[0] === 'verify') return await runVerify(words.slice(1))
     if (words[0] === 'keys') return await runKeys(words.slice(1))
+    if (words[0] === 'replay') return await runReplay(words.slice(1))
+    if (words[0] === 'diff') return await runDiff(words.slice(1))
     const variables = readVariables(process.env)
     sources = variables.sources
     const { command, isNamed, flags, rest } = parseCommandLine(words, variables.flags)
@@ -33,6 +35,8 @@ async function printHelp([word, ...others]: readonly string[]): Promise<void> {
   const command = word === undefined ? undefined : readCommand(word)
   if (command === 'verify') return runVerify(['--help'])
   if (command === 'keys') return runKeys(['--help'])
+  if (command === 'replay') return runReplay(['--help'])
+  if (command === 'diff') return runDiff(['--help'])
   const { helpText } = await import('./help.js')
   process.stdout.write(helpText(command))
 }
@@ -61,6 +65,16 @@ async function runVerify(words: readonly string[]): Promise<void> {
 async function runKeys(words: readonly string[]): Promise<void> {
   const commands = await import('./commands.js')
   await commands.runKeys(words)
+}
+
+async function runReplay(words: readonly string[]): Promise<void> {
+  const commands = await import('./commands.js')
+  await commands.runReplay(words, stopOnSignal)
+}
+
+async function runDiff(words: readonly string[]): Promise<void> {
+  const commands = await import('./commands.js')
+  await commands.runDiff(words)
 }
 
 function stopOnSignal(stop: Stop): void {

@@ -31,8 +31,6 @@ export interface RecorderOptions {
   readonly origin: string
   /** Called when exchanges are no longer kept and were not taken yet. */
   readonly onOverflow: () => void
-  /** Called when a request has been answered, or never will be. */
-  readonly onEnd?: ((source: () => HarSource) => void) | undefined
 }
 
 /** As plain data, without credentials. */
@@ -83,6 +81,10 @@ export interface Call {
 export interface OpenExchange {
   /** The request's body, where it arrives after the headers. */
   receive(body: Uint8Array): void
+  /** What is known of its sender. */
+  readonly seen: Pick<Exchange, 'connection' | 'sequential' | 'overlap'>
+  /** As it is now, for an archive. */
+  source(): HarSource
   /** Names the fault that was injected. */
   note(fault: FaultKind): void
   /** Records the response. */
@@ -99,7 +101,7 @@ interface Item {
 }
 
 export function createRecorder(options: RecorderOptions, state?: JournalState): Recorder {
-  const { capacity, bytes, clock, keys, pagination, origin, onOverflow, onEnd } = options
+  const { capacity, bytes, clock, keys, pagination, origin, onOverflow } = options
   const { exchanges = [], received = 0, dropped = 0, connections } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, bytes, begin })
@@ -115,6 +117,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
     begin(request, { operation, key }) {
       const { connection } = request
       const caller = key === undefined ? `${request.client}` : `key ${key}`
+      const seen = request.seen ?? callers.arrive(caller, connection, request.pipelined)
       const recorded: Recorded = {
         n: log.last() + 1,
         at: clock(),
@@ -123,7 +126,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         keys: keys(),
         operation,
         key,
-        ...callers.arrive(caller, connection, request.pipelined),
+        ...seen,
         fault: null,
         answer: undefined,
       }
@@ -136,6 +139,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
           log.grow(recorded.n, body.length)
           passOnDropped()
         },
+        seen,
+        source: item.source,
         note(fault) {
           recorded.fault = fault
         },
@@ -144,7 +149,6 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
           if (recorded.fault !== 'hang') recorded.answer = { at: clock(), response }
           ended.push(recorded)
           if (recorded.answer) log.grow(recorded.n, responseSize(response))
-          onEnd?.(item.source)
           passOnDropped()
         },
       }

@@ -103,7 +103,7 @@ function presentedIn({ headers }: ApiRequest): readonly string[] {
 const SCHEME = /^(?:Bearer|Basic|Token)(?: +|$)|^$/i
 
 /** What delimits a value in a path, a query, JSON or a header. */
-const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
+export const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
 
 function decoded(word: string): string {
   if (!word.includes('%')) return word

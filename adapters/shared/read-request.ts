@@ -5,6 +5,14 @@ import type { ApiRequest } from '../../src/protocol/api.js'
 /** A request without a body that is still to come. */
 export interface ReadRequest extends ApiRequest {
   readonly body?: Uint8Array | string | undefined
+  /** What was known of its sender when it was recorded, for a request that is replayed. */
+  readonly seen?: Seen | undefined
+}
+
+interface Seen {
+  readonly connection: number | null
+  readonly sequential: boolean
+  readonly overlap: 'none' | 'key' | 'connection'
 }
 
 /** Reads the body now, for handlers that look at it before the protocol does. Never rejects. */

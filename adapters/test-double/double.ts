@@ -8,12 +8,12 @@ import {
   type Rules,
   readOptions,
 } from '../../src/lib/options.js'
-import type { Pets } from '../../src/pets/operations.js'
+import type { CreateOptions, Pets } from '../../src/pets/operations.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
 import type { ApiKey, KeyRing } from '../../src/protocol/api-keys.js'
 import { createConnections } from '../exchanges/callers.js'
-import { type Har, type HarSource, harOf } from '../exchanges/har.js'
+import { type Har, harOf } from '../exchanges/har.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { type ReadRequest, withBodyRead } from '../shared/read-request.js'
@@ -31,8 +31,17 @@ import type { Faults } from './faults/faults.js'
 import { createFetch } from './fetch.js'
 import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
+import { type Recording as StepRecording, startRecording } from './recording/record.js'
 import { type PassingTime, runOn } from './run.js'
-import { type Beginning, createState, type Inspect, type Snapshot, type Watch } from './state.js'
+import {
+  type Beginning,
+  createState,
+  type Inspect,
+  type Snapshot,
+  type State,
+  type Watch,
+} from './state.js'
+import { type Act, createTape, type Tape, type TapedState } from './tape.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -105,6 +114,12 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   readonly dropped: number
   clearRequests(): void
   /**
+   * Records everything that changes it from now on, in its worlds too, for a file that can be replayed.
+   *
+   * @throws Error while a request is in flight, and once there are worlds
+   */
+  record(): Promise<StepRecording>
+  /**
    * What the client did wrong since the last reset or `clearRequests`; since the start: in all worlds,
    * and before resets as well.
    *
@@ -141,10 +156,13 @@ export interface JudgedDouble extends TestDouble {
     /** Ms until the next wait ends; undefined when nothing waits. */
     untilNext(): number | undefined
   }
+  /** Tells those who record what has happened. */
+  tell(act: Act): void
+  /** The current state, and its clock, for a replay. */
+  state(): Pick<State, 'clock'> & TapedState
+  /** A reset after which the clock stands still at this instant, ms since the Unix epoch. */
+  restart(now: number): void
 }
-
-/** Hears of every exchange that ends, in all worlds and whatever a reset drops. */
-export type Tape = Set<(source: () => HarSource) => void>
 
 /**
  * @param around adds to what its servers serve, such as a control tree
@@ -159,15 +177,9 @@ export function createDouble(
 ): JudgedDouble {
   const { state: given, begin, baseUrl, allow, clients } = readDoubleOptions(options)
   const verdict = createVerdict(allow, above, clients)
-  const tape: Tape = above?.tape ?? new Set()
-  const onEnd = (source: () => HarSource) => {
-    for (const hear of tape) hear(source)
-  }
-  const stateOptions = {
-    ...given,
-    journal: { ...given.journal, onEnd },
-    ...(watch && { watch }),
-  }
+  const tape = above?.tape ?? createTape()
+  const track = { tape, world: above?.world ?? null }
+  const stateOptions = { ...given, track, ...(watch && { watch }) }
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   const listeners = new Set<() => void>()
@@ -199,27 +211,44 @@ export function createDouble(
     verdict,
     tape,
     time,
+    tell: act => state.tell(act),
+    state: () => state,
+    restart: now => start({ ...begin, clock: { frozen: true, now } }),
     baseUrl,
     basePath: state.store.basePath,
     maxBodyBytes: state.store.maxBodyBytes,
     handle,
     connect,
     fetch: inProcess.fetch,
-    clock: new CurrentClock(() => state.clock),
+    clock: new CurrentClock(
+      () => state.clock,
+      () => state.tell({ do: 'clock' }),
+    ),
     run: work => runOn({ ...time, stuck: stuckFromNow() }, work),
     faults: {
-      arm: fault => state.faults.arm(fault),
+      arm: fault =>
+        state.clock.hold(() => {
+          const armed = state.faults.arm(fault)
+          state.tell({ do: 'arm', fault })
+          return armed
+        }),
       list: () => state.faults.list(),
-      clear: () => state.faults.clear(),
+      clear() {
+        state.faults.clear()
+        state.tell({ do: 'clear-faults' })
+      },
     },
     pets: {
-      createPet: pet => state.store.createPet(pet),
+      createPet,
       listPets: query => state.store.listPets(query),
       getPet: id => state.store.getPet(id),
     },
-    seed: animals => seedAll(state.store, animals),
-    addKey: (key, record) => state.apiKeys.add(key, record),
-    reset: () => replace(begin, stateOptions.apiKeys),
+    seed: animals => seedAll(createPet, animals),
+    addKey(key, record) {
+      state.apiKeys.add(key, record)
+      state.tell({ do: 'key', key })
+    },
+    reset: () => start(begin),
     async snapshot(name) {
       const dump = await state.dump()
       const snapshot = name === undefined ? dump : { name, ...dump }
@@ -235,12 +264,19 @@ export function createDouble(
         throw new OptionError({ option: 'snapshot', expected, got }, message)
       }
       const { checkSnapshot } = await import('./snapshot-schema.js')
-      replace(checkSnapshot(snapshot), state.apiKeys)
+      const checked = checkSnapshot(snapshot)
+      replace(checked, state.apiKeys)
+      state.tell({ do: 'restore', snapshot: checked })
     },
     digest: () => state.digest(),
     requests: filter => state.journal.list().filter(matcher(filter)),
     har: filter => harOf(state.journal.sources(matcher(filter))),
-    clearRequests: () => state.clearRequests(),
+    clearRequests() {
+      state.clearRequests()
+      state.tell({ do: 'clear-requests' })
+    },
+    record: () =>
+      startRecording({ tape, options, state: () => state, snapshot: () => state.dump() }),
     endDelays: () => state.endDelays(),
     report(reportOptions) {
       const { since } = readOptions(reportOptions, { since: 'reset' } as const, REPORT_RULES)
@@ -266,8 +302,21 @@ export function createDouble(
   const handler = around(double)
   return double
 
+  /** At once, unless Zod is still to be loaded. */
+  function createPet(pet: NewPet, options?: CreateOptions): Promise<Pet> {
+    const isDropped = options?.signal?.aborted === true
+    const creating = state.store.createPet(pet, options)
+    if (!isDropped) state.tell({ do: 'create', pet })
+    return creating
+  }
+
   function record(source: Source, after = resets): Recording {
     return verdict.record(after === 0 ? null : `after reset ${after}`, source)
+  }
+
+  function start(beginning: Beginning): void {
+    replace(beginning, stateOptions.apiKeys)
+    state.tell({ do: 'reset' })
   }
 
   /** Replaces the whole state, and ends what waits on the old clock. */
@@ -404,7 +453,10 @@ const model = lazy(() => import('../../src/pets/schema.js'))
  *
  * @throws ApiError `invalid_request`
  */
-async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<readonly Pet[]> {
+async function seedAll(
+  createPet: Pets['createPet'],
+  animals: readonly NewPet[],
+): Promise<readonly Pet[]> {
   if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
   const { describeIssues, newPetSchema } = await model()
   for (const [at, animal] of animals.entries()) {
@@ -412,5 +464,5 @@ async function seedAll(pets: Pets, animals: readonly NewPet[]): Promise<readonly
     if (parsed.success) continue
     throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}`)
   }
-  return Promise.all(animals.map(animal => pets.createPet(animal)))
+  return Promise.all(animals.map(animal => createPet(animal)))
 }

@@ -108,7 +108,7 @@ const DEFAULTS = {
 } as const
 
 interface DoubleSettings {
-  readonly state: StateOptions
+  readonly state: Omit<StateOptions, 'track'>
   readonly begin: Beginning
   readonly baseUrl: string
   readonly allow: readonly RuleId[]

@@ -4,10 +4,10 @@ import type { Usage } from '../../src/limits/decide.js'
 import { isPast, startOfDay } from '../../src/limits/memory.js'
 import type { Pet } from '../../src/pets/schema.js'
 import type { PetFilter, PetSnapshot, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
-import type { ApiResponse } from '../../src/protocol/api.js'
+import type { ApiHandler, ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
-import type { Exchange } from '../exchanges/exchange.js'
+import type { Exchange, FaultKind } from '../exchanges/exchange.js'
 import {
   type Call,
   createRecorder,
@@ -25,12 +25,14 @@ import type { ArmedFault, DelayFault, Fault } from './faults/fault.js'
 import { createFaults, type Faults, type TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 import type { TrickleTime } from './faults/trickle.js'
+import type { Act, TapedState, Track } from './tape.js'
 
 export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */
   readonly store: Omit<StoreSettings, 'apiKeys'>
   readonly apiKeys: KeyRing
-  readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin' | 'onEnd'>
+  readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
+  readonly track: Track
   readonly watch?: Watch
 }
 
@@ -63,9 +65,8 @@ export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
  * All mutable state of a double, created and replaced as a whole: a reset misses nothing because it
  * keeps nothing, and a request in flight ends in the state it began in.
  */
-export interface State {
+export interface State extends TapedState {
   readonly store: Store
-  readonly apiKeys: KeyRing
   readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Recorder
@@ -83,6 +84,8 @@ export interface State {
   end(): void
   dump(): Promise<Snapshot>
   digest(): Promise<string>
+  /** Tells those who record what has happened. */
+  tell(act: Act): void
 }
 
 /** A view of a state, for tools beside the double. */
@@ -128,10 +131,12 @@ export function createState(
     faults: faults.use,
     catchUp: judge,
   })
+  const { track } = options
+  const { tape } = track
   let underWay = 0
   let isOver = false
 
-  return {
+  const state: State = {
     store,
     apiKeys,
     clock,
@@ -140,34 +145,27 @@ export function createState(
     recording,
     inspect: { usage: rateLimits.inspect, animals: storage.list },
     async handle(request) {
-      const { operation, key, request: identified } = store.identify(request)
-      const call = { operation, key: key?.id }
+      const id = ++tape.sent
+      tape.open++
       underWay++
       onEvent()
       try {
-        const { note, end } = journal.begin(request, call)
-        const watched = options.watch?.(call)
-        const taken = both(faults.take(call, request.headers), watched?.taken)
-        const answer = taken
-          ? await injectFault(store, identified, taken, {
-              delay,
-              clock,
-              timeOf,
-              note(kind) {
-                note(kind)
-                taken.fire(kind)
-              },
-              isKnown: key !== undefined,
-            })
-          : await store.handle(identified)
-        end(answer)
-        watched?.answered(answer, taken === undefined)
+        // Whatever a request changes on arrival, it changes at one instant, for a replay to repeat.
+        const { answering, end, source, fault, answered } = clock.hold(() => arrive(request, id))
+        const response = await answering
+        if (tape.pace) await tape.pace.answer(id)
+        clock.hold(() => {
+          end(response)
+          tell({ do: 'answer', id, response, fault: fault(), source })
+        })
+        answered?.(response)
         // Nobody asks for what a request adds to a period that is over.
         if (isOver) judge()
-        if (clock.auto) clock.reach(retryTime(answer, clock.now()))
-        return answer
+        if (clock.auto) clock.reach(retryTime(response, clock.now()))
+        return response
       } finally {
         underWay--
+        tape.open--
         onEvent()
       }
     },
@@ -192,6 +190,13 @@ export function createState(
       faults.use.keep()
       return dump()
     },
+    observe: () => ({
+      // A storage in memory answers synchronously.
+      ...(storage.dump() as PetSnapshot),
+      usage: rateLimits.dump() as RateLimitSnapshot,
+      faults: faults.list(),
+    }),
+    tell,
     async digest() {
       const now = clock.now()
       const { journal, usage, ...rest } = {
@@ -202,6 +207,55 @@ export function createState(
       const counted = usageThatCounts(usage, now)
       return digestOf({ ...rest, usage: counted, journal: withoutNetwork(journal) })
     },
+  }
+  return state
+
+  function arrive(request: ReadRequest, id: number) {
+    const { operation, key, request: identified } = store.identify(request)
+    const call = { operation, key: key?.id }
+    const { note, end, seen, source } = journal.begin(request, call)
+    const watched = options.watch?.(call)
+    const taken = both(faults.take(call, request.headers), watched?.taken)
+    let fault: FaultKind | null = null
+    const answering = taken
+      ? injectFault(taken.delay ? delayedStore(id) : store, identified, taken, {
+          delay: wait => delayed(wait, taken, id),
+          clock,
+          timeOf,
+          note(kind) {
+            fault = kind
+            note(kind)
+            taken.fire(kind)
+          },
+          isKnown: key !== undefined,
+        })
+      : store.handle(identified)
+    tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned: watched?.taken })
+    const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
+    return { answering, end, source, fault: () => fault, answered }
+  }
+
+  function tell(act: Act): void {
+    tape.acts++
+    for (const listen of tape.listeners) listen({ act, world: track.world, state })
+  }
+
+  /** A delayed request takes effect later than it arrives. */
+  function delayedStore(id: number): ApiHandler {
+    return {
+      ...store,
+      handle: request =>
+        clock.hold(() => {
+          const answering = store.handle(request)
+          tell({ do: 'run', id })
+          return answering
+        }),
+    }
+  }
+
+  async function delayed(wait: DelayFault, { fault }: TakenFaults, id: number): Promise<void> {
+    await (tape.pace ? tape.pace.run(id) : delay(wait))
+    if (fault?.kind === 'hang') tell({ do: 'run', id })
   }
 
   /** Feeds the verdict. A request need not wait for it: it can wait until someone asks. */
@@ -263,7 +317,7 @@ function both(
 }
 
 /** Without what the next request may forget, in an order of its own, whatever the address of a caller. */
-function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
+export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
   const start = startOfDay(now)
   return usage
     .filter(([, counts]) => !isPast(counts, start))

@@ -22,7 +22,7 @@ export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
 const MAX_BODY_BYTES = 16 * 1_048_576
 
 export interface ControlHandler extends ServedHandler {
-  readonly worlds: Pick<Worlds, 'open'>
+  readonly worlds: Worlds
 }
 
 /**

@@ -158,16 +158,20 @@ export function createProtocol(
   }
 
   /** Adds a `Link` to the next page, if there is one. */
-  async function linked(
+  function linked(
     { limit, status }: PetFilter,
     listed: Awaitable<readonly Pet[]>,
     mount: string | undefined,
-  ): Promise<Representation> {
-    const page = await listed
-    const after = page[limit - 1]?.id
-    const [more] = after === undefined ? [] : await operations.listPets({ limit: 1, status, after })
-    if (after === undefined || !more) return pageRepresentation(page)
-    return { ...pageRepresentation(page), headers: headersOf.next({ limit, status, after }, mount) }
+  ): Awaitable<Representation> {
+    return chain(listed, page => {
+      const representation = pageRepresentation(page)
+      const after = page[limit - 1]?.id
+      if (after === undefined) return representation
+      return chain(operations.listPets({ limit: 1, status, after }), ([more]) => {
+        if (!more) return representation
+        return { ...representation, headers: headersOf.next({ limit, status, after }, mount) }
+      })
+    })
   }
 
   function respond(

@@ -337,7 +337,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     [
       ['xyzzy'],
       2,
-      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, check, verify, keys, help, version/,
+      /Unknown command 'xyzzy'; expected one of serve, exec, openapi, copy, check, verify, keys, replay, diff, help, version/,
     ],
     [['serve', 'now'], 2, /Unexpected 'now' after serve; see --help/],
     [['--staging-port', taken], 1, /port \d+ is taken; use --staging-port 0/],

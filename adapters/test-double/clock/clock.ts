@@ -5,6 +5,8 @@ import { type Duration, durationOf, type Instant, instantOf, LATEST } from '../.
 export interface StateClock {
   /** Ms since the Unix epoch. */
   now(): number
+  /** Does some work at one instant, however long it takes. */
+  hold<T>(work: () => T): T
   /**
    * Sets it, also back.
    *
@@ -83,11 +85,21 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
   /** Where it ran on from: in its own time, and in real time. */
   let from = { own: state.now ?? Date.now(), real: Date.now() }
   let scale = state.scale ?? 1
+  let held: number | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const clock: StateClock = {
     auto: state.auto ?? false,
-    now: () => frozenAt ?? Math.floor(from.own + (Date.now() - from.real) * scale),
+    hold(work) {
+      if (frozenAt !== undefined || held !== undefined) return work()
+      held = clock.now()
+      try {
+        return work()
+      } finally {
+        held = undefined
+      }
+    },
+    now: () => frozenAt ?? held ?? Math.floor(from.own + (Date.now() - from.real) * scale),
     set(instant) {
       move(instantOf('set', instant))
     },
@@ -192,6 +204,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
   }
 
   function move(instant: number): void {
+    held = undefined
     if (frozenAt === undefined) runFrom(instant)
     else endUntil(instant)
   }

@@ -44,9 +44,17 @@ export interface Timer {
  */
 export class CurrentClock implements VirtualClock {
   readonly #current: () => StateClock
+  readonly #onChange: () => void
 
-  constructor(current: () => StateClock) {
+  /** @param onChange called when something but time has changed it */
+  constructor(current: () => StateClock, onChange: () => void) {
     this.#current = current
+    this.#onChange = onChange
+  }
+
+  #change(change: (clock: StateClock) => void): void {
+    change(this.#current())
+    this.#onChange()
   }
 
   get frozen(): boolean {
@@ -62,15 +70,17 @@ export class CurrentClock implements VirtualClock {
   }
 
   set auto(on) {
-    this.#current().auto = on
+    this.#change(clock => {
+      clock.auto = on
+    })
   }
 
   // Not on the prototype, so that tests can pass them around.
   readonly now = () => this.#current().now()
-  readonly set = (instant: Instant) => this.#current().set(instant)
-  readonly advance = (duration: Duration) => this.#current().advance(duration)
-  readonly freeze = () => this.#current().freeze()
-  readonly resume = (options?: ResumeOptions) => this.#current().resume(options)
+  readonly set = (instant: Instant) => this.#change(clock => clock.set(instant))
+  readonly advance = (duration: Duration) => this.#change(clock => clock.advance(duration))
+  readonly freeze = () => this.#change(clock => clock.freeze())
+  readonly resume = (options?: ResumeOptions) => this.#change(clock => clock.resume(options))
   readonly sleep: VirtualClock['sleep'] = (ms, options) => this.#current().sleep(ms, options)
   readonly timers: Timers = createTimers((ms, end) => this.#current().wait(ms, end))
 }

@@ -25,11 +25,13 @@ export interface WorldOptions {
   /** Instead of `<id of the world>-<plan>` for each plan. */
   readonly keys?: StoreOptions['apiKeys'] | undefined
   readonly clock?: Instant | undefined
+  /** In place of `pets`, with their ids: for a world that is replayed. */
+  readonly begin?: PetSnapshot | undefined
 }
 
 /** A world that is open, with its keys. */
 export interface OpenWorld {
-  readonly double: TestDouble
+  readonly double: JudgedDouble
   readonly apiKeys: StoreOptions['apiKeys']
 }
 
@@ -46,6 +48,7 @@ export interface Worlds {
 }
 
 const MOST = 1_000
+const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
 /** @param above hears what happens in all of them */
 export function createWorlds(
@@ -56,8 +59,8 @@ export function createWorlds(
   let created = 0
 
   return {
-    async create(origin, { pets, keys, clock } = {}) {
-      const begin = pets && (await petsOf(pets, options))
+    async create(origin, { pets, keys, clock, begin: given } = {}) {
+      const begin = given ?? (pets && (await petsOf(pets, options)))
       if (worlds.size >= MOST) {
         throw new ApiError('invalid_request', `There are ${MOST} worlds already; delete some.`, {
           status: 409,
@@ -76,7 +79,9 @@ export function createWorlds(
       }
       const double = createDouble(worldOptions, undefined, { verdict, tape, world: id })
       worlds.set(id, { double, apiKeys })
+      double.tell({ do: 'world', pets: worldOptions.pets ?? NO_ANIMALS, clock })
       created++
+      tape.worlds++
       return {
         id,
         baseUrl: `${origin}${path}${BASE_PATH}`,
@@ -89,7 +94,10 @@ export function createWorlds(
     open: worlds,
     find: id => worlds.get(id)?.double,
     dispose(id) {
-      void worlds.get(id)?.double.close()
+      const world = worlds.get(id)
+      if (!world) return false
+      void world.double.close()
+      world.double.tell({ do: 'end-world' })
       return worlds.delete(id)
     },
     endDelays() {

@@ -1,0 +1,16 @@
+import { readFile } from 'node:fs/promises'
+import type { RecordingFile } from '../test-double/recording/format.js'
+import { RecordingError, readRecording } from '../test-double/recording/read.js'
+import { UsageError } from './flags.js'
+
+/** @throws UsageError for a file that cannot be read, or is no recording */
+export async function readRecordingFile(path: string): Promise<RecordingFile> {
+  try {
+    return await readRecording(await readFile(path, 'utf8'), path)
+  } catch (error) {
+    if (error instanceof RecordingError) throw new UsageError(error.message)
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    throw new UsageError(`Cannot read ${path}: ${code}`)
+  }
+}

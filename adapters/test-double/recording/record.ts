@@ -1,0 +1,72 @@
+import { toJson } from '../../../src/lib/json.js'
+import type { TestDoubleOptions } from '../options.js'
+import type { Snapshot } from '../state.js'
+import type { Tape, TapedState } from '../tape.js'
+import { FORMAT, type RecordingFile, VERSION } from './format.js'
+import { createKeyNames } from './names.js'
+import { logSteps } from './steps.js'
+import { warmUp } from './warm-up.js'
+
+/** What happens in a test double, for a file that can be replayed. */
+export interface Recording {
+  /** How many steps there are so far. */
+  readonly steps: number
+  /** Whether there were more than a recording keeps: 100,000. */
+  readonly isFull: boolean
+  /** The file so far: JSON with one step per line, without API keys. */
+  json(): Promise<string>
+  /** Ends it. */
+  stop(): void
+}
+
+/** A double as it is when its recording begins. */
+export interface Recorded {
+  readonly tape: Tape
+  readonly state: () => TapedState
+  readonly options: TestDoubleOptions
+  readonly snapshot: () => Promise<Snapshot>
+}
+
+/** @throws Error for requests in flight and worlds, whose beginning would be missing */
+export async function startRecording(double: Recorded): Promise<Recording> {
+  await warmUp()
+  const { tape, options } = double
+  const state = double.state()
+  if (tape.open > 0) throw new Error('record needs a double at rest: a request is in flight')
+  if (tape.worlds > 0) throw new Error('record begins before the first world is created')
+  const names = createKeyNames()
+  const keys = names.learn(state.apiKeys)
+  const { now: at, frozen } = state.clock.dump()
+  // It is taken before the first await, and so together with the beginning of the steps.
+  const snapshot = tape.acts === 0 ? null : double.snapshot()
+  const log = logSteps(tape, state, names)
+  const begin = { options: plain(options), keys, at, frozen, state: await snapshot }
+
+  return {
+    get steps() {
+      return log.steps.length
+    },
+    get isFull() {
+      return log.isFull
+    },
+    async json() {
+      await log.settled()
+      // Once more, as a key may have been sent before it was added.
+      const { steps, ...head } = names.hide<RecordingFile>({
+        format: FORMAT,
+        version: VERSION,
+        begin,
+        steps: log.steps,
+      })
+      const lines = steps.map(step => `\n${toJson(step)}`).join(',')
+      return `${toJson(head).slice(0, -1)},"steps":[${lines}\n]}\n`
+    },
+    stop: log.stop,
+  }
+}
+
+/** Without what is recorded otherwise: the keys, and the clock. */
+function plain(options: TestDoubleOptions): RecordingFile['begin']['options'] {
+  const { apiKeys: _, sha256: __, clock: ___, control: ____, ...others } = options
+  return others as Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,254 @@
+import { ApiError, type ErrorCode } from '../../../src/errors.js'
+import type { Awaitable } from '../../../src/lib/async.js'
+import type { ApiKey } from '../../../src/protocol/api-keys.js'
+import type { ReadRequest } from '../../shared/read-request.js'
+import type { Worlds } from '../control/worlds.js'
+import { createDouble, type JudgedDouble } from '../double.js'
+import type { TakenFaults } from '../faults/faults.js'
+import type { TestDoubleOptions } from '../options.js'
+import type { Watch } from '../state.js'
+import type { Pace, Planned } from '../tape.js'
+import { withControl } from '../test-double.js'
+import { differenceOfResponses } from './difference.js'
+import type { RecordingFile, Refusal, SendStep, SentRequest, Step } from './format.js'
+import { createKeyNames, type NamedKey } from './names.js'
+import { logSteps, type StepLog } from './steps.js'
+import { warmUp } from './warm-up.js'
+
+/** A double for a recording, with its worlds. */
+export interface ControlledDouble {
+  readonly double: JudgedDouble
+  readonly worlds: Worlds
+  /** Faults for the next request, besides those that are armed. */
+  plan(planned: Planned | undefined): void
+}
+
+/** @throws OptionError for options that a file should not have */
+export function createDoubleFor({ begin }: RecordingFile): ControlledDouble {
+  const { keys, options: given, at } = begin
+  const options: TestDoubleOptions = { ...given, apiKeys: keysOf(keys), clock: at, control: true }
+  let worlds: Worlds | undefined
+  let taken: TakenFaults | undefined
+  const around = (own: JudgedDouble) => {
+    const handler = withControl(own, options)
+    worlds = handler.worlds
+    return handler
+  }
+  const watch: Watch = () => ({ taken, answered() {} })
+  const double = createDouble(options, around, undefined, watch)
+  return {
+    double,
+    worlds: worlds as Worlds,
+    plan(planned) {
+      taken = planned && { delay: planned.delay, fault: planned.fault, fire() {} }
+    },
+  }
+}
+
+/** Where the first step that came out otherwise stands, and what is different. */
+export interface Difference {
+  readonly step: number
+  /** One line: what was expected, and what came. */
+  readonly what: string
+}
+
+export interface ReplayOptions {
+  /** The last step to replay. @default all */
+  readonly until?: number | undefined
+  /** Sends a request to the double. @default directly */
+  readonly send?: (request: ReadRequest) => Awaitable<unknown>
+}
+
+/**
+ * Takes the steps of a recording on a double that was created for it. Requests go on in the order in
+ * which they were recorded, however they are sent.
+ *
+ * @returns the first difference, at which it stops; undefined when every step came out as recorded
+ */
+export async function takeSteps(
+  { double, worlds, plan }: ControlledDouble,
+  { begin, steps }: RecordingFile,
+  { until = steps.length, send = request => double.handler.handle(request) }: ReplayOptions = {},
+): Promise<Difference | undefined> {
+  const { tape } = double
+  await warmUp()
+  if (begin.state) await double.restore(begin.state as never)
+  stand(double, begin.at)
+  const names = createKeyNames()
+  names.learn(double.state().apiKeys)
+  const gates = createGates(tape.sent)
+  tape.pace = gates.pace
+  const log = logSteps(tape, double.state(), names)
+  try {
+    for (const step of steps.slice(0, until)) {
+      if (step.late) {
+        log.skip(step)
+        continue
+      }
+      await take(step)
+      const taken = await takenIn(log, step)
+      const what = taken === undefined ? 'nothing happened' : differenceOf(step, taken)
+      if (what !== undefined) return { step: step.step, what }
+    }
+    return undefined
+  } finally {
+    log.stop()
+    plan(undefined)
+    // From now on, requests are live.
+    tape.pace = undefined
+  }
+
+  async function take(step: Step): Promise<void> {
+    const target = step.world === undefined ? double : worlds.open.get(step.world)?.double
+    if (step.do === 'world') return openWorld(step)
+    if (!target) return
+    stand(target, step.at)
+    switch (step.do) {
+      case 'send': {
+        gates.sent(step.id)
+        plan(step.planned)
+        return sendNow(step)
+      }
+      case 'run':
+        return gates.open('run', step.id)
+      case 'answer':
+        return gates.open('answer', step.id)
+      case 'clock':
+        target.state().clock.auto = step.auto ?? false
+        return target.tell({ do: 'clock' })
+      case 'reset':
+        return target.restart(step.at)
+      case 'restore':
+        return target.restore(step.snapshot as never)
+      case 'create':
+        return void target.pets.createPet(step.pet).catch(() => {})
+      case 'arm':
+        return void target.faults.arm(step.fault)
+      case 'key':
+        return target.addKey(step.key.name, recordOf(step.key))
+      case 'clear-faults':
+        return target.faults.clear()
+      case 'clear-requests':
+        return target.clearRequests()
+      case 'end-world':
+        return void worlds.dispose(step.world ?? '')
+    }
+  }
+
+  function sendNow({ request }: SendStep): void {
+    // A response that a fault loses is a failure for its sender, and nothing else.
+    void (async () => send(requestOf(request)))().catch(() => {})
+  }
+
+  async function openWorld({ pets, keys, at }: Extract<Step, { do: 'world' }>): Promise<void> {
+    await worlds.create('', { begin: pets, keys: keysOf(keys), clock: at })
+  }
+}
+
+/** The clock of a replay stands still, so that only its steps move it. */
+function stand(double: JudgedDouble, now: number): void {
+  const { clock } = double.state()
+  clock.freeze()
+  clock.set(now)
+}
+
+interface Gates {
+  readonly pace: Pace
+  /** A request of this id in the file is the next to be sent. */
+  sent(id: number): void
+  /** Lets it go on. */
+  open(kind: keyof Pace, id: number): void
+}
+
+/** @param before the id of the latest request of the double */
+function createGates(before: number): Gates {
+  const ids: number[] = []
+  const gates = new Map<string, Gate>()
+  const gate = (kind: keyof Pace, id: number | undefined) => {
+    const name = `${kind} ${id}`
+    const found = gates.get(name) ?? withResolvers()
+    gates.set(name, found)
+    return found
+  }
+  return {
+    sent: id => void ids.push(id),
+    open: (kind, id) => gate(kind, id).resolve(),
+    pace: {
+      run: id => gate('run', ids[id - before - 1]).promise,
+      answer: id => gate('answer', ids[id - before - 1]).promise,
+    },
+  }
+}
+
+/** Node 20 has no `Promise.withResolvers`. */
+function withResolvers(): Gate {
+  let resolve = () => {}
+  const promise = new Promise<void>(done => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+interface Gate {
+  readonly promise: Promise<void>
+  resolve(): void
+}
+
+// A program that replays may run on fake timers.
+const { setTimeout, clearTimeout } = globalThis
+
+/** Far longer than any step takes. */
+const PATIENCE_MS = 10_000
+
+/** The step as this double took it; undefined if it took none. */
+async function takenIn(log: StepLog, { step }: Step): Promise<Step | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const nothing = new Promise<undefined>(resolve => {
+    timer = setTimeout(resolve, PATIENCE_MS, undefined)
+  })
+  const taken = await Promise.race([log.taken(step), nothing])
+  clearTimeout(timer)
+  return taken
+}
+
+/** One line; undefined where they are equal. */
+function differenceOf(recorded: Step, taken: Step): string | undefined {
+  if (recorded.do !== taken.do) return `${taken.do} instead of ${recorded.do}`
+  if (recorded.do === 'send' && taken.do === 'send') {
+    if (recorded.operation !== taken.operation) {
+      return `operation ${taken.operation} instead of ${recorded.operation}`
+    }
+    if (recorded.key !== taken.key) return `key ${taken.key} instead of ${recorded.key}`
+  }
+  if (recorded.do === 'answer' && taken.do === 'answer') {
+    const what = differenceOfResponses(recorded, taken)
+    if (what !== undefined) return what
+  }
+  return recorded.digest === taken.digest ? undefined : 'another state: the digests differ'
+}
+
+function recordOf({ name: _, ...record }: NamedKey): ApiKey {
+  return record
+}
+
+function keysOf(keys: readonly NamedKey[]): Readonly<Record<string, ApiKey>> {
+  return Object.fromEntries(keys.map(key => [key.name, recordOf(key)]))
+}
+
+function requestOf({ body, base64, refusal, ...sent }: SentRequest): ReadRequest {
+  const { connection, sequential, overlap, ...request } = sent
+  return {
+    ...request,
+    body: base64 === undefined ? new TextEncoder().encode(body ?? '') : bytesOf(base64),
+    ...(refusal && { refusal: errorOf(refusal) }),
+    seen: { connection, sequential, overlap },
+  }
+}
+
+function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), character => character.charCodeAt(0))
+}
+
+function errorOf({ code, message, status, headers }: Refusal): ApiError {
+  return new ApiError(code as ErrorCode, message, { status, headers })
+}

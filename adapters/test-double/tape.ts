@@ -1,0 +1,101 @@
+import type { NewPet } from '../../src/pets/schema.js'
+import type { Operation } from '../../src/pets/specification.js'
+import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
+import type { ApiResponse } from '../../src/protocol/api.js'
+import type { KeyRing, KnownKey } from '../../src/protocol/api-keys.js'
+import type { Exchange, FaultKind } from '../exchanges/exchange.js'
+import type { HarSource } from '../exchanges/har.js'
+import type { ReadRequest } from '../shared/read-request.js'
+import type { Instant } from '../shared/time.js'
+import type { ClockState } from './clock/clock.js'
+import type { ArmedFault, DelayFault, Fault } from './faults/fault.js'
+
+/** Everything that changes a double or its worlds, in the order in which it takes effect. */
+export type Act =
+  | {
+      readonly do: 'send'
+      readonly id: number
+      readonly request: ReadRequest
+      readonly seen: Seen
+      readonly planned: Planned | undefined
+    }
+  /** A delayed request is handled now. */
+  | { readonly do: 'run'; readonly id: number }
+  | {
+      readonly do: 'answer'
+      readonly id: number
+      readonly response: ApiResponse
+      readonly fault: FaultKind | null
+      readonly source: () => HarSource
+    }
+  | { readonly do: 'clock' | 'reset' | 'clear-faults' | 'clear-requests' | 'end-world' }
+  | { readonly do: 'create'; readonly pet: NewPet }
+  | { readonly do: 'arm'; readonly fault: Fault }
+  | { readonly do: 'key'; readonly key: string }
+  /** With the snapshot itself, which may have been another double's. */
+  | { readonly do: 'restore'; readonly snapshot: object }
+  | { readonly do: 'world'; readonly pets: PetSnapshot; readonly clock: Instant | undefined }
+
+/** Faults for one request, besides those that are armed. */
+export interface Planned {
+  readonly delay?: DelayFault | undefined
+  readonly fault?: Exclude<Fault, DelayFault> | undefined
+}
+
+/** What a double has noticed of a request as it arrived. */
+export interface Seen extends Pick<Exchange, 'connection' | 'sequential' | 'overlap'> {
+  readonly operation: Operation | undefined
+  readonly key: KnownKey | undefined
+}
+
+export interface TapeEvent {
+  readonly act: Act
+  /** The id of the world that it happened in; null outside of worlds. */
+  readonly world: string | null
+  /** The state after it. A request may end in one that a reset has replaced. */
+  readonly state: TapedState
+}
+
+/** What may be read of a state at any time. */
+export interface TapedState {
+  readonly apiKeys: KeyRing
+  readonly clock: { dump(): ClockState & { readonly now: number } }
+  observe(): Observed
+}
+
+export interface Observed extends PetSnapshot {
+  readonly usage: RateLimitSnapshot
+  readonly faults: readonly ArmedFault[]
+}
+
+/** What a double and its worlds tell those who record. */
+export interface Tape {
+  readonly listeners: Set<(event: TapeEvent) => void>
+  /** Decides when requests go on; undefined unless they are replayed. */
+  pace: Pace | undefined
+  /** The id of the latest request. */
+  sent: number
+  /** How many requests have begun and not ended. */
+  open: number
+  /** How much has happened, with or without listeners. */
+  acts: number
+  /** How many worlds have been created. */
+  worlds: number
+}
+
+export interface Pace {
+  /** Resolves when a delayed request is to be handled. */
+  run(id: number): Promise<void>
+  /** Resolves when the response may leave. */
+  answer(id: number): Promise<void>
+}
+
+/** The tape of a double, and which of its worlds writes to it. */
+export interface Track {
+  readonly tape: Tape
+  readonly world: string | null
+}
+
+export function createTape(): Tape {
+  return { listeners: new Set(), pace: undefined, sent: 0, open: 0, acts: 0, worlds: 0 }
+}

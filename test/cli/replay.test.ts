@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+import { MAIN } from '../support/paths.js'
+
+const CLIENT = `
+  const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
+  const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+  const create = name => fetch(url + '/pets', { method: 'POST', headers, body: JSON.stringify({ name, categoryId: 1 }) })
+  const command = (path, body) => fetch(control + path, { method: 'POST', headers, body: JSON.stringify(body) });`
+const RUN = `${CLIENT}
+  await create('Ada')
+  await command('/faults', { kind: 'status', status: 503 })
+  await create('Bo')
+  await command('/clock', { advance: '61s' })
+  await create('Cy')`
+const CLOCK = ['--clock', '2030-01-01T00:00:00Z']
+
+test('replay - every step comes out as recorded', async t => {
+  const file = await recorded(t, RUN)
+  const { code, stdout, stderr } = await main(['replay', file, '--check'])
+  assert.deepEqual([code, stdout, stderr], [0, `${file}: 8 steps, all as recorded.\n`, ''])
+})
+
+test('replay - opens the console after the step of --until, with its requests and animals', async t => {
+  const file = await recorded(t, RUN)
+  const child = spawn(process.execPath, [MAIN, 'replay', file, '--until', '5', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines: string[] = []
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(line)
+    if (line.startsWith('Console')) break
+  }
+  assert.deepEqual(lines.slice(0, 2), [
+    `${file}: 5 steps, all as recorded.`,
+    'After step 5, the response to request 2, with the clock at 2030-01-01T00:00:00.000Z.',
+  ])
+  const [, origin] = /^Console {2}(http:\S+)\/$/.exec(lines[2] ?? '') ?? []
+  const page = await fetch(`${origin}/`, { headers: { accept: 'text/html' } })
+  assert.match(await page.text(), /<title>/)
+  const report = await fetch(`${origin}/_control/requests`)
+  const { requests } = (await report.json()) as { requests: readonly { status: number }[] }
+  assert.deepEqual(
+    requests.map(({ status }) => status),
+    [201, 503],
+  )
+  const headers = { authorization: 'Bearer demo-free' }
+  const pets = await fetch(`${origin}/v1/pets`, { headers })
+  assert.deepEqual(
+    ((await pets.json()) as readonly { name: string }[]).map(({ name }) => name),
+    ['Ada'],
+  )
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+})
+
+test('replay - a step that comes out otherwise is named, and no console opens', async t => {
+  const file = await recorded(t, RUN)
+  const changed = (await readFile(file, 'utf8')).replace('"status":201', '"status":202')
+  await writeFile(file, changed)
+  const { code, stdout, stderr } = await main(['replay', file])
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.equal(
+    stderr,
+    `animal-adoption-store: ${file}: step 2 (the response to request 1) came out otherwise: status 201 instead of 202; replay ${file} --until 1 opens the state before it\n`,
+  )
+})
+
+test('replay - --against sends the requests to a server, and names the first difference', async t => {
+  const file = await recorded(t, RUN)
+  await using same = createTestDouble({ cors: true })
+  const server = await same.listen()
+  const url = `${server.origin}/v1`
+  const equal = await main(['replay', file, '--against', url])
+  assert.deepEqual(
+    [equal.code, equal.stdout],
+    [
+      0,
+      `${file}: 2 requests sent, all answered as recorded; 1 cannot be compared and was left out.\n`,
+    ],
+  )
+  const { code, stderr } = await main(['replay', file, '--against', url])
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /: step 1: POST \/v1\/pets: header location is "\/v1\/pets\/3" instead of "\/v1\/pets\/1"\n$/,
+  )
+  const none = await main(['replay', file, '--against', 'http://127.0.0.1:1/v1'])
+  assert.equal(none.code, 1)
+  assert.match(none.stderr, /^animal-adoption-store: 127\.0\.0\.1:1 cannot be reached: [^\n]+\n$/)
+})
+
+test('replay - --against takes the key of the server from the environment', async t => {
+  const keys = { 'k3y-of-the-recording': { id: 'ci', plan: 'pro' } }
+  const folder = await temporary(t)
+  await writeFile(join(folder, 'keys.json'), JSON.stringify(keys))
+  const file = await recorded(
+    t,
+    `${CLIENT} await create('Ada')`,
+    '--keys',
+    join(folder, 'keys.json'),
+  )
+  await using double = createTestDouble({
+    apiKeys: { 'k3y-of-the-server': { id: 'x', plan: 'pro' } },
+  })
+  const { url } = await double.listen()
+  const missing = await main(['replay', file, '--against', url])
+  assert.deepEqual([missing.code, missing.stdout], [2, ''])
+  assert.match(missing.stderr, /add --key-env <name> for the key of the server\n$/)
+  const env = { SERVER_KEY: 'k3y-of-the-server' }
+  const sent = await main(['replay', file, '--against', url, '--key-env', 'SERVER_KEY'], env)
+  assert.deepEqual([sent.code, sent.stderr], [0, ''])
+  assert.equal(double.requests()[0]?.key, 'x')
+})
+
+test('diff - names the first step that differs', async t => {
+  const good = await recorded(t, RUN)
+  const again = await recorded(t, RUN)
+  const same = await main(['diff', good, again])
+  assert.deepEqual([same.code, same.stdout], [0, 'No step differs: 8 in both recordings.\n'])
+  const bad = await recorded(t, RUN.replace("create('Bo')", "create('Bob')"))
+  const other = await main(['diff', good, bad])
+  assert.equal(other.code, 1)
+  assert.equal(
+    other.stdout,
+    `Step 4 differs, request 2, POST /v1/pets: body "{\\"name\\":\\"Bob\\",\\"categoryId\\":1}" instead of "{\\"name\\":\\"Bo\\",\\"categoryId\\":1}".\n`,
+  )
+  const shorter = await recorded(t, RUN.replace("await create('Cy')", ''))
+  const ended = await main(['diff', good, shorter])
+  assert.equal(
+    ended.stdout,
+    'Step 7 differs, request 3, POST /v1/pets: the second recording ends before it.\n',
+  )
+})
+
+test('diff - the times of running clocks do not count', async t => {
+  const [one, other] = [await recordedNow(t, RUN), await recordedNow(t, RUN)]
+  const { code, stdout } = await main(['diff', one, other])
+  assert.deepEqual([code, stdout], [0, 'No step differs: 8 in both recordings.\n'])
+  const frozen = await main(['diff', one, await recorded(t, RUN)])
+  assert.equal(frozen.code, 1)
+  assert.match(
+    frozen.stdout,
+    /^The recordings begin with one clock that runs and one that stands still\.\n$/,
+  )
+})
+
+test('replay, diff - unfit words and files are refused in one line', async t => {
+  const file = await recorded(t, RUN)
+  const broken = join(await temporary(t), 'broken.json')
+  await writeFile(broken, (await readFile(file, 'utf8')).slice(0, 900))
+  const newer = join(await temporary(t), 'newer.json')
+  await writeFile(newer, '{"format":"animal-adoption-store recording","version":2}')
+  const cases: [words: string[], line: RegExp][] = [
+    [['replay'], /^replay takes one file of exec --record: replay <run\.json>$/],
+    [['replay', file, file], /^replay takes one file/],
+    [
+      ['replay', file, '--until', '9'],
+      /^--until takes a step from 0 to 8, the last one of .*, got '9'$/,
+    ],
+    [['replay', file, '--until', 'x'], /^--until takes a step/],
+    [['replay', file, '--port', '99999'], /^--port takes a whole number from 0 to 65535/],
+    [['replay', file, '--against', 'localhost'], /^--against takes the base URL of a server/],
+    [['replay', file, '--key-env', 'X'], /^--key-env needs --against <base-url>$/],
+    [['replay', 'none.json'], /^Cannot read none\.json: ENOENT$/],
+    [['replay', broken], /broken\.json is damaged: it is not complete JSON$/],
+    [
+      ['replay', newer],
+      /newer\.json has version 2 of the format, and this program reads version 1; /,
+    ],
+    [['replay', MAIN], /is damaged|is not a recording/],
+    [['diff', file], /^diff takes two files of exec --record/],
+    [['diff', file, broken], /broken\.json is damaged/],
+    [['serve', '--record', 'x.json'], /^--record works with exec only/],
+    [
+      ['--quiet', 'replay', file],
+      /^replay comes before its options: replay <run\.json> \[options\]$/,
+    ],
+  ]
+  for (const [words, line] of cases) {
+    const { code, stdout, stderr } = await main(words)
+    assert.deepEqual([code, stdout], [2, ''], words.join(' '))
+    const [, message = ''] = /^animal-adoption-store: ([^\n]*)\n$/.exec(stderr) ?? []
+    assert.match(message, line)
+  }
+})
+
+async function recorded(t: TestContext, script: string, ...flags: string[]): Promise<string> {
+  return recordedNow(t, script, ...CLOCK, ...flags)
+}
+
+async function recordedNow(t: TestContext, script: string, ...flags: string[]): Promise<string> {
+  const file = join(await temporary(t), 'run.json')
+  const command = [process.execPath, '--input-type=module', '-e', script]
+  const { code, stderr } = await main(['exec', '--record', file, ...flags, '--', ...command])
+  assert.equal(code, 0, stderr)
+  return file
+}
+
+async function temporary(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-replay-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function main(words: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  const streams = Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await once(child, 'exit')
+  const [stdout, stderr] = await streams
+  return { code, stdout, stderr }
+}

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { splitTarget } from '../../../adapters/shared/request.js'
+import {
+  createTestDouble,
+  openRecording,
+  type TestDouble,
+} from '../../../adapters/test-double/index.js'
+import { readRecording } from '../../../adapters/test-double/recording/read.js'
+import { createDoubleFor, takeSteps } from '../../../adapters/test-double/recording/replay.js'
+import { act, type Deed, type Door, type Scenario, scenario } from './scenario.js'
+
+const SECRETS = /k3y-that-must-not-leak|added-later-1234/
+
+test('recording - random scenarios are replayed with equal digests', async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, async given => {
+      const text = await recorded(given, inProcess)
+      assert.doesNotMatch(text, SECRETS)
+      const { double, difference } = await (await openRecording(text)).replay()
+      await double.close()
+      assert.equal(difference && JSON.stringify(difference), undefined)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('recording - through a socket and in process, the steps have equal digests', async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, fc.boolean(), async (given, isRecordedOnSocket) => {
+      const text = await recorded(given, isRecordedOnSocket ? overSocket : inProcess)
+      const file = await readRecording(text, 'run.json')
+      const controlled = createDoubleFor(file)
+      const door = isRecordedOnSocket ? inProcess : overSocket
+      const { send, close } = await door(controlled.double)
+      const difference = await takeSteps(controlled, file, {
+        async send({ method, path, query, headers, body }) {
+          const init = { method, headers: headers as Record<string, string> }
+          const text = new TextDecoder().decode(body as Uint8Array)
+          await send(query ? `${path}?${query}` : path, { ...init, ...(text && { body: text }) })
+        },
+      })
+      await close()
+      assert.equal(difference && JSON.stringify(difference), undefined)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('recording - a replay has the state of the double, by its own digest as well', async () => {
+  await using double = createTestDouble({ control: true })
+  const recording = await double.record()
+  const { send } = await inProcess(double)
+  for (const deed of STORY) await act(double, [deed], { send })
+  const { double: replayed, difference } = await (
+    await openRecording(await recording.json())
+  ).replay()
+  assert.equal(difference, undefined)
+  assert.equal(await replayed.digest(), await double.digest())
+  assert.deepEqual(replayed.requests().map(withoutHost), double.requests().map(withoutHost))
+  assert.deepEqual(replayed.report().findings, double.report().findings)
+})
+
+test('recording - begins with a double as it is', async () => {
+  await using double = createTestDouble()
+  await double.seed([{ name: 'Ada', categoryId: 2n ** 62n }])
+  double.faults.arm({ kind: 'status', status: 503, times: 3 })
+  await get(double, 'pets')
+  double.clock.advance('61s')
+  const recording = await double.record()
+  await get(double, 'pets')
+  const opened = await openRecording(await recording.json())
+  const before = await opened.replay({ until: 0 })
+  assert.deepEqual(await before.double.pets.listPets(), await double.pets.listPets())
+  assert.equal(before.double.requests().length, 1)
+  const { double: replayed, difference } = await opened.replay()
+  assert.deepEqual([difference, await replayed.digest()], [undefined, await double.digest()])
+})
+
+test('recording - stops where it is told, in the middle of a request too', async () => {
+  await using double = createTestDouble()
+  const recording = await double.record()
+  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  const late = get(double, 'pets')
+  await double.run(() => late)
+  const opened = await openRecording(await recording.json())
+  assert.deepEqual(
+    opened.steps.map(step => step.do),
+    ['arm', 'send', 'run', 'answer'],
+  )
+  const { double: replayed } = await opened.replay({ until: 2 })
+  const [exchange] = replayed.requests()
+  assert.deepEqual([exchange?.status, exchange?.answeredAt], [null, null])
+  assert.deepEqual(await replayed.inspect.usage('demo-free'), undefined)
+})
+
+test('recording - a request that outlives a reset is marked, and left out of a replay', async () => {
+  await using double = createTestDouble()
+  const recording = await double.record()
+  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  const late = get(double, 'pets')
+  await new Promise(resolve => setImmediate(resolve))
+  double.reset()
+  await late
+  const opened = await openRecording(await recording.json())
+  assert.deepEqual(
+    opened.steps.map(step => [step.do, step.late === true]),
+    [
+      ['arm', false],
+      ['send', false],
+      ['reset', false],
+      ['run', true],
+      ['answer', true],
+    ],
+  )
+  const { double: replayed, difference } = await opened.replay()
+  assert.deepEqual([difference, replayed.requests()], [undefined, []])
+})
+
+test('recording - restored snapshots are recorded by their content', async () => {
+  await using other = createTestDouble()
+  await other.seed([{ name: 'Bo', categoryId: 3 }])
+  const snapshot = await other.snapshot()
+  await using double = createTestDouble()
+  const recording = await double.record()
+  await double.restore(snapshot)
+  await get(double, 'pets')
+  const { double: replayed, difference } = await (
+    await openRecording(await recording.json())
+  ).replay()
+  assert.equal(difference, undefined)
+  assert.deepEqual(await replayed.pets.listPets(), await double.pets.listPets())
+})
+
+test('recording - keys are named, wherever they are, and their plans kept', async () => {
+  const key = 'k3y-that-must-not-leak'
+  const limits = { perMinute: 2, perDay: 9 }
+  await using double = createTestDouble({
+    apiKeys: { [key]: { id: 'ci', plan: 'enterprise', limits }, k7: { id: 'k7', plan: 'free' } },
+  })
+  const recording = await double.record()
+  double.addKey('added-later-1234', { id: 'late', plan: 'pro' })
+  for (const token of [key, 'k7', 'added-later-1234', 'nobody-knows-it', key, key]) {
+    const headers = { authorization: `bearer  ${token}`, [`x-${key}`]: token, cookie: token }
+    const body = JSON.stringify({ name: `of ${token}`, categoryId: 1 })
+    const path = `pets?note=${encodeURIComponent(token)}`
+    await double.fetch(path, { method: 'POST', headers, body }).catch(() => {})
+  }
+  await double.restore(await double.snapshot())
+  await get(double, 'pets')
+  const text = await recording.json()
+  assert.doesNotMatch(text, /k3y-that|added-later|nobody-knows|"k7 |Bearer k7/)
+  assert.match(text, /"name":"recorded-key-1","id":"ci","plan":"enterprise"/)
+  const { difference } = await (await openRecording(text)).replay()
+  assert.equal(difference, undefined)
+})
+
+test('recording - a key known by its digest is named when it is used', async () => {
+  const { createHash } = await import('node:crypto')
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+  const key = 'k3y-that-must-not-leak'
+  await using double = createTestDouble({
+    sha256,
+    apiKeys: { [`sha256:${sha256(key)}`]: { id: 'ci', plan: 'pro' } },
+  })
+  const recording = await double.record()
+  await get(double, 'pets', key)
+  const text = await recording.json()
+  assert.ok(!text.includes(key) && !text.includes(sha256(key)))
+  const { double: replayed, difference } = await (await openRecording(text)).replay()
+  assert.deepEqual([difference, replayed.requests()[0]?.key], [undefined, 'ci'])
+})
+
+test('recording - what it cannot begin with is refused', async () => {
+  await using double = createTestDouble({ control: true })
+  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  const late = get(double, 'pets')
+  await new Promise(resolve => setImmediate(resolve))
+  await assert.rejects(double.record(), { message: /a request is in flight$/ })
+  double.endDelays()
+  await late
+  await act(double, [{ do: 'world', animals: undefined }], await inProcess(double))
+  await assert.rejects(double.record(), { message: /before the first world is created$/ })
+})
+
+test('recording - a recording that is stopped has no more steps', async () => {
+  await using double = createTestDouble()
+  const recording = await double.record()
+  await get(double, 'pets')
+  recording.stop()
+  await get(double, 'pets')
+  assert.deepEqual([recording.steps, recording.isFull], [2, false])
+})
+
+test('recording - a step that was changed, left out or added is noticed', async () => {
+  await using double = createTestDouble()
+  const recording = await double.record()
+  const { send } = await inProcess(double)
+  for (const deed of STORY) await act(double, [deed], { send })
+  const text = await recording.json()
+  const [head = '', ...lines] = text.trimEnd().split('\n')
+  const steps = lines.slice(0, -1).map(line => line.replace(/,$/, ''))
+  for (const at of steps.keys()) {
+    const others = steps
+      .toSpliced(at, 1)
+      .map((line, n) => line.replace(/"step":\d+/, `"step":${n + 1}`))
+    if (at === steps.length - 1) continue
+    const { difference } = await (await openRecording(fileOf(head, others))).replay()
+    assert.equal(difference?.step, at + 1, steps[at])
+  }
+})
+
+const STORY: readonly Deed[] = [
+  { do: 'seed', animals: [{ name: 'Ada', categoryId: 2n ** 62n }] },
+  { do: 'arm', fault: { kind: 'status', status: 503, retryAfter: 2 } },
+  { do: 'send', to: 'double', call: call('GET', 'pets') },
+  { do: 'advance', ms: 61_000 },
+  { do: 'send', to: 'double', call: call('POST', 'pets', '{"name":"Bo","categoryId":1}') },
+  { do: 'send', to: 'double', call: call('GET', 'pets/2') },
+  { do: 'clear-requests' },
+  { do: 'send', to: 'double', call: call('GET', 'pets?status=sold') },
+  { do: 'send', to: 'double', call: call('POST', 'pets', '{"name":1}') },
+]
+
+function call(method: string, path: string, body?: string) {
+  return { method, path, key: 'demo-pro', headers: { 'content-type': 'application/json' }, body }
+}
+
+function fileOf(head: string, steps: readonly string[]): string {
+  return `${[head, steps.join(',\n')].join('\n')}\n]}`
+}
+
+function withoutHost({ requestHeaders: _, ...exchange }: { readonly requestHeaders: unknown }) {
+  return exchange
+}
+
+async function recorded({ options, deeds }: Scenario, open: OpenDoor): Promise<string> {
+  await using double = createTestDouble(options)
+  const recording = await double.record()
+  const { send, close } = await open(double)
+  await act(double, deeds, { send })
+  await close()
+  return recording.json()
+}
+
+type OpenDoor = (
+  double: Pick<TestDouble, 'handler' | 'listen'>,
+) => Promise<Door & { close(): Promise<void> }>
+
+const inProcess: OpenDoor = async ({ handler }) => ({
+  async send(path, { method = 'GET', headers, body }) {
+    const own = headers as Record<string, string>
+    const target = { ...splitTarget(path), client: '127.0.0.1' }
+    return handler.handle({ method, ...target, headers: own, body: body as string | undefined })
+  },
+  async close() {},
+})
+
+const overSocket: OpenDoor = async double => {
+  const server = await double.listen()
+  return {
+    async send(path, init) {
+      const answer = await fetch(server.origin + path, init)
+      return answer.text()
+    },
+    close: server.close,
+  }
+}
+
+async function get(
+  double: Pick<TestDouble, 'fetch'>,
+  path: string,
+  key = 'demo-free',
+): Promise<void> {
+  const answer = await double.fetch(path, { headers: { authorization: `Bearer ${key}` } })
+  await answer.text()
+}

@@ -1,0 +1,297 @@
+import fc from 'fast-check'
+import type {
+  Fault,
+  Snapshot,
+  TestDouble,
+  TestDoubleOptions,
+} from '../../../adapters/test-double/index.js'
+import type { ApiKey, NewPet } from '../../../src/index.js'
+
+/** Something that a test does to a double. */
+export type Deed =
+  | { readonly do: 'send'; readonly to: Target; readonly call: Call }
+  | { readonly do: 'burst'; readonly calls: readonly Call[] }
+  | { readonly do: 'late'; readonly call: Call }
+  | { readonly do: 'advance'; readonly ms: number }
+  | { readonly do: 'set'; readonly ms: number }
+  | { readonly do: 'auto'; readonly on: boolean }
+  | { readonly do: 'arm'; readonly fault: Fault }
+  | { readonly do: 'seed'; readonly animals: readonly NewPet[] }
+  | { readonly do: 'key'; readonly key: string; readonly record: ApiKey }
+  | { readonly do: 'save' | 'restore' | 'reset' | 'clear-faults' | 'clear-requests' }
+  | { readonly do: 'world'; readonly animals: readonly NewPet[] | undefined }
+  | { readonly do: 'end-world' }
+
+type Target = 'double' | 'world'
+
+export interface Call {
+  readonly method: string
+  readonly path: string
+  readonly key: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+export interface Scenario {
+  readonly options: TestDoubleOptions
+  readonly deeds: readonly Deed[]
+}
+
+/** How requests of a scenario reach the double. */
+export interface Door {
+  send(path: string, init: RequestInit): Promise<unknown>
+}
+
+const SECRET = 'k3y-that-must-not-leak'
+const KEYS = {
+  [SECRET]: { id: 'ci', plan: 'enterprise', limits: { perMinute: 3, perDay: 20, banAfter: 2 } },
+  k7: { id: 'short', plan: 'free' },
+  'demo-pro': { id: 'demo-pro', plan: 'pro' },
+} as const
+
+const animal = fc.record(
+  {
+    name: fc.string({ unit: 'binary', maxLength: 8 }),
+    categoryId: fc.oneof(fc.nat(9), fc.bigInt({ min: 2n ** 60n, max: 2n ** 63n - 1n })),
+    status: fc.constantFrom('available', 'pending', 'sold' as const),
+  },
+  { requiredKeys: ['name', 'categoryId'] },
+) as fc.Arbitrary<NewPet>
+
+const call: fc.Arbitrary<Call> = fc
+  .record({
+    key: fc.constantFrom(SECRET, SECRET, 'k7', 'demo-pro', 'nobody', ''),
+    kind: fc.oneof(
+      {
+        weight: 3,
+        arbitrary: animal.map(pet => ({ method: 'POST', path: 'pets', body: textOf(pet) })),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.constantFrom(
+          ...[
+            'pets',
+            'pets?limit=2',
+            'pets?status=sold',
+            'pets?limit=0',
+            'pets/1',
+            'pets/9',
+            'none',
+          ].map(path => ({ method: 'GET', path, body: undefined })),
+        ),
+      },
+      { weight: 1, arbitrary: fc.constant({ method: 'POST', path: 'pets', body: '{"name":1' }) },
+      { weight: 1, arbitrary: fc.constant({ method: 'DELETE', path: 'pets', body: undefined }) },
+    ),
+    once: fc.option(fc.constantFrom('a', 'b'), { nil: undefined }),
+  })
+  .map(({ key, kind, once }) => ({
+    ...kind,
+    key,
+    headers: {
+      ...(kind.body !== undefined && { 'content-type': 'application/json' }),
+      ...(once !== undefined && { 'idempotency-key': once }),
+    },
+  }))
+
+const fault: fc.Arbitrary<Fault> = fc
+  .record({
+    kind: fc.oneof(
+      fc.constantFrom<Fault[]>(
+        { kind: 'status', status: 503, retryAfter: 2 },
+        { kind: 'status', status: 500, when: 'after' },
+        { kind: 'status', status: 429, retryAfter: { date: 30 }, body: `{"of":"${SECRET}"}` },
+        { kind: 'reset' },
+        { kind: 'truncate' },
+        { kind: 'malformed' },
+        { kind: 'delay', ms: 1_500 },
+        { kind: 'status', status: 502, chance: 0.5, seed: 7 },
+      ),
+    ),
+    times: fc.constantFrom<(number | undefined)[]>(undefined, 2),
+    key: fc.constantFrom<(string | undefined)[]>(undefined, undefined, 'ci'),
+  })
+  .map(({ kind, times, key }) => ({
+    ...kind,
+    ...(times !== undefined && { times }),
+    ...(key !== undefined && { key }),
+  })) as fc.Arbitrary<Fault>
+
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('send' as const),
+      to: fc.constantFrom<Target[]>('double', 'double', 'world'),
+      call,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('burst' as const),
+      calls: fc.array(call, { minLength: 2, maxLength: 4 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('late' as const), call }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('advance' as const),
+      ms: fc.constantFrom(1, 1_500, 61_000, 86_400_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('set' as const),
+      ms: fc.constantFrom(1_893_456_059_999, 1_893_369_600_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('auto' as const), on: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('arm' as const), fault }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('seed' as const),
+      animals: fc.array(animal, { maxLength: 3 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constant({
+      do: 'key' as const,
+      key: 'added-later-1234',
+      record: { id: 'late', plan: 'free' as const },
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('save', 'restore', 'reset', 'clear-faults', 'clear-requests'),
+    }) as fc.Arbitrary<Deed>,
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('world' as const),
+      animals: fc.option(fc.array(animal, { maxLength: 2 }), { nil: undefined }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: 'end-world' as const }) },
+)
+
+export const scenario: fc.Arbitrary<Scenario> = fc.record({
+  options: fc.record({
+    apiKeys: fc.constant(KEYS),
+    control: fc.constant(true),
+    clock: fc.constantFrom('2030-01-01T00:00:30Z', '2030-12-04T23:59:30Z', 'running'),
+    idempotency: fc.constantFrom(null, { ttlMs: 60_000 }),
+    pagination: fc.boolean(),
+    defaultStatus: fc.constantFrom(null, 'pending' as const),
+    pets: fc.constantFrom(
+      { pets: [], nextId: 1 },
+      { pets: [{ id: 3, name: 'Ada', categoryId: 2n ** 62n, status: 'sold' as const }], nextId: 7 },
+    ),
+  }),
+  deeds: fc.array(deed, { minLength: 1, maxLength: 14 }),
+}) as unknown as fc.Arbitrary<Scenario>
+
+/** Does all of it, one deed after the other. */
+export async function act(double: TestDouble, deeds: readonly Deed[], door: Door): Promise<void> {
+  let saved: Snapshot | undefined
+  let world: string | undefined
+  const waiting: Promise<unknown>[] = []
+  for (const deed of deeds) await perform(deed)
+  double.endDelays()
+  await Promise.all(waiting)
+
+  async function perform(deed: Deed): Promise<void> {
+    switch (deed.do) {
+      case 'send':
+        if (deed.to === 'world' && world === undefined) return
+        return finish(send(deed.call, deed.to === 'world' ? `/worlds/${world}/v1` : '/v1'))
+      case 'burst':
+        return finish(Promise.all(deed.calls.map(call => send(call, '/v1'))))
+      case 'late': {
+        // Its response may come after whatever follows.
+        double.faults.arm({ kind: 'delay', ms: 2_000 })
+        waiting.push(send(deed.call, '/v1'))
+        return turns()
+      }
+      case 'advance':
+        return double.clock.advance(deed.ms)
+      case 'set':
+        return double.clock.set(deed.ms)
+      case 'auto':
+        double.clock.auto = deed.on
+        return
+      case 'arm':
+        return void double.faults.arm(deed.fault)
+      case 'seed':
+        return void (await double.seed(deed.animals).catch(() => {}))
+      case 'key':
+        try {
+          return double.addKey(deed.key, deed.record)
+        } catch {
+          return
+        }
+      case 'save':
+        saved = await double.snapshot()
+        return
+      case 'restore':
+        return saved && double.restore(saved)
+      case 'reset':
+        return double.reset()
+      case 'clear-faults':
+        return double.faults.clear()
+      case 'clear-requests':
+        return double.clearRequests()
+      case 'world': {
+        const { id } = JSON.parse(await control('POST', '/_control/worlds', { pets: deed.animals }))
+        world = id
+        return
+      }
+      case 'end-world':
+        if (world !== undefined) await control('DELETE', `/_control/worlds/${world}`)
+        world = undefined
+    }
+  }
+
+  /** However long its delays are. */
+  async function finish(sending: Promise<unknown>): Promise<void> {
+    let isDone = false
+    const done = () => {
+      isDone = true
+    }
+    sending.then(done, done)
+    await turns()
+    while (!isDone) {
+      double.clock.advance(1_500)
+      await turns()
+    }
+  }
+
+  function send({ method, path, key, headers, body }: Call, base: string): Promise<unknown> {
+    const all = { ...headers, ...(key !== '' && { authorization: `Bearer ${key}` }) }
+    const init = { method, headers: all, ...(body !== undefined && { body }) }
+    return door.send(`${base}/${path}`, init).catch(() => {})
+  }
+
+  async function control(method: string, path: string, value?: object): Promise<string> {
+    const headers = { host: '127.0.0.1', 'content-type': 'application/json' }
+    const body = value === undefined ? '' : textOf(value)
+    const request = { method, path, query: '', headers, body, client: '127.0.0.1' }
+    return (await double.handler.handle(request)).body
+  }
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 4; turn++) await new Promise(resolve => setImmediate(resolve))
+}
+
+function textOf(value: object): string {
+  return JSON.stringify(value, (_, field) =>
+    typeof field === 'bigint' ? `int64:${field}` : field,
+  ).replaceAll(/"int64:(\d+)"/g, '$1')
+}
