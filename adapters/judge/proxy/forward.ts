@@ -64,6 +64,7 @@ export function forward(forwarding: Forwarding): Promise<void> {
     if (forwarding.expecting) outgoing.on('continue', () => response.writeContinue())
     outgoing.on('information', info => sendInformation(response, info))
     sendRequest(request, outgoing, observed, leave)
+    passHalfClose(request, response, outgoing)
   })
 
   /** The client has gone, unless it has everything. */
@@ -81,6 +82,12 @@ export function forward(forwarding: Forwarding): Promise<void> {
   /** The service failed: before its response with an error in its place, within it with an early end. */
   function fail(failure: UpstreamFailure): void {
     if (isOver) return
+    // The server has only followed its client.
+    if (request.socket.readableEnded) {
+      leave()
+      cutOff(response)
+      return
+    }
     isOver = true
     silence.end()
     onFailure(failure)
@@ -97,9 +104,23 @@ export function forward(forwarding: Forwarding): Promise<void> {
   }
 }
 
+/** A client that ends its side may have gone or still read: the server decides what that means. */
+function passHalfClose(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  outgoing: ClientRequest,
+): void {
+  const pass = () => {
+    if (socket.readableEnded && outgoing.writableFinished) outgoing.socket?.end()
+  }
+  socket.on('end', pass)
+  outgoing.on('finish', pass)
+  response.on('close', () => socket.off('end', pass))
+}
+
 /** What has come arrives, and then the connection ends. */
 function cutOff(response: ServerResponse): void {
-  response.flushHeaders()
+  if (response.headersSent) response.flushHeaders()
   if (response.socket) response.socket.destroySoon()
   else response.destroy()
 }

@@ -1,4 +1,4 @@
-import type { Agent } from 'node:http'
+import type { Agent, IncomingMessage } from 'node:http'
 import type { ConnectionSpan } from '../../exchanges/callers.js'
 
 /** A connection of the client, and the one to the service that belongs to it. */
@@ -10,4 +10,6 @@ export interface Line {
   /** The end of the latest exchange: pipelined requests are sent one after the other. */
   turn: Promise<void>
   pending: number
+  /** The request that arrived last, perhaps not all of it yet. */
+  latest: IncomingMessage | undefined
 }

@@ -57,6 +57,7 @@ export async function openProxy({
       agent: new Agent({ keepAlive: true, maxSockets: 1 }),
       turn: Promise.resolve(),
       pending: 0,
+      latest: undefined,
       onServiceEnd() {
         if (line.pending === 0) socket.end()
       },
@@ -97,6 +98,7 @@ export async function openProxy({
   function onRequest(request: IncomingMessage, response: ServerResponse, expecting: boolean): void {
     const line = lines.get(request.socket)
     if (!line) return
+    line.latest = request
     response.sendDate = false
     const refusal = refusalOf(request)
     if (refusal) {
@@ -120,10 +122,11 @@ export async function openProxy({
     })
   }
 
-  /** After the responses that the client waits for. */
+  /** After the responses that the client waits for; a body that ends early ends its exchange. */
   function refuseLast(socket: Socket, status: number, message: string): void {
-    const turn = lines.get(socket)?.turn ?? Promise.resolve()
-    void turn.then(() => refuseSocket(socket, status, message))
+    const line = lines.get(socket)
+    if (line?.latest?.complete === false) socket.destroy()
+    else void line?.turn.then(() => refuseSocket(socket, status, message))
   }
 
   function onFailure(failure: UpstreamFailure): void {
