@@ -17,6 +17,7 @@ export interface CastOptions {
   readonly addKey: (id: string) => string
   /** Whether nothing in this world gives the server a reason to reject a polite client. */
   readonly isQuiet: boolean
+  readonly hasClockSteps: boolean
   readonly note: (what: string) => void
   readonly trace: (line: string) => void
   readonly fail: (error: unknown) => void
@@ -29,10 +30,16 @@ export interface Cast {
   renewKey(name: string): void
   /** How many calls have not ended. */
   open(): number
+  /** Closes all clients, when their calls have ended. */
+  close(): Promise<unknown>
 }
 
 export function createCast(options: CastOptions): Cast {
   const { seed, setting, scheduler, network, model, addKey, isQuiet, note, trace, fail } = options
+  // `Date` has whole seconds.
+  const resetError = options.hasClockSteps
+    ? Number.POSITIVE_INFINITY
+    : 1_001 + setting.weather.delay.most
   const keys = new Map(setting.actors.map(({ name }) => [name, addKey(name)]))
   const actors = new Map(setting.actors.map(actor => [actor.name, create(actor)]))
   let open = 0
@@ -54,13 +61,14 @@ export function createCast(options: CastOptions): Cast {
       keys.set(name, addKey(name))
     },
     open: () => open,
+    close: () => Promise.all([...actors.values()].map(actor => actor.close?.())),
   }
 
   function create(actor: ActorSetting) {
     const { name, kind, skew } = actor
     const known = ACTORS[kind]
     if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
-    const watcher = watchManners({ name, note, now: scheduler.now, isSpared: isQuiet })
+    const watcher = watchManners({ name, note, now: scheduler.now, isSpared: isQuiet, resetError })
     const choices = choicesOf(seed, 'actor', name)
     return known.create({
       setting: actor,

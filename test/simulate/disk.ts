@@ -12,8 +12,8 @@ export interface Machine {
   kill(): void
   /** The same, and of what was not synced any part may be lost. */
   cutPower(): void
-  /** Calls back when the process has made so many calls to the disk from now on. */
-  afterCalls(count: number, task: () => void): void
+  /** Calls back before or after the call to the disk of that number, counted from now on. */
+  atCall(count: number, when: 'before' | 'after', task: () => void): void
   /** The next such call fails. */
   failNext(failure: DiskFailure): void
   /** Whether every write fails because the disk is full. */
@@ -50,7 +50,7 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
   let failed = 0
   let isFull = false
   let failures: DiskFailure[] = []
-  let alarms: { readonly at: number; readonly task: () => void }[] = []
+  let alarms: Alarm[] = []
 
   return {
     start: () => watched(disk.as(NO_PROCESS + ++life), life),
@@ -61,8 +61,8 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
       life++
       disk = simulatedDisk(stateAfterCut(), atOnce)
     },
-    afterCalls(count, task) {
-      alarms.push({ at: calls + count, task })
+    atCall(count, when, task) {
+      alarms.push({ at: calls + count + 1, when, task })
     },
     failNext(failure) {
       failures.push(failure)
@@ -99,12 +99,15 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
     return (...given) => {
       // A dead process goes on in this one, but nothing it does has an effect.
       if (life !== own) return name === 'writeSync' ? given[3] : call(...given)
-      const failure = name === 'writeSync' ? failureOf(name) : undefined
-      if (name === 'writeSync') count()
+      if (name !== 'writeSync') return call(...given)
+      calls++
+      ring('before')
       if (life !== own) return given[3]
-      if (!failure) return call(...given)
-      if (failure.isDone) call(...shortened(name, given))
-      throw errorOf(failure, name)
+      const failure = failureOf(name)
+      if (!failure || failure.isDone) call(...(failure ? shortened(name, given) : given))
+      ring('after')
+      if (failure) throw errorOf(failure, name)
+      return given[3]
     }
   }
 
@@ -115,6 +118,9 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
         if (life !== own) return
         scheduler.later(`disk ${name}`, LATENCY, () => {
           if (life !== own) return
+          calls++
+          ring('before')
+          if (life !== own) return
           const failure = failureOf(name)
           if (!failure || failure.isDone) {
             const done = call(...(failure ? shortened(name, given) : given)) as Promise<unknown>
@@ -122,15 +128,16 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
             else done.then(resolve, reject)
           }
           if (failure) reject(errorOf(failure, name))
-          count()
+          ring('after')
         })
       })
   }
 
-  function count(): void {
-    calls++
-    const due = alarms.filter(({ at }) => at <= calls)
-    alarms = alarms.filter(({ at }) => at > calls)
+  function ring(now: Alarm['when']): void {
+    const isDue = ({ at, when }: Alarm) => at < calls || (at === calls && when === now)
+    const due = alarms.filter(isDue)
+    if (due.length === 0) return
+    alarms = alarms.filter(alarm => !isDue(alarm))
     for (const { task } of due) task()
   }
 
@@ -143,6 +150,12 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
     if (failure) failed++
     return failure
   }
+}
+
+interface Alarm {
+  readonly at: number
+  readonly when: 'before' | 'after'
+  readonly task: () => void
 }
 
 type Call = (...given: unknown[]) => unknown

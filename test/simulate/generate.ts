@@ -4,6 +4,7 @@ import { type Choices, choicesOf } from './random.js'
 import type {
   ActorSetting,
   CallPlan,
+  DiskMoment,
   Limits,
   PetPlan,
   PlannedEvent,
@@ -27,7 +28,7 @@ export function scenarioOf(name: string): Scenario {
 function settingOf(choices: Choices): Setting {
   const kinds = Object.keys(ACTORS)
   const some = 2 + choices.below(4)
-  const isRough = choices.chance(0.6)
+  const isRough = choices.chance(0.5)
   const probability = () => (isRough && choices.chance(0.5) ? choices.between(0, 0.15) : 0)
   // Near the end of a day, of the removal date, and anywhere.
   const begin = choices.pick([
@@ -74,37 +75,49 @@ function eventsOf(choices: Choices, { actors }: Setting): PlannedEvent[] {
   const troubles = troublesOf(choices, actors)
   const length = choices.pick([60, 150, 300, 600])
   const pause = choices.pick([5, 200, 2_000, 20_000])
-  const oftenTrouble = choices.pick([0, 0.02, 0.05, 0.15])
+  const oftenTrouble = choices.pick([0, 0, 0.02, 0.05, 0.15])
   const style = { isPlain: choices.chance(0.7), longest: choices.pick([0, 0, 500, 500, 70_000]) }
   let at = 0
   let animals = 0
+  let isTrouble = false
   const nextPet = () => petOf(choices, style, ++animals)
   for (let number = 0; number < length; number++) {
-    at += choices.chance(0.03) ? choices.between(0, 3 * 3_600_000) : choices.between(0, pause)
-    const trouble = troubles.length > 0 && choices.chance(oftenTrouble)
+    const isBurst = choices.chance(0.25)
+    if (!isBurst) at += pauseOf(choices, pause)
+    // Troubles rarely come alone.
+    isTrouble = choices.chance(isTrouble ? 0.4 : oftenTrouble)
+    const trouble = troubles.length > 0 && isTrouble
     const event = trouble ? choices.pick(troubles)(choices) : callOf(choices, actors, nextPet)
     events.push({ at: Math.round(at), ...event } as PlannedEvent)
   }
   return events
 }
 
+function pauseOf(choices: Choices, usual: number): number {
+  return choices.chance(0.03) ? choices.between(0, 3 * 3_600_000) : choices.between(0, usual)
+}
+
 type Trouble = (choices: Choices) => object
 
 function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[] {
   const all: Trouble[] = [
-    some => ({ kind: 'kill', afterCalls: some.below(12) }),
-    some => ({ kind: 'power-cut', afterCalls: some.below(12) }),
+    some => ({ kind: 'kill', ...momentOf(some) }),
+    some => ({ kind: 'power-cut', ...momentOf(some) }),
     () => ({ kind: 'restart' }),
     () => ({ kind: 'snapshot' }),
     () => ({ kind: 'restore' }),
     () => ({ kind: 'swap' }),
-    some => ({ kind: 'disk-fails', failure: failureOf(some), afterCalls: some.below(15) }),
+    some => ({ kind: 'disk-fails', failure: failureOf(some), calls: some.below(15) }),
     some => ({ kind: 'disk-full', ms: some.below(20_000) }),
     some => ({ kind: 'network-cut', ms: some.below(20_000) }),
     some => ({ kind: 'clock-step', ms: stepOf(some) }),
     some => ({ kind: 'new-key', actor: some.pick(actors).name }),
   ]
   return all.filter(() => choices.chance(0.5))
+}
+
+function momentOf(choices: Choices): DiskMoment {
+  return { calls: choices.below(12), when: choices.pick(['before', 'after'] as const) }
 }
 
 function failureOf(choices: Choices): DiskFailure {

@@ -7,6 +7,11 @@ export interface MannersOptions {
   readonly note: (what: string) => void
   /** Whether nothing in this world gives the server a reason to reject it. */
   readonly isSpared: boolean
+  /**
+   * How much later than the server a client may expect the reset of a window, in ms: it learns that from a
+   * response on its way, and another one may have been faster. Infinity where clocks step.
+   */
+  readonly resetError: number
 }
 
 /** The shortest pause before a request is sent again for which no time was told, in ms. */
@@ -20,10 +25,11 @@ interface Attempt {
 }
 
 /** Watches a polite client, by what it can know. */
-export function watchManners({ name, now, note, isSpared }: MannersOptions): Watcher {
+export function watchManners({ name, now, note, isSpared, resetError }: MannersOptions): Watcher {
   const creates = new Map<string, Attempt>()
   /** By API key: a client of another key starts anew. */
   const blocked = new Map<string, number>()
+  const exhausted = new Map<string, number>()
 
   return {
     sent(request) {
@@ -34,22 +40,33 @@ export function watchManners({ name, now, note, isSpared }: MannersOptions): Wat
         'client.waits',
         () => `${name} sends ${Math.round(blockedUntil - now())} ms too early`,
       )
+      const reset = exhausted.get(keyOf(request)) ?? Number.NEGATIVE_INFINITY
+      ensure(
+        now() >= reset - resetError,
+        'client.waits',
+        () => `${name} sends ${Math.round(reset - now())} ms before Reset, and nothing remained`,
+      )
       if (request.body !== undefined) checkRepeat(request, request.body)
     },
     received(request, response, isWhole) {
       if (isWhole || response.status === 429) learn(request, stateOf(response))
+      const { headers } = response
+      const untilReset =
+        Number(headers['x-ratelimit-reset']) * 1_000 - Date.parse(headers['date'] ?? '')
+      const isExhausted = isWhole && headers['x-ratelimit-remaining'] === '0'
+      exhausted.set(keyOf(request), isExhausted ? now() + untilReset : Number.NEGATIVE_INFINITY)
       if (response.status !== 429) return
       note('429 for a polite client')
       ensure(!isSpared, 'client.spared', () => `${name} is rejected: ${response.body}`)
       const seconds = Number(response.headers['retry-after'])
       const end = Math.max(blockOf(request), now() + seconds * 1_000)
-      blocked.set(request.headers['authorization'] ?? '', end)
+      blocked.set(keyOf(request), end)
     },
     failed: request => learn(request, 'lost'),
   }
 
-  function blockOf({ headers }: WireRequest): number {
-    return blocked.get(headers['authorization'] ?? '') ?? Number.NEGATIVE_INFINITY
+  function blockOf(request: WireRequest): number {
+    return blocked.get(keyOf(request)) ?? Number.NEGATIVE_INFINITY
   }
 
   function checkRepeat(request: WireRequest, body: string): void {
@@ -82,6 +99,10 @@ export function watchManners({ name, now, note, isSpared }: MannersOptions): Wat
     const isKnown = state === 'lost' && attempt?.state === 'rejected'
     if (attempt && !isKnown) Object.assign(attempt, { state, at: now() })
   }
+}
+
+function keyOf({ headers }: WireRequest): string {
+  return headers['authorization'] ?? ''
 }
 
 function stateOf({ status }: WireResponse): Attempt['state'] {

@@ -42,18 +42,24 @@ export interface Limits {
 /** Something that happens from outside, at a time in ms since the beginning. */
 export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'call'; readonly actor: string; readonly call: CallPlan }
-  | { readonly kind: 'kill'; readonly afterCalls: number }
-  | { readonly kind: 'power-cut'; readonly afterCalls: number }
+  | ({ readonly kind: 'kill' } & DiskMoment)
+  | ({ readonly kind: 'power-cut' } & DiskMoment)
   | { readonly kind: 'restart' }
   | { readonly kind: 'snapshot' }
   | { readonly kind: 'restore' }
   | { readonly kind: 'swap' }
-  | { readonly kind: 'disk-fails'; readonly failure: DiskFailure; readonly afterCalls: number }
+  | { readonly kind: 'disk-fails'; readonly failure: DiskFailure; readonly calls: number }
   | { readonly kind: 'disk-full'; readonly ms: number }
   | { readonly kind: 'network-cut'; readonly ms: number }
   | { readonly kind: 'clock-step'; readonly ms: number }
   | { readonly kind: 'new-key'; readonly actor: string }
 )
+
+/** After so many calls to the disk, before or after the next one does its work. */
+export interface DiskMoment {
+  readonly calls: number
+  readonly when: 'before' | 'after'
+}
 
 /** What an actor is asked to do. */
 export type CallPlan =

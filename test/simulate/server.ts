@@ -77,7 +77,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
   /** What the host is doing with its store, which it does not interrupt. */
   let isBusy = false
   let tasks = 0
-  let saved: Saved | undefined
+  let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
   /**
    * A restore that has not ended, or failed and the disk kept the storage from undoing it: if the process
    * dies before the next change, it may have happened or not.
@@ -257,7 +257,6 @@ export function createServerLife(options: ServerOptions): ServerLife {
   }
 
   async function restore({ storage }: Process): Promise<void> {
-    if (!saved) return
     const own = life
     const { pets } = saved
     restoring = saved

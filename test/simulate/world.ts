@@ -76,14 +76,16 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
   const server = createServerLife({ ...stage, setting, machine, model, clock })
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
   const isQuiet = isCalm(setting) && events.every(({ kind }) => kind === 'call')
+  const hasClockSteps = events.some(({ kind }) => kind === 'clock-step')
   const { addKey } = server
-  const cast = createCast({ ...stage, seed, setting, network, model, addKey, isQuiet })
+  const known = { isQuiet, hasClockSteps }
+  const cast = createCast({ ...stage, ...known, seed, setting, network, model, addKey })
   const happenings: Happenings = {
     call: ({ actor, call }) => cast.call(actor, call),
-    kill: ({ afterCalls }) => machine.afterCalls(afterCalls, () => die(machine.kill)),
-    'power-cut': ({ afterCalls }) => machine.afterCalls(afterCalls, () => die(machine.cutPower)),
-    'disk-fails': ({ afterCalls, failure }) =>
-      machine.afterCalls(afterCalls, () => machine.failNext(failure)),
+    kill: ({ calls, when }) => machine.atCall(calls, when, () => die(machine.kill)),
+    'power-cut': ({ calls, when }) => machine.atCall(calls, when, () => die(machine.cutPower)),
+    'disk-fails': ({ calls, failure }) =>
+      machine.atCall(calls, 'before', () => machine.failNext(failure)),
     'disk-full'({ ms }) {
       machine.setFull(true)
       scheduler.after('disk is free', ms, () => machine.setFull(false))
@@ -126,6 +128,18 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
     })
     const message = () => `${cast.open()} calls have not ended`
     if (!(await until(() => isReady && cast.open() === 0, 'client.ends', message))) return
+    let isClosed = false
+    void cast.close().then(() => {
+      isClosed = true
+    })
+    if (
+      !(await until(
+        () => isClosed,
+        'client.ends',
+        () => 'a client does not close',
+      ))
+    )
+      return
     let isFinished = false
     server.finish().then(() => {
       isFinished = true

@@ -6,6 +6,8 @@ import type { ActorSetting, CallPlan } from '../scenario.js'
 export interface Actor {
   /** Does one thing. Rejects with what its user would get; settles in the end, whatever happens. */
   act(call: CallPlan): Promise<unknown>
+  /** Its calls have ended. */
+  close?(): Promise<void>
 }
 
 export interface ActorContext {

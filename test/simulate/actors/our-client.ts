@@ -10,8 +10,12 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   const { setting, fetch, clock, sleep, random, model } = context
   let key = ''
   let client: Client | undefined
+  const clients: Client[] = []
 
   return {
+    async close() {
+      for (const one of clients) await one.close()
+    },
     async act(call) {
       if (call.do === 'create') return create(call)
       const current = clientNow()
@@ -23,12 +27,22 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   }
 
   async function create({ pet }: Extract<CallPlan, { do: 'create' }>): Promise<void> {
-    const created = checked(await clientNow().createPet(petOf(pet)))
+    const created = checked(await clientNow().createPet(petOf(pet)).catch(explain))
     ensure(
       created.name === pet.name && model.answered(pet.name).has(created.id),
       'client.answers',
       () => `createPet returned ${created.id} ${created.name}`,
     )
+  }
+
+  /** It uses each key for one create. */
+  function explain(error: Error & { readonly code?: string }): never {
+    ensure(
+      error.code !== 'idempotency_key_reused',
+      'client.answers',
+      () => `${setting.name} used a key for two creates`,
+    )
+    throw error
   }
 
   /** A new one for a new key; calls of the old one end as they can. */
@@ -41,6 +55,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       ...(idempotency && { sleep }),
       maxConcurrent: Math.min(10, setting.limits.banAfter),
     })
+    clients.push(client)
     return client
   }
 

@@ -12,6 +12,7 @@ export function politeFetchUser(context: ActorContext): Actor {
   let keys = 0
 
   return {
+    close: send.close,
     async act(call) {
       const authorization = { authorization: `Bearer ${key()}` }
       if (call.do === 'create') {

@@ -50,7 +50,7 @@ export interface KeyRecord {
 
 /** A create that was named by a key. */
 interface Use {
-  readonly name: string
+  name: string
   /** When the key is free again, counted from the first request that carried it. */
   readonly expiresAt: number
   id: number | undefined
@@ -196,8 +196,8 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     }
     const use = isFree ? useKey(keyName, name, now) : known
     // With another animal; whether the first was stored may be open.
-    const isReused = use !== undefined && use.name !== name
-    if (isReused && use.id !== undefined) return errorOf(422, 'idempotency_key_reused')
+    const isReused = known !== undefined && known.name !== name
+    if (isReused && !isFree && known.id !== undefined) return errorOf(422, 'idempotency_key_reused')
     const operation = history.create(name, text, once)
     return response => {
       if (isReused && response.status === 422) {
@@ -228,8 +228,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       operation.stored(pet, replayed)
       answers.set(name, (answers.get(name) ?? new Set()).add(pet.id))
       if (!replayed) failuresBefore = failures()
-      if (use && isReused) uses.set(keyName, { ...use, name, id: pet.id })
-      else if (use) use.id = pet.id
+      if (use) Object.assign(use, { name, id: pet.id })
       note(replayed ? 'replay' : 'create')
     }
   }

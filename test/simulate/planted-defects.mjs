@@ -1,0 +1,274 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is code of the build
+/**
+ * Defects to plant in the built program, one at a time: `from` stands once in the file and becomes `to`.
+ * `planted.mjs` runs them; a line that has changed since is reported.
+ */
+export const DEFECTS = [
+  // The JSON file.
+  {
+    name: 'the journal is not synced',
+    file: 'adapters/json-file/journal.js',
+    from: 'await disk.fdatasync(file);',
+    to: '',
+  },
+  {
+    name: 'the sync of the journal is not awaited',
+    file: 'adapters/json-file/journal.js',
+    from: 'await disk.fdatasync(file);',
+    to: 'void disk.fdatasync(file).catch(() => {});',
+  },
+  {
+    name: 'the name of a new journal is not synced',
+    file: 'adapters/json-file/journal.js',
+    from: 'await disk.rename(prepared, path);\n            await syncFolder(disk, path);',
+    to: 'await disk.rename(prepared, path);',
+  },
+  {
+    name: 'a failed batch stays in the journal',
+    file: 'adapters/json-file/journal.js',
+    from: 'await disk.ftruncate(file, length);',
+    to: '',
+  },
+  {
+    name: 'a batch is written over the one before',
+    file: 'adapters/json-file/journal.js',
+    from: 'bytes.length - done, length + done);',
+    to: 'bytes.length - done, done);',
+  },
+  {
+    name: 'the document is not synced before it is renamed',
+    file: 'adapters/json-file/document.js',
+    from: 'await disk.fsync(file);\n            return await disk.fstat',
+    to: 'return await disk.fstat',
+  },
+  {
+    name: 'the rename of the document is not synced',
+    file: 'adapters/json-file/document.js',
+    from: 'await syncFolder(disk, path);',
+    to: '',
+  },
+  {
+    name: 'the document is written in place',
+    file: 'adapters/json-file/document.js',
+    from: "const next = join(lock.folder, 'document');",
+    to: 'const next = path;',
+  },
+  {
+    name: 'a journal is removed before the document is written',
+    file: 'adapters/json-file/files.js',
+    from: 'await document.write();\n            await compacted.remove();',
+    to: 'await compacted.remove();\n            await document.write();',
+  },
+  {
+    name: 'animals are visible before they are durable',
+    file: 'adapters/json-file/storage.js',
+    from: `await files.append(encodeBatch(linesOf(pets, index.nextId())));
+        for (const { item, resolve } of batch)
+            resolve(index.insert(item));`,
+    to: `const lines = encodeBatch(linesOf(pets, index.nextId()));
+        const done = pets.map(pet => index.insert(pet));
+        await files.append(lines);
+        for (const [at, { resolve }] of batch.entries()) resolve(done[at]);`,
+  },
+  {
+    name: 'creates are acknowledged before they are durable',
+    file: 'adapters/json-file/storage.js',
+    from: `await files.append(encodeBatch(linesOf(pets, index.nextId())));
+        for (const { item, resolve } of batch)
+            resolve(index.insert(item));`,
+    to: `const lines = encodeBatch(linesOf(pets, index.nextId()));
+        for (const { item, resolve } of batch) resolve(index.insert(item));
+        await files.append(lines);`,
+  },
+  {
+    name: 'the document forgets the next id',
+    file: 'adapters/json-file/document.js',
+    from: 'yield `,"nextId":${nextId}`;',
+    to: 'yield `,"nextId":${(index.list({ limit: 1e9 }).at(-1)?.id ?? 0)}`;',
+  },
+  {
+    name: 'a compaction forgets the idempotency keys',
+    file: 'adapters/json-file/document.js',
+    from: 'if (used.petId >= nextId)',
+    to: 'if (used.petId > 0)',
+  },
+  {
+    name: 'idempotency keys are not in the journal',
+    file: 'adapters/json-file/storage.js',
+    from: 'return once ? `${line}${keyToJson({ ...once, petId })}\\n` : line;',
+    to: 'return line;',
+  },
+  {
+    name: 'the second journal is not read after a crash',
+    file: 'adapters/json-file/open.js',
+    from: 'await replayJournals(disk, journalPaths, document.data, report)',
+    to: 'await replayJournals(disk, journalPaths.slice(0, 1), document.data, report)',
+  },
+  {
+    name: 'a torn batch makes the file refuse to open',
+    file: 'adapters/json-file/replay.js',
+    from: 'if (await isUnfinished(journal, position, header)) {',
+    to: 'if (false) {',
+  },
+  {
+    name: 'the checksum of a batch is not compared',
+    file: 'adapters/json-file/replay.js',
+    from: 'if (!header || !lines || !isIntact(header, lines)) {',
+    to: 'if (!header || !lines) {',
+  },
+  {
+    name: 'a restore leaves the journal of what it replaces',
+    file: 'adapters/json-file/files.js',
+    from: `await compactAll();
+            await syncFolder(disk, path);`,
+    to: '',
+  },
+  {
+    name: 'the lock of a dead process stays',
+    file: 'adapters/json-file/lock.js',
+    from: 'if (await isAlive(disk, holder)) {',
+    to: 'if (true) {',
+  },
+  {
+    name: 'unfinished files of a dead process stay',
+    file: 'adapters/json-file/lock.js',
+    from: 'await disk.unlink(join(folder, name));',
+    to: '{}',
+  },
+  // Idempotency.
+  {
+    name: 'two creates with one key in one batch are both stored',
+    file: 'adapters/shared/once-each.js',
+    from: 'if (earlier)',
+    to: 'if (false)',
+  },
+  {
+    name: 'a key counts for every customer',
+    file: 'src/protocol/protocol.js',
+    from: 'const name = { scope, key: readIdempotencyKey(headers), now };',
+    to: "const name = { scope: 'all', key: readIdempotencyKey(headers), now };",
+  },
+  {
+    name: 'a key is not compared with its animal',
+    file: 'src/pets/operations.js',
+    from: 'if (inserted.fingerprint !== asked)',
+    to: 'if (false)',
+  },
+  {
+    name: 'a replay does not say so',
+    file: 'src/protocol/protocol.js',
+    from: 'replayed ? { ...created, ...REPLAYED } : created',
+    to: 'created',
+  },
+  // The limiter.
+  {
+    name: 'Retry-After is a second short',
+    file: 'src/limits/decide.js',
+    from: 'retryAfter: Math.ceil((reset - current) / SECOND),',
+    to: 'retryAfter: Math.floor((reset - current) / SECOND),',
+  },
+  {
+    name: 'a ban is forgotten when the minute ends',
+    file: 'src/limits/decide.js',
+    from: 'const banned = bannedUntil !== NEVER && at < bannedUntil;',
+    to: 'const banned = bannedUntil !== NEVER && at < bannedUntil && sameMinute;',
+  },
+  {
+    name: 'one request more than the limit is admitted',
+    file: 'src/limits/decide.js',
+    from: 'const minuteLeft = Math.max(0, policy.perMinute - minuteCount);',
+    to: 'const minuteLeft = Math.max(0, policy.perMinute + 1 - minuteCount);',
+  },
+  {
+    name: 'a clock that goes back a little frees the window',
+    file: 'src/limits/decide.js',
+    from: 'steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeen : current',
+    to: 'current',
+  },
+  {
+    name: 'bans do not get longer',
+    file: 'src/limits/decide.js',
+    from: 'const level = remembered ? banLevel + 1 : 1;',
+    to: 'const level = 1;',
+  },
+  {
+    name: 'a key that was removed stays valid',
+    file: 'src/protocol/api-keys.js',
+    from: 'map.delete(name);\n',
+    to: '\n',
+  },
+  // Responses.
+  {
+    name: 'a page stays as it was after a create',
+    file: 'adapters/memory.js',
+    from: 'if (kept?.length === Math.min(limit, pets.length))',
+    to: 'if (kept !== undefined)',
+  },
+  {
+    name: 'a list begins with the last animal of the page before',
+    file: 'adapters/memory.js',
+    from: 'pets.slice(start, start + limit)',
+    to: 'pets.slice(Math.max(0, start - 1), start - 1 + limit)',
+  },
+  {
+    name: 'Content-Length counts characters',
+    file: 'src/protocol/response.js',
+    from: 'return { text, bytes: utf8Length(text) };',
+    to: 'return { text, bytes: text.length };',
+  },
+  {
+    name: 'an integer beyond 2 ** 53 is rounded',
+    file: 'src/lib/json.js',
+    from: 'readJson(text) {',
+    to: 'readJson(text) { return JSON.parse(text);',
+  },
+  // The client.
+  {
+    name: 'the client retries at once after a lost response',
+    file: 'adapters/client/backoff.js',
+    from: 'Math.max(SECOND, random()',
+    to: 'Math.max(0, 0.1 * random()',
+  },
+  {
+    name: 'the client repeats creates without a key',
+    file: 'adapters/client/client.js',
+    from: "method === 'GET' ||",
+    to: 'true ||',
+  },
+  {
+    name: 'the client uses a key for two creates',
+    file: 'adapters/client/unanswered.js',
+    from: 'return `${prefix}-${++count}`;',
+    to: 'return `${prefix}-${++count >> 1}`;',
+  },
+  {
+    name: 'the client takes Retry-After for tenths of a second',
+    file: 'adapters/client/headers.js',
+    from: 'return seconds * SECOND;',
+    to: 'return seconds * 100;',
+  },
+  {
+    name: 'the client does not wait at Remaining: 0',
+    file: 'adapters/client/share.js',
+    from: 'return isCounted && now < window.endsAt && window.remaining - inFlight <= 0;',
+    to: 'return false;',
+  },
+  {
+    name: 'the client loses a turn when a request is cut off',
+    file: 'adapters/client/throttle.js',
+    from: 'inFlight--;',
+    to: 'if (hasResponse) inFlight--;',
+  },
+  {
+    name: 'the client does not wait after a 429',
+    file: 'adapters/client/budget.js',
+    from: 'next: now => Math.max(pause.opensAt, share.next(now)),',
+    to: 'next: now => (pause.opensAt > now ? now : share.next(now)),',
+  },
+  {
+    name: 'the client waits by numbers of another limit',
+    file: 'adapters/client/share.js',
+    from: 'return number * (limit / numberedBy);',
+    to: 'return number;',
+  },
+]

@@ -1,0 +1,82 @@
+/**
+ * `node test/simulate/planted.mjs [name…] [--seeds n] [--steps n]`: plants one defect after the other in a copy of
+ * the build, and prints after how many events the simulation finds each, as the median over some seeds.
+ */
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { DEFECTS } from './planted-defects.mjs'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const run = promisify(execFile)
+
+/** Plants a defect, and returns what takes it out again. Throws if its line has changed. */
+export function plant(folder, { name, file, from, to }) {
+  const path = join(folder, 'dist', file)
+  const code = readFileSync(path, 'utf8')
+  const places = code.split(from).length - 1
+  if (places !== 1) throw new Error(`${name}: its code stands ${places} times in ${file}`)
+  writeFileSync(
+    path,
+    code.replace(from, () => to),
+  )
+  return () => writeFileSync(path, code)
+}
+
+/** A copy of what the simulation needs of the build. */
+export function copyBuild() {
+  const folder = mkdtempSync(join(tmpdir(), 'adoption-planted-'))
+  for (const part of ['src', 'adapters', 'test/simulate', 'test/crash']) {
+    cpSync(join(ROOT, 'dist', part), join(folder, 'dist', part), { recursive: true })
+  }
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+/** After how many events a seed finds it, and by which invariant; undefined if it does not. */
+export async function find(folder, seed, steps) {
+  const program = join(folder, 'dist/test/simulate/run.js')
+  const given = [program, '--seed', String(seed), '--steps', String(steps)]
+  const { stdout } = await run(process.execPath, given, { cwd: folder }).catch(error => error)
+  const [, count] = /: (\d+) steps in/.exec(stdout) ?? []
+  const [, invariant] = /^([a-z]+\.[a-z]+): /m.exec(stdout) ?? []
+  return invariant === undefined ? undefined : { steps: Number(count), invariant }
+}
+
+async function main() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seeds: { type: 'string', default: '5' },
+      steps: { type: 'string', default: '200000' },
+    },
+  })
+  const chosen = DEFECTS.filter(
+    ({ name }) => positionals.length === 0 || positionals.some(part => name.includes(part)),
+  )
+  const folder = copyBuild()
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  let missed = 0
+  console.log('| defect | found by | median of events | most |\n|---|---|---|---|')
+  for (const defect of chosen) {
+    const takeOut = plant(folder, defect)
+    const found = []
+    for (let seed = 1; seed <= Number(values.seeds); seed++) {
+      found.push(await find(folder, seed, Number(values.steps)))
+    }
+    takeOut()
+    const steps = found.map(one => one?.steps ?? Infinity).toSorted((a, b) => a - b)
+    const by = [...new Set(found.map(one => one?.invariant ?? 'nothing'))].join(', ')
+    const most = steps.at(-1)
+    if (most === Infinity) missed++
+    console.log(`| ${defect.name} | ${by} | ${steps[steps.length >> 1]} | ${most} |`)
+  }
+  console.log(`\n${chosen.length} defects, ${missed} of them missed by a seed`)
+  if (missed > 0) process.exitCode = 1
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
