@@ -12,6 +12,8 @@ if (postgresUrl && redisUrl && name) {
     rateLimits: await redisRateLimits({ url: redisUrl }),
     rateLimitTimeoutMs: 20_000,
     apiKeys: { secret: { id: name, plan: 'enterprise', limits } },
+    idempotency: { ttlMs: 86_400_000 },
+    pagination: true,
   })
   const { url } = await listen(store, { port: 0 })
   process.send?.(url)
