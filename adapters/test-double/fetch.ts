@@ -4,6 +4,7 @@ import { toResponse } from '../fetch.js'
 import type { ReadRequest } from '../shared/read-request.js'
 import { splitTarget } from '../shared/request.js'
 import { firstHalf, type LosableAnswer } from './faults/inject-fault.js'
+import { at, textResponse } from './text-response.js'
 
 export interface DoubleFetch {
   /** Stands in for the global `fetch` below one base URL, without a socket. */
@@ -58,8 +59,7 @@ export function createFetch(
           await abortable(signal, untilClosed())
         }
         const isCut = answer.lostBy === 'truncate' && answer.body !== ''
-        const response = isCut ? truncated(answer) : complete(answer, signal)
-        return Object.defineProperty(response, 'url', { value: url })
+        return isCut ? at(url, truncated(answer)) : complete(answer, signal, url)
       } finally {
         connection.end()
       }
@@ -130,10 +130,18 @@ function requestOf(
 }
 
 /** A body that is still on its way ends when its call is aborted. */
-function complete(answer: ApiResponse, signal: AbortSignal | null | undefined): Response {
+function complete(
+  answer: ApiResponse,
+  signal: AbortSignal | null | undefined,
+  url: string,
+): Response {
+  const { status, headers, body, pieces, stream } = answer
+  const isText = body !== '' && !pieces && !stream && headers['Content-Type'] !== undefined
+  if (isText) return textResponse(body, { status, headers }, url)
   const response = toResponse(answer)
-  if (!answer.stream || !signal || !response.body) return response
-  return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
+  if (!stream || !signal || !response.body) return at(url, response)
+  const piped = response.body.pipeThrough(new TransformStream(), { signal })
+  return at(url, new Response(piped, response))
 }
 
 function truncated({ status, headers, body }: ApiResponse): Response {
