@@ -141,16 +141,7 @@ async function judge(
     const report = double.report()
     return report.ok ? undefined : { reason: reportReason(report), error: undefined }
   }
-  const ended: Ended = {
-    pets: async () => double.inspect.animals({ limit: Number.MAX_SAFE_INTEGER }),
-    get report() {
-      return double.report()
-    },
-    error: thrown?.error,
-    value,
-    schedule: scheduleText(schedule),
-    double,
-  }
+  const ended = new EndedRun(double, scheduleText(schedule), value, thrown?.error)
   const verdict = await settle(() => invariant(ended))
   if (verdict.thrown) {
     const { error } = verdict.thrown
@@ -159,4 +150,27 @@ async function judge(
   return verdict.value === false
     ? { reason: 'the invariant is false', error: undefined }
     : undefined
+}
+
+/** A class, for the reason that `CurrentClock` is one. */
+class EndedRun implements Ended {
+  readonly double: TestDouble
+  readonly schedule: string
+  readonly value: unknown
+  readonly error: unknown
+
+  constructor(double: TestDouble, schedule: string, value: unknown, error: unknown) {
+    this.double = double
+    this.schedule = schedule
+    this.value = value
+    this.error = error
+  }
+
+  get report(): Report {
+    return this.double.report()
+  }
+
+  // Not on the prototype, so that invariants can destructure it.
+  readonly pets = async (): Promise<readonly Pet[]> =>
+    this.double.inspect.animals({ limit: Number.MAX_SAFE_INTEGER })
 }
