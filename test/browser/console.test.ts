@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
-import { createRequire } from 'node:module'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { Pool } from 'undici'
 import { startNginx, withoutNginx } from '../engines/engines.js'
-import { MAIN } from '../support/paths.js'
-import { CHROMIUM } from './chromium.js'
+import { browser, opened, openedAt, started, withoutChromium } from './console-page.js'
 
-const skip = CHROMIUM === undefined && 'no Chromium on this machine'
+const skip = withoutChromium
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
-/** CI keeps the files in this folder. */
-const SCREENSHOTS = process.env['SCREENSHOTS']
-
-let launched: Promise<Browser> | undefined
-after(async () => (await launched)?.close())
 
 test('console page - a request appears, opens, is copied and sent again', { skip }, async t => {
   const { page, call } = await opened(t)
@@ -637,30 +629,6 @@ test('console page - everything is reachable by keyboard', { skip }, async t => 
   await page.getByText('Copy as curl').waitFor()
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test(`console page - axe finds no violation in ${colorScheme}`, { skip }, async t => {
-    const axe = await readFile(
-      createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-      'utf8',
-    )
-    const { page, call, origin } = await opened(t, AT_NOON, 'activity', { colorScheme })
-    await exercise(call)
-    for (const view of ['activity', 'animals', 'test', 'start']) {
-      await page.goto(`${origin}/#${view}`)
-      await page.getByRole('heading', { level: 2 }).first().waitFor()
-      if (view === 'activity') await page.locator('button.row').nth(1).click()
-      if (view === 'activity') await page.getByText('Copy as curl').waitFor()
-      if (view === 'test') await page.getByText('deprecated.called').waitFor()
-      await page.evaluate(axe)
-      const { violations } = (await page.evaluate('axe.run()')) as {
-        violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
-      }
-      const found = violations.map(({ id, nodes }) => [id, nodes.map(node => node.failureSummary)])
-      assert.deepEqual(found, [], `${view}: ${JSON.stringify(found)}`)
-    }
-  })
-}
-
 test('console page - a page of another origin can read nothing', { skip }, async t => {
   const { call, origin } = await started(t, ['--control'])
   await call('GET', '/pets', 'demo-free')
@@ -730,34 +698,6 @@ test('console page - behind nginx as it comes, a browser opens neither console n
   }
 })
 
-test('console page - everything fits, from a phone to a wide screen', {
-  skip,
-}, async t => {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [360, 1280, 1600]) {
-      const viewport = { width, height: width === 360 ? 780 : 1000 }
-      const { page, call, origin } = await opened(t, AT_NOON, 'activity', { viewport, colorScheme })
-      await exercise(call)
-      for (const view of ['activity', 'animals', 'test', 'start']) {
-        await page.goto(`${origin}/#${view}`)
-        await page.getByRole('heading', { level: 2 }).first().waitFor()
-        if (view === 'activity')
-          await page.locator('button.row').nth(5).waitFor({ state: 'attached' })
-        const wide = await page.evaluate(`
-          [document.documentElement, ...document.querySelectorAll('.panel, .row')]
-            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-            .map(({ className, textContent }) => className + textContent.slice(0, 40))
-        `)
-        assert.deepEqual(wide, [], `${view} at ${width}`)
-        if (SCREENSHOTS === undefined) continue
-        await mkdir(SCREENSHOTS, { recursive: true })
-        const path = `${SCREENSHOTS}/${view}-${colorScheme}-${width}.png`
-        await page.screenshot({ path, fullPage: view === 'test' })
-      }
-    }
-  }
-})
-
 /** 10,000 animals in a file, a third of them sold. */
 async function manyAnimals(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
@@ -784,82 +724,8 @@ async function sendCurl(command: string): Promise<void> {
   })
 }
 
-type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>
-
-/** Fills every panel. A message of the stream holds the latest twenty, which come last here. */
-async function exercise(call: Call): Promise<void> {
-  for (let n = 0; n < 93; n++) await call('GET', '/pets?limit=1', 'demo-free')
-  for (let n = 0; n < 10; n++) await call('GET', '/pets?limit=3&status=available', 'demo-pro')
-  await call('POST', '/pets', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
-  await call('POST', '/pets', 'demo-pro', '{"name":"Bo"}')
-  await call('GET', '/pets/7', 'demo-business')
-  await call('GET', '/pets?limt=3', 'demo-business')
-  await call('GET', '/pets?limit=1000', 'demo-pro')
-  await call('GET', '/pets', 'demo-fre')
-  await call('GET', '/pet', 'demo-pro')
-}
-
 function rows(page: Page): Promise<number> {
   return page.locator('button.row').count()
-}
-
-function browser(): Promise<Browser> {
-  launched ??= chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
-  return launched
-}
-
-/** Opens the page on a server of its own. */
-async function opened(
-  t: TestContext,
-  flags: readonly string[] = [],
-  view = 'activity',
-  options: BrowserContextOptions = {},
-) {
-  const server = await started(t, flags)
-  return { ...server, ...(await openedAt(t, server.origin, view, options)) }
-}
-
-async function openedAt(
-  t: TestContext,
-  origin: string,
-  view: string,
-  options: BrowserContextOptions = {},
-) {
-  const context = await (await browser()).newContext({
-    permissions: ['clipboard-read', 'clipboard-write'],
-    ...options,
-  })
-  const page = await context.newPage()
-  const problems: string[] = []
-  page.on('pageerror', error => problems.push(String(error)))
-  page.on('console', message => {
-    if (/Content Security Policy/i.test(message.text())) problems.push(message.text())
-  })
-  t.after(async () => {
-    await context.close()
-    assert.deepEqual(problems, [])
-  })
-  const address = new URL(origin)
-  address.hash = view
-  await page.goto(address.href)
-  await page.getByText('Live', { exact: true }).waitFor()
-  return { page }
-}
-
-async function started(t: TestContext, flags: readonly string[]) {
-  const words = [MAIN, '--port', '0', '--json', '--log', 'silent', ...flags]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => child.kill('SIGKILL'))
-  const [line] = await once(child.stdout, 'data')
-  const ready = JSON.parse(String(line)) as { origin: string; baseUrl: string; console: string }
-  const { origin, baseUrl, console } = ready
-  const call: Call = (method, path, key, body) =>
-    fetch(`${baseUrl}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body }),
-    })
-  return { origin, baseUrl, console, call }
 }
 
 /** A connection to the server that can be cut and restored. */

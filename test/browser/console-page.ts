@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { after, type TestContext } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core'
+import { MAIN } from '../support/paths.js'
+import { CHROMIUM } from './chromium.js'
+
+/** For the `skip` of a test: false, or what is missing. */
+export const withoutChromium = CHROMIUM === undefined && 'no Chromium on this machine'
+
+let launched: Promise<Browser> | undefined
+after(async () => (await launched)?.close())
+
+export function browser(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
+  return launched
+}
+
+/** Opens the page on a server of its own. */
+export async function opened(
+  t: TestContext,
+  flags: readonly string[] = [],
+  view = 'activity',
+  options: BrowserContextOptions = {},
+) {
+  const server = await started(t, flags)
+  return { ...server, ...(await openedAt(t, server.origin, view, options)) }
+}
+
+export async function openedAt(
+  t: TestContext,
+  origin: string,
+  view: string,
+  options: BrowserContextOptions = {},
+) {
+  const context = await (await browser()).newContext({
+    permissions: ['clipboard-read', 'clipboard-write'],
+    ...options,
+  })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', error => problems.push(String(error)))
+  page.on('console', message => {
+    if (/Content Security Policy/i.test(message.text())) problems.push(message.text())
+  })
+  t.after(async () => {
+    await context.close()
+    assert.deepEqual(problems, [])
+  })
+  const address = new URL(origin)
+  address.hash = view
+  await page.goto(address.href)
+  await page.getByText('Live', { exact: true }).waitFor()
+  return { page }
+}
+
+export async function started(t: TestContext, flags: readonly string[]) {
+  const words = [MAIN, '--port', '0', '--json', '--log', 'silent', ...flags]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await once(child.stdout, 'data')
+  const ready = JSON.parse(String(line)) as { origin: string; baseUrl: string; console: string }
+  const { origin, baseUrl, console } = ready
+  const call: Call = (method, path, key, body) =>
+    fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body }),
+    })
+  return { origin, baseUrl, console, call, stop: () => child.kill('SIGKILL') }
+}
+
+export type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { type Call, openedAt, started, withoutChromium } from './console-page.js'
+
+/** CI keeps the files in this folder. */
+const SCREENSHOTS = process.env['SCREENSHOTS']
+
+interface State {
+  readonly name: string
+  /** After `#`. */
+  readonly place: string
+  /** What shows that the page is in this state. */
+  readonly sign: string
+  readonly reach?: (page: Page) => Promise<void>
+}
+
+/** With requests, findings and a fault. */
+const STATES: readonly State[] = [
+  { name: 'activity', place: 'activity', sign: 'did you mean' },
+  { name: 'failure', place: 'activity?request=105', sign: 'Arm a fault like this' },
+  { name: 'success', place: 'activity?request=104', sign: 'Fail the next one' },
+  {
+    name: 'edit',
+    place: 'activity?request=105',
+    sign: 'Path and query',
+    reach: page => page.getByRole('button', { name: 'Edit and resend' }).click(),
+  },
+  { name: 'equal', place: 'activity?request=40', sign: '21 of 60' },
+  { name: 'unfolded', place: 'activity?fold=no&key=demo-free', sign: 'Show all' },
+  { name: 'found', place: 'activity?search=ada', sign: '1 of' },
+  { name: 'link', place: 'activity?status=2&request=105', sign: 'Arm a fault like this' },
+  { name: 'gone', place: 'activity?request=9999', sign: 'no longer kept' },
+  { name: 'none-found', place: 'activity?search=nothing', sign: 'No request matches' },
+  { name: 'animals', place: 'animals', sign: '42 animals' },
+  { name: 'animal', place: 'animals?id=7&order=oldest', sign: '42 animals' },
+  { name: 'no-animals', place: 'animals?search=nothing&status=sold', sign: 'No sold animals have' },
+  { name: 'test', place: 'test', sign: 'deprecated.called' },
+  { name: 'start', place: 'start', sign: 'Arrived' },
+]
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1280, 1600]) {
+    test(`console states - in ${colorScheme}, ${width} wide, everything fits and axe finds no violation`, {
+      skip: withoutChromium,
+    }, async t => {
+      const viewport = { width, height: width === 360 ? 780 : 1000 }
+      const server = await started(t, ['--clock', '2030-01-01T12:00:00Z'])
+      const { page } = await openedAt(t, server.origin, 'activity', { viewport, colorScheme })
+      const check = async ({ name, sign }: Pick<State, 'name' | 'sign'>) => {
+        await page.getByText(sign).filter({ visible: true }).first().waitFor()
+        await assertFits(page, name)
+        await photograph(page, `${name}-${colorScheme}-${width}`)
+        // The rules do not depend on the width beyond these two.
+        if (width !== 1600) await assertAccessible(page, name)
+      }
+      await check({ name: 'empty', sign: 'Send the first requests' })
+      await exercise(server.call, server.origin)
+      for (const state of STATES) {
+        // A page that is opened afresh has all requests.
+        await page.goto('about:blank')
+        await page.goto(`${server.origin}/#${state.place}`)
+        await page.getByText('Live', { exact: true }).waitFor()
+        await state.reach?.(page)
+        await check(state)
+      }
+      server.stop()
+      await check({ name: 'lost', sign: 'Reconnecting' })
+
+      const many = await started(t, ['--keys', await manyKeys(t), '--console'])
+      await many.call('GET', '/pets', 'key-3-secret')
+      await page.goto(many.console)
+      await check({ name: 'keys', sign: '10 more keys are not shown' })
+    })
+  }
+}
+
+async function assertFits(page: Page, state: string): Promise<void> {
+  const wide = await page.evaluate(`
+    [document.documentElement, ...document.querySelectorAll('.panel, .row')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ className, textContent }) => className + textContent.slice(0, 40))
+  `)
+  assert.deepEqual(wide, [], state)
+}
+
+async function assertAccessible(page: Page, state: string): Promise<void> {
+  await page.evaluate(await axe())
+  const { violations } = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; nodes: { failureSummary: string; html: string }[] }[]
+  }
+  const found = violations.map(({ id, nodes }) => [
+    id,
+    nodes.map(({ html, failureSummary }) => `${html.slice(0, 120)} ${failureSummary}`),
+  ])
+  assert.deepEqual(found, [], state)
+}
+
+function axe(): Promise<string> {
+  return readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+}
+
+async function photograph(page: Page, name: string): Promise<void> {
+  if (SCREENSHOTS === undefined) return
+  await mkdir(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
+}
+
+/** Fills every panel: 60 of one kind, 33 refused, then one of each other kind. */
+async function exercise(call: Call, origin: string): Promise<void> {
+  for (let n = 0; n < 93; n++) await call('GET', '/pets?limit=1', 'demo-free')
+  for (let n = 0; n < 10; n++) await call('GET', '/pets?limit=3&status=available', 'demo-pro')
+  await call('POST', '/pets', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
+  await call('POST', '/pets', 'demo-pro', '{"name":"Bo","categoryID":7}')
+  await call('GET', '/pets/7', 'demo-business')
+  await call('GET', '/pets?limt=3', 'demo-business')
+  await call('GET', '/pets?limit=1000', 'demo-pro')
+  await call('GET', '/pets', 'demo-fre')
+  await call('GET', '/pet', 'demo-pro')
+  const fault = { kind: 'status', status: 503, operation: 'createPet', times: 3 }
+  await fetch(`${origin}/_control/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(fault),
+  })
+}
+
+async function manyKeys(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const keys = Array.from({ length: 60 }, (_, at) => [
+    `key-${at}-secret`,
+    { id: `team-${at}`, plan: 'free' },
+  ])
+  const path = join(folder, 'keys.json')
+  await writeFile(path, JSON.stringify(Object.fromEntries(keys)))
+  return path
+}
