@@ -28,6 +28,8 @@ for (let second = 0; second < 45; second++) {
   await command('clock', { advance: 1_000 })
 }
 await call('POST', '/pets', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
+await call('POST', '/pets', 'demo-pro', '{"name":"Bo","categoryID":7}')
+await call('GET', '/pets?limt=3', 'demo-business')
 await call('GET', '/pets?status=sold', 'demo-business')
 await sleep(1_500)
 // The port differs each time.

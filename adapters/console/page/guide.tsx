@@ -13,11 +13,14 @@ interface Step {
 }
 
 const CLOSED = 'guide-closed'
+/** Whoever sends more needs no guide. */
+const MOST = 20
 
 /** The first requests to send, until they are sent or someone closes it. */
 export function FirstRun(props: PanelProps) {
   const [isClosed, setClosed] = useState(() => localStorage.getItem(CLOSED) !== null)
-  if (!props.live.isNew || isClosed) return null
+  const { isNew, rows, omitted } = props.live
+  if (!isNew || isClosed || rows.length + omitted > MOST) return null
   const close = () => {
     localStorage.setItem(CLOSED, 'yes')
     setClosed(true)

@@ -47,9 +47,8 @@ export function RequestRow(props: {
       <span class="left">
         {remaining !== null && `${countOf(remaining)} of ${countOf(limit ?? 0)} left`}
       </span>
-      <span class="ms">
-        {ms !== null && `${ms < 10 ? ms.toFixed(1) : countOf(Math.round(ms))} ms`}
-      </span>
+      {/* Texts of one length begin at one place, so that nothing moves when they change. */}
+      <span class="ms">{ms !== null && durationIn(ms).padStart(8, '\u00a0')}</span>
       {(code !== null || note !== '') && (
         <span class="why">
           {code && <code class="code">{code}</code>} <Marked text={note} />
@@ -57,6 +56,10 @@ export function RequestRow(props: {
       )}
     </button>
   )
+}
+
+function durationIn(ms: number): string {
+  return `${ms < 10 ? ms.toFixed(1) : countOf(Math.round(ms))} ms`
 }
 
 /** The name of the color in which the outcome is shown. */

@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Chunk } from './chunk.js'
 import {
   EVERYTHING,
   type Filter,
   filterOf,
   fits,
   folded,
+  type Group,
   NO_KEY,
   OPERATIONS,
   STATUSES,
@@ -20,6 +22,10 @@ import { countOf } from './time.js'
 /** Rows at first, and with each "more"; what follows below should not be far on a small screen. */
 const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
+/** Rows that are drawn together, and the least height of one in px. */
+const CHUNK = 25
+const ROW = 35
+
 /** The latest requests. What is shown, and which request is open, is in the address. */
 export function Requests(props: PanelProps) {
   const { live, world, place, go } = props
@@ -28,7 +34,7 @@ export function Requests(props: PanelProps) {
   const isFolded = place.parameters['fold'] !== 'no'
   const [paused, setPaused] = useState(false)
   const [shown, setShown] = useState(SHOWN)
-  const list = useRef<HTMLOListElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   const change = (changes: Partial<Record<string, string>>) =>
     go({ parameters: { ...place.parameters, ...changes } })
 
@@ -40,6 +46,20 @@ export function Requests(props: PanelProps) {
   const isListed = visible.some(({ numbers }) => numbers.includes(open ?? 0))
   const isFiltered = Object.values(filter).some(value => value !== '')
   const waiting = (live.rows[0]?.n ?? 0) - (held[0]?.n ?? 0)
+  // Rows keep their places and change their content, so that nothing on the page moves.
+  const item = ({ row, numbers }: Group, slot: number) => {
+    const isOpen = numbers.includes(open ?? 0)
+    return (
+      <li key={slot}>
+        <RequestRow
+          group={{ row, numbers }}
+          isOpen={isOpen}
+          onToggle={() => change({ request: isOpen ? '' : `${row.n}` })}
+        />
+        {isOpen && detail(open ?? 0, numbers)}
+      </li>
+    )
+  }
   const detail = (n: number, numbers: readonly number[]) => (
     <RequestDetail
       key={n}
@@ -56,10 +76,15 @@ export function Requests(props: PanelProps) {
       actions={
         <>
           <Summary live={live} shown={isFiltered ? rows.length : undefined} />
+          {isFiltered && (
+            <button type="button" class="small" onClick={() => change({ ...EVERYTHING })}>
+              Show all
+            </button>
+          )}
           {waiting > 0 && (
             <button
               type="button"
-              class="waiting"
+              class="small waiting"
               onClick={() => {
                 setPaused(false)
                 change({ request: '' })
@@ -88,7 +113,6 @@ export function Requests(props: PanelProps) {
         filter={filter}
         keys={[...new Set(live.rows.map(({ key }) => key ?? NO_KEY))].sort()}
         isFolded={isFolded}
-        isFiltered={isFiltered}
         onChange={change}
       />
       {open !== undefined && !isListed && (
@@ -102,26 +126,18 @@ export function Requests(props: PanelProps) {
           <RowHead />
         </>
       )}
-      <ol
-        class="rows"
-        ref={list}
-        onKeyDown={event => moveFocus(event, () => change({ request: '' }))}
-      >
-        {visible.map(({ row, numbers }, slot) => {
-          const isOpen = numbers.includes(open ?? 0)
-          return (
-            // Rows keep their places and change their content, so that nothing on the page moves.
-            <li key={slot}>
-              <RequestRow
-                group={{ row, numbers }}
-                isOpen={isOpen}
-                onToggle={() => change({ request: isOpen ? '' : `${row.n}` })}
-              />
-              {isOpen && detail(open ?? 0, numbers)}
-            </li>
-          )
-        })}
-      </ol>
+      <div class="list" ref={list}>
+        {chunksOf(visible).map((chunk, at) => (
+          <Chunk
+            key={at}
+            label={`Requests from ${countOf(at * CHUNK + 1)}`}
+            height={chunk.length * ROW}
+            isNeeded={at === 0 || chunk.some(({ numbers }) => numbers.includes(open ?? 0))}
+            items={() => chunk.map(item)}
+            onKeyDown={event => moveFocus(event, () => change({ request: '' }))}
+          />
+        ))}
+      </div>
       {groups.length === 0 && <Nothing isFiltered={live.rows.length > 0} />}
       {groups.length > shown && (
         <button type="button" class="more" onClick={() => setShown(shown + SHOWN)}>
@@ -130,6 +146,11 @@ export function Requests(props: PanelProps) {
       )}
     </Panel>
   )
+}
+
+function chunksOf(groups: readonly Group[]): readonly (readonly Group[])[] {
+  const count = Math.ceil(groups.length / CHUNK)
+  return Array.from({ length: count }, (_, at) => groups.slice(at * CHUNK, (at + 1) * CHUNK))
 }
 
 /** While someone reads, the rows stay in place and new ones are only counted. */
@@ -162,10 +183,9 @@ function Filters(props: {
   readonly filter: Filter
   readonly keys: readonly string[]
   readonly isFolded: boolean
-  readonly isFiltered: boolean
   readonly onChange: (changes: Partial<Record<string, string>>) => void
 }) {
-  const { filter, keys, isFolded, isFiltered, onChange } = props
+  const { filter, keys, isFolded, onChange } = props
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {
     const focus = (event: KeyboardEvent) => {
@@ -215,11 +235,6 @@ function Filters(props: {
       >
         Fold equal
       </button>
-      {isFiltered && (
-        <button type="button" onClick={() => onChange({ ...EVERYTHING })}>
-          Show all
-        </button>
-      )}
     </search>
   )
 }
@@ -295,9 +310,9 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
 
 /** Arrows, Home and End move between rows; Escape closes the one that is open. */
 function moveFocus(event: KeyboardEvent, close: () => void): void {
-  const list = event.currentTarget as HTMLElement
   const target = event.target as HTMLElement
-  const rows = [...list.querySelectorAll<HTMLElement>('.row')]
+  const list = target.closest('.list')
+  const rows = [...(list?.querySelectorAll<HTMLElement>('.row') ?? [])]
   const at = rows.indexOf(target)
   if (event.key === 'Escape') {
     target.closest('li')?.querySelector<HTMLElement>('.row')?.focus()

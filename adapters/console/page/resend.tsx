@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks'
 import type { Edit, ExchangeDetail } from '../messages.js'
 
 /** Changes a request before it is sent again. */
@@ -10,10 +11,12 @@ export function Resend(props: {
   const { method, path, query, request } = detail
   const target = query === '' ? path : `${path}?${query}`
   const headers = request.headers.map(pair => pair.join(': ')).join('\n')
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => form.current?.scrollIntoView({ block: 'nearest' }), [])
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    const form = new FormData(event.currentTarget as HTMLFormElement)
-    const text = (name: string) => String(form.get(name)).replaceAll('\r\n', '\n')
+    const fields = new FormData(event.currentTarget as HTMLFormElement)
+    const text = (name: string) => String(fields.get(name)).replaceAll('\r\n', '\n')
     // What has not changed is sent as it was: the page does not show everything.
     onSend({
       ...(text('method') !== method && { method: text('method').trim() }),
@@ -24,6 +27,7 @@ export function Resend(props: {
   }
   return (
     <form
+      ref={form}
       class="resend"
       aria-label="Edit and resend"
       noValidate

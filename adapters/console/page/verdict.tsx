@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PanelProps } from './panel.js'
-import { Panel } from './parts.js'
+import { Marked, Panel } from './parts.js'
 import { Sides } from './request-detail.js'
 import { pathsOf, read } from './server.js'
 import { countOf, timeOf } from './time.js'
@@ -107,9 +107,13 @@ function FindingCard(props: {
       </h3>
       <dl>
         <dt>Seen</dt>
-        <dd>{seen}</dd>
+        <dd>
+          <Marked text={seen} />
+        </dd>
         <dt>Fix</dt>
-        <dd>{fix}</dd>
+        <dd>
+          <Marked text={fix} />
+        </dd>
       </dl>
       {requests.length > 0 && (
         <button type="button" aria-expanded={evidence !== undefined} onClick={toggle}>
