@@ -10,16 +10,19 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Folders whose tests start engines, browsers or tools such as curl, or crash again and again; and
- * the files that verify hundreds of faulty or hostile servers, a minute by themselves.
+ * the files that try hundreds of servers, clients and schedules, minutes by themselves.
  */
 const BEYOND_NODE = [
   'browser/',
+  'conformance/correct-servers.',
   'conformance/faults.',
   'conformance/hostile.',
   'crash/',
   'engines/',
+  'judge/proxy-corpus.',
   'postgres/',
   'redis/',
+  'test-double/explore/clients.',
   'tools/',
 ]
 
