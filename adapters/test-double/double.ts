@@ -3,6 +3,7 @@ import { type Awaitable, chain, lazy } from '../../src/lib/async.js'
 import {
   check,
   isBoolean,
+  isObject,
   isOneOf,
   OptionError,
   type Rules,
@@ -462,7 +463,15 @@ async function seedAll(
   for (const [at, animal] of animals.entries()) {
     const parsed = newPetSchema.safeParse(animal)
     if (parsed.success) continue
-    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}`)
+    const unknown = unknownField(animal, Object.keys(newPetSchema.shape))
+    const hint = unknown === undefined ? '' : `; unknown field \`${unknown.slice(0, 40)}\``
+    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}${hint}`)
   }
   return Promise.all(animals.map(animal => createPet(animal)))
+}
+
+/** Probably what should have been the field that is missing. */
+function unknownField(animal: unknown, known: readonly string[]): string | undefined {
+  if (!isObject.accepts(animal)) return undefined
+  return Object.keys(animal as object).find(name => !known.includes(name))
 }

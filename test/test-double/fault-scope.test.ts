@@ -203,3 +203,45 @@ async function statuses(double: TestDouble, count: number): Promise<readonly num
   while (seen.length < count) seen.push(await status(double))
   return seen
 }
+
+test('faults - every field works through the control tree, in worlds and across a snapshot', async () => {
+  await using double = createTestDouble({ control: true })
+  const { origin } = await double.listen()
+  const send = async (method: string, path: string, body?: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method, headers, ...(body !== undefined && { body }) }
+    const response = await fetch(origin + path, init)
+    return [response.status, await response.text()] as const
+  }
+  const [, created] = await send('POST', '/_control/worlds', '{"clock":"2030-01-01"}')
+  const { id, apiKeys } = JSON.parse(created) as { id: string; apiKeys: { free: string } }
+  const world = `/worlds/${id}/_control`
+  // Nothing else ends a delay on a frozen clock.
+  await send('POST', `${world}/clock`, '{"auto":true}')
+  const faults: Fault[] = [
+    { ...DOWN, when: 'after', operation: 'createPet', times: 2 },
+    { kind: 'delay', ms: 0, jitter: 5, seed: 3, chance: 0.5 },
+    { kind: 'trickle', bytes: 1, ms: 0, requestHeaders: { 'X-Slow': true } },
+    { ...DOWN, from: '1h', until: '2030-01-01T02:00:00Z', nth: 2 },
+  ]
+  for (const fault of faults) {
+    assert.equal((await send('POST', `${world}/faults`, JSON.stringify(fault)))[0], 201)
+  }
+  const create = async () => {
+    const headers = { authorization: `Bearer ${apiKeys.free}`, 'content-type': 'application/json' }
+    const body = '{"name":"Ada","categoryId":1}'
+    return (await fetch(`${origin}/worlds/${id}/v1/pets`, { method: 'POST', headers, body })).status
+  }
+  assert.equal(await create(), 503)
+  const [, armed] = await send('GET', `${world}/faults`)
+  const [, snapshot] = await send('GET', `${world}/snapshot`)
+  const [, before] = await send('GET', `${world}/digest`)
+  const pets = JSON.parse(snapshot).pets as unknown[]
+  assert.equal(pets.length, 1, 'a create that fails afterwards is stored')
+  assert.equal(await create(), 503)
+  assert.equal(await create(), 201)
+  assert.equal((await send('PUT', `${world}/snapshot`, snapshot))[0], 200)
+  assert.equal((await send('GET', `${world}/faults`))[1], armed)
+  assert.equal((await send('GET', `${world}/digest`))[1], before)
+  assert.deepEqual([await create(), await create()], [503, 201])
+})
