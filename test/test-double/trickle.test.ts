@@ -8,6 +8,7 @@ import {
   type TestDouble,
 } from '../../adapters/test-double/index.js'
 
+const { setTimeout: realTimeout } = globalThis
 const FREE = { authorization: 'Bearer demo-free' }
 const BODY = '[{"id":1,"name":"Zoë","categoryId":1,"status":"available"}]'
 const SIZE = Buffer.byteLength(BODY)
@@ -208,3 +209,22 @@ async function settled(): Promise<string> {
   for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
   return 'waits'
 }
+
+test('trickle - run lets no time pass while another request waits in real time', async t => {
+  const double = await withZoe()
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
+  double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000, key: 'demo-free' })
+  double.faults.arm({ kind: 'delay', ms: 300, real: true, key: 'demo-pro' })
+  const text = await double.run(async () => {
+    const slow = (await double.fetch('pets', { headers: FREE })).text()
+    const other = double.fetch('pets', { headers: { authorization: 'Bearer demo-pro' } })
+    // More turns of the event loop than `run` needs to see that nothing happens.
+    for (let turn = 0; turn < 30; turn++) await new Promise(resolve => realTimeout(resolve))
+    assert.equal(double.clock.now(), T0)
+    t.mock.timers.tick(300)
+    assert.equal((await other).status, 200)
+    return slow
+  })
+  assert.equal(text, BODY)
+  assert.equal(double.clock.now(), T0 + 3_000)
+})

@@ -93,7 +93,11 @@ test('fault.unused - a fault of the options need fire only once, in any world or
   assert.deepEqual(notes(), [`${down}; ${hang}`])
   const headers = { 'content-type': 'application/json' }
   const created = await fetch(`${origin}/_control/worlds`, { method: 'POST', headers })
-  const world = (await created.json()) as { baseUrl: string; apiKeys: { free: string } }
+  const world = (await created.json()) as {
+    id: string
+    baseUrl: string
+    apiKeys: { free: string }
+  }
   double.reset()
   assert.deepEqual(notes(), [`${down}; ${hang}`])
   const authorization = `Bearer ${world.apiKeys.free}`
@@ -101,6 +105,8 @@ test('fault.unused - a fault of the options need fire only once, in any world or
   assert.equal(response.status, 503)
   assert.deepEqual(notes(), [hang])
   double.reset()
+  assert.deepEqual(notes(), [hang])
+  await fetch(`${origin}/_control/worlds/${world.id}`, { method: 'DELETE', headers })
   assert.deepEqual(notes(), [hang])
   assert.deepEqual(
     double.report().notes.map(({ seen }) => seen),
