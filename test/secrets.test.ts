@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { withRequestLog } from '../adapters/cli/request-log.js'
 import { jsonFileStorage } from '../adapters/json-file/index.js'
+import { judge } from '../adapters/judge/index.js'
+import { judgeText } from '../adapters/judge/report.js'
 import { memoryRateLimits } from '../adapters/memory.js'
 import { createTestDouble } from '../adapters/test-double/index.js'
 import { ApiError, createStore, type StoreEvents, toJson } from '../src/index.js'
@@ -103,4 +105,30 @@ test('secrets - no journal, snapshot, report, archive or recording of a double c
   const shown = toJson([double.requests(), await double.snapshot(), findings, files])
   assert.equal(double.requests().length, 18)
   assert.ok(!shown.includes(SECRET))
+})
+
+test('secrets - no report of judge contains a key, wherever the client put it', async () => {
+  const double = createTestDouble({ apiKeys: API_KEYS, baseUrl: 'https://store.test/v1' })
+  const watched = judge(double.fetch, { baseUrl: double.baseUrl, clock: () => T0 })
+  const paths = [`pets?unknown=${SECRET}`, `pets?${SECRET}=1`, SECRET, `pets/1?key=${SECRET}`]
+  for (const authorization of [`Bearer ${SECRET}`, `Bearer ${SECRET}x`, SECRET]) {
+    for (const path of paths) {
+      for (let n = 0; n < 6; n++) {
+        await watched.fetch(`${double.baseUrl}/${path}`, { headers: { authorization } })
+      }
+    }
+  }
+  const report = watched.report()
+  assert.ok(report.findings.length > 2)
+  const shown = [toJson(report), judgeText(report)]
+  try {
+    watched.assertPolite()
+  } catch (error) {
+    shown.push(String(error), String((error as Error).stack))
+  }
+  assert.equal(shown.length, 4)
+  assert.deepEqual(
+    shown.filter(text => text.includes(SECRET)),
+    [],
+  )
 })

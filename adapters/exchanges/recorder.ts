@@ -135,7 +135,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
       passOnDropped()
       return {
         receive(body) {
-          recorded.request = ownCopy({ ...recorded.request, body })
+          recorded.request = { ...recorded.request, body: new Uint8Array(body) }
           log.grow(recorded.n, body.length)
           passOnDropped()
         },

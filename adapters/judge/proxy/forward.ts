@@ -31,13 +31,13 @@ const MOST_BYTES = 1_048_576
 
 /** Sends one request to the service and its response to the client. Resolves when it is over. */
 export function forward(forwarding: Forwarding): Promise<void> {
-  const { request, response, timeoutMs, observed, onFailure } = forwarding
+  const { request, response, observed, onFailure } = forwarding
   if (response.destroyed || request.socket.destroyed) {
     observed?.lost('hang')
     return Promise.resolve()
   }
   const outgoing = openRequest(forwarding)
-  const silence = watchSilence(outgoing, request, timeoutMs, fail)
+  const silence = watchSilence(outgoing, forwarding, fail)
   let incoming: IncomingMessage | undefined
   let isOver = false
 
@@ -243,15 +243,17 @@ function sendResponse(
 /** Ends an exchange when the service is silent although it is its turn. */
 function watchSilence(
   outgoing: ClientRequest,
-  request: IncomingMessage,
-  timeoutMs: number,
+  { request, response, timeoutMs }: Forwarding,
   fail: (failure: UpstreamFailure) => void,
 ) {
   let incoming: IncomingMessage | undefined
+  let isSilent = true
   const timer = setTimeout(check, timeoutMs).unref()
-  const refresh = () => void timer.refresh()
-  request.on('data', refresh)
-  outgoing.on('drain', refresh)
+  if (hasBody(request)) {
+    request.on('data', refresh)
+    request.on('end', refresh)
+    outgoing.on('drain', refresh)
+  }
   outgoing.on('information', refresh)
 
   return {
@@ -259,13 +261,26 @@ function watchSilence(
       incoming = message
       refresh()
       message.on('data', refresh)
+      response.on('drain', refresh)
     },
     end: () => clearTimeout(timer),
   }
 
+  function refresh(): void {
+    isSilent = false
+    timer.refresh()
+  }
+
   function check(): void {
-    if (isClientsTurn()) refresh()
-    else fail(timedOut(timeoutMs))
+    if (isClientsTurn()) {
+      refresh()
+      return
+    }
+    // After a pause of this process, what has come in the meantime is read first.
+    isSilent = true
+    setImmediate(() => {
+      if (isSilent) fail(timedOut(timeoutMs))
+    })
   }
 
   /** The client is still to send its body, or to read the response. */
