@@ -261,6 +261,77 @@ test('judge - a service whose clock is wrong means its own instants', async () =
   }
 })
 
+test('judge - equal requests are known by their bodies, in whatever form fetch gets them', async () => {
+  const bodies: readonly ((text: string) => unknown)[] = [
+    text => text,
+    text => new TextEncoder().encode(text),
+    text => new TextEncoder().encode(text).buffer,
+    text => new Blob([text]),
+    text => new Blob([text]).stream(),
+    text => inPieces(text),
+  ]
+  for (const [suffix, expected] of [
+    [() => '', ['refusal.repeated']],
+    [(at: number) => `${at}`, []],
+  ] as const) {
+    const { fetch, report } = judge(reading(answering(400)), { baseUrl: BASE, clock: () => T0 })
+    const calls = bodies.map((bodyOf, at) => {
+      const body = bodyOf(`{"name":"Ada${suffix(at)}"}`)
+      return { method: 'POST', headers: KEY, body, duplex: 'half' } as RequestInit
+    })
+    for (const init of calls) await fetch(`${BASE}/pets`, init)
+    await fetch(new Request(`${BASE}/pets`, { ...calls[0], body: `{"name":"Ada${suffix(9)}"}` }))
+    assert.deepEqual(rules(report().findings), expected)
+    if (expected.length > 0) assert.equal(report().findings[0]?.requests.length, 7)
+  }
+})
+
+async function* inPieces(text: string) {
+  for (const character of text) yield new TextEncoder().encode(character)
+}
+
+/** Reads the body of each request to its end, as the network does. */
+function reading(service: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    await new Request(input, init).arrayBuffer()
+    return service(input, init)
+  }
+}
+
+test('judge - a rejection whose body the client gives up on still counts, one that is cut off does not', async () => {
+  for (const [isGivenUp, expected] of [
+    [true, ['retry-after.early']],
+    [false, []],
+  ] as const) {
+    const patience = new AbortController()
+    const headers = { 'content-type': 'application/json', 'retry-after': '30' }
+    const service: typeof fetch = async () => {
+      const cut = new ReadableStream({
+        pull(controller) {
+          controller.error(isGivenUp ? patience.signal.reason : new TypeError('terminated'))
+        },
+      })
+      return new Response(cut, { status: 429, headers })
+    }
+    const options = { baseUrl: BASE, clock: () => T0, clients: 1 }
+    const { fetch, report } = judge(service, options)
+    for (let count = 0; count < 3; count++) {
+      const { signal } = patience
+      const response = await fetch(`${BASE}/pets`, {
+        headers: KEY,
+        ...(isGivenUp && { signal: count === 0 ? signal : new AbortController().signal }),
+      })
+      if (isGivenUp) patience.abort()
+      await assert.rejects(response.text())
+      if (!isGivenUp) continue
+      // The next one is another call, whose body is not read.
+      await fetch(`${BASE}/pets`, { headers: KEY })
+      break
+    }
+    assert.deepEqual(rules(report().findings), expected)
+  }
+})
+
 /** A service that gives every request the same response: JSON, unless its headers say otherwise. */
 function answering(status: number, headers: Record<string, string> = {}): typeof fetch {
   return async () =>
