@@ -219,9 +219,13 @@ test('proxy - a connection of the client lives as long as its own to the server'
   })
   await using proxy = await proxyTo({ baseUrl: service.url })
   const [one, other] = [await connect(proxy), await connect(proxy)]
-  for (const client of [one, other, one]) {
+  for (const [client, answer] of [
+    [one, /\[\]/],
+    [other, /\[\]/],
+    [one, /\[\].*\[\]/s],
+  ] as const) {
     client.write('GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    await client.until('[]')
+    await client.until(answer)
   }
   assert.equal(service.sockets.length, 2)
   service.sockets[0]?.end()
