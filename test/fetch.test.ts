@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { withConsole } from '../adapters/console/index.js'
 import { toFetchHandler } from '../adapters/fetch.js'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
-import { createStore, type StoreOptions } from '../src/index.js'
+import { createStore, type PetStorage, type StoreOptions } from '../src/index.js'
 
 const PETS = 'https://pets.test/v1/pets'
 const KEY = { authorization: 'Bearer demo' }
@@ -117,6 +117,26 @@ test('toFetchHandler - an invalid Host is rejected, and a URL with one does not 
   assert.equal((await handler(request)).status, 400)
   const odd = { url: 'http://127.0.0.1:99999/v1/pets', method: 'GET', headers: new Headers(KEY) }
   assert.equal((await handler(odd as Request)).status, 200)
+})
+
+test('toFetchHandler - a storage can ask whether the request was aborted', async () => {
+  const answers: (boolean | undefined)[] = []
+  const memory = memoryStorage()
+  const controller = new AbortController()
+  const storage: PetStorage = {
+    ...memory,
+    insert(pet, isGone) {
+      answers.push(isGone?.())
+      controller.abort()
+      answers.push(isGone?.())
+      return memory.insert(pet)
+    },
+  }
+  const handler = toFetchHandler(open({ storage }))
+  const body = '{"name":"Ada","categoryId":1}'
+  const headers = { ...KEY, 'content-type': 'application/json' }
+  await handler(new Request(PETS, { method: 'POST', body, headers, signal: controller.signal }))
+  assert.deepEqual(answers, [false, true])
 })
 
 test('toFetchHandler - a long page is built as it is read', async () => {

@@ -72,6 +72,37 @@ test('json file - reads never wait for the disk, and show an insert once it is s
   assert.deepEqual(await storage.list({ limit: 1 }), [rex])
 })
 
+test('json file - a create that waits for a sync is dropped when its signal aborts', async () => {
+  const reached = gate()
+  const release = gate()
+  const { storage } = await opened({}, call => {
+    if (call !== 'fdatasync') return undefined
+    reached.open()
+    return release.passed
+  })
+  const store = createStore({ storage, apiKeys: {} })
+  const failures: unknown[] = []
+  store.events.on('storage.failed', event => failures.push(event))
+  const [sent, left] = [new AbortController(), new AbortController()]
+  const first = store.createPet(REX, sent)
+  await reached.passed
+  const waiting = store.createPet(REX, left)
+  const stays = store.createPet({ ...REX, name: 'Ada' })
+  const reason = new Error('no longer needed')
+  for (const controller of [sent, left]) controller.abort(reason)
+  release.open()
+  // It is being stored already.
+  assert.equal((await first).id, 1)
+  await assert.rejects(waiting, reason)
+  assert.equal((await stays).id, 2)
+  await assert.rejects(store.createPet(REX, left), reason)
+  assert.deepEqual(
+    (await storage.dump()).pets.map(({ name }) => name),
+    ['Rex', 'Ada'],
+  )
+  assert.deepEqual(failures, [])
+})
+
 test('json file - the journal is compacted when idle', async () => {
   const idle: (() => void)[] = []
   let calledOff = 0

@@ -179,6 +179,28 @@ test('sqlite - inserts wait for the lock of another process, and are refused in 
   })
 })
 
+test('sqlite - an insert that waits for a lock is dropped when its caller has gone', {
+  skip,
+}, async () => {
+  const path = newPath()
+  const storage = await openHere(path, 60_000)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    let gone = false
+    const waiting = storage.insert(REX, () => gone)
+    const stays = storage.insert({ ...REX, name: 'Ada' }, () => false)
+    await new Promise(setImmediate)
+    gone = true
+    await assert.rejects(waiting, { code: 'storage_unavailable', message: /^The client hung up/ })
+    other.exec('COMMIT')
+    assert.equal((await stays).id, 1)
+  })
+  assert.deepEqual(
+    (await storage.dump()).pets.map(({ name }) => name),
+    ['Ada'],
+  )
+})
+
 test('sqlite - a closed storage refuses everything, and closes once', { skip }, async () => {
   const path = newPath()
   const storage = await openHere(path)
