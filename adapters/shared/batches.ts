@@ -94,7 +94,6 @@ export function createBatches<Item, Answer>(
         const since = patience || BATCHES.hasSubscribers ? performance.now() : 0
         waiting.push({ item, resolve, reject, since, isGone, isDropped: false })
         working ??= work()
-        if (patience) timer ??= setTimeout(rejectLate, patience.ms, patience)
       }),
     idle: async () => working,
   }
@@ -114,7 +113,10 @@ export function createBatches<Item, Answer>(
       const settled = settle(sent)
       alone = settled || sent.length > 1 ? 0 : 1
       // No pause otherwise: a lone caller, who comes back now, can go first.
-      if (settled) await settled
+      if (settled) {
+        if (patience) timer ??= setTimeout(rejectLate, patience.ms, patience)
+        await settled
+      }
       if (start > 0) publish(sent, start, left)
       sent = []
     }
@@ -172,8 +174,11 @@ export function createBatches<Item, Answer>(
 
 const MICROTASK = Promise.resolve()
 
-/** How often a lone caller goes first, before others have a turn of the event loop to join. */
-const LONGEST_ALONE = 64
+/**
+ * How often a lone caller goes first, before others have a turn of the event loop to join. Requests of several
+ * connections that arrive in one turn look like those of one caller, and pay a commit each until then.
+ */
+const LONGEST_ALONE = 8
 
 /** Those of a batch that somebody still waits for. Drops those whose callers have gone. */
 export function stillWaited<Item, Answer>(
