@@ -1,8 +1,8 @@
 import { type HarSource, harOf } from '../exchanges/har.js'
-import { redactedBody, redactorOf } from '../exchanges/redact.js'
+import { redactedBody, redactedHeaders, redactorOf } from '../exchanges/redact.js'
 import { detailOf, type Shown } from './exchange-detail.js'
 
-/** Exchanges as a file, with whole bodies. It contains only public API keys. */
+/** Exchanges as a file, with whole bodies. JSON contains public API keys, HAR none. */
 export function exported(
   format: 'har' | 'json',
   exchanges: readonly Shown[],
@@ -21,7 +21,8 @@ function wholeOf(shown: Shown, origin: string) {
 }
 
 function harSourceOf(shown: Shown, origin: string): HarSource {
-  const { method, path, query, key, status, at, ms, request, response } = wholeOf(shown, origin)
+  const { method, path, query, key, status, at, ms, response } = wholeOf(shown, origin)
+  const redact = redactorOf(shown, 'words')
   return {
     at: at - (ms ?? 0),
     answeredAt: status === null ? null : at,
@@ -29,11 +30,11 @@ function harSourceOf(shown: Shown, origin: string): HarSource {
     method,
     url: query === '' ? path : `${path}?${query}`,
     status,
-    requestHeaders: Object.fromEntries(request.headers),
+    requestHeaders: redactedHeaders(shown.request.headers, redact),
     headers: Object.fromEntries(response.headers),
     fault: status === null ? 'hang' : null,
     origin,
-    requestBody: redactedBody(shown.request.body, redactorOf(shown, 'words')),
+    requestBody: redactedBody(shown.request.body, redact),
     body: response.body,
   }
 }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core'
 import { MAIN } from '../support/paths.js'
@@ -72,3 +75,16 @@ export async function started(t: TestContext, flags: readonly string[]) {
 }
 
 export type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>
+
+/** A file with 60 keys: `key-0-secret` of `team-0`, and so on. */
+export async function manyKeys(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const keys = Array.from({ length: 60 }, (_, at) => [
+    `key-${at}-secret`,
+    { id: `team-${at}`, plan: 'free' },
+  ])
+  const path = join(folder, 'keys.json')
+  await writeFile(path, JSON.stringify(Object.fromEntries(keys)))
+  return path
+}

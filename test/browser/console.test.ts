@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { Pool } from 'undici'
 import { startNginx, withoutNginx } from '../engines/engines.js'
-import { browser, opened, openedAt, started, withoutChromium } from './console-page.js'
+import { browser, manyKeys, opened, openedAt, started, withoutChromium } from './console-page.js'
 
 const skip = withoutChromium
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
@@ -310,15 +310,7 @@ test('console page - of 500 requests, those near the screen are drawn', { skip }
 })
 
 test('console page - many keys are one table, and few are cards', { skip }, async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
-  t.after(() => rm(folder, { recursive: true }))
-  const keys = Array.from({ length: 60 }, (_, at) => [
-    `key-${at}-secret`,
-    { id: `team-${at}`, plan: 'free' },
-  ])
-  const path = join(folder, 'keys.json')
-  await writeFile(path, JSON.stringify(Object.fromEntries(keys)))
-  const server = await started(t, ['--keys', path, '--console'])
+  const server = await started(t, ['--keys', await manyKeys(t), '--console'])
   for (let n = 0; n < 92; n++) await server.call('GET', '/pets', 'key-3-secret')
   const { page } = await openedAt(t, server.console, 'activity')
   const budgets = page.getByRole('region', { name: 'Budgets' })

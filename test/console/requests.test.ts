@@ -126,6 +126,7 @@ test('console requests - are exported as JSON and as HAR, whole and without secr
   )
   assert.match(entries[0]?.request.postData?.text ?? '', /9223372036854775807/)
   assert.doesNotMatch(json.body + har.body, /s3cret/)
+  assert.doesNotMatch(har.body, /Bearer demo-free/)
   for (const [format, numbers] of [
     ['xml', []],
     ['har', 'all'],

@@ -35,7 +35,7 @@ export function Animals({ live, world, place, go }: PanelProps) {
   const { status = '', search = '', order = 'newest', id = '' } = place.parameters
   const change = (changes: Partial<Record<string, string>>) =>
     go({ parameters: { ...place.parameters, ...changes } })
-  const { range, failed, reload } = useAnimals(live, world, order === 'newest', Number(id))
+  const { range, failed, reload } = useAnimals(live, world, order === 'newest', Number(id) || 0)
 
   const shown = useMemo(() => {
     const text = search.toLowerCase()

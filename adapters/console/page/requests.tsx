@@ -30,7 +30,8 @@ const ROW = 35
 export function Requests(props: PanelProps) {
   const { live, world, place, go } = props
   const filter = filterOf(place)
-  const open = place.parameters['request'] ? Number(place.parameters['request']) : undefined
+  const given = place.parameters['request'] ?? ''
+  const open = /^\d+$/.test(given) ? Number(given) : undefined
   const isFolded = place.parameters['fold'] !== 'no'
   const [paused, setPaused] = useState(false)
   const [shown, setShown] = useState(SHOWN)
@@ -242,11 +243,15 @@ function Filters(props: {
 /** Saves what is shown, folded or not. */
 function Export({ world, rows }: { readonly world: string; readonly rows: readonly Row[] }) {
   const [failure, setFailure] = useState<Failure>()
+  const [note, setNote] = useState('')
   const save = async (format: 'har' | 'json') => {
     const body = JSON.stringify({ format, numbers: rows.map(({ n }) => n).reverse() })
     const answer = await send('POST', pathsOf(world).console('export'), body)
     setFailure(answer.failure)
     if (answer.text === undefined) return
+    const { log, exchanges } = JSON.parse(answer.text)
+    const saved = (log?.entries ?? exchanges).length
+    setNote(saved < rows.length ? `${saved} saved, the others are no longer kept` : '')
     const link = document.createElement('a')
     link.href = URL.createObjectURL(new Blob([answer.text], { type: 'application/json' }))
     link.download = `requests.${format}`
@@ -267,6 +272,9 @@ function Export({ world, rows }: { readonly world: string; readonly rows: readon
           {format.toUpperCase()}
         </button>
       ))}
+      <span class="muted" role="status">
+        {note}
+      </span>
       {failure && <Problem failure={failure} />}
     </>
   )
