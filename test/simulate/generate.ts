@@ -29,6 +29,8 @@ function settingOf(choices: Choices): Setting {
   const kinds = Object.keys(ACTORS)
   const some = 2 + choices.below(4)
   const isRough = choices.chance(0.5)
+  // Where nobody is rejected, more reaches the storage.
+  const isGenerous = choices.chance(0.5)
   const probability = () => (isRough && choices.chance(0.5) ? choices.between(0, 0.15) : 0)
   // Near the end of a day, of the removal date, and anywhere.
   const begin = choices.pick([
@@ -41,7 +43,7 @@ function settingOf(choices: Choices): Setting {
     actors: Array.from({ length: some }, (_, at) => ({
       name: `client ${at + 1}`,
       kind: choices.pick(kinds),
-      limits: limitsOf(choices),
+      limits: isGenerous ? GENEROUS : limitsOf(choices),
       skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
     })),
     weather: {
@@ -62,6 +64,8 @@ function settingOf(choices: Choices): Setting {
   }
 }
 
+const GENEROUS: Limits = { perMinute: 100_000, perDay: 10_000_000, banAfter: 10 }
+
 function limitsOf(choices: Choices): Limits {
   const perMinute = choices.pick([1, 3, 8, 20, 60, 1_000])
   const perDay = perMinute * choices.pick([1, 2, 5, 50, 1_000])
@@ -75,7 +79,7 @@ function eventsOf(choices: Choices, { actors }: Setting): PlannedEvent[] {
   const troubles = troublesOf(choices, actors)
   const length = choices.pick([60, 150, 300, 600])
   const pause = choices.pick([5, 200, 2_000, 20_000])
-  const oftenTrouble = choices.pick([0, 0, 0.02, 0.05, 0.15])
+  const oftenTrouble = choices.pick([0, 0.03, 0.08, 0.2])
   const style = { isPlain: choices.chance(0.7), longest: choices.pick([0, 0, 500, 500, 70_000]) }
   let at = 0
   let animals = 0
@@ -103,6 +107,7 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
   const all: Trouble[] = [
     some => ({ kind: 'kill', ...momentOf(some) }),
     some => ({ kind: 'power-cut', ...momentOf(some) }),
+    some => ({ kind: 'power-cut', ...momentOf(some) }),
     () => ({ kind: 'restart' }),
     () => ({ kind: 'snapshot' }),
     () => ({ kind: 'restore' }),
@@ -117,7 +122,10 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
 }
 
 function momentOf(choices: Choices): DiskMoment {
-  return { calls: choices.below(12), when: choices.pick(['before', 'after'] as const) }
+  return {
+    calls: choices.pick([0, 1, choices.below(16)]),
+    when: choices.pick(['before', 'after'] as const),
+  }
 }
 
 function failureOf(choices: Choices): DiskFailure {

@@ -49,7 +49,7 @@ export function watchManners({ name, now, note, isSpared, resetError }: MannersO
       if (request.body !== undefined) checkRepeat(request, request.body)
     },
     received(request, response, isWhole) {
-      if (isWhole || response.status === 429) learn(request, stateOf(response))
+      if (isWhole || response.status >= 400) learn(request, stateOf(response))
       const { headers } = response
       const untilReset =
         Number(headers['x-ratelimit-reset']) * 1_000 - Date.parse(headers['date'] ?? '')
