@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path'
+import { type Content, createContent } from './content.js'
 import type { Random } from './random.js'
-import { type Entry, type File, overwrite, resized } from './simulated-disk.js'
+import type { Entry, File } from './simulated-disk.js'
 
 /** The files of a folder by name. */
 export type State = Readonly<Record<string, Buffer>>
@@ -83,22 +84,26 @@ function partsOf(entry: Exclude<Part, { kind: 'extend' }>): Part[] {
 
 function apply(changes: readonly Change[]): State {
   const names = new Map<string, File>()
-  const contents = new Map<File, Buffer>()
-  const contentOf = (file: File) => contents.get(file) ?? Buffer.alloc(0)
+  const contents = new Map<File, Content>()
+  const contentOf = (file: File) => {
+    const content = contents.get(file) ?? createContent()
+    contents.set(file, content)
+    return content
+  }
   for (const { part } of changes) {
-    if (part.kind === 'write') {
-      contents.set(part.file, overwrite(contentOf(part.file), part.position, part.bytes))
-    } else if (part.kind === 'extend') {
-      const { length } = contentOf(part.file)
-      contents.set(part.file, resized(contentOf(part.file), Math.max(length, part.length)))
-    } else if (part.kind === 'truncate') {
-      contents.set(part.file, resized(contentOf(part.file), part.length))
-    } else if (part.kind === 'rename') {
+    if (part.kind === 'write') contentOf(part.file).write(part.position, part.bytes)
+    else if (part.kind === 'extend') {
+      const content = contentOf(part.file)
+      content.resize(Math.max(content.bytes().length, part.length))
+    } else if (part.kind === 'truncate') contentOf(part.file).resize(part.length)
+    else if (part.kind === 'rename') {
       names.delete(part.from)
       names.set(part.to, part.file)
     } else if (part.kind === 'link') names.set(part.path, part.file)
     else names.delete(part.path)
   }
   const visible = [...names].filter(([path]) => dirname(path) === '/data')
-  return Object.fromEntries(visible.map(([path, file]) => [basename(path), contentOf(file)]))
+  return Object.fromEntries(
+    visible.map(([path, file]) => [basename(path), contentOf(file).bytes()]),
+  )
 }

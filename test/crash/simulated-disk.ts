@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path'
 import type { Disk, FileStats } from '../../adapters/json-file/disk.js'
+import { type Content, createContent } from './content.js'
 import type { Random } from './random.js'
 
 /** What a disk was asked to do, in order; a test may add marks of its own. */
@@ -20,9 +21,7 @@ export type Entry<Mark> =
 /** A file by identity: it keeps its content while its names come and go. */
 export interface File {
   readonly number: bigint
-  content: Buffer
-  /** Room for the content and what may follow, so that an append does not copy all of it. */
-  room?: Buffer
+  content: Content
 }
 
 export interface SimulatedDisk<Mark> {
@@ -48,7 +47,7 @@ export function simulatedDisk<Mark>(
   for (const [name, content] of Object.entries(begin)) {
     const path = `/data/${name}`
     const file = create(path, 'w')
-    file.content = content
+    file.content = createContent(content)
     log.push({ kind: 'write', file, position: 0, bytes: content }, { kind: 'sync', target: file })
   }
   log.push({ kind: 'sync', target: '/data' })
@@ -65,7 +64,7 @@ export function simulatedDisk<Mark>(
         return number
       },
       async read(file, bytes, offset, length, position) {
-        const { content } = fileOf(file)
+        const content = fileOf(file).content.bytes()
         const bytesRead = content.copy(
           bytes,
           offset,
@@ -80,7 +79,7 @@ export function simulatedDisk<Mark>(
       writeSync(file, bytes, offset, length, position) {
         const written = Buffer.from(bytes.subarray(offset, offset + length))
         log.push({ kind: 'write', file: fileOf(file), position, bytes: written })
-        writeInto(fileOf(file), position, written)
+        fileOf(file).content.write(position, written)
         return length
       },
       async fdatasync(file) {
@@ -101,7 +100,7 @@ export function simulatedDisk<Mark>(
         open.delete(file)
       },
       async readFile(path) {
-        return Buffer.from(existing(path).content)
+        return Buffer.from(existing(path).content.bytes())
       },
       async stat(path) {
         return statsOf(existing(path))
@@ -117,8 +116,9 @@ export function simulatedDisk<Mark>(
       async copyFile(from, to) {
         if (files.has(to)) throw failure('EEXIST', to)
         const copy = create(to, 'w')
-        copy.content = Buffer.from(existing(from).content)
-        log.push({ kind: 'write', file: copy, position: 0, bytes: copy.content })
+        const bytes = Buffer.from(existing(from).content.bytes())
+        copy.content = createContent(bytes)
+        log.push({ kind: 'write', file: copy, position: 0, bytes })
       },
       async rename(from, to) {
         if (!folders.has(dirname(to))) throw failure('ENOENT', to)
@@ -158,16 +158,15 @@ export function simulatedDisk<Mark>(
 
   function create(path: string, flags: string): File {
     if (!flags.startsWith('w') || !folders.has(dirname(path))) throw failure('ENOENT', path)
-    const file = { number: BigInt(++lastNumber), content: Buffer.alloc(0) }
+    const file = { number: BigInt(++lastNumber), content: createContent() }
     files.set(path, file)
     log.push({ kind: 'link', path, file })
     return file
   }
 
   function truncate(file: File, length: number): void {
-    if (file.content.length === length) return
-    file.content = resized(file.content, length)
-    delete file.room
+    if (file.content.bytes().length === length) return
+    file.content.resize(length)
     log.push({ kind: 'truncate', file, length })
   }
 
@@ -203,27 +202,6 @@ export function simulatedDisk<Mark>(
   }
 }
 
-/** `overwrite` in place. */
-function writeInto(file: File, position: number, bytes: Buffer): void {
-  const length = Math.max(file.content.length, position + bytes.length)
-  if (!file.room || file.room.length < length) file.room = resized(file.content, 2 * length)
-  bytes.copy(file.room, position)
-  file.content = file.room.subarray(0, length)
-}
-
-export function overwrite(content: Buffer, position: number, bytes: Buffer): Buffer {
-  const result = resized(content, Math.max(content.length, position + bytes.length))
-  bytes.copy(result, position)
-  return result
-}
-
-/** Zeros beyond the end, as in a file. */
-export function resized(content: Buffer, length: number): Buffer {
-  const result = Buffer.alloc(length)
-  content.copy(result, 0, 0, length)
-  return result
-}
-
 /** Every call waits for a random number of turns before it is made. */
 function inTurns(calls: Disk, random: Random): Disk {
   return new Proxy(calls, {
@@ -246,7 +224,7 @@ function statsOf({ number, content }: File): FileStats {
     nlink: 1n,
     uid: 0n,
     gid: 0n,
-    size: BigInt(content.length),
+    size: BigInt(content.bytes().length),
     mtimeNs: 0n,
     isFile: () => true,
     isDirectory: () => false,

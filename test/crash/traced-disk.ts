@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
+import { createContent } from './content.js'
 import type { Entry, File } from './simulated-disk.js'
 
 /**
@@ -52,7 +53,7 @@ function entriesOf<Mark>(lines: readonly string[], folder: string): Entry<Mark>[
     }
     if (call === 'openat') {
       if (isFolder || files.has(name) || !text.includes('O_CREAT')) continue
-      const file = { number: BigInt(files.size), content: Buffer.alloc(0) }
+      const file = { number: BigInt(files.size), content: createContent() }
       files.set(name, file)
       entries.push({ kind: 'link', path: name, file })
       continue

@@ -1,3 +1,5 @@
+import { judge } from '../../adapters/judge/index.js'
+import { BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'
 import { petOf } from './actors/pet-of.js'
 import { watchManners } from './manners.js'
@@ -6,7 +8,7 @@ import type { Network } from './network.js'
 import { choicesOf } from './random.js'
 import type { ActorSetting, CallPlan, Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
-import { Violation } from './violation.js'
+import { ensure, Violation } from './violation.js'
 
 export interface CastOptions {
   readonly seed: string
@@ -30,8 +32,8 @@ export interface Cast {
   renewKey(name: string): void
   /** How many calls have not ended. */
   open(): number
-  /** Closes all clients, when their calls have ended. */
-  close(): Promise<unknown>
+  /** Closes all clients, when their calls have ended, and looks at the verdict on each. */
+  close(): Promise<void>
 }
 
 export function createCast(options: CastOptions): Cast {
@@ -41,6 +43,7 @@ export function createCast(options: CastOptions): Cast {
     ? Number.POSITIVE_INFINITY
     : 1_001 + setting.weather.delay.most
   const keys = new Map(setting.actors.map(({ name }) => [name, addKey(name)]))
+  const verdicts = new Map<string, (broke: boolean) => void>()
   const actors = new Map(setting.actors.map(actor => [actor.name, create(actor)]))
   let open = 0
 
@@ -61,7 +64,10 @@ export function createCast(options: CastOptions): Cast {
       keys.set(name, addKey(name))
     },
     open: () => open,
-    close: () => Promise.all([...actors.values()].map(actor => actor.close?.())),
+    async close() {
+      await Promise.all([...actors.values()].map(actor => actor.close?.()))
+      for (const [name, check] of verdicts) check(actors.get(name)?.broke?.() ?? false)
+    },
   }
 
   function create(actor: ActorSetting) {
@@ -73,13 +79,36 @@ export function createCast(options: CastOptions): Cast {
     return known.create({
       setting: actor,
       hasIdempotency: setting.idempotencyMs !== null,
-      fetch: network.fetchFor(name, known.isPolite ? watcher : undefined),
+      fetch: judged(
+        name,
+        known.isPolite,
+        network.fetchFor(name, known.isPolite ? watcher : undefined),
+      ),
       clock: () => Math.floor(scheduler.now() + skew),
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
       random: () => choices.between(0, 1),
       key: () => keys.get(name) as string,
       model,
     })
+  }
+
+  /** Where the clock of the server is right, as Reset says nothing otherwise. */
+  function judged(name: string, isPolite: boolean, fetch: typeof globalThis.fetch) {
+    if (options.hasClockSteps) return fetch
+    const { pagination } = setting
+    const allow = ['deprecated.called', 'name.unknown'] as const
+    const clock = scheduler.now
+    const judging = judge(fetch, { baseUrl: BASE_URL, clients: 1, allow, pagination, clock })
+    verdicts.set(name, broke => {
+      const { findings } = judging.report()
+      const found = findings
+        .filter(({ allowed }) => !allowed)
+        .map(({ rule, seen }) => `${rule}: ${seen}`)
+      if (broke) note('broke a rule')
+      ensure(found.length === 0 || !isPolite, 'verdict.just', () => `${name}: ${found.join('; ')}`)
+      ensure(found.length > 0 || !broke, 'verdict.sharp', () => `nothing found of ${name}`)
+    })
+    return judging.fetch
   }
 
   function outcomeOf(error: unknown): string {

@@ -129,9 +129,9 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
     const message = () => `${cast.open()} calls have not ended`
     if (!(await until(() => isReady && cast.open() === 0, 'client.ends', message))) return
     let isClosed = false
-    void cast.close().then(() => {
+    cast.close().then(() => {
       isClosed = true
-    })
+    }, stage.fail)
     if (
       !(await until(
         () => isClosed,

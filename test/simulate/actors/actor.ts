@@ -8,6 +8,8 @@ export interface Actor {
   act(call: CallPlan): Promise<unknown>
   /** Its calls have ended. */
   close?(): Promise<void>
+  /** Whether it has done what the verdict has to find. */
+  broke?(): boolean
 }
 
 export interface ActorContext {

@@ -1,5 +1,6 @@
 import type { ActorKind } from './actor.js'
 import { byHand } from './by-hand.js'
+import { hasty } from './hasty.js'
 import { ourClient } from './our-client.js'
 import { politeFetchUser } from './polite-fetch.js'
 import { rude } from './rude.js'
@@ -13,5 +14,6 @@ export const ACTORS: Readonly<Record<string, ActorKind>> = {
   'our client': { isPolite: true, create: context => ourClient(context, false) },
   politeFetch: { isPolite: true, create: politeFetchUser },
   'by hand': { isPolite: true, create: byHand },
+  hasty: { isPolite: false, create: hasty },
   rude: { isPolite: false, create: rude },
 }
