@@ -6,6 +6,7 @@ import { type CheckResult, conformance, verify } from 'animal-adoption-store/con
 import { toFetchHandler } from 'animal-adoption-store/fetch'
 import { listen } from 'animal-adoption-store/http'
 import { jsonFileStorage } from 'animal-adoption-store/json-file'
+import { type JudgeReport, judge } from 'animal-adoption-store/judge'
 import { memoryStorage } from 'animal-adoption-store/memory'
 import { postgresStorage } from 'animal-adoption-store/postgres'
 import { redisRateLimits } from 'animal-adoption-store/redis'
@@ -30,6 +31,7 @@ export const verified = async (): Promise<readonly CheckResult[]> => {
 }
 export const register = (test: typeof nodeTest) =>
   conformance(test, { baseUrl: server.url, apiKey: 'secret' })
+export const judged = (): JudgeReport => judge(fetch, { baseUrl: server.url }).report()
 export const overEngines = async () =>
   createStore({
     storage: await postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),

@@ -304,7 +304,7 @@ const HOSTILE: readonly (readonly [behaviour: string, answer: string | null, sta
   ['ends within the head', 'HTTP/1.1 200 OK\r\nContent-Le', 502],
   [
     'sends an endless head',
-    `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(40)}`,
+    `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(80)}`,
     502,
   ],
   [
@@ -340,6 +340,43 @@ for (const [behaviour, answer, status] of HOSTILE) {
     assert.doesNotMatch(proxy.failures().first?.reason ?? '\n', /\n/)
   })
 }
+
+test('proxy - 502 also for a client that has ended its side, when there is no server', async () => {
+  const service = await rawService(() => {})
+  await service[Symbol.asyncDispose]()
+  await using proxy = await proxyTo({ baseUrl: service.url })
+  const client = await openSocket(Number(new URL(proxy.url).port), true)
+  client.socket.end('GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  assert.match(await client.ended(), /^HTTP\/1\.1 502 [\s\S]*ECONNREFUSED/)
+  assert.equal(proxy.failures().count, 1)
+})
+
+test('proxy - odd bytes in fields and trailers end no more than their exchange', async () => {
+  const odd = ['\x7f', '\x01', '\t', '\xa0', '\x0b']
+  for (const byte of odd) {
+    await using service = await rawService((socket, received) => {
+      if (!received.endsWith('\r\n\r\n')) return
+      const trailer = `0\r\nX-End: a${byte}b\r\n\r\n`
+      const field = received.includes('?field') ? `X-A: a${byte}b\r\n` : ''
+      socket.write(
+        `HTTP/1.1 200 O${byte}K\r\n${field}Transfer-Encoding: chunked\r\n\r\n${trailer}`,
+        'latin1',
+      )
+    })
+    await using proxy = await proxyTo({ baseUrl: service.url })
+    for (const head of ['GET /v1/pets', 'GET /v1/pets?field', `GET /v1/pets?a${byte}b`]) {
+      const client = await connect(proxy)
+      const field = head.endsWith('field') ? '' : `X-B: a${byte}b\r\n`
+      client.write(
+        Buffer.from(
+          `${head} HTTP/1.1\r\nHost: localhost\r\n${field}Connection: close\r\n\r\n`,
+          'latin1',
+        ),
+      )
+      assert.match(await client.ended(), /^HTTP\/1\.1 (200|400|502) /, JSON.stringify([head, byte]))
+    }
+  }
+})
 
 test('proxy - a silent server gets its time, before the response and within it', async () => {
   for (const [begins, expected] of [

@@ -26,6 +26,9 @@ export interface Forwarding {
   readonly onFailure: (failure: UpstreamFailure) => void
 }
 
+/** More than servers accept, in bytes. */
+export const LONGEST_HEAD = 65_536
+
 /** The API accepts no larger body. */
 const MOST_BYTES = 1_048_576
 
@@ -83,7 +86,7 @@ export function forward(forwarding: Forwarding): Promise<void> {
   function fail(failure: UpstreamFailure): void {
     if (isOver) return
     // The server has only followed its client.
-    if (request.socket.readableEnded) {
+    if (failure.status === 502 && request.socket.readableEnded && outgoing.writableFinished) {
       leave()
       cutOff(response)
       return
@@ -140,6 +143,7 @@ function openRequest({ request, line, service }: Forwarding): ClientRequest {
     path: url,
     headers,
     agent: line.agent,
+    maxHeaderSize: LONGEST_HEAD,
   })
   outgoing.on('socket', socket => {
     if (!socket.listeners('close').includes(line.onServiceEnd)) {
@@ -178,10 +182,20 @@ function sendRequest(
   outgoing.on('drain', () => request.resume())
   request.on('end', () => {
     observed?.sent(copy.bytes())
-    if (request.rawTrailers.length > 0) outgoing.addTrailers(pairsOf(request.rawTrailers))
+    passTrailers(request, outgoing)
     outgoing.end()
   })
   request.on('error', leave)
+}
+
+/** RFC 9110 §6.5.1: those that cannot be passed on may be left out. */
+function passTrailers({ rawTrailers }: IncomingMessage, to: ClientRequest | ServerResponse): void {
+  if (rawTrailers.length === 0) return
+  try {
+    to.addTrailers(pairsOf(rawTrailers))
+  } catch {
+    // Node parses more than it sends.
+  }
 }
 
 /** RFC 9110 §15.2: interim responses are forwarded. */
@@ -233,7 +247,7 @@ function sendResponse(
     clearImmediate(flushing)
     if (!incoming.complete) return
     watched?.complete()
-    if (incoming.rawTrailers.length > 0) response.addTrailers(pairsOf(incoming.rawTrailers))
+    passTrailers(incoming, response)
     response.end()
     end()
   })

@@ -11,7 +11,7 @@ import { createConnections } from '../../exchanges/callers.js'
 import { isLoopbackHost } from '../../shared/loopback.js'
 import { splitTarget } from '../../shared/request.js'
 import type { Observer } from '../observer.js'
-import { forward } from './forward.js'
+import { forward, LONGEST_HEAD } from './forward.js'
 import { joined } from './hop-by-hop.js'
 import type { Line } from './line.js'
 import { refuse, refuseSocket } from './refuse.js'
@@ -48,7 +48,12 @@ export async function openProxy({
   let first: UpstreamFailure | undefined
 
   // The service decides how long an idle connection is kept, and a body may take its time.
-  const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0, requireHostHeader: false })
+  const server = createServer({
+    keepAliveTimeout: 0,
+    requestTimeout: 0,
+    requireHostHeader: false,
+    maxHeaderSize: LONGEST_HEAD,
+  })
   // Node would close on a client that half-closes, and drop the responses it waits for.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (socket: Socket) => {
@@ -76,7 +81,9 @@ export async function openProxy({
   server.on('checkContinue', (request, response) => onRequest(request, response, true))
   server.on('checkExpectation', (request, response) => onRequest(request, response, false))
   server.on('connect', (_, socket) => refuseLast(socket as Socket, 405, NOT_OPEN))
-  server.on('clientError', (_, socket) => refuseLast(socket as Socket, 400, NOT_HTTP))
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) =>
+    refuseLast(socket as Socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, NOT_HTTP),
+  )
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', resolve)
@@ -117,9 +124,13 @@ export async function openProxy({
     line.pending++
     const send = () =>
       forward({ request, response, line, service, timeoutMs, expecting, observed, onFailure })
-    line.turn = line.turn.then(send).finally(() => {
-      line.pending--
-    })
+    line.turn = line.turn
+      .then(send)
+      // Node refuses to send it: nothing that a parser has read, as far as is known.
+      .catch(() => void request.socket.destroy())
+      .finally(() => {
+        line.pending--
+      })
   }
 
   /** After the responses that the client waits for; a body that ends early ends its exchange. */
@@ -135,7 +146,7 @@ export async function openProxy({
   }
 }
 
-const NOT_HTTP = 'The request is not valid HTTP/1.1.'
+const NOT_HTTP = 'The request is not valid HTTP/1.1, or its head is too long.'
 const NOT_OPEN = 'This proxy reaches one service only: send the path, not a URL.'
 
 /** RFC 9112 §3.2: a URL or an authority would be for a proxy to other origins. */
