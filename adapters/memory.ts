@@ -67,11 +67,16 @@ export interface PetIndex {
   dump(): PetSnapshot
 }
 
+/** The pets of dumps: frozen, checked and in order, so that an index can share them. */
+const DUMPED = new WeakSet<readonly Pet[]>()
+
 /** @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status */
 export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }): PetIndex {
   let nextId = 1
-  const ascending = snapshot.pets.toSorted((a, b) => a.id - b.id)
-  const all = createShelf(ascending.map(pet => admit(pet.id, pet)))
+  const all = createShelf(
+    DUMPED.has(snapshot.pets) ? snapshot.pets.slice() : admitAll(snapshot.pets),
+  )
+  nextId = Math.max(nextId, (all.pets.at(-1)?.id ?? 0) + 1)
   const byStatus = new Map(
     PET_STATUSES.map(status => [
       status,
@@ -105,7 +110,8 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       return (status === undefined ? all : shelfOf(status)).page(limit, after)
     },
     dump() {
-      const pets = all.pets.slice()
+      const pets = Object.freeze(all.pets.slice())
+      DUMPED.add(pets)
       return keys.size() === 0
         ? { pets, nextId }
         : { pets, nextId, idempotencyKeys: [...keys.list()] }
@@ -128,6 +134,10 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     if (guess?.id === id) return guess
     const pet = all.pets[positionAfter(all.pets, id - 1)]
     return pet?.id === id ? pet : undefined
+  }
+
+  function admitAll(pets: readonly Pet[]): Pet[] {
+    return pets.toSorted((a, b) => a.id - b.id).map(pet => admit(pet.id, pet))
   }
 
   /** Freezes a copy, and moves `nextId` past it. */

@@ -107,8 +107,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
   const log = createLog<Item>({ capacity, bytes, begin })
   const callers = createCallers(connections)
   for (const exchange of exchanges) {
-    const own = copyOf(exchange)
-    log.add(restoredItem(own, origin), sizeOf(own))
+    const own = shared(exchange)
+    log.add(restoredItem(own, origin), SIZES.get(own) ?? 0)
   }
   let taken = received
   let ended: Recorded[] = []
@@ -170,7 +170,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
     dropped: log.dropped,
     clear: log.clear,
     dump: () => ({
-      exchanges: log.since().map(item => copyOf(item.exchange())),
+      exchanges: Object.freeze(log.since().map(item => shared(item.exchange()))),
       received: log.last(),
       dropped: log.dropped(),
       connections: callers.connections(),
@@ -190,12 +190,25 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
       exchange() {
         if (shown) return shown
         const exchange = exchangeOf(recorded, pagination)
-        if (recorded.answer) shown = exchange
-        return exchange
+        if (!recorded.answer) return exchange
+        shown = shared(exchange)
+        return shown
       },
       source: () => sourceOf(recorded, pagination, origin),
     }
   }
+}
+
+/** The sizes of exchanges that nobody can change, so that snapshots and doubles can share them. */
+const SIZES = new WeakMap<Exchange, number>()
+
+/** The exchange itself, if nobody can change it, or a copy. */
+function shared(exchange: Exchange): Exchange {
+  if (SIZES.has(exchange)) return exchange
+  const own = copyOf(exchange)
+  for (const part of [own.requestHeaders, own.headers, own.unknown, own]) Object.freeze(part)
+  SIZES.set(own, sizeOf(own))
+  return own
 }
 
 function restoredItem(exchange: Exchange, origin: string): Item {

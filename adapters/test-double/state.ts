@@ -82,7 +82,8 @@ export interface State extends TapedState {
   clearRequests(): void
   /** Closes its part of the report since the start. Requests in flight are still added to it. */
   end(): void
-  dump(): Promise<Snapshot>
+  /** @param name to keep it by */
+  dump(name?: string): Promise<Snapshot>
   digest(): Promise<string>
   /** Tells those who record what has happened. */
   tell(act: Act): void
@@ -186,9 +187,9 @@ export function createState(
       recording.clear(journal.received())
       journal.clear()
     },
-    dump() {
+    dump(name) {
       faults.use.keep()
-      return dump()
+      return dump(name)
     },
     observe: () => ({
       // A storage in memory answers synchronously.
@@ -293,15 +294,35 @@ export function createState(
   }
 
   /** One instant: everything is read before the first await. */
-  async function dump(): Promise<Snapshot> {
+  async function dump(name?: string): Promise<Snapshot> {
     const [animals, usage] = [storage.dump(), rateLimits.dump()]
     const rest = {
       clock: clock.dump(),
-      faults: faults.list(),
+      // Not in depth: a body is the test's own object. A restore checks faults anyway.
+      faults: Object.freeze(faults.list().map(fault => Object.freeze(fault))),
       journal: journal.dump(),
     }
-    return { ...(await animals), usage: (await usage).map(inFieldOrder), ...rest }
+    const named = name === undefined ? {} : { name }
+    const used = (await usage).map(inFieldOrder)
+    const snapshot: Snapshot = freeze({ ...named, ...(await animals), usage: used, ...rest })
+    OWN.add(snapshot)
+    return snapshot
   }
+}
+
+/** Snapshots that nobody can have changed. */
+const OWN = new WeakSet<Snapshot>()
+
+/** Whether it comes from a double of this process as it is, so that it need not be checked. */
+export function isOwnSnapshot(snapshot: Snapshot): boolean {
+  return OWN.has(snapshot)
+}
+
+/** With everything in it. What is frozen already is so in depth: it is shared with other snapshots. */
+function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const part of Object.values(value)) freeze(part)
+  return Object.freeze(value)
 }
 
 function both(

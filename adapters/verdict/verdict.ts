@@ -77,11 +77,16 @@ export function createVerdict(
     ledger,
     report: ledger.report,
     record(where, { now, restored = NOTHING, faults, doubt, catchUp = () => {} }) {
-      const period = createPeriod({ now, catchUp, faults, doubt, clients })
+      let [isOver, isJudged] = [false, restored.exchanges.length === 0]
+      const judgeAll = () => {
+        // Nobody asks for what was restored once it has been replaced.
+        if (!isOver) judgeRestored()
+        catchUp()
+      }
+      const period = createPeriod({ now, catchUp: judgeAll, faults, doubt, clients })
       let sinceClear = createLedger('reset', allow)
       let page = sinceClear.open(null, period, 0)
       page.arrive(restored.exchanges.length)
-      for (const exchange of answered(restored)) page.add(period.see(exchange))
       const sinceStart = [ledger.open(where, period, restored.received)]
       if (above) {
         const place = where === null ? `world ${above.world}` : `world ${above.world}, ${where}`
@@ -93,20 +98,29 @@ export function createVerdict(
           for (const other of sinceStart) other.arrive(count)
         },
         see(exchange) {
+          judgeRestored()
           const breaches = period.see(exchange)
           if (breaches.length === 0) return
           page.add(breaches)
           for (const other of sinceStart) other.add(breaches)
         },
         clear(n) {
-          catchUp()
+          judgeAll()
           sinceClear = createLedger('reset', allow)
           page = sinceClear.open(null, period, n)
         },
         report: () => sinceClear.report(),
         end() {
+          isOver = true
           for (const other of sinceStart) other.end()
         },
+      }
+
+      /** When its effect is first needed: a test may restore often, and look rarely. */
+      function judgeRestored(): void {
+        if (isJudged) return
+        isJudged = true
+        for (const exchange of answered(restored)) page.add(period.see(exchange))
       }
     },
   }

@@ -43,10 +43,20 @@ test('journal - changing an entry or a snapshot changes neither the journal nor 
   const read = () => toJson(double.requests())
   const before = read()
   const [[entry], { journal }] = [double.requests(), await double.snapshot()]
-  for (const exchange of [entry, ...journal.exchanges] as unknown[] as Changeable[]) {
-    exchange.requestHeaders['content-type'] = 'text/plain'
-    exchange.headers['X-RateLimit-Remaining'] = '0'
-    exchange.unknown.push('page')
+  const changes: ((exchange: Changeable) => void)[] = [
+    exchange => {
+      exchange.requestHeaders['content-type'] = 'text/plain'
+    },
+    exchange => {
+      exchange.headers['X-RateLimit-Remaining'] = '0'
+    },
+    exchange => exchange.unknown.push('page'),
+  ]
+  for (const change of changes) {
+    change(entry as unknown as Changeable)
+    for (const exchange of journal.exchanges as unknown as Changeable[]) {
+      assert.throws(() => change(exchange), TypeError)
+    }
   }
   assert.equal(read(), before)
   assert.equal(await double.digest(), digest)

@@ -6,7 +6,12 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
-import { createTestDouble, DEMO_KEYS, type TestDouble } from '../../adapters/test-double/index.js'
+import {
+  createTestDouble,
+  DEMO_KEYS,
+  type Snapshot,
+  type TestDouble,
+} from '../../adapters/test-double/index.js'
 import { ApiError } from '../../src/errors.js'
 import type { Awaitable } from '../../src/lib/async.js'
 import { parseJson, toJson } from '../../src/lib/json.js'
@@ -190,6 +195,32 @@ test('snapshot - is plain JSON, exact, and restorable in another process', async
     '2',
     '',
   ])
+})
+
+test('snapshot - is shared when it is restored here, and checked when it comes from elsewhere', async () => {
+  const get = (double: TestDouble) => double.fetch('pets', { headers: FREE })
+  const double = createTestDouble()
+  await double.seed([ADA, ADA])
+  double.faults.arm({ kind: 'status', status: 503, nth: 99, body: { code: 'x' } })
+  for (let count = 0; count < 63; count++) await get(double)
+  const snapshot = await double.snapshot()
+  for (const part of [snapshot, snapshot.pets, snapshot.usage, snapshot.clock, snapshot.journal]) {
+    assert.equal(Object.isFrozen(part), true)
+  }
+  const [shared, checked] = [createTestDouble(), createTestDouble()]
+  await shared.restore(snapshot)
+  await checked.restore((await parseJson(toJson(snapshot))) as Snapshot)
+  assert.deepEqual(shared.report(), checked.report())
+  assert.equal(shared.report().findings.length, 1)
+  for (const copy of [shared, checked]) {
+    await copy.seed([ADA])
+    await get(copy)
+    assert.equal((await copy.pets.listPets()).length, 3)
+  }
+  assert.equal(await shared.digest(), await checked.digest())
+  assert.equal((await double.pets.listPets()).length, 2)
+  assert.equal(snapshot.journal.exchanges.length, 63)
+  await assert.rejects(shared.restore({ ...snapshot, nextId: 1 }), { name: 'RangeError' })
 })
 
 test('snapshot - can be restored by its name', async () => {
