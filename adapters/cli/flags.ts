@@ -366,6 +366,14 @@ function checkCombination(line: CommandLine): void {
       '--no-console',
     )
   }
+  const file = flags.record === undefined ? 'har' : 'record'
+  if (flags.explore && flags[file] !== undefined) {
+    throw new UsageError(
+      `--explore cannot be combined with --${file}; repeat one run with --schedule and add it there`,
+      '--explore',
+      `--${file}`,
+    )
+  }
   if (flags.explore && flags.schedule !== undefined) {
     throw new UsageError(
       '--explore cannot be combined with --schedule; use only one',

@@ -122,6 +122,19 @@ test('replay - --against takes the key of the server from the environment', asyn
   assert.equal(double.requests()[0]?.key, 'x')
 })
 
+test('replay - repeats the faults of a schedule', async t => {
+  const flags = ['--schedule', 'createPet#1=status:503-after,createPet#2=delay:2s']
+  const clock = `await command('/clock', { auto: true });`
+  const file = await recorded(
+    t,
+    `${CLIENT} ${clock} await create('Ada'); await create('Bo')`,
+    ...flags,
+  )
+  assert.match(await readFile(file, 'utf8'), /"planned":\{"fault":\{"kind":"status"/)
+  const { code, stdout, stderr } = await main(['replay', file, '--check'])
+  assert.deepEqual([code, stdout, stderr], [0, `${file}: 7 steps, all as recorded.\n`, ''])
+})
+
 test('diff - names the first step that differs', async t => {
   const good = await recorded(t, RUN)
   const again = await recorded(t, RUN)
@@ -181,6 +194,10 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     [['diff', file], /^diff takes two files of exec --record/],
     [['diff', file, broken], /broken\.json is damaged/],
     [['serve', '--record', 'x.json'], /^--record works with exec only/],
+    [
+      ['exec', '--explore', '--record', 'x.json', '--', 'true'],
+      /^--explore cannot be combined with --record; repeat one run with --schedule and add it there$/,
+    ],
     [
       ['--quiet', 'replay', file],
       /^replay comes before its options: replay <run\.json> \[options\]$/,

@@ -29,7 +29,7 @@ const MOST = 100_000
 export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog {
   const steps: (StepFields & { digest: string })[] = []
   const current = new Map<string | null, TapedState>([[null, root]])
-  const told = new WeakMap<TapedState, number>()
+  const told = new WeakMap<TapedState, { pets: number; keys: number }>()
   const waiting = new Map<number, () => void>()
   const before = tape.sent
   let digest: Promise<string> = Promise.resolve('')
@@ -129,16 +129,21 @@ export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog
     }
   }
 
-  /** What a step may have changed. Animals are never changed or removed, so only new ones count. */
+  /**
+   * What a step may have changed. Animals are never changed or removed, so only new ones count; of
+   * idempotency keys their number does, and those at the end.
+   */
   function observed(state: TapedState): unknown {
     const { pets, nextId, idempotencyKeys = [], usage, faults } = state.observe()
-    const known = told.get(state) ?? 0
-    told.set(state, pets.length)
+    const known = told.get(state) ?? { pets: 0, keys: 0 }
+    told.set(state, { pets: pets.length, keys: idempotencyKeys.length })
+    const newKeys = idempotencyKeys.slice(known.keys)
     return {
-      pets: names.hide(pets.slice(known)),
+      pets: names.hide(pets.slice(known.pets)),
       nextId,
+      usedKeys: idempotencyKeys.length,
       // The fingerprint is that of the body, which may hold a key.
-      idempotencyKeys: idempotencyKeys.map(({ fingerprint: _, key, ...used }) => [key, used]),
+      newKeys: newKeys.map(({ fingerprint: _, ...used }) => used),
       usage: usageThatCounts(usage, state.clock.dump().now),
       // It is counted a little later, when the response is made.
       faults: names.hide(faults.map(({ fired: _, ...fault }) => fault)),
