@@ -1,83 +1,89 @@
-/** What is left as it is. The types of Node declare the rest as fields, which methods cannot replace. */
-const Head = Response as unknown as new (
-  body: null,
-  init: ResponseInit,
-) => Pick<Response, 'status' | 'statusText' | 'headers'>
-
 /**
  * A response with a text as its body, which becomes a stream only when somebody reads it as one:
- * making the stream costs more than the request. A class, as it has to be a `Response`.
+ * making the stream costs more than the request. A class, as it has to be a `Response`; defined
+ * on first use, as naming `Response` makes Node load all of `fetch`.
  */
-class TextResponse extends Head {
-  readonly #text: string
-  readonly #url: string
-  #isRead = false
-  #streamed: Response | undefined
+function defineTextResponse() {
+  /** What is left as it is. The types of Node declare the rest as fields, which methods cannot replace. */
+  const Head = Response as unknown as new (
+    body: null,
+    init: ResponseInit,
+  ) => Pick<Response, 'status' | 'statusText' | 'headers'>
 
-  constructor(text: string, init: ResponseInit, url: string) {
-    super(null, init)
-    this.#text = text
-    this.#url = url
-  }
+  return class TextResponse extends Head {
+    readonly #text: string
+    readonly #url: string
+    #isRead = false
+    #streamed: Response | undefined
 
-  get url() {
-    return this.#url
-  }
+    constructor(text: string, init: ResponseInit, url: string) {
+      super(null, init)
+      this.#text = text
+      this.#url = url
+    }
 
-  get body() {
-    return this.#asStream().body
-  }
+    get url() {
+      return this.#url
+    }
 
-  get bodyUsed() {
-    return this.#streamed?.bodyUsed ?? this.#isRead
-  }
+    get body() {
+      return this.#asStream().body
+    }
 
-  async text() {
-    if (this.#streamed || this.#isRead) return this.#asStream().text()
-    this.#isRead = true
-    return this.#text
-  }
+    get bodyUsed() {
+      return this.#streamed?.bodyUsed ?? this.#isRead
+    }
 
-  async json() {
-    return JSON.parse(await this.text())
-  }
+    async text() {
+      if (this.#streamed || this.#isRead) return this.#asStream().text()
+      this.#isRead = true
+      return this.#text
+    }
 
-  arrayBuffer() {
-    return this.#asStream().arrayBuffer()
-  }
+    async json() {
+      return JSON.parse(await this.text())
+    }
 
-  blob() {
-    return this.#asStream().blob()
-  }
+    arrayBuffer() {
+      return this.#asStream().arrayBuffer()
+    }
 
-  formData() {
-    return this.#asStream().formData()
-  }
+    blob() {
+      return this.#asStream().blob()
+    }
 
-  /** Not in every version of Node that has `Response`. */
-  bytes() {
-    const streamed: Response & { bytes?(): Promise<Uint8Array> } = this.#asStream()
-    return streamed.bytes?.() ?? streamed.arrayBuffer().then(buffer => new Uint8Array(buffer))
-  }
+    formData() {
+      return this.#asStream().formData()
+    }
 
-  clone() {
-    return at(this.#url, this.#asStream().clone())
-  }
+    /** Not in every version of Node that has `Response`. */
+    bytes() {
+      const streamed: Response & { bytes?(): Promise<Uint8Array> } = this.#asStream()
+      return streamed.bytes?.() ?? streamed.arrayBuffer().then(buffer => new Uint8Array(buffer))
+    }
 
-  /** The same response with its body as a stream: a used one, if its text has been read. */
-  #asStream(): Response {
-    if (this.#streamed) return this.#streamed
-    const { status, statusText, headers } = this
-    const streamed = new Response(this.#text, { status, statusText, headers })
-    if (this.#isRead) void streamed.text()
-    this.#streamed = streamed
-    return streamed
+    clone() {
+      return at(this.#url, this.#asStream().clone())
+    }
+
+    /** The same response with its body as a stream: a used one, if its text has been read. */
+    #asStream(): Response {
+      if (this.#streamed) return this.#streamed
+      const { status, statusText, headers } = this
+      const streamed = new Response(this.#text, { status, statusText, headers })
+      if (this.#isRead) void streamed.text()
+      this.#streamed = streamed
+      return streamed
+    }
   }
 }
+
+let TextResponse: ReturnType<typeof defineTextResponse> | undefined
 
 /** @param init with the type of the text, which `Response` would add */
 export function textResponse(text: string, init: ResponseInit, url = ''): Response {
   if (NOT_AS_IT_IS.test(text)) return at(url, new Response(text, init))
+  TextResponse ??= defineTextResponse()
   return new TextResponse(text, init, url) as unknown as Response
 }
 
