@@ -33,6 +33,7 @@ import { assertPrinted, printsOf } from './printed.js'
  *   and what `npm start` prints
  * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run
+ * - `text deploy`: not here, but typed by `test/engines/deploy.test.ts`
  *
  * What a block prints is compared with the block `text output` below it or, in JavaScript, with what
  * follows `// prints`, line by line; see `assertPrinted`.
@@ -115,6 +116,7 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
       JSON.parse(code)
       return undefined
     case 'text':
+    case 'text deploy':
     case 'mermaid':
       return undefined
     default:
