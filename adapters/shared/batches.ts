@@ -72,18 +72,19 @@ export function createBatches<Item, Answer>(
   let waiting: Waiting<Item, Answer>[] = []
   let sent: readonly Waiting<Item, Answer>[] = []
   let working: Promise<void> | undefined
-  /** Items settled one by one, and synchronously, since others last had a chance to add theirs. */
-  let alone = 0
+  /** How many items may go first between two turns of the event loop, and how many of them are left. */
+  let trust = 0
+  let first = 0
   /** Whether a microtask has passed since an item went first. */
   let isNextRow = true
   let timer: NodeJS.Timeout | undefined
 
   return {
     mayGoFirst() {
-      if (alone === 0 || alone === LONGEST_ALONE || !isNextRow || working) return false
+      if (first === 0 || !isNextRow || working) return false
       // Somebody measures what waits.
       if (BATCHES.hasSubscribers) return false
-      alone++
+      first--
       isNextRow = false
       MICROTASK.then(endRow)
       return true
@@ -111,7 +112,8 @@ export function createBatches<Item, Answer>(
       const start = BATCHES.hasSubscribers ? performance.now() : 0
       const left = waiting.length
       const settled = settle(sent)
-      alone = settled || sent.length > 1 ? 0 : 1
+      trust = settled || sent.length > 1 ? 0 : Math.min(Math.max(1, 2 * trust), MOST_TRUST)
+      first = trust
       // No pause otherwise: a lone caller, who comes back now, can go first.
       if (settled) {
         if (patience) timer ??= setTimeout(rejectLate, patience.ms, patience)
@@ -175,10 +177,10 @@ export function createBatches<Item, Answer>(
 const MICROTASK = Promise.resolve()
 
 /**
- * How often a lone caller goes first, before others have a turn of the event loop to join. Requests of several
- * connections that arrive in one turn look like those of one caller, and pay a commit each until then.
+ * Trust doubles with each turn of the event loop in which a lone caller was the only one, and ends when it
+ * was not: a request that arrives apart from the others costs them two commits.
  */
-const LONGEST_ALONE = 8
+const MOST_TRUST = 64
 
 /** Those of a batch that somebody still waits for. Drops those whose callers have gone. */
 export function stillWaited<Item, Answer>(

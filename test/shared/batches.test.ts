@@ -80,26 +80,33 @@ test('batches - an item whose caller has gone is rejected when its batch is form
   assert.deepEqual(batches.sent, [['first'], ['stays']])
 })
 
-test('batches - a lone caller goes first seven times, and callers in a row share', async () => {
+test('batches - a lone caller goes first ever more often, and callers in a row share', async () => {
   const sent: number[][] = []
   const { add, mayGoFirst, idle } = createBatches<number, number>(batch => {
     sent.push(batch.map(({ item }) => item))
     for (const { item, resolve } of batch) resolve(item)
   }, LIMITS)
-  assert.equal(mayGoFirst(), false)
-  await add(0)
-  let first = 0
-  while (mayGoFirst()) {
-    // Another one, without a microtask in between.
-    assert.equal(mayGoFirst(), false)
-    first++
-    await undefined
+  const streaks: number[] = []
+  while (streaks.length < 9) {
+    await add(0)
+    let first = 0
+    while (mayGoFirst()) {
+      // Another one, without a microtask in between.
+      assert.equal(mayGoFirst(), false)
+      first++
+      await undefined
+    }
+    streaks.push(first)
   }
-  assert.equal(first, 7)
+  assert.deepEqual(streaks, [1, 2, 4, 8, 16, 32, 64, 64, 64])
   await Promise.all([add(1), add(2)])
   assert.equal(mayGoFirst(), false, 'two callers are there')
   await idle()
-  assert.deepEqual(sent, [[0], [1, 2]])
+  assert.deepEqual(sent.slice(9), [[1, 2]])
+  await add(3)
+  assert.equal(mayGoFirst(), true)
+  await undefined
+  assert.equal(mayGoFirst(), false, 'trust begins anew')
 })
 
 test('batches - without patience, items wait for as long as it takes', async () => {
