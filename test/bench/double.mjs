@@ -6,6 +6,9 @@ import { mock } from 'node:test'
 import FakeTimers from '@sinonjs/fake-timers'
 import { toFetchHandler } from '../../dist/adapters/fetch.js'
 import { memoryStorage } from '../../dist/adapters/memory.js'
+import { readExploreOptions } from '../../dist/adapters/test-double/explore/options.js'
+import { runOnce } from '../../dist/adapters/test-double/explore/run.js'
+import { parseSchedule } from '../../dist/adapters/test-double/explore/schedule.js'
 import { createTestDouble, DEMO_KEYS } from '../../dist/adapters/test-double/index.js'
 import { createStore } from '../../dist/src/index.js'
 import { readArguments } from './harness/arguments.mjs'
@@ -15,6 +18,8 @@ import { figure, inRounds, median, ratios } from './harness/rounds.mjs'
 const { rounds, size } = readArguments({ rounds: 5, size: 1_000 })
 const FREE = { authorization: 'Bearer demo-free' }
 const ANIMALS = Array.from({ length: 10 }, (_, at) => ({ name: `Animal ${at}`, categoryId: at }))
+
+const EXPLORED = readExploreOptions({ invariant() {} })
 
 const TABLE = {
   'createTestDouble()': () => each(size, () => createTestDouble()),
@@ -28,6 +33,15 @@ const TABLE = {
       await double.seed(ANIMALS)
       double.reset()
     }),
+  'snapshot() and restore() of 100 animals and 100 requests': async () => {
+    const double = createTestDouble({ rateLimit: false })
+    await double.seed(Array.from({ length: 100 }, (_, at) => ANIMALS[at % 10]))
+    for (let sent = 0; sent < 100; sent++) await double.fetch('pets', { headers: FREE })
+    return warmed(async () => double.restore(await double.snapshot()))
+  },
+  'ten requests, read as JSON': () => warmed(() => tenRequests(createTestDouble())),
+  'ten requests with a fault in a run of explore': () =>
+    warmed(() => runOnce(tenRequests, parseSchedule('listPets#3=reset'), EXPLORED)),
   'a request through fetch': () => {
     const double = createTestDouble({ rateLimit: false })
     return warmed(async () => (await double.fetch('pets', { headers: FREE })).text())
@@ -48,6 +62,13 @@ const TABLE = {
     suite(1_000, 'double.reset()', ONE_REQUEST),
   'POST and DELETE of a world over HTTP': () => worlds(size),
   'the end of a process with live sockets': () => endOfProcess(),
+}
+
+async function tenRequests({ fetch }) {
+  for (let sent = 0; sent < 10; sent++) {
+    const response = await fetch('pets', { headers: FREE }).catch(() => undefined)
+    await response?.json()
+  }
 }
 
 const ONE_REQUEST = `
@@ -72,6 +93,7 @@ printTable(
   ['what', 'of what', 'multiple'],
   [
     ['a request through fetch', 'handle with a Request and a Response around it'],
+    ['ten requests with a fault in a run of explore', 'ten requests, read as JSON'],
     ['the same with a reset before each', 'a suite of 1,000 empty tests'],
   ].map(([what, ofWhat]) => [what, ofWhat, figure(ratios(cpuOf(what), cpuOf(ofWhat)))]),
 )
