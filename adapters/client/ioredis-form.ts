@@ -98,7 +98,7 @@ export function asIoredis(client: NodeRedisClient): IoredisForm {
 
 /** Runs a script by its hash, and sends it whole to a server that does not know it. */
 function scriptRunner(client: NodeRedisClient, lua: string) {
-  const hash = sha1(lua)
+  let hash: string | undefined
   return (...given: unknown[]): void => {
     const done = given.at(-1) as Callback
     const words = given.slice(0, -1).map(word => String(word ?? ''))
@@ -109,18 +109,14 @@ function scriptRunner(client: NodeRedisClient, lua: string) {
   }
 
   async function run(words: string[]): Promise<unknown> {
+    hash ??= String(await client.sendCommand(['SCRIPT', 'LOAD', lua]))
     try {
-      return await client.sendCommand(['EVALSHA', await hash, ...words])
+      return await client.sendCommand(['EVALSHA', hash, ...words])
     } catch (error) {
       if (!(error as Error).message.startsWith('NOSCRIPT')) throw error
       return client.sendCommand(['EVAL', lua, ...words])
     }
   }
-}
-
-async function sha1(text: string): Promise<string> {
-  const bytes = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(bytes), byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function ignore(): void {}
