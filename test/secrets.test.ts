@@ -96,7 +96,7 @@ test('secrets - no journal, snapshot, report, archive or recording of a double c
   const recording = await double.record()
   for (const authorization of [`Bearer ${SECRET}`, `Bearer ${SECRET}x`, SECRET]) {
     for (let n = 0; n < 6; n++) {
-      await double.fetch('pets?unknown=1', { headers: { authorization } })
+      await double.fetch(`pets?unknown=${SECRET}`, { headers: { authorization } })
     }
   }
   const { findings } = double.report()
