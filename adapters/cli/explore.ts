@@ -73,9 +73,6 @@ const MOST = 1_000_000
 /** @throws UsageError */
 function readSettings(flags: Flags): ExploreSettings {
   const { faults = FAULTS, timeout = '60s' } = flags
-  if (flags.har !== undefined) {
-    throw new UsageError('--har holds one run: exec --schedule <schedule> --har <file>', '--har')
-  }
   return {
     faults: fromOption('--faults', () => readFaults(splitWords(faults))),
     depth: atLeastOne(flags, 'depth') ?? 1,

@@ -198,7 +198,7 @@ test('exec --explore - refuses what cannot be meant', async () => {
       ['--explore', '--schedule', 'getPet#1=reset'],
       '--explore cannot be combined with --schedule; use only one',
     ],
-    [['--explore', '--har', 'a.har'], '--har holds one run: '],
+    [['--explore', '--har', 'a.har'], '--explore cannot be combined with --har; '],
     [['--depth', '2'], '--depth needs --explore'],
     [['--schedule', 'getPet=reset'], 'Expected --schedule to be faults at requests, such as '],
   ]
