@@ -40,9 +40,15 @@ export function observeBody(
     },
     cancel: reason => reader.cancel(reason),
   })
-  const { constructor: Own } = response as { constructor: unknown }
-  const SameClass = Own as typeof Response
-  return withOrigin(new SameClass(stream, { status, statusText, headers }), response)
+  const Known = classOf(response)
+  return withOrigin(new Known(stream, { status, statusText, headers }), response)
+}
+
+/** A subclass may take other arguments; another implementation's is kept. */
+function classOf(response: Response): typeof Response {
+  return response instanceof Response
+    ? Response
+    : (response as { readonly constructor: typeof Response }).constructor
 }
 
 /** A stream of bytes cannot pass on empty chunks. Undefined at the end. */

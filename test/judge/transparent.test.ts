@@ -159,6 +159,17 @@ test('judge - a signal ends a call before and after its headers, and a canceled 
   assert.deepEqual([ended.length, requests, unanswered, findings, notes], [3, 3, 1, [], []])
 })
 
+test('judge - a response of a subclass of Response keeps its body', async () => {
+  class OwnResponse extends Response {
+    constructor(text: string) {
+      super(`${text}!`)
+    }
+  }
+  const baseUrl = 'http://store.test/v1'
+  const { fetch } = judge(async () => new OwnResponse('text'), { baseUrl })
+  assert.equal(await (await fetch(`${baseUrl}/pets`)).text(), 'text!')
+})
+
 test('judge - errors of fetch are passed on as they are', async t => {
   const { baseUrl, fetch } = await serve(t, (request, response) => {
     if (request.url === '/v1/pets') {
