@@ -96,7 +96,8 @@ export function createCast(options: CastOptions): Cast {
   function judged(name: string, isPolite: boolean, fetch: typeof globalThis.fetch) {
     if (options.hasClockSteps) return fetch
     const { pagination } = setting
-    const allow = ['deprecated.called', 'name.unknown'] as const
+    // Calls for one page at the same time, each with a backoff, can look like one that shrinks its pauses.
+    const allow = ['deprecated.called', 'name.unknown', 'backoff.constant'] as const
     const clock = scheduler.now
     const judging = judge(fetch, { baseUrl: BASE_URL, clients: 1, allow, pagination, clock })
     verdicts.set(name, broke => {
