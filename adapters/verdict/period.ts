@@ -17,7 +17,7 @@ export interface Period {
 
 interface Caller {
   readonly watches: readonly Watch[]
-  readonly isOneByOne: (exchange: Outline) => boolean
+  readonly orderOf: (exchange: Outline) => Pick<Seen, 'isOneByOne' | 'hasOverlapped'>
 }
 
 export interface PeriodOptions {
@@ -37,8 +37,8 @@ export function createPeriod(options: PeriodOptions): Period {
     catchUp,
     faults,
     see(exchange) {
-      const { watches, isOneByOne } = callerOf(exchange.key)
-      const seen = seenOf(exchange, isOneByOne(exchange))
+      const { watches, orderOf } = callerOf(exchange.key)
+      const seen = seenOf(exchange, orderOf(exchange))
       return left(watches.flatMap(watch => watch.see(seen)))
     },
     open() {
@@ -55,7 +55,7 @@ export function createPeriod(options: PeriodOptions): Period {
     const known = callers.get(key)
     if (known) return known
     const watches = (key === null ? STRANGER_WATCHES : KEY_WATCHES).map(watch => watch(clients))
-    const caller = { watches, isOneByOne: watchConnections() }
+    const caller = { watches, orderOf: watchConnections() }
     callers.set(key, caller)
     return caller
   }
@@ -69,7 +69,7 @@ function certain(breach: Breach): Breach {
 const MOST_ALTERNATING = 2
 
 /** Tells one request after the other from a pool, whose connections are used again and again. */
-function watchConnections(): Caller['isOneByOne'] {
+function watchConnections(): Caller['orderOf'] {
   const reused = new Set<number>()
   let last: number | null = null
   let latest = 0
@@ -83,12 +83,15 @@ function watchConnections(): Caller['isOneByOne'] {
       latest = Math.max(latest, connection)
     }
     last = connection
-    return sequential || (!hasOverlapped && reused.size <= MOST_ALTERNATING)
+    return {
+      isOneByOne: sequential || (!hasOverlapped && reused.size <= MOST_ALTERNATING),
+      hasOverlapped,
+    }
   }
 }
 
 /** A copy without bodies, as what is passed may hold much more than the rules need. */
-function seenOf(exchange: Outline, isOneByOne: boolean): Seen {
+function seenOf(exchange: Outline, order: ReturnType<Caller['orderOf']>): Seen {
   return {
     n: exchange.n,
     at: exchange.at,
@@ -107,7 +110,7 @@ function seenOf(exchange: Outline, isOneByOne: boolean): Seen {
     sequential: exchange.sequential,
     overlap: exchange.overlap,
     isInProcess: exchange.requestHeaders.host === undefined,
-    isOneByOne,
+    ...order,
     idempotencyKey: exchange.requestHeaders['idempotency-key'] ?? null,
   }
 }

@@ -74,6 +74,8 @@ export interface Seen extends Omit<Outline, 'requestHeaders'> {
   readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
+  /** Whether the key has ever had two requests in flight: their retries may come in turns. */
+  readonly hasOverlapped: boolean
   /** Null without the header. */
   readonly idempotencyKey: string | null
 }

@@ -151,7 +151,7 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
   const exchanges = isComplete ? [...tries, end] : tries
   if (!exchanges.every((one, at) => at === 0 || isLater(one, exchanges[at - 1]))) return []
   const pauses = exchanges.slice(1).map((one, at) => pauseBetween(exchanges[at], one))
-  const shape = shapeOf(pauses)
+  const shape = shapeOf(pauses, latest.hasOverlapped)
   if (!shape) return []
   const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
   const isPace = (pause: number) => pause >= shortest / 1.25 && pause <= longest * 1.25
@@ -175,16 +175,23 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
  */
 function shapeOf(
   pauses: readonly number[],
+  mayInterleave: boolean,
 ): 'none' | 'constant' | 'jittered' | 'shrinking' | undefined {
   const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
   if (pauses.length < 4 || shortest < 0) return undefined
   // On a frozen clock a pause in real time has no length.
   if (longest === 0) return 'none'
   if (longest <= shortest * 1.25 + 2) return 'constant'
-  if (pauses.every((pause, at) => at === 0 || pause < (pauses[at - 1] ?? 0))) return 'shrinking'
+  if (shrinks(pauses, mayInterleave)) return 'shrinking'
   const half = Math.floor(pauses.length / 2)
   const grows = mean(pauses.slice(-half)) > 1.25 * mean(pauses.slice(0, half))
   return pauses.length >= 6 && longest <= 3 * shortest && !grows ? 'jittered' : undefined
+}
+
+/** Of calls that wait side by side, four pauses are in falling order once in 24 times. */
+function shrinks(pauses: readonly number[], mayInterleave: boolean): boolean {
+  const most = mayInterleave && pauses.length < 6 ? 0.6 : 1
+  return pauses.every((pause, at) => at === 0 || pause < most * (pauses[at - 1] ?? 0))
 }
 
 /** Whether a request was sent after the response to another one, and not at the same time. */

@@ -316,6 +316,17 @@ for (const [pauses, verdict] of [
   })
 }
 
+test('verdict backoff.constant - retries of calls that wait side by side may seem to shrink', () => {
+  for (const [pauses, expected] of [
+    [[1020, 602, 586, 498], []],
+    [[5000, 4000, 3000, 2000], []],
+    [[16_000, 8_000, 4_000, 2_000], ['backoff.constant']],
+    [[1020, 902, 786, 698, 598, 498], ['backoff.constant']],
+  ] as const) {
+    assert.deepEqual(findings([COMPANY, ...failures(pauses)]), expected, String(pauses))
+  }
+})
+
 test('verdict backoff.constant - reports the attempts and the first pauses', () => {
   const four = only(failures([1000, 1000, 1000, 1000]))
   assert.equal(four.seen, '4 attempts at one request failed, 1000, 1000, 1000, 1000 ms apart')
