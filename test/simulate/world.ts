@@ -98,9 +98,13 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
     restore: server.restore,
     swap: server.swap,
   }
+  let left = events.length
   for (const event of events) {
     const happen = happenings[event.kind] as (event: PlannedEvent) => void
-    scheduler.after(event.kind, event.at, () => happen(event))
+    scheduler.after(event.kind, event.at, () => {
+      left--
+      happen(event)
+    })
   }
   return { settle }
 
@@ -117,9 +121,8 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
 
   /** All events happen; then everything works again, all calls end, and the file is as it should be. */
   async function settle(): Promise<void> {
-    const last = setting.begin + (events.at(-1)?.at ?? 0)
     await settled()
-    while (scheduler.now() < last) if (!(await next())) return
+    while (left > 0) if (!(await next())) return
     machine.heal()
     network.heal()
     let isReady = false

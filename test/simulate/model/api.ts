@@ -53,6 +53,8 @@ interface Use {
   name: string
   /** When the key is free again, counted from the first request that carried it. */
   readonly expiresAt: number
+  /** The latest time that the clock had shown when it was used first. */
+  readonly since: number
   id: number | undefined
 }
 
@@ -109,8 +111,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       admitted.clear()
     },
     usedKeys() {
-      const isUsed = ({ id, expiresAt }: Use) => id !== undefined && latest < expiresAt
-      const used = [...uses].filter(([, use]) => isUsed(use))
+      const used = [...uses].filter(([, use]) => use.id !== undefined && !hasExpired(use, latest))
       return new Map(used.map(([key, { id }]) => [key, id as number]))
     },
     replaceKeys(used) {
@@ -189,7 +190,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     const once = idempotencyMs !== null && given !== undefined
     const keyName = `${key.id} ${given}`
     const known = once ? useKey(keyName, name, now) : undefined
-    const isFree = known !== undefined && latest >= known.expiresAt
+    const isFree = known !== undefined && hasExpired(known, now)
     if (isFree) {
       history.expire(known.name)
       uses.delete(keyName)
@@ -202,6 +203,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     return response => {
       if (isReused && response.status === 422) {
         operation.refused()
+        uses.set(keyName, known)
         note('422')
         return
       }
@@ -236,9 +238,15 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
   function useKey(name: string, animal: string, now: number): Use {
     const known = uses.get(name)
     if (known) return known
-    const use = { name: animal, expiresAt: now + (idempotencyMs ?? 0), id: undefined }
+    const expiresAt = now + (idempotencyMs ?? 0)
+    const use = { name: animal, expiresAt, since: latest, id: undefined }
     uses.set(name, use)
     return use
+  }
+
+  /** By now, or since it was used: a clock that goes back does not bring back what was dropped. */
+  function hasExpired({ expiresAt, since }: Use, now: number): boolean {
+    return now >= expiresAt || (latest > since && latest >= expiresAt)
   }
 
   function readPets(body: string): SeenPet[] {
