@@ -38,15 +38,15 @@ test('examples - the web app shows the animals and serves the API', async t => {
 })
 
 test('examples - the tests of the client pass', async () => {
-  assert.match(await passing('client-test'), /^# pass 5$/m)
+  assert.match(await passing('client-test'), /^[#ℹ] pass 5$/m)
 })
 
 test('examples - the storage keeps its contract', async () => {
-  assert.match(await passing('own-storage'), /^# pass 44$/m)
+  assert.match(await passing('own-storage'), /^[#ℹ] pass 44$/m)
 })
 
 test('examples - the tests of the workflow pass, and leave a verdict', async () => {
-  assert.match(await passing('ci-workflow'), /^# pass 2$/m)
+  assert.match(await passing('ci-workflow'), /^[#ℹ] pass 2$/m)
   const verdict = readFileSync(join(copies, 'ci-workflow/verdict.xml'), 'utf8')
   assert.match(verdict, /<testsuites?\b[^>]*\bfailures="0"/)
   const workflow = readFileSync(join(ROOT, 'test/examples/ci-workflow/workflow.yml'), 'utf8')
@@ -54,7 +54,7 @@ test('examples - the tests of the workflow pass, and leave a verdict', async () 
 })
 
 test('examples - the tests of the client that registers once pass, and exploring it fails', async () => {
-  assert.match(await passing('explore'), /^# pass 6$/m)
+  assert.match(await passing('explore'), /^[#ℹ] pass 6$/m)
   const [command, ...words] = script('explore', 'explore')
   const exploring = run(command, words, { cwd: join(copies, 'explore'), env: ENV })
   const { code, stdout } = await exploring.then(

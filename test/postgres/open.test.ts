@@ -151,7 +151,7 @@ test('postgres - ping fails where an insert would: read-only by default, or with
   )
   await until(undefined)
   await configure("synchronous_standby_names = 'nobody'")
-  await until(/did not answer within 1000 ms|statement timeout/)
+  await until(/did not answer within|statement timeout/)
 })
 
 test('postgres - ping refuses a primary that another has replaced', { skip }, async () => {
