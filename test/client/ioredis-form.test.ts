@@ -114,7 +114,12 @@ test('shared - with @redis/client only, an address is enough, and close ends the
     await pets.close()`
   const child = spawn(
     process.execPath,
-    [...process.execArgv, '--import', WITHOUT_IOREDIS, '--input-type=module', '-e', script],
+    // Newer versions of Node deprecate what hides a package.
+    [
+      ...process.execArgv,
+      ...['--no-deprecation', '--import', WITHOUT_IOREDIS],
+      ...['--input-type=module', '-e', script],
+    ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const exit = once(child, 'exit')
