@@ -150,7 +150,10 @@ test('deploy - every line of the page and of the Dockerfile works for an unprivi
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const key = typePage(above)
   const folder = join(above, 'deploy')
+  const { NODE_EXTRA_CA_CERTS } = process.env
   const environment = {
+    // For npm, where a proxy with a certificate of its own stands before the registry.
+    ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }),
     PATH: [join(folder, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
     HOME: folder,
     PORT: '0',
