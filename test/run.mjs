@@ -23,6 +23,7 @@ const BEYOND_NODE = [
   'postgres/',
   'redis/',
   'test-double/explore/clients.',
+  'test-double/recording/',
   'tools/',
 ]
 
