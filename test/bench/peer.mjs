@@ -10,7 +10,7 @@ import { cpuSeconds, startServer, stayOnOtherCores, stop } from './harness/child
 import { GENERATOR, load } from './harness/load.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { digits, inRounds, ratios } from './harness/rounds.mjs'
-import { WORKLOADS } from './harness/workload.mjs'
+import { ENGINE_WORKLOADS } from './harness/workload.mjs'
 
 const SUBJECTS = { ours: 'ours-engines', fastify: 'fastify-engines' }
 const TITLES = { create: 'create', list: 'equal lists of 20', lists: '100 different lists' }
@@ -72,7 +72,7 @@ async function start(server, count) {
 
 async function measure({ servers }, workload, seconds) {
   const given = {
-    workload: WORKLOADS[workload],
+    workload: ENGINE_WORKLOADS[workload],
     connections: connections / servers.length,
     seconds,
   }

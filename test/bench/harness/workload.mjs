@@ -20,15 +20,19 @@ export const NEW_ANIMAL = { name: 'Bella', categoryId: 3, status: 'available' }
 /** Requests that the generator cycles through, with the only valid `status`. */
 export const WORKLOADS = {
   list: { status: 200, requests: [get('/v1/pets?status=available&limit=20')] },
-  /** No two that wait at the same time are equal. */
+  get: { status: 200, requests: animals(1_000).map(({ id }) => get(`/v1/pets/${id}`)) },
+  create: { status: 201, requests: [post('/v1/pets', NEW_ANIMAL)] },
+}
+
+/** Also lists of which no two that wait at the same time are equal. */
+export const ENGINE_WORKLOADS = {
+  ...WORKLOADS,
   lists: {
     status: 200,
     requests: Array.from({ length: 100 }, (_, at) =>
       get(`/v1/pets?status=available&limit=${at + 1}`),
     ),
   },
-  get: { status: 200, requests: animals(1_000).map(({ id }) => get(`/v1/pets/${id}`)) },
-  create: { status: 201, requests: [post('/v1/pets', NEW_ANIMAL)] },
 }
 
 export function get(path, key = API_KEY) {
