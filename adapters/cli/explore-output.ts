@@ -1,4 +1,5 @@
-import { toXml } from '../shared/xml.js'
+import { count } from '../shared/count.js'
+import { type JUnitCase, toJUnit } from '../shared/junit.js'
 import { type Schedule, scheduleText } from '../test-double/explore/schedule.js'
 import type { Found, Outcome, Progress, SearchOptions } from '../test-double/explore/search.js'
 import type { CommandFailure } from './command-run.js'
@@ -119,10 +120,6 @@ function requestsOf({ requests }: Outcome<unknown>): string {
   return `${count(points.length, 'request')}${shown && `, ${shown}`}${points.length > 10 ? ' …' : ''}`
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
-}
-
 async function writeFiles(
   { report, junit }: Flags,
   found: Found<CommandFailure>,
@@ -147,27 +144,20 @@ async function writeFiles(
 
 /** A test case for each run, and one for whether there was anything to explore. */
 function junitOf(all: readonly Ran[], problem: string | undefined): string {
-  const cases = [
-    `<testcase classname="explore" name="something was explored"${problem === undefined ? '/>' : `><failure message="${toXml(problem)}"/></testcase>`}`,
-    ...all.map(testCase),
-  ]
-  const failures = cases.filter(one => one.includes('<failure')).length
-  const skipped = cases.filter(one => one.includes('<skipped')).length
-  const counts = `tests="${cases.length}" failures="${failures}" skipped="${skipped}"`
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<testsuites ${counts}>
-<testsuite name="animal-adoption-store explore" ${counts}>
-${cases.join('\n')}
-</testsuite>
-</testsuites>
-`
+  const wasExplored: JUnitCase = {
+    group: 'explore',
+    name: 'something was explored',
+    failure: problem === undefined ? undefined : { message: problem },
+  }
+  return toJUnit('animal-adoption-store explore', [wasExplored, ...all.map(testCase)])
 }
 
-function testCase({ schedule, failure, isReached }: Ran): string {
-  const head = `<testcase classname="explore" name="${toXml(schedule || 'without a fault')}"`
+function testCase({ schedule, failure, isReached }: Ran): JUnitCase {
+  const name = schedule || 'without a fault'
   if (failure) {
-    return `${head}><failure message="${toXml(failure.reason)}">${toXml(failure.output)}</failure></testcase>`
+    const { reason: message, output: details } = failure
+    return { group: 'explore', name, failure: { message, details } }
   }
-  if (!isReached) return `${head}><skipped message="its requests did not come again"/></testcase>`
-  return `${head}/>`
+  const skipped = isReached ? undefined : 'its requests did not come again'
+  return { group: 'explore', name, skipped }
 }

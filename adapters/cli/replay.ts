@@ -1,5 +1,6 @@
 import { withConsole } from '../console/index.js'
 import { listen } from '../http/listen.js'
+import { count } from '../shared/count.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { type AgainstResult, sendSteps } from '../test-double/recording/against.js'
 import type { RecordingFile, Step } from '../test-double/recording/format.js'
@@ -198,10 +199,6 @@ export function describe(step: Step): string {
     default:
       return `${step.do}${where}`
   }
-}
-
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`
 }
 
 function fail(line: string): number {

@@ -1,4 +1,4 @@
-import { toXml } from '../shared/xml.js'
+import { type JUnitCase, toJUnit } from '../shared/junit.js'
 import { type Finding, findingText, type Report } from './report.js'
 import { RULES } from './rules.js'
 
@@ -9,45 +9,32 @@ import { RULES } from './rules.js'
  * @param untested why nothing was checked, which is a failure too
  */
 export function verdictJUnit({ findings, notes }: Report, untested?: string): string {
-  const cases = [
-    requestCase(untested),
-    ...RULES.map(({ id }) => {
-      const ofRule = ({ rule }: Finding) => rule === id
-      return ruleCase(id, findings.filter(ofRule), notes.filter(ofRule))
-    }),
-  ]
-  const failures = cases.filter(one => one.includes('<failure')).length
-  const skipped = cases.filter(one => one.includes('<skipped')).length
-  const counts = `tests="${cases.length}" failures="${failures}" skipped="${skipped}"`
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<testsuites ${counts}>
-<testsuite name="animal-adoption-store verdict" ${counts}>
-${cases.join('\n')}
-</testsuite>
-</testsuites>
-`
+  const wasCalled: JUnitCase = {
+    group: 'requests',
+    name: 'requests: the API was called',
+    failure: untested === undefined ? undefined : { message: untested },
+  }
+  const rules = RULES.map(({ id }) => {
+    const ofRule = ({ rule }: Finding) => rule === id
+    return ruleCase(id, findings.filter(ofRule), notes.filter(ofRule))
+  })
+  return toJUnit('animal-adoption-store verdict', [wasCalled, ...rules])
 }
 
-function requestCase(untested: string | undefined): string {
-  const head = '<testcase classname="requests" name="requests: the API was called"'
-  return untested === undefined
-    ? `${head}/>`
-    : `${head}><failure message="${toXml(untested)}"/></testcase>`
-}
-
-function ruleCase(id: string, findings: readonly Finding[], notes: readonly Finding[]): string {
-  const [group = ''] = id.split('.')
-  const head = `<testcase classname="${group}" name="${id}"`
+function ruleCase(
+  name: string,
+  findings: readonly Finding[],
+  notes: readonly Finding[],
+): JUnitCase {
+  const [group = ''] = name.split('.')
   const failed = findings.filter(({ allowed }) => !allowed)
   const [first] = failed
   if (first) {
-    const details = toXml(failed.map(finding => findingText(finding)).join(''))
-    return `${head}><failure message="${toXml(first.seen)}">${details}</failure></testcase>`
+    const details = failed.map(finding => findingText(finding)).join('')
+    return { group, name, failure: { message: first.seen, details } }
   }
   const [forgiven] = findings
   const [likely] = notes
-  if (forgiven)
-    return `${head}><skipped message="${toXml(`allowed: ${forgiven.seen}`)}"/></testcase>`
-  if (likely) return `${head}><skipped message="${toXml(`likely: ${likely.seen}`)}"/></testcase>`
-  return `${head}/>`
+  if (forgiven) return { group, name, skipped: `allowed: ${forgiven.seen}` }
+  return { group, name, skipped: likely && `likely: ${likely.seen}` }
 }

@@ -1,3 +1,4 @@
+import { count } from '../shared/count.js'
 import type { RuleId } from './rules.js'
 
 /** What a client did wrong. */
@@ -102,8 +103,4 @@ function row({ rule, key, iso, where, seen, fix, requests }: Finding, mark: stri
 function requestLine({ n, iso, method, url, status, retryAfter }: ShownRequest): string {
   const wait = retryAfter === null ? '' : `, Retry-After: ${retryAfter}`
   return `    request ${n}: ${method} ${url} at ${iso} -> ${status ?? 'no response'}${wait}\n`
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

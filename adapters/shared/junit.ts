@@ -1,0 +1,37 @@
+import { toXml } from './xml.js'
+
+/** A test case of JUnit, which passes without `failure` and `skipped`. */
+export interface JUnitCase {
+  readonly group: string
+  readonly name: string
+  /** `details` may have several lines. */
+  readonly failure?: { readonly message: string; readonly details?: string } | undefined
+  /** Why it says nothing, or what is allowed. */
+  readonly skipped?: string | undefined
+}
+
+/** One suite as JUnit XML, as CI systems read it. */
+export function toJUnit(suite: string, cases: readonly JUnitCase[]): string {
+  const failures = cases.filter(({ failure }) => failure).length
+  const skipped = cases.filter(({ skipped }) => skipped !== undefined).length
+  const counts = `tests="${cases.length}" failures="${failures}" skipped="${skipped}"`
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites ${counts}>
+<testsuite name="${toXml(suite)}" ${counts}>
+${cases.map(caseOf).join('\n')}
+</testsuite>
+</testsuites>
+`
+}
+
+function caseOf({ group, name, failure, skipped }: JUnitCase): string {
+  const head = `<testcase classname="${toXml(group)}" name="${toXml(name)}"`
+  if (failure) return `${head}>${failureOf(failure)}</testcase>`
+  if (skipped !== undefined) return `${head}><skipped message="${toXml(skipped)}"/></testcase>`
+  return `${head}/>`
+}
+
+function failureOf({ message, details }: NonNullable<JUnitCase['failure']>): string {
+  const head = `<failure message="${toXml(message)}"`
+  return details === undefined ? `${head}/>` : `${head}>${toXml(details)}</failure>`
+}
