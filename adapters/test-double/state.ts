@@ -333,7 +333,10 @@ function both(
   return {
     delay: given.delay ?? armed.delay,
     fault: given.fault ?? armed.fault,
-    fire: kind => (kind === 'delay' ? given.delay : given.fault) ?? armed.fire(kind),
+    fire(kind) {
+      const isGiven = (kind === 'delay' ? given.delay : given.fault) !== undefined
+      if (!isGiven) armed.fire(kind)
+    },
   }
 }
 
