@@ -317,7 +317,7 @@ export const UNFIT = {
   ],
 } as const satisfies Record<string, readonly Name[]>
 
-/** With `--through` there is no store of its own to set up. */
+/** `--through` starts no store, so the options of a store do not apply. */
 const WITH_THROUGH: readonly string[] = [
   'through',
   'key',

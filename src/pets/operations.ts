@@ -140,7 +140,7 @@ export function createPetOperations(
     return error => {
       const isOwn = error instanceof ApiError && error.code !== 'storage_unavailable'
       if (isOwn) throw error
-      // A caller that has gone is no fault of the storage.
+      // The caller hung up; the storage did not fail.
       if (!isGone?.()) emit('storage.failed', { operation, error })
       if (error instanceof ApiError) throw error
       throw storageUnavailable(error)

@@ -77,7 +77,7 @@ test('ioredis form - messages arrive, also after the connection was lost', { ski
   assert.equal(await form.publish('news', 'three'), 0)
 })
 
-test('ioredis form - close is told when the connection is lost, and once it is disconnected nothing is left', {
+test('ioredis form - emits close when the connection is lost, and disconnecting leaves nothing behind', {
   skip,
 }, async t => {
   const { redis, form } = await connected(t)

@@ -180,7 +180,7 @@ test('judge - `after` is unknown, unless the service has pagination', async () =
   }
 })
 
-test('judge - no key is told by reports, and each has its number', async () => {
+test('judge - reports number the keys and never show them', async () => {
   const { fetch, report } = judge(answering(404), { baseUrl: BASE })
   for (const key of ['first-key-of-mine', 'other-key-of-mine']) {
     const headers = { authorization: `Bearer ${key}` }

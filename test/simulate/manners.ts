@@ -14,7 +14,7 @@ export interface MannersOptions {
   readonly resetError: number
 }
 
-/** The shortest pause before a request is sent again for which no time was told, in ms. */
+/** The shortest pause before a retry when no response said how long to wait, in ms. */
 const SHORTEST_PAUSE = 1_000
 
 /** How one create has fared so far. */

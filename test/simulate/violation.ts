@@ -21,7 +21,7 @@ export const INVARIANTS = {
   'file.opens': 'after every crash the file opens, unless the disk fails meanwhile',
   'file.tidy': 'a closed storage leaves the document and nothing else',
   'storage.available': 'a create fails with 503 only while the disk fails',
-  'client.waits': 'a polite client sends nothing before the time it was told',
+  'client.waits': 'a polite client sends nothing before its wait is over',
   'client.repeats': 'a client repeats only what may be repeated, after a pause',
   'client.answers': 'a client returns what the server answered',
   'client.ends': 'every call ends',

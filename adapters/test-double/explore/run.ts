@@ -95,7 +95,7 @@ async function run(
   const attempt = async () => {
     const result = await settle(() => work({ double, fetch, clock, sleep: clock.sleep }))
     seen.end()
-    // A request that the work has given up on arrives all the same.
+    // A request still arrives after the work has given up on it.
     double.endDelays()
     await untilIdle(double)
     problem = await judge(result, settings.invariant, double, schedule)

@@ -27,7 +27,7 @@ export interface ActorContext {
 }
 
 export interface ActorKind {
-  /** Whether it must never send what it was told not to; its requests are watched. */
+  /** Whether it has to keep to the rules; its requests are then checked. */
   readonly isPolite: boolean
   readonly create: (context: ActorContext) => Actor
 }

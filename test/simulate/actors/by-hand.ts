@@ -4,7 +4,7 @@ import { bodyOf, targetOf } from './pet-of.js'
 const MOST_ATTEMPTS = 5
 const LONGEST_WAIT = 120_000
 
-/** A client that somebody wrote with care: one request at a time, and it waits as it is told. */
+/** A careful client written by hand: it sends one request at a time, and waits as long as it is asked to. */
 export function byHand(context: ActorContext): Actor {
   const { setting, sleep, random, key, hasIdempotency } = context
   const fetch = impatient(context)

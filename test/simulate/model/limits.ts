@@ -1,6 +1,6 @@
 import type { Policy } from '../../../src/index.js'
 
-/** What one request is told. */
+/** What the response to one request says about limits. */
 export interface Told {
   readonly code: 'rate_limit_exceeded' | 'api_key_banned' | undefined
   /** The headers, as text. */

@@ -263,7 +263,7 @@ test('explore - faults apply to the operation and the key they name, and other p
   ])
 })
 
-test('explore - a fault that cannot be told from another has no run of its own', async () => {
+test('explore - faults that have the same effect share one run', async () => {
   const work: Work = async ({ fetch }) => {
     await fetch('pets', { method: 'HEAD', headers: HEADERS }).catch(() => {})
     await fetch('pets', { headers: HEADERS }).catch(() => {})

@@ -91,7 +91,7 @@ test('recording - diff and replay name the first step of every planted server fa
     const bad = await record(plant)
     const found = differenceOfRecordings(good, bad)
     assert.equal(found && placeOf(good.steps[found.step - 1]), shows, `${name}: ${found?.what}`)
-    // The server without the fault cannot repeat what the one with it has done; time it is told.
+    // The server without the fault cannot repeat what the one with it did; only the time comes from the file.
     if (shows === 'clock') continue
     const replayed = await takeSteps(createDoubleFor(bad), bad)
     assert.equal(replayed && placeOf(bad.steps[replayed.step - 1]), shows, name)

@@ -78,7 +78,7 @@ test('recording - begins with a double as it is', async () => {
   assert.deepEqual([difference, await replayed.digest()], [undefined, await double.digest()])
 })
 
-test('recording - stops where it is told, in the middle of a request too', async () => {
+test('recording - replays up to the given step, even in the middle of a request', async () => {
   await using double = createTestDouble()
   const recording = await double.record()
   double.faults.arm({ kind: 'delay', ms: 1_000 })
