@@ -11,7 +11,7 @@ export interface Listed extends Entry {
   readonly n: number
   /** That of the Error body. */
   readonly message: string | null
-  /** What its sender probably meant. */
+  /** What its sender probably meant, or would have got without shadow mode. */
   readonly hints: readonly string[]
 }
 

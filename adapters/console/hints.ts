@@ -16,11 +16,12 @@ export interface Hinted {
 
 /**
  * What the sender of a request probably meant: unknown names, which the API ignores, and texts close to
- * one that it knows. Empty for most requests.
+ * one that it knows. What it would have got, but for shadow mode. Empty for most requests.
  */
 export function hintsOf({ request, response, redact, publicKeys }: Hinted): readonly string[] {
-  const operation = response.about?.operation
+  const { operation, shadowed } = response.about ?? {}
   return [
+    ...(shadowed ? [`Without shadow mode: 429 \`${shadowed}\`.`] : []),
     ...(operation ? namesIn(operation, request, redact) : pathIn(request, response, redact)),
     ...(response.status === 400 ? statusIn(request) : []),
     ...(response.status === 401 ? credentialIn(request, publicKeys) : []),

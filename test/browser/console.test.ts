@@ -89,6 +89,16 @@ test('console page - requests are filtered by key, operation and status, and pau
   assert.equal(await rows(page), 5)
 })
 
+test('console page - a request that only shadow mode let through has its own row', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t, [...AT_NOON, '--rate-limit', 'shadow'])
+  for (let sent = 0; sent < 61; sent++) await call('GET', '/pets', 'demo-free')
+  await page.getByRole('button', { name: /Without shadow mode: 429 rate_limit_exceeded/ }).waitFor()
+  await page.getByRole('button', { name: /60 times/ }).waitFor()
+  assert.equal(await rows(page), 2)
+})
+
 test('console page - the guide ticks off the first requests, and is shown to beginners only', {
   skip,
 }, async t => {

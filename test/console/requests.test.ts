@@ -4,7 +4,7 @@ import { withConsole } from '../../adapters/console/index.js'
 import type { ExchangeDetail, Update } from '../../adapters/console/messages.js'
 import type { Har } from '../../adapters/exchanges/har.js'
 import { memoryStorage } from '../../adapters/memory.js'
-import { createStore } from '../../src/index.js'
+import { createStore, type StoreOptions } from '../../src/index.js'
 import type { ApiRequest } from '../../src/protocol/api.js'
 
 const API_KEYS = {
@@ -78,6 +78,21 @@ test('console requests - a row says code and message, without keys', async () =>
     [
       ['invalid_request', '`limit` must be an integer from 1 to 100'],
       ['invalid_request', '`name` must be a string'],
+    ],
+  )
+})
+
+test('console requests - what only shadow mode let through is marked', async () => {
+  const limits = { perMinute: 1, perDay: 9, banAfter: 1 }
+  const apiKeys = { 'demo-free': { id: 'tiny', plan: 'enterprise', limits } } as const
+  const { send, entries } = createConsole({ apiKeys, rateLimit: 'shadow' })
+  for (const _ of [1, 2, 3]) await send('GET', '/v1/pets')
+  assert.deepEqual(
+    (await entries()).map(({ status, hints }) => [status, ...hints]),
+    [
+      [200],
+      [200, 'Without shadow mode: 429 `rate_limit_exceeded`.'],
+      [200, 'Without shadow mode: 429 `api_key_banned`.'],
     ],
   )
 })
@@ -174,8 +189,8 @@ test('console requests - one is edited and sent again, with the key that the pag
 })
 
 /** A store with its console, in process. */
-function createConsole() {
-  const store = createStore({ storage: memoryStorage(), apiKeys: API_KEYS })
+function createConsole(options: Partial<StoreOptions> = {}) {
+  const store = createStore({ storage: memoryStorage(), apiKeys: API_KEYS, ...options })
   const handler = withConsole(store, { apiKeys: () => API_KEYS })
   const headers = { host: 'localhost', 'content-type': 'application/json' }
   const ask = async (method: string, target: string, body?: string, more = {}) => {

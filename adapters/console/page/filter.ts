@@ -75,7 +75,17 @@ export function folded(rows: readonly Row[]): readonly Group[] {
   return groups
 }
 
-const COMPARED = ['method', 'path', 'query', 'status', 'code', 'key', 'lost', 'replayed'] as const
+const COMPARED = [
+  'method',
+  'path',
+  'query',
+  'status',
+  'code',
+  'key',
+  'lost',
+  'replayed',
+  'shadowed',
+] as const
 
 function isEqual(one: Row, other: Row): boolean {
   return COMPARED.every(name => one[name] === other[name])
