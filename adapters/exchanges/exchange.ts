@@ -37,6 +37,8 @@ export interface Exchange {
   readonly unknown: readonly string[]
   /** The fault that was injected. */
   readonly fault: FaultKind | null
+  /** The `Location` of the animal that was stored, where a fault sent an error in place of the 201. */
+  readonly storedAt?: string | undefined
   /** 1, 2, 3 … for the connections in use; each call of a double's `fetch` has its own. */
   readonly connection: number | null
   /**
@@ -67,6 +69,7 @@ export type Outline = Pick<
   | 'code'
   | 'headers'
   | 'fault'
+  | 'storedAt'
   | 'connection'
   | 'sequential'
   | 'overlap'
@@ -97,6 +100,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
   const { method, path, query, headers } = request
   const { host, 'idempotency-key': idempotencyKey } = headers
   const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
+  const storedAt = answer?.response.about?.storedAt
   const unknown = operation ? unknownNames(operation, request, known) : NO_NAMES
   return {
     n: recorded.n,
@@ -111,6 +115,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
     code: answer ? codeOf(answer.response) : null,
     headers: answer?.response.headers ?? {},
     fault: recorded.fault,
+    ...(storedAt !== undefined && { storedAt }),
     connection: recorded.connection,
     sequential: recorded.sequential,
     overlap: recorded.overlap,
@@ -162,6 +167,7 @@ export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
     requestDigest,
     unknown,
     fault: others.fault,
+    ...(others.storedAt !== undefined && { storedAt: others.storedAt }),
     connection: others.connection,
     sequential: others.sequential,
     overlap: others.overlap,

@@ -61,6 +61,7 @@ const exchange: z.ZodMiniType<Exchange> = z.object({
   requestDigest: z.string(),
   unknown: z.array(z.string()),
   fault: z.nullable(z.custom<FaultKind>(isText)),
+  storedAt: z.optional(z.string()),
   connection: z.nullable(z.int()),
   sequential: z.boolean(),
   // Snapshots of version 1.0 do not have it.

@@ -1,6 +1,6 @@
 import { isLost, remember, type Seen, type Watch } from './rules.js'
 
-/** Creates whose response was lost, and which a client sends again as if nothing had been stored. */
+/** Creates that were stored without a 201, and which a client sends again as if nothing had been. */
 export function watchCreates(): Watch {
   const lost = new Map<string, Seen>()
 
@@ -11,7 +11,7 @@ export function watchCreates(): Watch {
       const isUnknown = neverCame(exchange)
       if (id === undefined && !isUnknown) return []
       const earlier = lost.get(requestDigest)
-      if (isLost(exchange)) remember(lost, requestDigest, exchange)
+      if (isLost(exchange) || exchange.storedAt) remember(lost, requestDigest, exchange)
       else lost.delete(requestDigest)
       const earlierId = earlier && storedId(earlier)
       if (!earlier || isUnknown || earlierId === id) return []
@@ -21,7 +21,8 @@ export function watchCreates(): Watch {
         earlierId === undefined
           ? `it is stored as ${id}, and may have been before`
           : `it is stored as ${earlierId} and ${id}`
-      const seen = `a create whose response was lost was sent again: ${stored}`
+      const what = earlier.storedAt ? 'answered with an error' : 'whose response was lost'
+      const seen = `a create ${what} was sent again: ${stored}`
       // Somebody may want two equal animals.
       return [{ rule: 'create.repeated', seen, exchanges: [earlier, exchange], isLikely: true }]
     },
@@ -35,7 +36,8 @@ function neverCame({ operation, status, fault }: Seen): boolean {
 }
 
 /** The id in Location; undefined unless an animal was stored, now or earlier. */
-function storedId({ operation, status, headers }: Seen): string | undefined {
-  if (operation !== 'createPet' || status !== 201) return undefined
-  return /\/(\d+)$/.exec(headers['location'] ?? '')?.[1]
+function storedId({ operation, status, headers, storedAt }: Seen): string | undefined {
+  if (operation !== 'createPet') return undefined
+  const location = status === 201 ? headers['location'] : storedAt
+  return /\/(\d+)$/.exec(location ?? '')?.[1]
 }

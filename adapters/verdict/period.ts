@@ -106,6 +106,7 @@ function seenOf(exchange: Outline, order: ReturnType<Caller['orderOf']>): Seen {
     code: exchange.code,
     headers: headersThatCount(exchange.headers),
     fault: exchange.fault,
+    storedAt: exchange.storedAt,
     connection: exchange.connection,
     sequential: exchange.sequential,
     overlap: exchange.overlap,

@@ -88,6 +88,8 @@ export interface Identity {
 export interface About extends Identity {
   /** The code of the 429 that it would have been, if the store were not in shadow mode. */
   readonly shadowed?: 'rate_limit_exceeded' | 'api_key_banned' | undefined
+  /** The `Location` of a stored animal, where a test double sends an error in place of the 201. */
+  readonly storedAt?: string | undefined
 }
 
 /** What a door serves: a store, or a wrapper around one. */

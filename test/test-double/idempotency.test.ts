@@ -98,6 +98,24 @@ test('double idempotency - a lost create that is sent again without its key is a
   assert.deepEqual(double.report().notes, [])
 })
 
+test('double idempotency - so is one that got an error once it was stored, also after a restore', async () => {
+  const note = async (given: object, ...keys: readonly (string | undefined)[]) => {
+    const double = createTestDouble(given)
+    double.faults.arm({ kind: 'status', status: 503, when: 'after', operation: 'createPet' })
+    await create(double, keys[0])
+    const other = createTestDouble(given)
+    await other.restore(JSON.parse(JSON.stringify(await double.snapshot())))
+    for (const one of [double, other]) await create(one, keys[1])
+    const notes = [double, other].map(one => one.report().notes.map(({ seen }) => seen))
+    assert.deepEqual(notes[0], notes[1])
+    return notes[0]
+  }
+  const twice = 'a create answered with an error was sent again: it is stored as 1 and 2'
+  assert.deepEqual(await note({}, undefined, undefined), [twice])
+  assert.deepEqual(await note(options, 'a', 'b'), [twice])
+  assert.deepEqual(await note(options, 'a', 'a'), [])
+})
+
 test('double idempotency - a lost answer of another create, or a fault that stores nothing, is none', async () => {
   const double = createTestDouble(options)
   double.faults.arm({ kind: 'reset', operation: 'createPet' })

@@ -70,13 +70,19 @@ function errorAfter(done: ApiResponse, { method }: ApiRequest, error: ApiError):
   const text = toJson({ code, message, status })
   const { [INJECTED]: _, ...own } = error.headers
   const kept = Object.entries(done.headers).filter(isNotOfContent)
+  const storedAt = done.status === 201 ? done.headers['Location'] : undefined
   const headers = {
     ...Object.fromEntries(kept),
     'Content-Type': 'application/json',
     'Content-Length': String(utf8Length(text)),
     ...own,
   }
-  return { status, headers, body: method === 'HEAD' ? '' : text, about: done.about }
+  return {
+    status,
+    headers,
+    body: method === 'HEAD' ? '' : text,
+    about: { ...done.about, storedAt },
+  }
 }
 
 /** A link to the next page belongs to the page, one to a successor to the operation. */
