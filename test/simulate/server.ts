@@ -1,26 +1,19 @@
-import { toFetchHandler } from '../../adapters/fetch.js'
-import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
-import { memoryRateLimits } from '../../adapters/memory.js'
-import {
-  type ApiRequest,
-  createStore,
-  type Pet,
-  type PetSnapshot,
-  type RateLimitSnapshot,
-  type Store,
-} from '../../src/index.js'
-import type { Machine } from './disk.js'
+import { createStore, type Pet, type PetSnapshot, type Store } from '../../src/index.js'
+import { createDoor } from './door.js'
+import type { Backend, Engine } from './engine.js'
 import type { ApiModel } from './model/api.js'
 import { seen } from './model/pets.js'
 import type { WireRequest, WireResponse } from './network.js'
+import { choicesOf } from './random.js'
 import type { Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
-import { ensure } from './violation.js'
+import { ensure, Violation } from './violation.js'
 
 export interface ServerOptions {
+  readonly seed: string
   readonly setting: Setting
   readonly scheduler: Scheduler
-  readonly machine: Machine
+  readonly engine: Engine
   readonly model: ApiModel
   /** The clock of the machine, which steps. */
   readonly clock: () => number
@@ -29,12 +22,13 @@ export interface ServerOptions {
   readonly trace: (line: string) => void
 }
 
-/** The server through all of its processes: it comes back by itself. */
+/** The server through all of its processes: they come back by themselves. */
 export interface ServerLife {
   /** Undefined while no process listens. */
   handle(request: WireRequest): Promise<WireResponse> | undefined
-  /** The process is dead, and a new one is started soon. */
-  died(): void
+  /** Ends a process, or all of them. New ones are started soon. */
+  kill(): void
+  cutPower(): void
   /** What the host does with its own store. They do nothing while there is none. */
   restart(): void
   snapshot(): void
@@ -43,16 +37,25 @@ export interface ServerLife {
   swap(): void
   /** A key is added, and those of that id before it are removed later. */
   addKey(id: string): string
-  /** Resolves once a process listens. */
+  /** Resolves once all processes listen. */
   ready(): Promise<void>
-  /** Closes the last process, opens what it left, and looks at the folder. */
+  /** Closes the last processes, opens what they left, and looks at the folder. */
   finish(): Promise<void>
+}
+
+/** A place for a process, one after the other. */
+interface Place {
+  readonly number: number
+  /** Which of them it is. */
+  life: number
+  /** From before it serves until it has closed everything, or is dead. */
+  isOpen: boolean
+  running: Process | undefined
 }
 
 interface Process {
   readonly store: Store
-  readonly storage: JsonFileStorage
-  readonly limits: ReturnType<typeof memoryRateLimits>
+  readonly backend: Backend
   readonly serve: (request: WireRequest) => Promise<WireResponse>
 }
 
@@ -62,96 +65,118 @@ interface Saved {
   readonly keys: ReadonlyMap<string, number>
 }
 
+/** What the host is doing, which it does not interrupt. */
+interface Task {
+  readonly name: string
+  readonly places: readonly Place[]
+}
+
 /** How long a supervisor takes to start a process again. */
 const START = { least: 1, most: 2_000 }
 /** How long the old key of a client stays valid. */
 const GRACE = 60_000
 
 export function createServerLife(options: ServerOptions): ServerLife {
-  const { setting, scheduler, machine, model, clock, note, fail, trace } = options
+  const { seed, setting, scheduler, engine, model, clock, note, fail, trace } = options
   const waiting = new Set<() => void>()
-  let path = '/data/pets.json'
-  let files = 1
-  let life = 0
-  let running: Process | undefined
-  /** What the host is doing with its store, which it does not interrupt. */
-  let isBusy = false
+  const places: readonly Place[] = Array.from({ length: engine.processes }, (_, number) => ({
+    ...{ number, life: 0, isOpen: false, running: undefined },
+  }))
+  /** Whether nothing has been opened since everything ended. */
+  let isFresh = true
+  let task: Task | undefined
   let tasks = 0
+  let requests = 0
   let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
   /**
    * A restore that has not ended, or failed and the disk kept the storage from undoing it: if the process
    * dies before the next change, it may have happened or not.
    */
   let restoring: Saved | undefined
-  let keptLimits: RateLimitSnapshot | undefined
   let keys = 0
-  startLater()
+  for (const place of places) startLater(place)
 
   return {
-    handle: request => running?.serve(request),
-    died() {
-      note('crash')
-      life++
-      running = undefined
-      tasks++
-      isBusy = false
-      keptLimits = undefined
-      model.history.crash()
-      startLater()
+    handle(request) {
+      const running = places.filter(place => place.running)
+      if (running.length === 0) return undefined
+      const place = choicesOf(seed, 'process', ++requests).pick(running)
+      return place.running?.serve(request)
     },
-    restart: () => host('restart', restart),
-    snapshot: () => host('snapshot', snapshot),
-    restore: () => host('restore', restore),
-    swap: () => host('swap', swap),
+    // Whether a restore has happened is seen when everything is opened again.
+    kill: () => died(engine.kill(task?.name === 'restore')),
+    cutPower: () => died(engine.cutPower()),
+    restart: () => host('restart', onePlace(), restart),
+    snapshot: () => host('snapshot', onePlace(), snapshot),
+    restore: () => host('restore', onePlace(), restore),
+    swap: () => host('swap', places, swap),
     addKey,
-    ready: () =>
-      running && !isBusy ? Promise.resolve() : new Promise(resolve => waiting.add(resolve)),
+    ready: () => (isReady() ? Promise.resolve() : new Promise(resolve => waiting.add(resolve))),
     finish,
   }
 
-  function startLater(): void {
-    const own = life
-    scheduler.later('start', START, () => {
-      if (own === life) void start().catch(fail)
-    })
-  }
-
-  async function start(): Promise<void> {
-    const own = life
-    const failures = machine.failures()
-    const process = await open(path).catch(error => {
-      if (own !== life) return undefined
-      note('refused to open')
-      ensure(machine.failures() > failures, 'file.opens', () => `${(error as Error).message}`)
-      startLater()
-      return undefined
-    })
-    if (!process || own !== life) return
-    note('start')
-    await checkContent(process.storage)
-    running = process
-    if (keptLimits) await process.limits.restore(keptLimits)
-    else model.forgetLimits()
-    keptLimits = undefined
-    callWaiting()
+  function isReady(): boolean {
+    return !task && places.every(({ running }) => running)
   }
 
   function callWaiting(): void {
-    if (!running || isBusy) return
+    if (!isReady()) return
     for (const resolve of waiting) resolve()
     waiting.clear()
   }
 
-  async function open(file: string): Promise<Process> {
-    const storage = await jsonFileStorage(file, {
-      disk: machine.start(),
-      onError: ({ message }) =>
-        note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
+  function died(numbers: readonly number[]): void {
+    if (numbers.length === 0) return
+    note('crash')
+    const dead = places.filter(({ number }) => numbers.includes(number))
+    for (const place of dead) {
+      stopped(place)
+      startLater(place)
+    }
+    if (task?.places.some(place => dead.includes(place))) task = undefined
+  }
+
+  function stopped(place: Place): void {
+    place.life++
+    place.isOpen = false
+    place.running = undefined
+    if (places.some(({ isOpen }) => isOpen)) return
+    isFresh = true
+    model.history.crash()
+  }
+
+  function startLater(place: Place): void {
+    const own = ++place.life
+    scheduler.later('start', START, () => {
+      if (own === place.life) void start(place).catch(fail)
     })
-    const limits = memoryRateLimits()
+  }
+
+  async function start(place: Place): Promise<void> {
+    const own = place.life
+    const failures = engine.failures('open')
+    const process = await open(place).catch(error => {
+      if (error instanceof Violation) throw error
+      if (own !== place.life) return undefined
+      note('refused to open')
+      const { message } = error as Error
+      ensure(engine.failures('open') > failures, 'file.opens', () => message)
+      startLater(place)
+      return undefined
+    })
+    if (!process || own !== place.life) return
+    note('start')
+    place.running = process
+    callWaiting()
+  }
+
+  async function open(place: Place): Promise<Process> {
+    const own = place.life
+    const backend = await engine.open(place.number)
+    const { storage, rateLimits } = backend
     const { idempotencyMs, anonymous, pagination, defaultStatus } = setting
     const store = createStore({
-      ...{ storage, clock, pagination, defaultStatus, rateLimits: limits, plans: { anonymous } },
+      ...{ storage, clock, pagination, defaultStatus, rateLimits, plans: { anonymous } },
       apiKeys: Object.fromEntries(
         [...model.keys].map(([key, { id, policy }]) => [
           key,
@@ -160,26 +185,29 @@ export function createServerLife(options: ServerOptions): ServerLife {
       ),
       idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
     })
-    return { store, storage, limits, serve: createDoor(store) }
+    const process = { store, backend, serve: createServe(place, store, backend) }
+    if (own !== place.life) return process
+    const isFirst = isFresh
+    isFresh = false
+    place.isOpen = true
+    await checkContent(backend, isFirst)
+    await backend.begin(store, isFirst)
+    return process
   }
 
-  function createDoor(store: Store): (request: WireRequest) => Promise<WireResponse> {
-    const fetchHandler = toFetchHandler(store)
-    const isFetch = setting.door === 'fetch'
+  function createServe(place: Place, store: Store, backend: Backend): Process['serve'] {
+    const answer = createDoor(store, setting)
+    const own = place.life
     return async request => {
-      const own = life
-      const check = model.expect(request, clock())
-      const response =
-        isFetch || request.isCut
-          ? await readResponse(fetchHandler(toRequest(request)))
-          : await readAnswer(store, request)
-      if (own !== life) return NEVER
+      const expected = model.expect(request, clock())
+      const response = await backend.admit(expected, () => answer(request))
+      if (own !== place.life) return NEVER
       try {
-        check(response)
+        expected.check(response)
       } catch (error) {
         fail(error)
       }
-      if (response.status === 201 && !isBusy) restoring = undefined
+      if (response.status === 201 && task?.name !== 'restore') restoring = undefined
       note(String(response.status))
       trace(lineOf(request, response))
       return response
@@ -187,15 +215,20 @@ export function createServerLife(options: ServerOptions): ServerLife {
   }
 
   /** Everything that was there before is there, and is all. */
-  async function checkContent(storage: JsonFileStorage): Promise<void> {
-    const { pets, nextId, idempotencyKeys = [] } = await storage.dump()
-    const present = new Set(pets.map(({ id, name }) => `${id} ${name}`))
-    const isOld = [...model.history.pets.values()].every(({ id, name }) =>
-      present.has(`${id} ${name}`),
-    )
-    if (restoring && !isOld) replaced(restoring, pets)
-    restoring = undefined
-    model.history.reopen(pets.map(seen), nextId)
+  async function checkContent(backend: Backend, isFirst: boolean): Promise<void> {
+    const seeing = model.history.read()
+    const { pets, nextId, idempotencyKeys = [] } = await backend.content()
+    if (isFirst) {
+      const present = new Set(pets.map(({ id, name }) => `${id} ${name}`))
+      const isOld = [...model.history.pets.values()].every(({ id, name }) =>
+        present.has(`${id} ${name}`),
+      )
+      if (restoring && !isOld) replaced(restoring, pets)
+      restoring = undefined
+      model.history.reopen(pets.map(seen), nextId)
+    } else {
+      seeing.listed({ limit: pets.length + 1 }, pets.map(seen))
+    }
     const found = new Map(
       idempotencyKeys.map(({ scope, key, petId }) => [`${scope} ${key}`, petId]),
     )
@@ -213,65 +246,74 @@ export function createServerLife(options: ServerOptions): ServerLife {
     )
   }
 
-  function host(what: string, work: (process: Process) => Promise<void>): void {
-    if (!running || isBusy) return
-    const own = ++tasks
-    isBusy = true
-    note(what)
-    const done = () => {
-      if (own !== tasks) return
-      isBusy = false
+  /** One that runs, or none. */
+  function onePlace(): readonly Place[] {
+    const running = places.filter(place => place.running)
+    return running.length === 0 ? [] : [choicesOf(seed, 'host', tasks).pick(running)]
+  }
+
+  function host(name: string, needed: readonly Place[], work: Work): void {
+    const isRunning = needed.length > 0 && needed.every(({ running }) => running)
+    if (!isRunning || task) return
+    const own: Task = { name, places: needed }
+    tasks++
+    task = own
+    note(name)
+    const isOver = () => own !== task
+    const end = () => {
+      if (isOver()) return
+      task = undefined
       callWaiting()
     }
-    work(running).then(done, error => {
-      if (own === tasks) fail(error)
-      done()
+    work(needed, isOver).then(end, error => {
+      if (!isOver()) fail(error)
+      end()
     })
   }
 
-  async function restart({ storage, limits }: Process): Promise<void> {
-    const own = life
-    running = undefined
-    await close(storage)
-    if (own !== life) return
-    keptLimits = setting.keepsLimits ? await limits.dump() : undefined
-    life++
-    model.history.crash()
-    startLater()
+  async function restart(all: readonly Place[], isOver: () => boolean): Promise<void> {
+    for (const place of all) {
+      await close(place, true)
+      if (!isOver()) startLater(place)
+    }
   }
 
   /** Closing rejects only if the disk fails; then the journal keeps what the document lacks. */
-  async function close(storage: JsonFileStorage): Promise<void> {
-    const own = life
-    const failures = machine.failures()
-    await storage.close().catch(error => {
-      if (own !== life) return
-      ensure(machine.failures() > failures, 'storage.available', () => `close: ${error.message}`)
+  async function close(place: Place, keeps = false): Promise<void> {
+    const own = place.life
+    const failures = engine.failures('create')
+    const { backend } = place.running ?? {}
+    place.running = undefined
+    await backend?.close(keeps).catch(error => {
+      if (own !== place.life) return
+      const isExcused = engine.failures('create') > failures
+      ensure(isExcused, 'storage.available', () => `close: ${error.message}`)
     })
-    if (own === life) machine.kill()
+    if (own === place.life) stopped(place)
   }
 
-  async function snapshot({ storage }: Process): Promise<void> {
-    const pets = await storage.dump()
+  async function snapshot([place]: readonly Place[]): Promise<void> {
+    const pets = await backendOf(place).content()
     saved = { pets, keys: model.usedKeys() }
   }
 
-  async function restore({ storage }: Process): Promise<void> {
-    const own = life
-    const { pets } = saved
-    restoring = saved
-    const failures = machine.failures()
+  async function restore([place]: readonly Place[], isOver: () => boolean): Promise<void> {
+    const backend = backendOf(place)
+    const restored = saved
+    restoring = restored
+    const failures = engine.failures('create')
     try {
-      await storage.restore(pets)
+      await backend.storage.restore(restored.pets)
     } catch (error) {
-      if (own !== life) return
+      if (isOver()) return
       note('restore failed')
       const { message } = error as Error
-      ensure(machine.failures() > failures, 'storage.available', () => `restore: ${message}`)
+      const isExcused = engine.failures('create') > failures
+      ensure(isExcused, 'storage.available', () => `restore: ${message}`)
       return
     }
-    if (own !== life) return
-    replaced(restoring, (await storage.dump()).pets)
+    if (isOver()) return
+    replaced(restored, (await backend.content()).pets)
     restoring = undefined
   }
 
@@ -281,38 +323,24 @@ export function createServerLife(options: ServerOptions): ServerLife {
   }
 
   /** As the command `copy` does. */
-  async function swap({ storage }: Process): Promise<void> {
-    const own = life
-    running = undefined
-    await close(storage)
-    if (own !== life) return
-    const next = `/data/pets-${++files}.json`
-    const copied = await copyTo(next)
-    if (own !== life) return
-    if (copied) path = next
-    life++
-    model.history.crash()
-    startLater()
+  async function swap(all: readonly Place[], isOver: () => boolean): Promise<void> {
+    const closed: Place[] = []
+    for (const place of all) {
+      if (isOver()) break
+      const before = place.life
+      await close(place)
+      if (place.life === before + 1 && !isOver()) closed.push(place)
+    }
+    if (!isOver()) await copy(isOver)
+    if (!isOver() || closed.length < all.length) for (const place of closed) startLater(place)
   }
 
-  async function copyTo(next: string): Promise<boolean> {
-    const own = life
-    const failures = machine.failures()
-    const disk = machine.start()
-    try {
-      const source = await jsonFileStorage(path, { disk, onError() {} })
-      const target = await jsonFileStorage(next, { disk, onError() {} })
-      await target.restore(await source.dump())
-      await target.close()
-      await source.close()
-    } catch (error) {
-      if (own !== life) return false
-      const { message } = error as Error
-      ensure(machine.failures() > failures, 'file.opens', () => `copy: ${message}`)
-      machine.kill()
-      return false
-    }
-    return true
+  async function copy(isOver: () => boolean): Promise<void> {
+    const failures = engine.failures('open')
+    await engine.copy().catch(error => {
+      if (isOver()) return
+      ensure(engine.failures('open') > failures, 'file.opens', () => `copy: ${error.message}`)
+    })
   }
 
   function addKey(id: string): string {
@@ -321,31 +349,33 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const limits = setting.actors.find(({ name }) => name === id)?.limits
     if (!limits) throw new Error(`Nobody is called ${id}`)
     model.keys.set(key, { id, policy: limits })
-    running?.store.apiKeys.add(key, { id, plan: 'enterprise', limits })
+    for (const { running } of places) {
+      running?.store.apiKeys.add(key, { id, plan: 'enterprise', limits })
+    }
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
         model.keys.delete(other)
-        running?.store.apiKeys.remove(other)
+        for (const { running } of places) running?.store.apiKeys.remove(other)
       })
     }
     return key
   }
 
   async function finish(): Promise<void> {
-    if (!running) throw new Error('No process to finish')
-    await close(running.storage)
-    running = undefined
-    model.history.crash()
-    const { storage } = await open(path)
-    await checkContent(storage)
-    await storage.close()
-    // After a rename that failed and happened, it takes its own document for a foreign one.
-    const isConflict = (name: string) => name.includes('.conflict-') && machine.failures() > 0
-    const beside = `${path.slice('/data/'.length)}.`
-    const all = await machine.names()
-    const names = all.filter(name => name.startsWith(beside) && !isConflict(name))
+    for (const place of places) await close(place)
+    const [place] = places as [Place]
+    const { backend } = await open(place)
+    await backend.close(false)
+    const names = await engine.leftovers()
     ensure(names.length === 0, 'file.tidy', () => `the folder still holds ${names.join(', ')}`)
   }
+}
+
+type Work = (places: readonly Place[], isOver: () => boolean) => Promise<void>
+
+function backendOf(place: Place | undefined): Backend {
+  if (!place?.running) throw new Error('No process runs here')
+  return place.running.backend
 }
 
 /** For the trace. */
@@ -357,35 +387,3 @@ function lineOf({ from, method, target }: WireRequest, { status, headers }: Wire
 
 /** The process has died before it answered. */
 const NEVER = new Promise<never>(() => {})
-
-async function readAnswer(store: Store, request: WireRequest): Promise<WireResponse> {
-  const [path = '', query = ''] = request.target.split('?')
-  const { method, headers, body } = request
-  const given: ApiRequest = { method, path, query, headers, body }
-  const { status, headers: own, body: text } = await store.handle(given)
-  return { status, headers: lowerCase(Object.entries(own)), body: text }
-}
-
-async function readResponse(answering: Promise<Response>): Promise<WireResponse> {
-  const response = await answering
-  const { status, headers } = response
-  return { status, headers: lowerCase(headers), body: await response.text() }
-}
-
-function lowerCase(headers: Iterable<[string, string]>): Record<string, string> {
-  return Object.fromEntries([...headers].map(([name, value]) => [name.toLowerCase(), value]))
-}
-
-function toRequest({ method, target, headers, body, isCut }: WireRequest): Request {
-  const url = `http://store.test${target}`
-  if (!isCut || body === undefined) {
-    return new Request(url, { method, headers, ...(body !== undefined && { body }) })
-  }
-  const bytes = new TextEncoder().encode(body)
-  const half = new ReadableStream<Uint8Array>({
-    start: controller => controller.enqueue(bytes.subarray(0, bytes.length >> 1)),
-    pull: controller => controller.error(new TypeError('terminated')),
-  })
-  const init = { method, headers, body: half, duplex: 'half' } as const
-  return new Request(url, init as RequestInit)
-}

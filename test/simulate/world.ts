@@ -1,7 +1,7 @@
 import { createCast } from './cast.js'
-import { createMachine } from './disk.js'
+import type { CreateEngine, Engine, Happenings } from './engine.js'
 import { virtualGlobals } from './globals.js'
-import { createApiModel } from './model/api.js'
+import { type ApiModel, createApiModel } from './model/api.js'
 import { createNetwork } from './network.js'
 import type { Outcome } from './outcome.js'
 import { choicesOf } from './random.js'
@@ -18,23 +18,31 @@ const MOST_STEPS_TO_END = 100_000
 const DAY = 86_400_000
 
 /** Runs a world to its end, or until an invariant does not hold. */
-export async function runWorld(scenario: Scenario): Promise<Outcome> {
+export async function runWorld(scenario: Scenario, create: CreateEngine): Promise<Outcome> {
   await warmUp()
   const { seed, setting } = scenario
   const scheduler = createScheduler(seed, setting.begin)
   const trace = createTrace(scheduler.now, setting.begin)
   const counts: Record<string, number> = {}
   let violation: Violation | undefined
+  let engine: Engine | undefined
   const chance = choicesOf(seed, 'Math.random')
   const putBack = virtualGlobals(scheduler, () => chance.between(0, 1))
   process.on('unhandledRejection', fail)
   try {
-    const { settle } = createWorld(scenario, { scheduler, trace: trace.add, note, fail, next })
-    await settle()
+    const model = createApiModel({
+      ...setting,
+      failures: what => engine?.failures(what) ?? 0,
+      note,
+    })
+    engine = await create({ seed, setting, scheduler, model, note })
+    const stage = { scheduler, trace: trace.add, note, fail, next }
+    await createWorld(scenario, stage, engine, model).settle()
   } catch (error) {
     fail(error)
   } finally {
     process.off('unhandledRejection', fail)
+    engine?.dispose()
     putBack()
   }
   const steps = scheduler.steps()
@@ -67,28 +75,29 @@ interface Stage {
 }
 
 /** Puts all parts together. */
-function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
-  const { scheduler, note, next } = stage
+function createWorld(
+  { seed, setting, events }: Scenario,
+  stage: Stage,
+  engine: Engine,
+  model: ApiModel,
+) {
+  const { scheduler, next } = stage
   let offset = 0
   const clock = () => Math.floor(scheduler.now() + offset)
-  const machine = createMachine(seed, scheduler)
-  const model = createApiModel({ ...setting, failures: machine.failures, note })
-  const server = createServerLife({ ...stage, setting, machine, model, clock })
+  const server = createServerLife({ ...stage, seed, setting, engine, model, clock })
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
   const isQuiet = isCalm(setting) && events.every(({ kind }) => kind === 'call')
   const hasClockSteps = events.some(({ kind }) => kind === 'clock-step')
   const { addKey } = server
   const known = { isQuiet, hasClockSteps }
   const cast = createCast({ ...stage, ...known, seed, setting, network, model, addKey })
-  const happenings: Happenings = {
+  const happenings: Partial<Happenings> = {
     call: ({ actor, call }) => cast.call(actor, call),
-    kill: ({ calls, when }) => machine.atCall(calls, when, () => die(machine.kill)),
-    'power-cut': ({ calls, when }) => machine.atCall(calls, when, () => die(machine.cutPower)),
-    'disk-fails': ({ calls, failure }) =>
-      machine.atCall(calls, 'before', () => machine.failNext(failure)),
+    kill: ({ calls, when }) => engine.atCall(calls, when, server.kill),
+    'power-cut': ({ calls, when }) => engine.atCall(calls, when, server.cutPower),
     'disk-full'({ ms }) {
-      machine.setFull(true)
-      scheduler.after('disk is free', ms, () => machine.setFull(false))
+      engine.setFull(true)
+      scheduler.after('disk is free', ms, () => engine.setFull(false))
     },
     'network-cut': ({ ms }) => network.cutUntil(scheduler.now() + ms),
     'clock-step': ({ ms }) => stepClock(ms),
@@ -97,6 +106,7 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
     snapshot: server.snapshot,
     restore: server.restore,
     swap: server.swap,
+    ...engine.happenings,
   }
   let left = events.length
   for (const event of events) {
@@ -108,11 +118,6 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
   }
   return { settle }
 
-  function die(how: () => void): void {
-    how()
-    server.died()
-  }
-
   /** Back within a day only: over midnight, counts of yesterday may be gone or not. */
   function stepClock(ms: number): void {
     const day = (instant: number) => Math.floor(instant / DAY)
@@ -123,7 +128,7 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
   async function settle(): Promise<void> {
     await settled()
     while (left > 0) if (!(await next())) return
-    machine.heal()
+    engine.heal()
     network.heal()
     let isReady = false
     void server.ready().then(() => {
@@ -165,10 +170,6 @@ function createWorld({ seed, setting, events }: Scenario, stage: Stage) {
     }
     return true
   }
-}
-
-type Happenings = {
-  readonly [Kind in PlannedEvent['kind']]: (event: Extract<PlannedEvent, { kind: Kind }>) => void
 }
 
 /** Nothing is lost, and every answer comes before a client stops waiting for it with its next request. */

@@ -1,5 +1,7 @@
+import { createFileEngine } from './file-engine.js'
 import { scenarioOf } from './generate.js'
 import type { Outcome } from './outcome.js'
+import type { Scenario } from './scenario.js'
 import { runWorld } from './world.js'
 
 /** All that a world is made of, as plain data. What happens from outside can be left out, one by one. */
@@ -16,7 +18,7 @@ export interface WorldKind {
 }
 
 export const WORLDS: Readonly<Record<string, WorldKind>> = {
-  file: { plan: scenarioOf, run: plan => runWorld(plan as ReturnType<typeof scenarioOf>) },
+  file: { plan: scenarioOf, run: plan => runWorld(plan as Scenario, createFileEngine) },
 }
 
 export function worldOf(name: string): WorldKind {

@@ -1,6 +1,6 @@
 import { type NewPet, type Policy, SUNSET } from '../../../src/index.js'
 import type { WireRequest, WireResponse } from '../network.js'
-import { ensure } from '../violation.js'
+import { ensure, Violation } from '../violation.js'
 import { createLimitModel, type LimitModel, type Told } from './limits.js'
 import { createPetHistory, type PetHistory, type SeenPet } from './pet-history.js'
 import { jsonOf, textOf } from './pets.js'
@@ -10,8 +10,8 @@ export interface ApiModelOptions {
   readonly pagination: boolean
   readonly defaultStatus: 'available' | null
   readonly idempotencyMs: number | null
-  /** How often the disk has failed; a 503 needs a reason. */
-  readonly failures: () => number
+  /** How often that has had a reason to fail; a 503 needs one. */
+  readonly failures: (what: 'create' | 'read') => number
   readonly note: (what: string) => void
 }
 
@@ -31,15 +31,33 @@ export interface ApiModel {
    * A request has arrived.
    *
    * @param now the clock of the server
-   * @returns checks the response
    */
-  expect(request: WireRequest, now: number): (response: WireResponse) => void
+  expect(request: WireRequest, now: number): Expectation
   /** The process has ended, and with it what it counted. */
   forgetLimits(): void
+  /** Some of what was counted is gone. */
+  forgetWindows(): void
   /** Keys that have been used, as far as they are not expired, with their animals. */
   usedKeys(): ReadonlyMap<string, number>
   /** The keys are those of a snapshot now. */
   replaceKeys(used: ReadonlyMap<string, number>): void
+}
+
+/** What one request is answered with. */
+export interface Expectation {
+  /**
+   * The limiter decides, with the counts of this moment.
+   *
+   * @param by who counts, by default the limits of the model
+   */
+  decided(by?: Counter): void
+  check(response: WireResponse): void
+}
+
+export interface Counter {
+  readonly limits: Pick<LimitModel, 'ask'>
+  /** Whose counts these are, where there are several; undefined if nobody counts all responses. */
+  readonly name: string | undefined
 }
 
 export interface KeyRecord {
@@ -62,7 +80,7 @@ interface Call {
   readonly request: WireRequest
   readonly now: number
   readonly key: KeyRecord | undefined
-  readonly failures: number
+  readonly failures: { readonly create: number; readonly read: number }
 }
 
 export function createApiModel(options: ApiModelOptions): ApiModel {
@@ -96,20 +114,33 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       const key = known?.expires !== undefined && now >= known.expires ? undefined : known
       const policy = key?.policy ?? anonymous
       const partition = key?.id ?? 'addr:local'
-      const told = limits.ask(partition, policy, now)
-      const call = { request, now, key, failures: failures() }
-      const checkBody = told.code ? undefined : expectAnswer(call, token !== undefined)
-      return response => {
-        if (response.status !== 429) admitted.add(partition, policy, now)
-        checkHeaders(response, told, now)
-        if (checkBody) checkBody(response)
-        else checkRejection(response, told)
+      let told: Told | undefined
+      let counter: string | undefined
+      let checkBody: ((response: WireResponse) => void) | undefined
+      return {
+        decided(by = { limits, name: '' }) {
+          told = by.limits.ask(partition, policy, now)
+          counter = by.name
+          const before = { create: failures('create'), read: failures('read') }
+          const call = { request, now, key, failures: before }
+          checkBody = told.code ? undefined : expectAnswer(call, token !== undefined)
+        },
+        check(response) {
+          if (!told) throw new Violation('limits.exact', 'a request was answered without counting')
+          if (response.status !== 429 && counter !== undefined) {
+            admitted.add(`${partition}${counter}`, policy, now)
+          }
+          checkHeaders(response, told, now)
+          if (checkBody) checkBody(response)
+          else checkRejection(response, told)
+        },
       }
     },
     forgetLimits() {
       limits.forget()
       admitted.clear()
     },
+    forgetWindows: admitted.clear,
     usedKeys() {
       const used = [...uses].filter(([, use]) => use.id !== undefined && !hasExpired(use, latest))
       return new Map(used.map(([key, { id }]) => [key, id as number]))
@@ -143,6 +174,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     const after = pagination ? Number(given.get('after') ?? 0) : 0
     const operation = history.read()
     return response => {
+      if (response.status === 503) return checkUnavailable(response, 'read', call.failures.read)
       ensureStatus(response, 200)
       const pets = readPets(response.body)
       ensure(
@@ -155,12 +187,16 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     }
   }
 
-  function expectPet({ now }: Call, text: string): (response: WireResponse) => void {
+  function expectPet(
+    { now, failures: before }: Call,
+    text: string,
+  ): (response: WireResponse) => void {
     if (now >= SUNSET) return errorOf(410, 'gone')
     const id = Number(text)
     if (!/^[1-9]\d{0,15}$/.test(text)) return errorOf(404, 'not_found')
     const operation = history.read()
     return response => {
+      if (response.status === 503) return checkUnavailable(response, 'read', before.read)
       if (response.status === 404) {
         operation.got(id, undefined)
         return
@@ -209,12 +245,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       }
       if (response.status === 503) {
         operation.refused()
-        ensure(
-          failures() > Math.min(call.failures, failuresBefore),
-          'storage.available',
-          () => `503 while the disk works: ${response.body}`,
-        )
-        note('503')
+        checkUnavailable(response, 'create', Math.min(call.failures.create, failuresBefore))
         return
       }
       ensureStatus(response, 201)
@@ -229,10 +260,16 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       )
       operation.stored(pet, replayed)
       answers.set(name, (answers.get(name) ?? new Set()).add(pet.id))
-      if (!replayed) failuresBefore = failures()
+      if (!replayed) failuresBefore = failures('create')
       if (use) Object.assign(use, { name, id: pet.id })
       note(replayed ? 'replay' : 'create')
     }
+  }
+
+  function checkUnavailable({ body }: WireResponse, what: 'create' | 'read', before: number): void {
+    const message = () => `503 while nothing fails: ${body}`
+    ensure(failures(what) > before, 'storage.available', message)
+    note('503')
   }
 
   function useKey(name: string, animal: string, now: number): Use {

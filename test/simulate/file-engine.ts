@@ -1,0 +1,99 @@
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { memoryRateLimits } from '../../adapters/memory.js'
+import type { RateLimitSnapshot } from '../../src/index.js'
+import { createMachine } from './disk.js'
+import type { Backend, Engine, EngineOptions } from './engine.js'
+
+const FOLDER = '/data/'
+
+/** One process, a JSON file on a simulated disk, and counts in memory. */
+export async function createFileEngine(options: EngineOptions): Promise<Engine> {
+  const { seed, setting, scheduler, model, note } = options
+  const machine = createMachine(seed, scheduler)
+  let path = `${FOLDER}pets.json`
+  let files = 1
+  let kept: RateLimitSnapshot | undefined
+  let deaths = 0
+
+  return {
+    processes: 1,
+    open,
+    async copy() {
+      const next = `${FOLDER}pets-${++files}.json`
+      const before = deaths
+      try {
+        await copyTo(next)
+        if (deaths === before) path = next
+      } catch (error) {
+        if (deaths === before) machine.kill()
+        throw error
+      }
+    },
+    async leftovers() {
+      // After a rename that failed and happened, it takes its own document for a foreign one.
+      const isConflict = (name: string) => name.includes('.conflict-') && machine.failures() > 0
+      const beside = `${path.slice(FOLDER.length)}.`
+      const names = await machine.names()
+      return names.filter(name => name.startsWith(beside) && !isConflict(name))
+    },
+    atCall: machine.atCall,
+    kill: () => ended(machine.kill),
+    cutPower: () => ended(machine.cutPower),
+    setFull: machine.setFull,
+    heal: machine.heal,
+    failures: what => (what === 'read' ? 0 : machine.failures()),
+    happenings: {
+      'disk-fails': ({ calls, failure }) =>
+        machine.atCall(calls, 'before', () => machine.failNext(failure)),
+    },
+    dispose() {},
+  }
+
+  function ended(how: () => void): readonly number[] {
+    how()
+    deaths++
+    kept = undefined
+    return [0]
+  }
+
+  async function copyTo(next: string): Promise<void> {
+    const disk = machine.start()
+    const source = await jsonFileStorage(path, { disk, onError() {} })
+    const target = await jsonFileStorage(next, { disk, onError() {} })
+    await target.restore(await source.dump())
+    await target.close()
+    await source.close()
+  }
+
+  async function open(): Promise<Backend> {
+    const storage = await jsonFileStorage(path, {
+      disk: machine.start(),
+      onError: ({ message }) =>
+        note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
+    })
+    const rateLimits = memoryRateLimits()
+    return {
+      storage,
+      rateLimits,
+      async begin() {
+        if (kept) await rateLimits.restore(kept)
+        else model.forgetLimits()
+        kept = undefined
+      },
+      admit(expected, answer) {
+        expected.decided()
+        return answer()
+      },
+      content: async () => storage.dump(),
+      async close(keeps) {
+        const before = deaths
+        try {
+          await storage.close()
+        } finally {
+          if (deaths === before) machine.kill()
+        }
+        if (deaths === before && keeps && setting.keepsLimits) kept = await rateLimits.dump()
+      },
+    }
+  }
+}
