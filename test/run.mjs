@@ -23,7 +23,8 @@ const BEYOND_NODE = [
   'postgres/',
   'redis/',
   'test-double/explore/clients.',
-  'test-double/recording/',
+  'test-double/recording/planted.',
+  'test-double/recording/processes.',
   'tools/',
 ]
 

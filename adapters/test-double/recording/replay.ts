@@ -86,7 +86,7 @@ export async function takeSteps(
         continue
       }
       await take(step)
-      const taken = await takenIn(log, step)
+      const taken = await takenIn(log, step, gates.rest)
       const what = taken === undefined ? 'nothing happened' : differenceOf(step, taken)
       if (what !== undefined) return { step: step.step, what }
     }
@@ -96,6 +96,7 @@ export async function takeSteps(
     plan(undefined)
     // From now on, requests are live.
     tape.pace = undefined
+    gates.close()
   }
 
   async function take(step: Step): Promise<void> {
@@ -137,7 +138,8 @@ export async function takeSteps(
 
   function sendNow({ request }: SendStep): void {
     // A response that a fault loses is a failure for its sender, and nothing else.
-    void (async () => send(requestOf(request)))().catch(() => {})
+    const sending = (async () => send(requestOf(request)))().catch(() => {})
+    gates.follow(sending)
   }
 
   async function openWorld({ pets, keys, at }: Extract<Step, { do: 'world' }>): Promise<void> {
@@ -156,59 +158,68 @@ interface Gates {
   readonly pace: Pace
   /** A request of this id in the file is the next to be sent. */
   sent(id: number): void
+  /** Counts a request as under way until it has ended. */
+  follow(sending: Promise<unknown>): void
   /** Lets it go on. */
   open(kind: keyof Pace, id: number): void
+  /** Resolves once every request has ended, or is held until a later step. */
+  rest(): Promise<void>
+  /** Requests that are still held have no later step: they end without a response. */
+  close(): void
 }
 
 /** @param before the id of the latest request of the double */
 function createGates(before: number): Gates {
   const ids: number[] = []
-  const gates = new Map<string, Gate>()
-  const gate = (kind: keyof Pace, id: number | undefined) => {
-    const name = `${kind} ${id}`
-    const found = gates.get(name) ?? withResolvers()
-    gates.set(name, found)
-    return found
-  }
+  const opened = new Set<string>()
+  const held = new Map<string, { pass(): void; fail(reason: Error): void }>()
+  let underWay = 0
+  let onRest = () => {}
   return {
+    pace: { run: id => hold('run', id), answer: id => hold('answer', id) },
     sent: id => void ids.push(id),
-    open: (kind, id) => gate(kind, id).resolve(),
-    pace: {
-      run: id => gate('run', ids[id - before - 1]).promise,
-      answer: id => gate('answer', ids[id - before - 1]).promise,
+    follow(sending) {
+      underWay++
+      void sending.then(stop)
+    },
+    open(kind, id) {
+      const name = `${kind} ${id}`
+      opened.add(name)
+      const gate = held.get(name)
+      if (!gate) return
+      held.delete(name)
+      underWay++
+      gate.pass()
+    },
+    async rest() {
+      while (underWay > 0) await new Promise<void>(resolve => (onRest = resolve))
+    },
+    close() {
+      for (const { fail } of held.values()) fail(new Error('The replay is over.'))
     },
   }
+
+  async function hold(kind: keyof Pace, id: number): Promise<void> {
+    const name = `${kind} ${ids[id - before - 1]}`
+    if (opened.has(name)) return
+    stop()
+    await new Promise<void>((pass, fail) => held.set(name, { pass, fail }))
+  }
+
+  function stop(): void {
+    underWay--
+    onRest()
+  }
 }
-
-/** Node 20 has no `Promise.withResolvers`. */
-function withResolvers(): Gate {
-  let resolve = () => {}
-  const promise = new Promise<void>(done => {
-    resolve = done
-  })
-  return { promise, resolve }
-}
-
-interface Gate {
-  readonly promise: Promise<void>
-  resolve(): void
-}
-
-// A program that replays may run on fake timers.
-const { setTimeout, clearTimeout } = globalThis
-
-/** Far longer than any step takes. */
-const PATIENCE_MS = 10_000
 
 /** The step as this double took it; undefined if it took none. */
-async function takenIn(log: StepLog, { step }: Step): Promise<Step | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const nothing = new Promise<undefined>(resolve => {
-    timer = setTimeout(resolve, PATIENCE_MS, undefined)
-  })
-  const taken = await Promise.race([log.taken(step), nothing])
-  clearTimeout(timer)
-  return taken
+async function takenIn(
+  log: StepLog,
+  { step }: Step,
+  rest: Gates['rest'],
+): Promise<Step | undefined> {
+  await Promise.race([log.taken(step), rest()])
+  return log.steps.length < step ? undefined : log.taken(step)
 }
 
 /** One line; undefined where they are equal. */

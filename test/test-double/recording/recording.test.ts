@@ -95,6 +95,24 @@ test('recording - replays up to the given step, even in the middle of a request'
   assert.deepEqual(await replayed.inspect.usage('demo-free'), undefined)
 })
 
+test('recording - a replay that ends in the middle of a request can be used and recorded', async () => {
+  await using double = createTestDouble()
+  const recording = await double.record()
+  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  await double.run(() => get(double, 'pets'))
+  const opened = await openRecording(await recording.json())
+  for (const until of [2, 3]) {
+    const { double: replayed } = await opened.replay({ until })
+    await replayed.record()
+    replayed.faults.arm({ kind: 'delay', ms: 1_000 })
+    await replayed.run(() => get(replayed, 'pets'))
+    assert.deepEqual(
+      replayed.requests().map(({ status }) => status),
+      [null, 200],
+    )
+  }
+})
+
 test('recording - a request that outlives a reset is marked, and left out of a replay', async () => {
   await using double = createTestDouble()
   const recording = await double.record()
@@ -116,6 +134,7 @@ test('recording - a request that outlives a reset is marked, and left out of a r
   )
   const { double: replayed, difference } = await opened.replay()
   assert.deepEqual([difference, replayed.requests()], [undefined, []])
+  await replayed.record()
 })
 
 test('recording - restored snapshots are recorded by their content', async () => {
