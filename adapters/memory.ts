@@ -24,7 +24,8 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
 
   return {
     insert: pet => index.insert(pet),
-    insertOnce: (pet, once, now) => insertOnce(index, pet, once, now),
+    insertOnce: (pet, once, now) =>
+      index.findOnce(once, now) ?? insertWithKey(index, pet, once, now),
     find: id => index.find(id),
     list: filter => index.list(filter),
     dump: () => index.dump(),
@@ -34,10 +35,13 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
   }
 }
 
-/** Inserts a pet with its key, unless the key is in use. */
-export function insertOnce(index: PetIndex, given: NewPet, once: Once, now: number): InsertedOnce {
-  const known = index.findOnce(once, now)
-  if (known) return known
+/** Inserts a pet with its key, which must not be in use. */
+export function insertWithKey(
+  index: PetIndex,
+  given: NewPet,
+  once: Once,
+  now: number,
+): InsertedOnce {
   const pet = index.insert(given)
   const { scope, key, fingerprint, expiresAt } = once
   index.use({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)

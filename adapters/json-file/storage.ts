@@ -1,7 +1,7 @@
 import { petToJson, toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { InsertedOnce, IsGone, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
-import { createPetIndex, insertOnce, type PetIndex } from '../memory.js'
+import { createPetIndex, insertWithKey, type PetIndex } from '../memory.js'
 import { createBatches, type Waiting } from '../shared/batches.js'
 import { type KeyedInsert, onceEach } from '../shared/once-each.js'
 import { checked, isStream, type PetStream, streamOf } from '../shared/pet-stream.js'
@@ -95,13 +95,17 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
   /** The same for inserts with keys: one whose key is in use inserts nothing. */
   async function commitOnce(inserts: readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
     const { index } = files
-    const fresh = inserts.filter(({ once, now }) => !index.findOnce(once, now))
+    // Decided once: while keys are added, others expire, and what was not written may not be stored.
+    const known = inserts.map(({ once, now }) => index.findOnce(once, now))
+    const fresh = inserts.filter((_, at) => !known[at])
     if (fresh.length > 0) {
       const pets = fresh.map(({ pet }) => pet)
       const keys = fresh.map(({ once }) => once)
       await files.append(encodeBatch(linesOf(pets, index.nextId(), keys)))
     }
-    const answers = inserts.map(({ pet, once, now }) => insertOnce(index, pet, once, now))
+    const answers = inserts.map(
+      ({ pet, once, now }, at) => known[at] ?? insertWithKey(index, pet, once, now),
+    )
     if (fresh.length > 0) compactLater()
     return answers
   }

@@ -30,7 +30,7 @@ export function onceEach(
       const earlier = keys.find(once, now)
       if (earlier) repeated.push({ at: earlier.petId, resolve: waiting.resolve })
       else {
-        keys.add({ ...once, petId: first.length }, now)
+        keys.add({ ...once, petId: first.length }, NEVER)
         first.push(waiting)
       }
     }
@@ -41,3 +41,6 @@ export function onceEach(
     }
   }
 }
+
+/** No key of a batch is dropped before its end. */
+const NEVER = Number.NEGATIVE_INFINITY

@@ -101,6 +101,23 @@ test('json file keys - a repeated key in one batch is stored once, and rejected 
   assert.equal((await storage.dump()).pets.length, 1)
 })
 
+test('json file keys - a clock that goes back while expired keys are dropped loses no animal', async () => {
+  let others: Promise<unknown>[] = []
+  const disk = watchedDisk(call => {
+    if (call !== 'fdatasync' || others.length > 0) return
+    const fresh = Array.from({ length: 999 }, (_, at) => ({ ...once(`n${at}`), expiresAt: 9_000 }))
+    others = fresh.map(key => storage.insertOnce(REX, key, 2_000))
+    others.push(storage.insertOnce(REX, once('k1'), 0))
+  })
+  const { path, storage } = await opened({ disk })
+  await storage.insertOnce(REX, once('k1'), 0)
+  await Promise.all(others)
+  await storage.insert(REX)
+  const reopened = await crashed(path)
+  assert.deepEqual((await reopened.dump()).pets, (await storage.dump()).pets)
+  await reopened.close()
+})
+
 test('json file keys - a replay needs no disk, and is answered while the disk fails', async () => {
   let full = false
   const disk = watchedDisk(call => {
