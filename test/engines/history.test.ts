@@ -172,7 +172,7 @@ function startLoad(servers: readonly Server[], history: PetHistory) {
   async function create(name: string, hasKey: boolean): Promise<void> {
     const pet = { name, categoryId: 1, status: 'sold' } as const
     do {
-      const operation = history.create(name, textOf(pet), hasKey)
+      const operation = history.create(name, textOf(pet), hasKey ? 1 : undefined)
       const answer = await send('/pets', {
         method: 'POST',
         headers: {

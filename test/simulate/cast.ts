@@ -80,7 +80,7 @@ export function createCast(options: CastOptions): Cast {
       setting: actor,
       hasIdempotency: setting.idempotencyMs !== null,
       fetch: judged(
-        name,
+        actor,
         known.isPolite,
         network.fetchFor(name, known.isPolite ? watcher : undefined),
       ),
@@ -93,9 +93,9 @@ export function createCast(options: CastOptions): Cast {
   }
 
   /** Where the clock of the server is right, as Reset says nothing otherwise. */
-  function judged(name: string, isPolite: boolean, fetch: typeof globalThis.fetch) {
+  function judged({ name, limits }: ActorSetting, isPolite: boolean, fetch: Fetch) {
     if (options.hasClockSteps) return fetch
-    const { pagination, weather } = setting
+    const { pagination } = setting
     // The host may remove a key while a request is on its way; and calls that give up on a server that is
     // down, one after the other, look like retries at one pace.
     const allow = ['deprecated.called', 'name.unknown', 'key.refused', 'backoff.constant'] as const
@@ -103,8 +103,11 @@ export function createCast(options: CastOptions): Cast {
     const judging = judge(fetch, { baseUrl: BASE_URL, clients: 1, allow, pagination, clock })
     verdicts.set(name, broke => {
       const found = judging.report().findings.filter(({ allowed }) => !allowed)
-      // A network that repeats requests can get a key banned by itself.
-      const unjust = found.filter(({ rule }) => rule !== 'ban.risked' || weather.repeated === 0)
+      // A client that stops at a rejection never sees more than it sends at once. What banned its key
+      // then came from others: a network that repeats requests or loses rejections, or its other key.
+      const unjust = found.filter(
+        ({ rule, requests }) => rule !== 'ban.risked' || requests.length > limits.banAfter,
+      )
       const text = () => unjust.map(({ rule, seen }) => `${rule}: ${seen}`).join('; ')
       if (broke) note('broke a rule')
       ensure(unjust.length === 0 || !isPolite, 'verdict.just', () => `${name}: ${text()}`)
@@ -121,6 +124,8 @@ export function createCast(options: CastOptions): Cast {
     return `gets ${name}`
   }
 }
+
+type Fetch = typeof globalThis.fetch
 
 /** Mistakes in a program, not answers to it. */
 const UNFORESEEN = ['ReferenceError', 'RangeError', 'SyntaxError', 'AssertionError']

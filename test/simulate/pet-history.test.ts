@@ -43,13 +43,10 @@ test('pet history - an animal that was acknowledged is there after a crash, and 
 
 test('pet history - with a key, however often it is sent, it is stored once', () => {
   const history = createPetHistory()
-  const [first, second] = [
-    history.create('a', textOf('a'), true),
-    history.create('a', textOf('a'), true),
-  ]
+  const [first, second] = [history.create('a', textOf('a'), 1), history.create('a', textOf('a'), 1)]
   first.stored(petOf(1, 'a'))
   second.stored(petOf(1, 'a'), true)
-  const third = history.create('a', textOf('a'), true)
+  const third = history.create('a', textOf('a'), 1)
   assert.throws(() => third.stored(petOf(2, 'a')), { invariant: 'animals.once' })
 })
 

@@ -2,6 +2,7 @@ import { createStore, type Pet, type PetSnapshot, type Store } from '../../src/i
 import { createDoor } from './door.js'
 import type { Backend, Engine } from './engine.js'
 import type { ApiModel } from './model/api.js'
+import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { WireRequest, WireResponse } from './network.js'
 import { choicesOf } from './random.js'
@@ -62,7 +63,7 @@ interface Process {
 /** A snapshot, and what the model knew then. */
 interface Saved {
   readonly pets: PetSnapshot
-  readonly keys: ReadonlyMap<string, number>
+  readonly keys: SavedKeys
 }
 
 /** What the host is doing, which it does not interrupt. */
@@ -142,7 +143,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     place.running = undefined
     if (places.some(({ isOpen }) => isOpen)) return
     isFresh = true
-    model.history.crash()
+    model.crash()
   }
 
   function startLater(place: Place): void {
@@ -294,7 +295,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
 
   async function snapshot([place]: readonly Place[]): Promise<void> {
     const pets = await backendOf(place).content()
-    saved = { pets, keys: model.usedKeys() }
+    saved = { pets, keys: model.saveKeys() }
   }
 
   async function restore([place]: readonly Place[], isOver: () => boolean): Promise<void> {
@@ -317,9 +318,9 @@ export function createServerLife(options: ServerOptions): ServerLife {
     restoring = undefined
   }
 
-  function replaced({ pets, keys: used }: Saved, found: readonly Pet[]): void {
+  function replaced({ pets, keys }: Saved, found: readonly Pet[]): void {
     model.history.replace(found.map(seen), pets.pets.map(seen), pets.nextId)
-    model.replaceKeys(used)
+    model.replaceKeys(keys)
   }
 
   /** As the command `copy` does. */

@@ -1,4 +1,4 @@
-import { politeFetch } from '../../../adapters/client/index.js'
+import { type PoliteFetch, politeFetch } from '../../../adapters/client/index.js'
 import { type Actor, type ActorContext, BASE_URL } from './actor.js'
 import { bodyOf, targetOf } from './pet-of.js'
 
@@ -7,13 +7,15 @@ export function politeFetchUser(context: ActorContext): Actor {
   const { setting, fetch, clock, sleep, random, key, hasIdempotency } = context
   const maxConcurrent = Math.min(10, setting.limits.banAfter)
   const options = { limits: 'x-ratelimit', clock, sleep, random, maxConcurrent } as const
-  // One for all keys of a customer, who has one budget.
-  const send = politeFetch(fetch, options)
+  const all = new Map<string, PoliteFetch>()
   let keys = 0
 
   return {
-    close: send.close,
+    async close() {
+      for (const send of all.values()) await send.close()
+    },
     async act(call) {
+      const send = sendNow()
       const authorization = { authorization: `Bearer ${key()}` }
       if (call.do === 'create') {
         const headers = {
@@ -30,5 +32,12 @@ export function politeFetchUser(context: ActorContext): Actor {
         call.do === 'list' ? targetOf(call) : call.do === 'get' ? `/pets/${call.id}` : '/pets'
       return (await send(BASE_URL + target, { headers: authorization })).text()
     },
+  }
+
+  /** One for each key: the limits in a 401, for one that was removed, are those of the address. */
+  function sendNow(): PoliteFetch {
+    const send = all.get(key()) ?? politeFetch(fetch, options)
+    all.set(key(), send)
+    return send
   }
 }

@@ -1,6 +1,7 @@
 import { type NewPet, type Policy, SUNSET } from '../../../src/index.js'
 import type { WireRequest, WireResponse } from '../network.js'
 import { ensure, Violation } from '../violation.js'
+import { createKeyModel, type SavedKeys } from './keys.js'
 import { createLimitModel, type LimitModel, type Told } from './limits.js'
 import { createPetHistory, type PetHistory, type SeenPet } from './pet-history.js'
 import { jsonOf, textOf } from './pets.js'
@@ -33,14 +34,16 @@ export interface ApiModel {
    * @param now the clock of the server
    */
   expect(request: WireRequest, now: number): Expectation
+  /** What is under way will never end: the process is dead. */
+  crash(): void
   /** The process has ended, and with it what it counted. */
   forgetLimits(): void
   /** Some of what was counted is gone. */
   forgetWindows(): void
-  /** Keys that have been used, as far as they are not expired, with their animals. */
+  /** The idempotency keys that are surely in use, with their animals. */
   usedKeys(): ReadonlyMap<string, number>
-  /** The keys are those of a snapshot now. */
-  replaceKeys(used: ReadonlyMap<string, number>): void
+  saveKeys(): SavedKeys
+  replaceKeys(saved: SavedKeys): void
 }
 
 /** What one request is answered with. */
@@ -66,16 +69,6 @@ export interface KeyRecord {
   readonly expires?: number | undefined
 }
 
-/** A create that was named by a key. */
-interface Use {
-  name: string
-  /** When the key is free again, counted from the first request that carried it. */
-  readonly expiresAt: number
-  /** The latest time that the clock had shown when it was used first. */
-  readonly since: number
-  id: number | undefined
-}
-
 interface Call {
   readonly request: WireRequest
   readonly now: number
@@ -91,10 +84,9 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
   const admitted = createWindows()
-  let uses = new Map<string, Use>()
+  const used = createKeyModel(idempotencyMs ?? 0)
   /** How often the disk had failed when a create last succeeded. */
   let failuresBefore = 0
-  let latest = Number.NEGATIVE_INFINITY
 
   return {
     history,
@@ -108,7 +100,6 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     textOf: name => animals.get(name),
     answered: name => answers.get(name) ?? new Set(),
     expect(request, now) {
-      latest = Math.max(latest, now)
       const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1]
       const known = token === undefined ? undefined : keys.get(token)
       const key = known?.expires !== undefined && now >= known.expires ? undefined : known
@@ -136,19 +127,18 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
         },
       }
     },
+    crash() {
+      history.crash()
+      used.crash()
+    },
     forgetLimits() {
       limits.forget()
       admitted.clear()
     },
     forgetWindows: admitted.clear,
-    usedKeys() {
-      const used = [...uses].filter(([, use]) => use.id !== undefined && !hasExpired(use, latest))
-      return new Map(used.map(([key, { id }]) => [key, id as number]))
-    },
-    replaceKeys(used) {
-      const kept = [...uses].filter(([key, { id }]) => id !== undefined && used.get(key) === id)
-      uses = new Map(kept)
-    },
+    usedKeys: used.inUse,
+    saveKeys: used.save,
+    replaceKeys: used.replace,
   }
 
   function expectAnswer(call: Call, hasToken: boolean): (response: WireResponse) => void {
@@ -223,28 +213,20 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     }
     if (name === undefined || text === undefined) return errorOf(400, 'invalid_request')
     const given = request.headers['idempotency-key']?.replaceAll('"', '')
-    const once = idempotencyMs !== null && given !== undefined
-    const keyName = `${key.id} ${given}`
-    const known = once ? useKey(keyName, name, now) : undefined
-    const isFree = known !== undefined && hasExpired(known, now)
-    if (isFree) {
-      history.expire(known.name)
-      uses.delete(keyName)
-    }
-    const use = isFree ? useKey(keyName, name, now) : known
-    // With another animal; whether the first was stored may be open.
-    const isReused = known !== undefined && known.name !== name
-    if (isReused && !isFree && known.id !== undefined) return errorOf(422, 'idempotency_key_reused')
-    const operation = history.create(name, text, once)
+    const isNamed = idempotencyMs !== null && given !== undefined
+    const use = isNamed ? used.use(`${key.id} ${given}`, name, now) : undefined
+    const operation = history.create(name, text, use?.most)
     return response => {
-      if (isReused && response.status === 422) {
+      if (use && response.status === 422) {
+        errorOf(422, 'idempotency_key_reused')(response)
         operation.refused()
-        uses.set(keyName, known)
+        use.reused()
         note('422')
         return
       }
       if (response.status === 503) {
         operation.refused()
+        use?.refused()
         checkUnavailable(response, 'create', Math.min(call.failures.create, failuresBefore))
         return
       }
@@ -254,14 +236,17 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       const replayed = response.headers['idempotent-replayed'] === 'true'
       const { body, headers } = response
       ensure(
-        body === jsonOf(pet) && headers['location'] === `/v1/pets/${pet.id}`,
+        (use !== undefined || !replayed) &&
+          body === jsonOf(pet) &&
+          headers['location'] === `/v1/pets/${pet.id}`,
         'response.true',
         () => `created ${body.slice(0, 500)} at ${headers['location']}`,
       )
       operation.stored(pet, replayed)
       answers.set(name, (answers.get(name) ?? new Set()).add(pet.id))
       if (!replayed) failuresBefore = failures('create')
-      if (use) Object.assign(use, { name, id: pet.id })
+      if (replayed) use?.replayed(pet.id)
+      else use?.stored(pet.id)
       note(replayed ? 'replay' : 'create')
     }
   }
@@ -270,20 +255,6 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     const message = () => `503 while nothing fails: ${body}`
     ensure(failures(what) > before, 'storage.available', message)
     note('503')
-  }
-
-  function useKey(name: string, animal: string, now: number): Use {
-    const known = uses.get(name)
-    if (known) return known
-    const expiresAt = now + (idempotencyMs ?? 0)
-    const use = { name: animal, expiresAt, since: latest, id: undefined }
-    uses.set(name, use)
-    return use
-  }
-
-  /** By now, or since it was used: a clock that goes back does not bring back what was dropped. */
-  function hasExpired({ expiresAt, since }: Use, now: number): boolean {
-    return now >= expiresAt || (latest > since && latest >= expiresAt)
   }
 
   function readPets(body: string): SeenPet[] {

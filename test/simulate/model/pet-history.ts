@@ -25,12 +25,10 @@ export interface PetHistory {
    *
    * @param name stands for the animal, however often it is sent
    * @param text what is stored if it is, without the id
-   * @param once whether it is stored at most once, because of its key
+   * @param most how often it is stored at most, because of its key
    */
-  create(name: string, text: string, once?: boolean): CreateOperation
+  create(name: string, text: string, most?: number): CreateOperation
   read(): ReadOperation
-  /** The key of a create has expired: it may be stored once more. */
-  expire(name: string): void
   /** What is under way will never end: the process is dead. */
   crash(): void
   /**
@@ -73,13 +71,12 @@ export interface ListQuery {
 /** A create, with all of its attempts. */
 interface Create {
   readonly text: string
-  readonly once: boolean
   readonly ids: Set<number>
   /** Attempts whose effect is still open, and those that have stored it. */
   open: number
   stored: number
   /** For creates with a key: how often it may be stored. */
-  allowed: number
+  most: number | undefined
   /** The state when the first of the open attempts began. */
   since: number
 }
@@ -101,10 +98,6 @@ export function createPetHistory(): PetHistory {
     },
     create,
     read,
-    expire(name) {
-      const one = creates.get(name)
-      if (one) one.allowed++
-    },
     crash() {
       era++
     },
@@ -157,10 +150,11 @@ export function createPetHistory(): PetHistory {
     }
   }
 
-  function create(name: string, text: string, once = false): CreateOperation {
+  function create(name: string, text: string, most?: number): CreateOperation {
     const known = creates.get(name)
-    const one = known ?? { text, once, ids: new Set(), open: 0, stored: 0, allowed: 1, since: 0 }
+    const one = known ?? { text, ids: new Set(), open: 0, stored: 0, most, since: 0 }
     creates.set(name, one)
+    if (most !== undefined) one.most = Math.max(one.most ?? 0, most)
     if (one.open === 0) one.since = floor
     one.open++
     const [since, own] = [floor, era]
@@ -279,8 +273,7 @@ export function createPetHistory(): PetHistory {
     ensureCount(pet.name, one)
   }
 
-  function ensureCount(name: string, { ids, open, stored, once, allowed }: Create): void {
-    const most = once ? allowed : stored + open
+  function ensureCount(name: string, { ids, open, stored, most = stored + open }: Create): void {
     ensure(
       ids.size <= most,
       'animals.once',
