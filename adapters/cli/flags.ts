@@ -431,9 +431,9 @@ const RATE_LIMIT_MODES: Readonly<Record<string, RateLimitMode>> = {
 }
 
 /** The number given to a flag; undefined without the flag. @throws UsageError */
-export function wholeNumber(
-  flags: Flags,
-  name: NameWithValue,
+export function wholeNumber<N extends string>(
+  flags: { readonly [name in N]?: string },
+  name: N,
   maximum: number,
 ): number | undefined {
   const given = flags[name]

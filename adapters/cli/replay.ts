@@ -6,7 +6,7 @@ import { type AgainstResult, sendSteps } from '../test-double/recording/against.
 import type { RecordingFile, Step } from '../test-double/recording/format.js'
 import { createDoubleFor, type Difference, takeSteps } from '../test-double/recording/replay.js'
 import { viewOf, viewsOf } from './environment.js'
-import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
+import { type Flag, type FlagTable, parseOptions, UsageError, wholeNumber } from './flags.js'
 import { helpRows } from './help.js'
 import { readRecordingFile } from './recording-file.js'
 import type { Stop } from './serve.js'
@@ -71,7 +71,7 @@ async function show(
   until: number,
   stopOnSignal: (stop: Stop) => void,
 ): Promise<number> {
-  const port = readPort(flags.port)
+  const port = wholeNumber(flags, 'port', 65_535) ?? 4280
   const { controlled, shown } = openConsole(file)
   const { double } = controlled
   const send = flags.check ? double.handler : shown
@@ -179,11 +179,6 @@ function readKeys({ begin, steps }: RecordingFile, flags: Flags): (name: string)
     )
   }
   return name => (given !== undefined && names.has(name) ? given : name)
-}
-
-function readPort(given = '4280'): number {
-  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given)
-  throw new UsageError(`--port takes a whole number from 0 to 65535, got '${given}'`, '--port')
 }
 
 /** A step in a few words. */
