@@ -302,7 +302,8 @@ function readIdempotency({ idempotency }: Flags): Idempotency | null {
   return { ttlMs }
 }
 
-async function readClock({ clock }: Flags): Promise<number | 'running'> {
+/** Its frozen time, in ms since the epoch. @throws UsageError */
+export async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
   const { instantOf } = await import('../shared/time.js')
   try {

@@ -11,7 +11,14 @@ import { verdictJUnit } from '../verdict/junit.js'
 import { type Finding, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules.js'
 import { runChild } from './child.js'
-import { type Initial, type Keys, openControlled, readApiKeys, readInitial } from './environment.js'
+import {
+  type Initial,
+  type Keys,
+  openControlled,
+  readApiKeys,
+  readClock,
+  readInitial,
+} from './environment.js'
 import { type Flags, UsageError, usageError } from './flags.js'
 import { recordTo, writeOutput } from './record.js'
 
@@ -62,15 +69,25 @@ export interface Setup {
 export async function readSetup(flags: Flags, words: readonly string[]): Promise<Setup> {
   checkCommand(flags, words)
   const apiKeys = await readApiKeys(flags)
-  const apiKey = Object.keys(apiKeys).find(key => !key.startsWith(DIGEST))
+  const clock = await readClock(flags)
+  const now = clock === 'running' ? Date.now() : clock
+  const apiKey = firstKey(apiKeys, now)
   if (apiKey === undefined) {
     throw new UsageError(
-      `exec has no key to pass on: --keys ${flags.keys} holds digests only; add a key in plain text`,
+      `exec has no key to pass on: --keys ${flags.keys} holds only digests and expired keys; add a valid key in plain text`,
       '--keys',
     )
   }
   const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
   return { apiKeys, apiKey, initial }
+}
+
+/** In plain text, and valid at this time. */
+function firstKey(apiKeys: Keys, now: number): string | undefined {
+  const usable = Object.entries(apiKeys).find(
+    ([key, { expires = Number.POSITIVE_INFINITY }]) => !key.startsWith(DIGEST) && now < expires,
+  )
+  return usable?.[0]
 }
 
 /** What every kind of `exec` needs. @throws UsageError */

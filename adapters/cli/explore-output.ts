@@ -3,7 +3,7 @@ import { type JUnitCase, toJUnit } from '../shared/junit.js'
 import { type Schedule, scheduleText } from '../test-double/explore/schedule.js'
 import type { Found, Outcome, Progress, SearchOptions } from '../test-double/explore/search.js'
 import type { CommandFailure } from './command-run.js'
-import type { Flags } from './flags.js'
+import { type Flags, OPTIONS } from './flags.js'
 import { createProgress } from './progress.js'
 import { writeOutput } from './record.js'
 
@@ -50,7 +50,7 @@ export function createExploreOutput(
       say(problem ?? summary(found, depth, schedules))
       if (found.unreached.length > 0) say(unreachedText(found.unreached))
       const [failed] = found.failures
-      if (failed) say(repeatText(failed.schedule, words))
+      if (failed) say(repeatText(failed.schedule, flags, words))
       await writeFiles(flags, found, all, problem)
       return problem === undefined && found.failures.length === 0 ? 0 : 1
     },
@@ -103,15 +103,25 @@ function failureText({ schedule, reason, output }: CommandFailure): string {
   return `Failed: ${schedule || 'without a fault'}: ${reason}\n${cut}${output.trim() === '' ? '' : tail.join('')}`.trimEnd()
 }
 
-function repeatText(schedule: Schedule, words: readonly string[]): string {
+function repeatText(schedule: Schedule, flags: Flags, words: readonly string[]): string {
   const text = scheduleText(schedule)
-  const given = text === '' ? '' : ` --schedule ${quoted(text)}`
-  return `To repeat: animal-adoption-store exec${given} -- ${words.map(quoted).join(' ')}`
+  const given = [...OPTIONS].flatMap(([name, { alone }]) => {
+    const value = flags[name as keyof Flags]
+    if (!value || OF_SEARCH.includes(name)) return []
+    if (value === true || value === alone) return [`--${name}`]
+    return alone ? [`--${name}=${value}`] : [`--${name}`, value]
+  })
+  const schedules = text === '' ? [] : ['--schedule', text]
+  const all = ['exec', ...given, ...schedules, '--', ...words]
+  return `To repeat: animal-adoption-store ${all.map(quoted).join(' ')}`
 }
+
+/** Options of the search and its files: all others hold for each run. */
+const OF_SEARCH = ['explore', 'faults', 'depth', 'schedules', 'jobs', 'timeout', 'report', 'junit']
 
 /** For a POSIX shell. */
 function quoted(word: string): string {
-  return /^[\w@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  return /^[\w@%+:,./=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 function requestsOf({ requests }: Outcome<unknown>): string {

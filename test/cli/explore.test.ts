@@ -18,6 +18,16 @@ const CLIENT = `
   await send({ headers })
 `
 
+test('exec --explore - the line to repeat a failure has the options that the runs had', async t => {
+  const options = ['--strict', '--allow', 'name.unknown', '--idempotency', '1h', '--pagination']
+  const search = ['--faults', 'reset', '--jobs', '2', '--report', (await folder(t))('a.json')]
+  const { stderr } = await explore([...options, ...search], 'process.exit(1)')
+  assert.match(
+    stderr,
+    /\nTo repeat: animal-adoption-store exec --pagination --idempotency=1h --strict --allow name\.unknown -- /,
+  )
+})
+
 test('exec --explore - runs the command once for each schedule, and is red when one fails', async t => {
   const files = await folder(t)
   const script = `${CLIENT} if (!(await create())) { console.log('not created'); process.exit(7) }`

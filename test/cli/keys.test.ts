@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -153,10 +161,34 @@ test('keys - exec passes on a key in plain text, and says when there is none', a
   keys('new', path, '--id', 'web', '--plan', 'pro')
   const run = () => spawnSync(process.execPath, [MAIN, 'exec', '--keys', path, '--', 'true'])
   assert.equal(run().status, 2)
-  assert.match(String(run().stderr), /holds digests only; add a key in plain text/)
+  assert.match(
+    String(run().stderr),
+    /holds only digests and expired keys; add a valid key in plain text/,
+  )
   const both = { ...JSON.parse(readFileSync(path, 'utf8')), plain: { id: 'ci', plan: 'pro' } }
   await writeFile(path, JSON.stringify(both))
   assert.equal(run().status, 0)
+})
+
+test('keys - exec passes on the first key that is valid when it starts', async t => {
+  const path = join(folder(t), 'keys.json')
+  const passed = (file: object, ...options: string[]) => {
+    writeFileSync(path, JSON.stringify(file))
+    const words = [MAIN, 'exec', '--keys', path, ...options, '--']
+    const show = [process.execPath, '-p', 'process.env.ADOPTION_STORE_API_KEY']
+    return spawnSync(process.execPath, [...words, ...show], { encoding: 'utf8' })
+  }
+  const old = { id: 'old', plan: 'pro', expires: '2020-01-01T00:00:00Z' }
+  const file = { 'plain-old': old, 'plain-new': { id: 'new', plan: 'pro' } }
+  assert.equal(passed(file).stdout, 'plain-new\n')
+  assert.equal(passed(file, '--clock', '2019-12-31T23:59:59Z').stdout, 'plain-old\n')
+  assert.equal(passed(file, '--clock', '2020-01-01').stdout, 'plain-new\n')
+  const { status, stderr } = passed({ 'plain-old': old })
+  assert.equal(status, 2)
+  assert.match(
+    stderr,
+    /no key to pass on: .*keys\.json holds only digests and expired keys; add a /,
+  )
 })
 
 function keys(...words: string[]) {
