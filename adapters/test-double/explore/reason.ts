@@ -8,6 +8,10 @@ export function errorReason(error: unknown): string {
   return `the work failed: ${describe(error)}`
 }
 
+export function rejectionReason(error: unknown): string {
+  return `the work leaves a rejection unhandled, which ends a process: ${describe(error)}`
+}
+
 export function invariantReason(error: unknown): string {
   return `the invariant failed: ${describe(error)}`
 }

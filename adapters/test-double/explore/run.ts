@@ -6,7 +6,14 @@ import type { VirtualClock } from '../clock/virtual-clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Snapshot } from '../state.js'
-import { endlessReason, errorReason, invariantReason, reportReason } from './reason.js'
+import {
+  endlessReason,
+  errorReason,
+  invariantReason,
+  rejectionReason,
+  reportReason,
+} from './reason.js'
+import { catchRejections } from './rejections.js'
 import { type Schedule, scheduleText } from './schedule.js'
 import type { Outcome } from './search.js'
 import { traceWaits } from './trace.js'
@@ -91,6 +98,7 @@ async function run(
   if (snapshot) await double.restore(snapshot)
   const waits = isTraced ? traceWaits(double) : undefined
   const { fetch, clock } = double
+  const rejections = catchRejections()
   let problem: Problem | undefined
   const attempt = async () => {
     const result = await settle(() => work({ double, fetch, clock, sleep: clock.sleep }))
@@ -104,7 +112,11 @@ async function run(
     await runInVirtualTime(double.time, attempt, { limit: maxTime, isOver: seen.isOver })
   } catch (error) {
     problem = { reason: endlessReason(error as EndlessError, seen.requests, waits?.()), error }
+  } finally {
+    rejections.end()
   }
+  const unhandled = rejections.first()
+  if (unhandled) problem = { reason: rejectionReason(unhandled.error), ...unhandled }
   const failure = problem && {
     schedule: scheduleText(schedule),
     ...problem,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { explore, FAULTS, replay, type Work } from '../../../adapters/test-double/index.js'
@@ -61,6 +62,28 @@ test('explore - a request that only a fault causes gets faults, too', async () =
     'listPets#1=status:503 createPet#1=status:503',
   ])
   assert.deepEqual([result.ok, result.runs, result.exhausted], [true, 7, true])
+})
+
+test('explore - a rejection that nobody handles is a failure with its schedule, and does not end the process', async () => {
+  const double = new URL('../../../adapters/test-double/index.js', import.meta.url)
+  const program = `
+    const { explore } = await import(${JSON.stringify(double.href)})
+    const headers = { authorization: 'Bearer demo-pro' }
+    const { failures } = await explore(async ({ fetch, sleep }) => {
+      fetch('pets', { headers })
+      await sleep(1_000)
+    }, { faults: ['reset'], invariant: () => true })
+    for (const { schedule, reason } of failures) console.log(schedule + ': ' + reason)`
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...process.execArgv, '--input-type=module', '-e', program],
+    { encoding: 'utf8' },
+  )
+  assert.deepEqual([status, stderr], [0, ''])
+  assert.equal(
+    stdout,
+    'listPets#1=reset: the work leaves a rejection unhandled, which ends a process: TypeError: fetch failed (read ECONNRESET)\n',
+  )
 })
 
 test('explore - a run that fails without a fault is the only failure', async () => {
