@@ -121,7 +121,8 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       if (isSame(rateLimit.reset)) observe(rateLimit, now)
       else if (rateLimit.reset < window.reset && now < window.endsAt) return
       else enter(rateLimit, endsAt, now)
-      // `Date` has whole seconds and responses take time: every estimate is late, never early.
+      // `Date` has whole seconds and responses take time: every estimate is late, never early. Where
+      // the server's clock has stepped back, one 429 tells how long to wait.
       window.endsAt = Math.min(window.endsAt, endsAt)
     },
     rejected(rateLimit, endsAt) {

@@ -22,14 +22,15 @@ export interface ClientServer {
   client(options?: Partial<ClientOptions>): ReturnType<typeof createClient>
 }
 
-export function createClientServer(limits?: Policy, skew = 0): ClientServer {
+/** @param skewAt what the server's clock is ahead of the client's, by its time since T0, in ms */
+export function createClientServer(limits?: Policy, skewAt = (_: number) => 0): ClientServer {
   const time = createVirtualTime(T0)
   const store = createStore({
     storage: memoryStorage(),
     apiKeys: {
       key: limits ? { id: 'key', plan: 'enterprise', limits } : { id: 'key', plan: 'free' },
     },
-    clock: () => time.clock() + skew,
+    clock: () => time.clock() + skewAt(time.clock() - T0),
   })
   const serve = toFetchHandler(store)
   const faults: (Fault | undefined)[] = []

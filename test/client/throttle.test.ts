@@ -204,13 +204,34 @@ test('throttle - a clock wrong by up to a day makes no difference, also where Da
   for (const hidden of [[], ['date']]) {
     for (const skew of [-86_400_000, -400_000, -30_000, 30_000, 400_000, 86_400_000]) {
       const limits = { perMinute: 5, perDay: 1_000 }
-      const { client, fetch, time, seen } = createClientServer(limits, skew)
+      const { client, fetch, time, seen } = createClientServer(limits, () => skew)
       const pets = client({ fetch: hiding(fetch, hidden) })
       await time.run(Promise.all(Array.from({ length: 20 }, () => pets.listPets())))
       const what = `${hidden} ${skew}: ${seen}`
       assert.ok(rejected(seen) <= 4, what)
       assert.ok(time.clock() - T0 <= 4 * 66_000, what)
     }
+  }
+})
+
+test('throttle - where the clock of the server steps back, one 429 tells how long to wait', async () => {
+  for (const [step, at] of [
+    [-45_000, 10_000],
+    [-45_000, 50_000],
+    [-90_000, 70_000],
+    [-5_000, 30_000],
+    [45_000, 10_000],
+    [90_000, 30_000],
+  ] as const) {
+    const limits = { perMinute: 5, perDay: 1_000 }
+    const skewAt = (passed: number) => (passed < at ? 0 : step)
+    const { client, time, seen } = createClientServer(limits, skewAt)
+    const pets = client()
+    const calls = Array.from({ length: 20 }, () => pets.listPets())
+    await time.run(Promise.all(calls))
+    const what = `${step} at ${at}: ${seen}`
+    assert.equal(rejected(seen), step < 0 ? 1 : 0, what)
+    assert.ok(time.clock() - T0 <= 4 * 66_000 + Math.abs(step), what)
   }
 })
 
