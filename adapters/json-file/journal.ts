@@ -43,7 +43,11 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     },
     isInPlace,
     async truncate() {
-      if (file === undefined) return
+      if (file === undefined) {
+        // Creating it failed, but its name may be there.
+        await removeJournal(disk, path, lock)
+        return
+      }
       await disk.ftruncate(file, length)
       await disk.fsync(file)
     },

@@ -239,6 +239,16 @@ test('json file - nothing is acknowledged while a failed write cannot be undone'
   assert.doesNotMatch(fs.readFileSync(`${path}.journal`, 'utf8'), /lost/)
 })
 
+test('json file - a journal whose name could not be synced does not outlast a close', async () => {
+  const disk = faults()
+  const { storage, path } = await opened({}, disk.before)
+  disk.fail('open data', 'EIO')
+  await assert.rejects(storage.insert(REX), { code: 'EIO' })
+  disk.work()
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
+
 test('json file - a failed compaction loses nothing, and the next one succeeds', async () => {
   const disk = faults()
   const whenIdle = (task: () => void) => {
