@@ -308,6 +308,8 @@ function createBans(): Bans {
   let rejections = 0
   let shown: Seen[] = []
   let until = Number.NEGATIVE_INFINITY
+  /** The end of a ban that began before. */
+  let metUntil = Number.NEGATIVE_INFINITY
 
   return {
     see(exchange) {
@@ -323,7 +325,9 @@ function createBans(): Bans {
       if (fault === 'status' || !(isBan || code === 'rate_limit_exceeded')) return undefined
       rejections++
       show(shown, exchange)
-      if (!isBan || rejections === 1 || at < until) return undefined
+      const isMet = isBan && rejections === 1
+      if (isMet) metUntil = resetOf(exchange) ?? at
+      if (!isBan || isMet || at < Math.max(until, metUntil)) return undefined
       until = resetOf(exchange) ?? at
       const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until).toISOString()}`
       return { rule: 'ban.risked', seen, exchanges: shown }

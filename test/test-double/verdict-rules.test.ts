@@ -242,6 +242,7 @@ test('verdict ban.risked - counts the rejections in the minute of the ban', () =
   assert.deepEqual(requests, [2, 4, 5])
   const earlier = [{ at: 0, ...banned }]
   assert.deepEqual(findings(earlier), [], 'a ban that began before the journal')
+  assert.deepEqual(findings([...earlier, ...earlier]), [], 'met by two requests at once')
 })
 
 test('verdict ban.risked - each ban is reported', () => {
