@@ -1,5 +1,6 @@
 import { judge } from '../../adapters/judge/index.js'
-import { BASE_URL } from './actors/actor.js'
+import type { RuleId } from '../../adapters/verdict/rules.js'
+import { type ActorKind, BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'
 import { petOf } from './actors/pet-of.js'
 import { watchManners } from './manners.js'
@@ -79,11 +80,7 @@ export function createCast(options: CastOptions): Cast {
     return known.create({
       setting: actor,
       hasIdempotency: setting.idempotencyMs !== null,
-      fetch: judged(
-        actor,
-        known.isPolite,
-        network.fetchFor(name, known.isPolite ? watcher : undefined),
-      ),
+      fetch: judged(actor, known, network.fetchFor(name, known.isPolite ? watcher : undefined)),
       clock: () => Math.floor(scheduler.now() + skew),
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
       random: () => choices.between(0, 1),
@@ -93,25 +90,26 @@ export function createCast(options: CastOptions): Cast {
   }
 
   /** Where the clock of the server is right, as Reset says nothing otherwise. */
-  function judged({ name, limits }: ActorSetting, isPolite: boolean, fetch: Fetch) {
-    if (options.hasClockSteps) return fetch
+  function judged({ name, limits }: ActorSetting, kind: ActorKind, fetch: Fetch) {
+    const { isPolite, breaks, atLeast } = kind
+    if (options.hasClockSteps || !(isPolite || breaks)) return fetch
     const { pagination } = setting
-    // The host may remove a key while a request is on its way; and calls that give up on a server that is
-    // down, one after the other, look like retries at one pace.
-    const allow = ['deprecated.called', 'name.unknown', 'key.refused', 'backoff.constant'] as const
+    const allow = ALLOWED.filter(rule => rule !== breaks)
     const clock = scheduler.now
     const judging = judge(fetch, { baseUrl: BASE_URL, clients: 1, allow, pagination, clock })
     verdicts.set(name, broke => {
-      const found = judging.report().findings.filter(({ allowed }) => !allowed)
+      const { findings, notes } = judging.report()
+      const found = [...findings, ...notes.filter(({ rule }) => rule === 'create.repeated')]
+      const isFound = found.some(({ rule }) => rule === breaks)
+      if (broke) note(`broke ${breaks}`)
+      ensure(isFound || !broke, 'verdict.sharp', () => `nobody saw ${name} break ${breaks}`)
       // A client that stops at a rejection never sees more than it sends at once. What banned its key
       // then came from others: a network that repeats requests or loses rejections, or its other key.
-      const unjust = found.filter(
-        ({ rule, requests }) => rule !== 'ban.risked' || requests.length > limits.banAfter,
-      )
+      const unjust = found
+        .filter(({ rule, allowed }) => !allowed && rule !== breaks && rule !== atLeast)
+        .filter(({ rule, requests }) => rule !== 'ban.risked' || requests.length > limits.banAfter)
       const text = () => unjust.map(({ rule, seen }) => `${rule}: ${seen}`).join('; ')
-      if (broke) note('broke a rule')
-      ensure(unjust.length === 0 || !isPolite, 'verdict.just', () => `${name}: ${text()}`)
-      ensure(found.length > 0 || !broke, 'verdict.sharp', () => `nothing found of ${name}`)
+      ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${text()}`)
     })
     return judging.fetch
   }
@@ -126,6 +124,17 @@ export function createCast(options: CastOptions): Cast {
 }
 
 type Fetch = typeof globalThis.fetch
+
+/**
+ * Anybody may break these. The host may remove a key while a request is on its way; and calls that give up
+ * on a server that is down, one after the other, look like retries at one pace.
+ */
+const ALLOWED: readonly RuleId[] = [
+  'deprecated.called',
+  'name.unknown',
+  'key.refused',
+  'backoff.constant',
+]
 
 /** Mistakes in a program, not answers to it. */
 const UNFORESEEN = ['ReferenceError', 'RangeError', 'SyntaxError', 'AssertionError']

@@ -3,6 +3,7 @@ import { type State, statesAfter } from '../crash/power-cut.js'
 import { type SimulatedDisk, simulatedDisk } from '../crash/simulated-disk.js'
 import { choicesOf } from './random.js'
 import type { Delay, Scheduler } from './scheduler.js'
+import { ensure } from './violation.js'
 
 /** A machine with one disk, on which one process runs at a time. */
 export interface Machine {
@@ -12,8 +13,8 @@ export interface Machine {
   kill(): void
   /** The same, and of what was not synced any part may be lost. */
   cutPower(): void
-  /** Calls back before or after the call to the disk of that number, counted from now on. */
-  atCall(count: number, when: 'before' | 'after', task: () => void): void
+  /** Calls back before or after the call to the disk of that number and kind, counted from now on. */
+  atCall(count: number, when: 'before' | 'after', task: () => void, call?: DiskCall): void
   /** The next such call fails. */
   failNext(failure: DiskFailure): void
   /** Whether every write fails because the disk is full. */
@@ -26,8 +27,10 @@ export interface Machine {
   names(): Promise<readonly string[]>
 }
 
+export type DiskCall = 'any' | keyof Disk
+
 export interface DiskFailure {
-  readonly call: 'any' | keyof Disk
+  readonly call: DiskCall
   readonly code: 'EIO' | 'ENOSPC'
   /** Whether the call does its work nevertheless, or a part of it. */
   readonly isDone: boolean
@@ -35,6 +38,8 @@ export interface DiskFailure {
 
 const FOLDER = '/data'
 const LATENCY: Delay = { least: 0.02, most: 4 }
+/** In bytes, by all processes of a world. */
+const MOST_WRITTEN = 500_000_000
 /** Above every pid that a system gives, so that dead processes are dead. */
 const NO_PROCESS = 5_000_000
 /** Take space, and so fail on a full disk. */
@@ -45,8 +50,8 @@ const IN_MEMORY = new Set(['existsSync', 'statSync', 'readlinkSync', 'close'])
 export function createMachine(seed: string, scheduler: Scheduler): Machine {
   let disk: SimulatedDisk<never> = simulatedDisk({}, atOnce)
   let life = 0
-  let calls = 0
   let cuts = 0
+  let written = 0
   let failed = 0
   let isFull = false
   let failures: DiskFailure[] = []
@@ -61,8 +66,8 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
       life++
       disk = simulatedDisk(stateAfterCut(), atOnce)
     },
-    atCall(count, when, task) {
-      alarms.push({ at: calls + count + 1, when, task })
+    atCall(left, when, task, call = 'any') {
+      alarms.push({ call, left, when, task })
     },
     failNext(failure) {
       failures.push(failure)
@@ -100,12 +105,11 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
       // A dead process goes on in this one, but nothing it does has an effect.
       if (life !== own) return name === 'writeSync' ? given[3] : call(...given)
       if (name !== 'writeSync') return call(...given)
-      calls++
-      ring('before')
+      ring(name, 'before')
       if (life !== own) return given[3]
       const failure = failureOf(name)
       if (!failure || failure.isDone) call(...(failure ? shortened(name, given) : given))
-      ring('after')
+      ring(name, 'after')
       if (failure) throw errorOf(failure, name)
       return given[3]
     }
@@ -118,9 +122,9 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
         if (life !== own) return
         scheduler.later(`disk ${name}`, LATENCY, () => {
           if (life !== own) return
-          calls++
-          ring('before')
+          ring(name, 'before')
           if (life !== own) return
+          if (name === 'write') count(given[3] as number)
           const failure = failureOf(name)
           if (!failure || failure.isDone) {
             const done = call(...(failure ? shortened(name, given) : given)) as Promise<unknown>
@@ -128,16 +132,22 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
             else done.then(resolve, reject)
           }
           if (failure) reject(errorOf(failure, name))
-          ring('after')
+          ring(name, 'after')
         })
       })
   }
 
-  function ring(now: Alarm['when']): void {
-    const isDue = ({ at, when }: Alarm) => at < calls || (at === calls && when === now)
-    const due = alarms.filter(isDue)
-    if (due.length === 0) return
-    alarms = alarms.filter(alarm => !isDue(alarm))
+  /** The disk keeps all that was ever written. */
+  function count(bytes: number): void {
+    written += bytes
+    ensure(written <= MOST_WRITTEN, 'memory.bounded', () => `${written} bytes were written`)
+  }
+
+  function ring(name: keyof Disk, now: Alarm['when']): void {
+    const met = alarms.filter(({ call }) => call === 'any' || call === name)
+    const due = met.filter(({ left, when }) => left < 0 || (left === 0 && when === now))
+    if (due.length > 0) alarms = alarms.filter(alarm => !due.includes(alarm))
+    if (now === 'after') for (const alarm of met) alarm.left--
     for (const { task } of due) task()
   }
 
@@ -153,8 +163,10 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
 }
 
 interface Alarm {
-  readonly at: number
+  readonly call: DiskCall
   readonly when: 'before' | 'after'
+  /** How many calls are still to come before it. */
+  left: number
   readonly task: () => void
 }
 

@@ -1,4 +1,5 @@
 import type { PetSnapshot, PetStorage, RateLimitStore, Store } from '../../src/index.js'
+import type { DiskCall } from './disk.js'
 import type { ApiModel, Expectation } from './model/api.js'
 import type { PlannedEvent, Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
@@ -14,8 +15,11 @@ export interface Engine {
   /** What lies beside the file when nothing is open, and should not. */
   leftovers(): Promise<readonly string[]>
 
-  /** Calls back before or after the call of that number to the disk or the driver, from now on. */
-  atCall(count: number, when: 'before' | 'after', task: () => void): void
+  /**
+   * Calls back before or after the call of that number to the disk or the driver, from now on; where it
+   * tells them apart, only those of that kind count.
+   */
+  atCall(count: number, when: 'before' | 'after', task: () => void, call?: DiskCall): void
   /**
    * Ends the process that makes the current call; what it wrote stays, synced or not.
    *

@@ -1,4 +1,4 @@
-import { ACTORS } from './actors/index.js'
+import { OTHERS, RULE_BREAKERS } from './actors/index.js'
 import type { DiskFailure } from './disk.js'
 import { type Choices, choicesOf } from './random.js'
 import type {
@@ -26,8 +26,8 @@ export function scenarioOf(name: string): Scenario {
 }
 
 function settingOf(choices: Choices): Setting {
-  const kinds = Object.keys(ACTORS)
-  const some = 2 + choices.below(4)
+  const kinds = Array.from({ length: 2 + choices.below(4) }, () => choices.pick(OTHERS))
+  const breakers = Array.from({ length: BREAKERS }, () => choices.pick(RULE_BREAKERS))
   const isRough = choices.chance(0.5)
   // Where nobody is rejected, more reaches the storage.
   const isGenerous = choices.chance(0.5)
@@ -40,10 +40,10 @@ function settingOf(choices: Choices): Setting {
   ])
   return {
     begin,
-    actors: Array.from({ length: some }, (_, at) => ({
+    actors: [...kinds, ...breakers].map((kind, at) => ({
       name: `client ${at + 1}`,
-      kind: choices.pick(kinds),
-      limits: isGenerous ? GENEROUS : limitsOf(choices),
+      kind,
+      limits: isBreaker(kind) ? narrowLimitsOf(choices) : isGenerous ? GENEROUS : limitsOf(choices),
       skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
     })),
     weather: {
@@ -64,6 +64,12 @@ function settingOf(choices: Choices): Setting {
   }
 }
 
+const BREAKERS = 3
+
+function isBreaker(kind: string): boolean {
+  return RULE_BREAKERS.includes(kind)
+}
+
 const GENEROUS: Limits = { perMinute: 100_000, perDay: 10_000_000, banAfter: 10 }
 
 function limitsOf(choices: Choices): Limits {
@@ -72,13 +78,21 @@ function limitsOf(choices: Choices): Limits {
   return { perMinute, perDay, banAfter: choices.pick([1, 2, 5, 10, 30]) }
 }
 
+/** Most rules are about limits. */
+function narrowLimitsOf(choices: Choices): Limits {
+  const perMinute = choices.pick([1, 3, 8])
+  const perDay = perMinute * choices.pick([20, 200, 2_000])
+  return { perMinute, perDay, banAfter: choices.pick([4, 5, 10]) }
+}
+
 const KEPT_STATUSES = ['available', 'pending', 'sold', null] as const
 
-function eventsOf(choices: Choices, { actors }: Setting): PlannedEvent[] {
+function eventsOf(choices: Choices, setting: Setting): PlannedEvent[] {
   const events: PlannedEvent[] = []
-  const troubles = troublesOf(choices, actors)
+  const troubles = troublesOf(choices, setting.actors)
   const length = choices.pick([60, 150, 300, 600])
   const pause = choices.pick([5, 200, 2_000, 20_000])
+  const oftenBurst = choices.pick([0.25, 0.25, 0.7])
   const oftenTrouble = choices.pick([0, 0.03, 0.08, 0.2])
   const style = { isPlain: choices.chance(0.7), longest: choices.pick([0, 0, 500, 500, 70_000]) }
   let at = 0
@@ -86,12 +100,12 @@ function eventsOf(choices: Choices, { actors }: Setting): PlannedEvent[] {
   let isTrouble = false
   const nextPet = () => petOf(choices, style, ++animals)
   for (let number = 0; number < length; number++) {
-    const isBurst = choices.chance(0.25)
+    // Troubles rarely come alone, and close together they do more.
+    const isBurst = choices.chance(isTrouble ? 0.7 : oftenBurst)
     if (!isBurst) at += pauseOf(choices, pause)
-    // Troubles rarely come alone.
     isTrouble = choices.chance(isTrouble ? 0.4 : oftenTrouble)
     const trouble = troubles.length > 0 && isTrouble
-    const event = trouble ? choices.pick(troubles)(choices) : callOf(choices, actors, nextPet)
+    const event = trouble ? choices.pick(troubles)(choices) : callOf(choices, setting, nextPet)
     events.push({ at: Math.round(at), ...event } as PlannedEvent)
   }
   return events
@@ -121,12 +135,17 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
   return all.filter(() => choices.chance(0.5))
 }
 
+/** Most defects of a storage show between two certain calls, such as a write and its sync. */
 function momentOf(choices: Choices): DiskMoment {
+  const call = choices.pick(['any', 'any', ...CALLS] as const)
   return {
-    calls: choices.pick([0, 1, choices.below(16)]),
+    call,
+    calls: call === 'any' ? choices.pick([0, 1, choices.below(16)]) : choices.below(3),
     when: choices.pick(['before', 'after'] as const),
   }
 }
+
+const CALLS = ['writeSync', 'fdatasync', 'fsync', 'rename', 'unlink'] as const
 
 function failureOf(choices: Choices): DiskFailure {
   const call = choices.pick(['any', 'fdatasync', 'fsync', 'write', 'writeSync', 'rename'] as const)
@@ -138,8 +157,9 @@ function stepOf(choices: Choices): number {
   return Math.round(choices.between(-step, choices.pick([step, step, 2 * DAY])))
 }
 
-function callOf(choices: Choices, actors: readonly ActorSetting[], next: () => PetPlan): object {
-  const actor = choices.pick(actors).name
+function callOf(choices: Choices, { actors }: Setting, next: () => PetPlan): object {
+  const breaks = choices.chance(0.25)
+  const actor = choices.pick(actors.filter(({ kind }) => isBreaker(kind) === breaks)).name
   const kind = choices.below(100)
   const call: CallPlan =
     kind < 55

@@ -37,14 +37,28 @@ export function copyBuild() {
   return folder
 }
 
-/** After how many events a seed finds it, and by which invariant; undefined if it does not. */
+/** In MB, of which a sound program needs a tenth. */
+const MOST_MEMORY = 1_500
+const LONGEST_RUN = 600_000
+
+/**
+ * After how many events a seed finds it, and by which invariant. A run that ends without naming one has
+ * not: then `missed` says how it ended.
+ */
 export async function find(folder, seed, steps) {
   const program = join(folder, 'dist/test/simulate/run.js')
-  const given = [program, '--seed', String(seed), '--steps', String(steps)]
-  const { stdout } = await run(process.execPath, given, { cwd: folder }).catch(error => error)
+  const given = [`--max-old-space-size=${MOST_MEMORY}`, program, '--seed', seed, '--steps', steps]
+  const options = { cwd: folder, timeout: LONGEST_RUN, killSignal: 'SIGKILL' }
+  const {
+    stdout,
+    code = 0,
+    signal,
+  } = await run(process.execPath, given.map(String), options).catch(error => error)
+  if (code === 0) return { missed: 'not found' }
   const [, count] = /: (\d+) steps in/.exec(stdout) ?? []
   const [, invariant] = /^([a-z]+\.[a-z]+): /m.exec(stdout) ?? []
-  return invariant === undefined ? undefined : { steps: Number(count), invariant }
+  if (invariant === undefined) return { missed: `ended with ${signal ?? code}` }
+  return { steps: Number(count), invariant }
 }
 
 async function main() {
@@ -69,8 +83,8 @@ async function main() {
       found.push(await find(folder, seed, Number(values.steps)))
     }
     takeOut()
-    const steps = found.map(one => one?.steps ?? Infinity).toSorted((a, b) => a - b)
-    const by = [...new Set(found.map(one => one?.invariant ?? 'nothing'))].join(', ')
+    const steps = found.map(one => one.steps ?? Infinity).toSorted((a, b) => a - b)
+    const by = [...new Set(found.map(({ invariant, missed }) => invariant ?? missed))].join(', ')
     const most = steps.at(-1)
     if (most === Infinity) missed++
     console.log(`| ${defect.name} | ${by} | ${steps[steps.length >> 1]} | ${most} |`)

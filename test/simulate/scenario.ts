@@ -1,5 +1,5 @@
 import type { NewPet } from '../../src/index.js'
-import type { DiskFailure } from './disk.js'
+import type { DiskCall, DiskFailure } from './disk.js'
 import type { Weather } from './network.js'
 
 /** All that a world is made of, as plain data: a file with it repeats the world. */
@@ -55,8 +55,9 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'new-key'; readonly actor: string }
 )
 
-/** After so many calls to the disk, before or after the next one does its work. */
+/** After so many calls to the disk, of all or of one kind, before or after the next one does its work. */
 export interface DiskMoment {
+  readonly call?: DiskCall
   readonly calls: number
   readonly when: 'before' | 'after'
 }

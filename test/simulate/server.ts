@@ -290,7 +290,15 @@ export function createServerLife(options: ServerOptions): ServerLife {
       const isExcused = engine.failures('create') > failures
       ensure(isExcused, 'storage.available', () => `close: ${error.message}`)
     })
+    if (own !== place.life) return
+    if (backend && places.length === 1 && engine.failures('create') === failures) await checkTidy()
     if (own === place.life) stopped(place)
+  }
+
+  /** A closed storage leaves nothing beside its file. */
+  async function checkTidy(): Promise<void> {
+    const names = await engine.leftovers()
+    ensure(names.length === 0, 'file.tidy', () => `the folder still holds ${names.join(', ')}`)
   }
 
   async function snapshot([place]: readonly Place[]): Promise<void> {
@@ -367,8 +375,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const [place] = places as [Place]
     const { backend } = await open(place)
     await backend.close(false)
-    const names = await engine.leftovers()
-    ensure(names.length === 0, 'file.tidy', () => `the folder still holds ${names.join(', ')}`)
+    await checkTidy()
   }
 }
 

@@ -26,8 +26,8 @@ export const INVARIANTS = {
   'client.answers': 'a client returns what the server answered',
   'client.ends': 'every call ends',
   'client.spared': 'a polite client alone on its key is never rejected while nothing fails',
-  'verdict.just': 'the verdict accuses no polite client',
-  'verdict.sharp': 'the verdict finds every planted fault of a client',
+  'verdict.just': 'the verdict accuses nobody of breaking a rule that was kept',
+  'verdict.sharp': 'the verdict finds every rule that a client breaks',
   'memory.bounded': 'what is kept is bounded, whatever happened',
   'errors.handled': 'nothing is thrown that nobody catches',
 } as const

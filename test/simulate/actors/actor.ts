@@ -1,3 +1,4 @@
+import type { RuleId } from '../../../adapters/verdict/rules.js'
 import type { ApiModel } from '../model/api.js'
 import type { Watcher } from '../network.js'
 import type { ActorSetting, CallPlan } from '../scenario.js'
@@ -8,7 +9,7 @@ export interface Actor {
   act(call: CallPlan): Promise<unknown>
   /** Its calls have ended. */
   close?(): Promise<void>
-  /** Whether it has done what the verdict has to find. */
+  /** Whether it has broken its rule, so that the verdict has to find it. */
   broke?(): boolean
 }
 
@@ -28,7 +29,11 @@ export interface ActorContext {
 
 export interface ActorKind {
   /** Whether it has to keep to the rules; its requests are then checked. */
-  readonly isPolite: boolean
+  readonly isPolite?: boolean
+  /** The one rule that it breaks. */
+  readonly breaks?: RuleId
+  /** A smaller one that it breaks where it does not get that far. */
+  readonly atLeast?: RuleId
   readonly create: (context: ActorContext) => Actor
 }
 
