@@ -277,6 +277,19 @@ for (const what of ['removed', 'replaced'] as const) {
   })
 }
 
+test('sqlite - closing a file that was replaced keeps the WAL of the new one', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  await storage.insert(REX)
+  for (const end of ['', '-wal', '-shm']) fs.rmSync(path + end)
+  const other = await openHere(path)
+  await other.insert(REX)
+  await storage.close()
+  assert.ok(fs.statSync(`${path}-wal`).size > 0)
+  assert.equal(await other.count(), 1)
+  await other.close()
+})
+
 test('sqlite - a server whose file is removed answers 503, and says why', { skip }, async () => {
   const path = newPath()
   const storage = await openHere(path)
