@@ -341,10 +341,15 @@ function unfitFor(command: Command, through: string | undefined): readonly strin
 
 function unfitReason(name: string, { command, flags }: CommandLine): string {
   if (command !== 'exec') return 'works with exec only: exec [options] -- <command>'
-  if (flags.through !== undefined)
-    return 'cannot be combined with --through: the store is elsewhere'
+  if (flags.through !== undefined) return `cannot be combined with --through: ${elsewhere(name)}`
   if (ONLY_WITH_THROUGH.includes(name)) return 'works with --through <base-url> only'
   return 'cannot be combined with exec'
+}
+
+function elsewhere(name: string): string {
+  if (name === 'har') return 'it keeps no bodies; --report has the requests of each finding'
+  if (name !== 'record') return 'the store is elsewhere'
+  return 'record the run without it, then send it there: replay <run.json> --against <base-url>'
 }
 
 function checkCombination(line: CommandLine): void {
