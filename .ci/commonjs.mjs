@@ -1,5 +1,5 @@
-// Builds dist/commonjs from dist: `./client` and `./test-double` for `require`, as Jest calls it in a
-// project without ES modules. One bundle holds both, so that they share their classes; the types are
+// Builds dist/commonjs from dist: `./client`, `./judge` and `./test-double` for `require`, as Jest calls it in a
+// project without ES modules. One bundle holds all, so that they share their classes; the types are
 // those of the modules, in a folder that says they are CommonJS.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 const FOLDER = 'dist/commonjs'
 const ENTRIES = {
   client: 'adapters/client/index',
+  judge: 'adapters/judge/index',
   'test-double': 'adapters/test-double/index',
 }
 

@@ -1,5 +1,6 @@
-// Compiled, not run: the types of the two subpaths that CommonJS can load, with library checks on.
+// Compiled, not run: the types of the subpaths that CommonJS can load, with library checks on.
 import { ApiError, type Client, createClient } from 'animal-adoption-store/client'
+import { type Judge, judge } from 'animal-adoption-store/judge'
 import { createTestDouble, type TestDouble } from 'animal-adoption-store/test-double'
 
 const double: TestDouble = createTestDouble({ clock: 'running' })
@@ -8,4 +9,5 @@ const client: Client = createClient({
   apiKey: 'demo-free',
   fetch: double.fetch,
 })
-export const seen = [client, ApiError, double.clock.now().toFixed()]
+const judged: Judge = judge(double.fetch, { baseUrl: double.baseUrl })
+export const seen = [client, judged.report(), ApiError, double.clock.now().toFixed()]

@@ -277,7 +277,9 @@ for (const what of ['removed', 'replaced'] as const) {
   })
 }
 
-test('sqlite - closing a file that was replaced keeps the WAL of the new one', { skip }, async () => {
+test('sqlite - closing a file that was replaced keeps the WAL of the new one', {
+  skip,
+}, async () => {
   const path = newPath()
   const storage = await openHere(path)
   await storage.insert(REX)
