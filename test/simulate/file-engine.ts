@@ -1,6 +1,7 @@
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { memoryRateLimits } from '../../adapters/memory.js'
 import type { RateLimitSnapshot } from '../../src/index.js'
+import { ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'
 import type { Backend, Engine, EngineOptions } from './engine.js'
 
@@ -72,6 +73,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
     })
     const rateLimits = memoryRateLimits()
+    const { idempotencyKeys: opened = [] } = await storage.dump()
     return {
       storage,
       rateLimits,
@@ -86,6 +88,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
       },
       content: async () => storage.dump(),
       async close(keeps) {
+        ensureFewCounts(await rateLimits.dump(), setting)
+        ensureFewKeys(await storage.dump(), opened.length, setting)
         const before = deaths
         try {
           await storage.close()

@@ -9,6 +9,8 @@ export interface Outcome {
   readonly counts: Readonly<Record<string, number>>
   /** The first invariant that did not hold. */
   readonly violation: Violation | undefined
+  /** Everything in this world refers to it, so it is collected when nothing is left of the world. */
+  readonly rest: WeakRef<object>
   /** The last lines of the trace. */
   readonly trace: readonly string[]
 }

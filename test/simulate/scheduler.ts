@@ -20,6 +20,8 @@ export interface Scheduler {
   step(): Promise<string | undefined>
   /** How many events wait. */
   waiting(): number
+  /** Their names. */
+  names(): readonly string[]
 }
 
 export interface Delay {
@@ -70,6 +72,7 @@ export function createScheduler(seed: string, start: number): Scheduler {
       return undefined
     },
     waiting: () => queue.size() - cancelled,
+    names: () => queue.entries.filter(({ task }) => task).map(({ name }) => name),
   }
 
   function add(name: string, ms: number, task: () => void): Cancel {
@@ -96,6 +99,7 @@ function createHeap() {
   const entries: Entry[] = []
 
   return {
+    entries: entries as readonly Entry[],
     size: () => entries.length,
     add(entry: Entry): void {
       let at = entries.push(entry) - 1

@@ -202,7 +202,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     return async request => {
       const expected = model.expect(request, clock())
       const response = await backend.admit(expected, () => answer(request))
-      if (own !== place.life) return NEVER
+      if (own !== place.life) return never()
       try {
         expected.check(response)
       } catch (error) {
@@ -240,11 +240,6 @@ export function createServerLife(options: ServerOptions): ServerLife {
         () => `the key of animal ${id} is that of ${found.get(key)} after reopening`,
       )
     }
-    ensure(
-      idempotencyKeys.length <= pets.length + 1_000,
-      'memory.bounded',
-      () => `${idempotencyKeys.length} keys for ${pets.length} animals`,
-    )
   }
 
   /** One that runs, or none. */
@@ -286,6 +281,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const { backend } = place.running ?? {}
     place.running = undefined
     await backend?.close(keeps).catch(error => {
+      if (error instanceof Violation) throw error
       if (own !== place.life) return
       const isExcused = engine.failures('create') > failures
       ensure(isExcused, 'storage.available', () => `close: ${error.message}`)
@@ -393,5 +389,7 @@ function lineOf({ from, method, target }: WireRequest, { status, headers }: Wire
   return `${from} ${method} ${target} -> ${status} ${told.join(' ')}`
 }
 
-/** The process has died before it answered. */
-const NEVER = new Promise<never>(() => {})
+/** The process has died before it answered. Not one promise for all, as it would keep who waits for it. */
+function never(): Promise<never> {
+  return new Promise(() => {})
+}

@@ -40,7 +40,14 @@ test('simulate - a failure is shrunk to the events that it needs', async () => {
   const outcomeOf = (left: readonly unknown[]) => {
     const has = (at: number) => left.some(event => (event as { at: number }).at === at)
     const violation = has(17) && has(58) ? new Violation('animals.kept', 'lost') : undefined
-    return { steps: left.length, digest: '', counts: {}, trace: [], violation }
+    return {
+      steps: left.length,
+      digest: '',
+      counts: {},
+      trace: [],
+      violation,
+      rest: new WeakRef({}),
+    }
   }
   const failure: Failure = {
     kind: 'file',

@@ -1,3 +1,4 @@
+import { watchMemory } from './memory.js'
 import type { Outcome } from './outcome.js'
 import { hashOf } from './random.js'
 import { type Plan, worldOf } from './worlds.js'
@@ -33,18 +34,20 @@ export async function simulate(options: SimulateOptions): Promise<Result> {
   const counts: Record<string, number> = {}
   let [steps, worlds, digest] = [0, 0, 0]
   let failure: Failure | undefined
+  const memory = watchMemory()
   while (!failure && !isEnough(steps)) {
     const kind = kinds[worlds % kinds.length] as string
     const { plan, run } = worldOf(kind)
     const planned = plan(`${seed}/${worlds}`)
     const outcome = await run(planned)
+    const violation = outcome.violation ?? (await memory.ended(outcome.rest))
     worlds++
     steps += outcome.steps
     digest = hashOf(`${digest} ${outcome.digest}`)
     for (const [what, count] of Object.entries(outcome.counts)) {
       counts[what] = (counts[what] ?? 0) + count
     }
-    if (outcome.violation) failure = { kind, plan: planned, outcome }
+    if (violation) failure = { kind, plan: planned, outcome: { ...outcome, violation } }
     onWorld?.(`${kind} ${planned.seed}`, outcome)
   }
   return { steps, worlds, digest: digest.toString(16).padStart(8, '0'), counts, failure }

@@ -16,6 +16,8 @@ import { warmUp } from './warm-up.js'
 const LONGEST_END = 30 * 86_400_000
 const MOST_STEPS_TO_END = 100_000
 const DAY = 86_400_000
+/** What clients and server wait for, and not the host or the network. */
+const TIMERS = ['timer', 'sleep', 'turn of the loop']
 
 /** Runs a world to its end, or until an invariant does not hold. */
 export async function runWorld(scenario: Scenario, create: CreateEngine): Promise<Outcome> {
@@ -46,7 +48,8 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
     putBack()
   }
   const steps = scheduler.steps()
-  return { steps, digest: trace.digest(), counts, violation, trace: trace.end() }
+  const rest = new WeakRef(scheduler)
+  return { steps, digest: trace.digest(), counts, violation, rest, trace: trace.end() }
 
   function note(what: string): void {
     counts[what] = (counts[what] ?? 0) + 1
@@ -108,11 +111,11 @@ function createWorld(
     swap: server.swap,
     ...engine.happenings,
   }
-  let left = events.length
+  let coming = events.length
   for (const event of events) {
     const happen = happenings[event.kind] as (event: PlannedEvent) => void
     scheduler.after(event.kind, event.at, () => {
-      left--
+      coming--
       happen(event)
     })
   }
@@ -127,7 +130,7 @@ function createWorld(
   /** All events happen; then everything works again, all calls end, and the file is as it should be. */
   async function settle(): Promise<void> {
     await settled()
-    while (left > 0) if (!(await next())) return
+    while (coming > 0) if (!(await next())) return
     engine.heal()
     network.heal()
     let isReady = false
@@ -136,6 +139,8 @@ function createWorld(
     })
     const message = () => `${cast.open()} calls have not ended`
     if (!(await until(() => isReady && cast.open() === 0, 'client.ends', message))) return
+    // A process may be about to compact its file.
+    ensureFewTimers(engine.processes, 'all calls have ended')
     let isClosed = false
     cast.close().then(() => {
       isClosed = true
@@ -152,11 +157,18 @@ function createWorld(
     server.finish().then(() => {
       isFinished = true
     }, stage.fail)
-    await until(
+    const isTidy = await until(
       () => isFinished,
       'file.tidy',
       () => 'the storage does not close',
     )
+    if (isTidy) ensureFewTimers(0, 'everything is closed')
+  }
+
+  function ensureFewTimers(most: number, when: string): void {
+    const names = scheduler.names().filter(name => TIMERS.includes(name))
+    const message = () => `${when}, and these wait: ${names.join(', ')}`
+    ensure(names.length <= most, 'memory.bounded', message)
   }
 
   /** Whether it came to that, and nothing failed. */

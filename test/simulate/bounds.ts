@@ -1,0 +1,44 @@
+import type { PetSnapshot, RateLimitSnapshot } from '../../src/index.js'
+import type { Setting } from './scenario.js'
+import { ensure } from './violation.js'
+
+const DAY = 86_400_000
+/** How far back a clock may step before counts are dropped. */
+const SKEW = 60_000
+/** Keys that are over are dropped when that many others have come. */
+const MOST_OVER = 1_000
+
+/** Counts are kept of those who are known, for a day or as long as a ban is remembered. */
+export function ensureFewCounts(counts: RateLimitSnapshot, { actors }: Setting): void {
+  const known = new Set(['addr:local', ...actors.map(({ name }) => name)])
+  const latest = Math.max(...counts.map(([, { lastSeen }]) => lastSeen))
+  const today = Math.floor((latest - SKEW) / DAY) * DAY
+  for (const [partition, { lastSeen, bannedUntil }] of counts) {
+    ensure(known.has(partition), 'memory.bounded', () => `counts of ${partition} are kept`)
+    ensure(
+      Math.max(lastSeen, bannedUntil + DAY) >= today,
+      'memory.bounded',
+      () => `counts of ${partition} are kept, last used ${latest - lastSeen} ms ago`,
+    )
+  }
+}
+
+/**
+ * Idempotency keys are kept as long as they are in use, and some of them longer.
+ *
+ * @param opened how many there were when the storage was opened
+ */
+export function ensureFewKeys(
+  { idempotencyKeys = [] }: PetSnapshot,
+  opened: number,
+  { idempotencyMs }: Setting,
+): void {
+  const ends = idempotencyKeys.map(({ expiresAt }) => expiresAt)
+  const latest = ends.reduce((one, other) => Math.max(one, other), 0) - (idempotencyMs ?? 0)
+  const over = ends.filter(end => end <= latest).length
+  ensure(
+    over <= opened + MOST_OVER,
+    'memory.bounded',
+    () => `${over} idempotency keys are kept that are over, and ${opened} were opened`,
+  )
+}
