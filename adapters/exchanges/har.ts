@@ -27,6 +27,8 @@ export interface Har {
   readonly log: {
     readonly version: '1.2'
     readonly creator: { readonly name: string; readonly version: string }
+    /** Optional in HAR 1.2, but Firefox imports nothing without it. */
+    readonly pages: readonly never[]
     readonly entries: readonly HarEntry[]
   }
 }
@@ -86,7 +88,7 @@ interface HarPair {
 /** @param exchanges in any order; the archive lists them by time */
 export function harOf(exchanges: Iterable<HarSource>): Har {
   const entries = [...exchanges].sort((one, other) => one.at - other.at).map(entryOf)
-  return { log: { version: '1.2', creator: CREATOR, entries } }
+  return { log: { version: '1.2', creator: CREATOR, pages: [], entries } }
 }
 
 /** Its version is that of the form of the entries. */

@@ -53,6 +53,12 @@ test('har - every kind of exchange is valid by the schema of HAR 1.2', async () 
   }
 })
 
+test('har - has the list of pages without which Firefox imports nothing', async () => {
+  const { log } = harOf([])
+  assert.deepEqual(log.pages, [])
+  assertValid({ log })
+})
+
 test('har - times are those of the virtual clock', async () => {
   await using double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1_500 })
