@@ -57,8 +57,9 @@ export function createLog<Item>(options: LogOptions): Log<Item> {
     find: n => (isKept(n) ? items[slotOf(n)] : undefined),
     since(n = Number.NEGATIVE_INFINITY) {
       const start = Math.max(first(), n + 1)
-      const length = Math.max(0, last - start + 1)
-      return Array.from({ length }, (_, index) => items[slotOf(start + index)] as Item)
+      const found: Item[] = []
+      for (let n = start; n <= last; n++) found.push(items[slotOf(n)] as Item)
+      return found
     },
     clear() {
       items.fill(undefined)

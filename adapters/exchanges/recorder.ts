@@ -92,12 +92,19 @@ export interface OpenExchange {
 }
 
 /** An exchange in the log: recorded here, or as a snapshot had it. */
-interface Item {
-  exchange(): Exchange
-  /** As sent, but for credentials. */
-  requestBody(): Uint8Array | string
-  /** For a file, without short keys either. */
-  source(): HarSource
+type Item = Live | Plain
+
+interface Live {
+  readonly recorded: Recorded
+  /** Once it no longer changes. */
+  plain: Plain | undefined
+}
+
+/** Nobody can change it, so snapshots and doubles share it. */
+interface Plain {
+  readonly recorded: undefined
+  readonly exchange: Exchange
+  readonly size: number
 }
 
 export function createRecorder(options: RecorderOptions, state?: JournalState): Recorder {
@@ -106,9 +113,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, bytes, begin })
   const callers = createCallers(connections)
-  for (const exchange of exchanges) {
-    const own = shared(exchange)
-    log.add(restoredItem(own, origin), SIZES.get(own) ?? 0)
+  for (const item of DUMPED.get(exchanges) ?? exchanges.map(copyOf).map(frozen)) {
+    log.add(item, item.size)
   }
   let taken = received
   let ended: Recorded[] = []
@@ -130,8 +136,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         fault: null,
         answer: undefined,
       }
-      const item = itemOf(recorded)
-      log.add(item, requestSize(request))
+      log.add({ recorded, plain: undefined }, requestSize(request))
       passOnDropped()
       return {
         receive(body) {
@@ -140,7 +145,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
           passOnDropped()
         },
         seen,
-        source: item.source,
+        source: () => sourceOf(recorded, pagination, origin),
         note(fault) {
           recorded.fault = fault
         },
@@ -153,12 +158,16 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         },
       }
     },
-    list: () => log.since().map(item => entryOf(item, origin)),
+    list: () => log.since().map(item => entryOf(item, plainOf(item).exchange, origin)),
     sources: matches =>
       log
         .since()
-        .filter(item => matches(item.exchange()))
-        .map(item => item.source()),
+        .filter(item => matches(plainOf(item).exchange))
+        .map(item =>
+          item.recorded
+            ? sourceOf(item.recorded, pagination, origin)
+            : { ...item.exchange, origin: originOf(item.exchange.requestHeaders, origin) },
+        ),
     take() {
       const arrived = log.last() - taken
       taken = log.last()
@@ -169,12 +178,17 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
     received: log.last,
     dropped: log.dropped,
     clear: log.clear,
-    dump: () => ({
-      exchanges: Object.freeze(log.since().map(item => shared(item.exchange()))),
-      received: log.last(),
-      dropped: log.dropped(),
-      connections: callers.connections(),
-    }),
+    dump() {
+      const items = log.since().map(plainOf)
+      const exchanges = Object.freeze(items.map(({ exchange }) => exchange))
+      DUMPED.set(exchanges, items)
+      return {
+        exchanges,
+        received: log.last(),
+        dropped: log.dropped(),
+        connections: callers.connections(),
+      }
+    },
   }
 
   /** What waits to be taken must not outlive what the log holds. */
@@ -183,40 +197,22 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
     if (oldest && oldest.n < log.first()) onOverflow()
   }
 
-  function itemOf(recorded: Recorded): Item {
-    let shown: Exchange | undefined
-    return {
-      requestBody: () => redactedBody(recorded.request.body, redactorOf(recorded, 'shown')),
-      exchange() {
-        if (shown) return shown
-        const exchange = exchangeOf(recorded, pagination)
-        if (!recorded.answer) return exchange
-        shown = shared(exchange)
-        return shown
-      },
-      source: () => sourceOf(recorded, pagination, origin),
-    }
+  function plainOf(item: Item): Plain {
+    if (!item.recorded) return item
+    if (item.plain) return item.plain
+    const plain = frozen(exchangeOf(item.recorded, pagination))
+    if (item.recorded.answer) item.plain = plain
+    return plain
   }
 }
 
-/** The sizes of exchanges that nobody can change, so that snapshots and doubles can share them. */
-const SIZES = new WeakMap<Exchange, number>()
+/** What dumps consist of, so that a recorder can share it. */
+const DUMPED = new WeakMap<readonly Exchange[], readonly Plain[]>()
 
-/** The exchange itself, if nobody can change it, or a copy. */
-function shared(exchange: Exchange): Exchange {
-  if (SIZES.has(exchange)) return exchange
-  const own = copyOf(exchange)
-  for (const part of [own.requestHeaders, own.headers, own.unknown, own]) Object.freeze(part)
-  SIZES.set(own, sizeOf(own))
-  return own
-}
-
-function restoredItem(exchange: Exchange, origin: string): Item {
-  return {
-    exchange: () => exchange,
-    requestBody: () => exchange.requestBody ?? '',
-    source: () => ({ ...exchange, origin: originOf(exchange.requestHeaders, origin) }),
-  }
+function frozen(exchange: Exchange): Plain {
+  const { requestHeaders, headers, unknown } = exchange
+  for (const part of [requestHeaders, headers, unknown, exchange]) Object.freeze(part)
+  return { recorded: undefined, exchange, size: sizeOf(exchange) }
 }
 
 /** Other people read a file: keys that are too short to be found within words go, too. */
@@ -275,13 +271,16 @@ function copyOf(exchange: Exchange): Exchange {
   }
 }
 
-function entryOf(item: Item, origin: string): JournalEntry {
-  const exchange = copyOf(item.exchange())
-  const { method, url: target, requestHeaders: headers } = item.exchange()
-  const toCurl = (to = originOf(headers, origin)) =>
-    curlOf({ method, target, headers, body: item.requestBody() }, to)
+function entryOf({ recorded }: Item, exchange: Exchange, origin: string): JournalEntry {
+  const { method, url: target, requestHeaders: headers, requestBody } = exchange
+  const toCurl = (to = originOf(headers, origin)) => {
+    const body = recorded
+      ? redactedBody(recorded.request.body, redactorOf(recorded, 'shown'))
+      : (requestBody ?? '')
+    return curlOf({ method, target, headers, body }, to)
+  }
   // Not enumerable: an entry compares and serializes as plain data.
-  return Object.defineProperty(exchange, 'toCurl', { value: toCurl }) as JournalEntry
+  return Object.defineProperty(copyOf(exchange), 'toCurl', { value: toCurl }) as JournalEntry
 }
 
 /** Where a request was sent; calls of a double's own `fetch` have no host. */
