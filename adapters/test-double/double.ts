@@ -181,7 +181,8 @@ export function createDouble(
   const verdict = createVerdict(allow, above, clients)
   const tape = above?.tape ?? createTape()
   const track = { tape, world: above?.world ?? null }
-  const stateOptions = { ...given, track, ...(watch && { watch }) }
+  const { store, apiKeys, journal } = given
+  const stateOptions = { store, apiKeys, journal, track, watch }
   const snapshots = new Map<string, Snapshot>()
   const servers = new Set<HttpServer>()
   const listeners = new Set<() => void>()
@@ -245,7 +246,14 @@ export function createDouble(
       listPets: query => state.store.listPets(query),
       getPet: id => state.store.getPet(id),
     },
-    seed: animals => seedAll(createPet, animals),
+    async seed(animals) {
+      const read = await readAnimals(animals)
+      return read.map((pet, at) => {
+        const stored = state.insert(pet)
+        state.tell({ do: 'create', pet: animals[at] as NewPet })
+        return stored
+      })
+    },
     addKey(key, record) {
       state.apiKeys.add(key, record)
       state.tell({ do: 'key', key })
@@ -455,25 +463,17 @@ const REPORT_RULES: Rules<ReportOptions> = { since: isOneOf(['reset', 'start']) 
 
 const model = lazy(() => import('../../src/pets/schema.js'))
 
-/**
- * Creates the animals in their order, all or none.
- *
- * @throws ApiError `invalid_request`
- */
-async function seedAll(
-  createPet: Pets['createPet'],
-  animals: readonly NewPet[],
-): Promise<readonly Pet[]> {
+/** @throws ApiError `invalid_request` */
+async function readAnimals(animals: readonly NewPet[]): Promise<readonly NewPet[]> {
   if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
   const { describeIssues, newPetSchema } = await model()
-  for (const [at, animal] of animals.entries()) {
+  return Array.from(animals, (animal, at) => {
     const parsed = newPetSchema.safeParse(animal)
-    if (parsed.success) continue
+    if (parsed.success) return parsed.data
     const unknown = unknownField(animal, Object.keys(newPetSchema.shape))
     const hint = unknown === undefined ? '' : `; unknown field \`${unknown.slice(0, 40)}\``
     throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}${hint}`)
-  }
-  return Promise.all(animals.map(animal => createPet(animal)))
+  })
 }
 
 /** Probably what should have been the field that is missing. */

@@ -108,7 +108,7 @@ const DEFAULTS = {
 } as const
 
 interface DoubleSettings {
-  readonly state: Omit<StateOptions, 'track'>
+  readonly state: Omit<StateOptions, 'track' | 'watch'>
   readonly begin: Beginning
   readonly baseUrl: string
   readonly allow: readonly RuleId[]
@@ -143,7 +143,7 @@ function read(given: TestDoubleOptions): DoubleSettings {
   const { origin, pathname } = new URL(baseUrl)
   for (const [at, id] of allow.entries())
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
-  const { apiKeys, ...store } = readStoreOptions({
+  const store = readStoreOptions({
     basePath: pathname.replace(/\/$/, ''),
     // Every state has its own.
     storage: checkedStorage(initial),
@@ -154,7 +154,7 @@ function read(given: TestDoubleOptions): DoubleSettings {
     clients,
     state: {
       store,
-      apiKeys,
+      apiKeys: store.apiKeys,
       journal: { capacity: journal, bytes: journalBytes, origin },
     },
     begin: { clock: clockState(clock), faults, ...initial },

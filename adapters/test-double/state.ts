@@ -2,7 +2,8 @@ import type { Awaitable } from '../../src/lib/async.js'
 import { toJson } from '../../src/lib/json.js'
 import type { Usage } from '../../src/limits/decide.js'
 import { isPast, startOfDay } from '../../src/limits/memory.js'
-import type { Pet } from '../../src/pets/schema.js'
+import { toNewPet } from '../../src/pets/pet.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { PetFilter, PetSnapshot, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import type { ApiHandler, ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
@@ -29,11 +30,11 @@ import type { Act, TapedState, Track } from './tape.js'
 
 export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */
-  readonly store: Omit<StoreSettings, 'apiKeys'>
+  readonly store: StoreSettings
   readonly apiKeys: KeyRing
   readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
   readonly track: Track
-  readonly watch?: Watch
+  readonly watch: Watch | undefined
 }
 
 /** Sees every request as it arrives, and may inject faults besides those that are armed. */
@@ -73,6 +74,8 @@ export interface State extends TapedState {
   readonly recording: Pick<Recording, 'report'>
   readonly inspect: Inspect
   handle(request: ReadRequest): Promise<ApiResponse>
+  /** Stores a pet without a request. */
+  insert(pet: NewPet): Pet
   /** Ends the delays of requests. */
   endDelays(): void
   /** Ends the delays, and forgets sleeps and timers. @returns how many it forgot */
@@ -113,16 +116,19 @@ export function createState(
   rateLimits.restore(usage)
   const clock = createClock(begin.clock, onEvent)
   let realTime: StateClock | undefined
-  // New names come before the spread, for the reason in `readOptions`.
-  const store = openStore({ apiKeys, ...options.store, storage, rateLimits, clock: clock.now })
+  // A copy of one shape: all of these names are in it already.
+  const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: clock.now })
   const faults = createFaults(() => apiKeys.list().map(({ id }) => id), clock.now, begin.faults)
+  const { capacity, bytes, origin } = options.journal
   const journal = createRecorder(
     {
+      capacity,
+      bytes,
       clock: clock.now,
       keys: apiKeys.keys,
       pagination: options.store.pagination,
+      origin,
       onOverflow: judge,
-      ...options.journal,
     },
     begin.journal,
   )
@@ -170,6 +176,8 @@ export function createState(
         onEvent()
       }
     },
+    // A storage in memory answers synchronously.
+    insert: pet => storage.insert(toNewPet(pet, options.store.defaultStatus)) as Pet,
     endDelays() {
       clock.endDelays()
       realTime?.endDelays()
@@ -192,7 +200,6 @@ export function createState(
       return dump(name)
     },
     observe: () => ({
-      // A storage in memory answers synchronously.
       ...(storage.dump() as PetSnapshot),
       usage: rateLimits.dump() as RateLimitSnapshot,
       faults: faults.list(),

@@ -120,7 +120,7 @@ export function responseHeaders(options: HeaderOptions) {
   const { basePath, cors, pagination, standardHeaders, sunset, deprecatedAt, idempotency } = options
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
-  const sunsetDate = sunset === null ? undefined : new Date(sunset).toUTCString()
+  let sunsetDate: string | undefined
   const exposed = [
     EXPOSED,
     ...(standardHeaders ? ['RateLimit', 'RateLimit-Policy'] : []),
@@ -167,7 +167,7 @@ export function responseHeaders(options: HeaderOptions) {
       if (operation === 'getPet') {
         // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and the replacement.
         if (deprecation !== undefined) headers['Deprecation'] = deprecation
-        if (sunsetDate !== undefined) headers['Sunset'] = sunsetDate
+        if (sunset !== null) headers['Sunset'] = sunsetDate ??= new Date(sunset).toUTCString()
         headers['Link'] = `<${mount}${basePath}/pets>; rel="successor-version"`
       }
       return own ? Object.assign(headers, own) : headers
