@@ -44,6 +44,7 @@ export function createCast(options: CastOptions): Cast {
     ? Number.POSITIVE_INFINITY
     : 1_001 + setting.weather.delay.most
   const keys = new Map(setting.actors.map(({ name }) => [name, addKey(name)]))
+  const renewed = new Set<string>()
   const verdicts = new Map<string, (broke: boolean) => void>()
   const actors = new Map(setting.actors.map(actor => [actor.name, create(actor)]))
   let open = 0
@@ -62,6 +63,7 @@ export function createCast(options: CastOptions): Cast {
         })
     },
     renewKey(name) {
+      renewed.add(name)
       keys.set(name, addKey(name))
     },
     open: () => open,
@@ -103,11 +105,14 @@ export function createCast(options: CastOptions): Cast {
       const isFound = found.some(({ rule }) => rule === breaks)
       if (broke) note(`broke ${breaks}`)
       ensure(isFound || !broke, 'verdict.sharp', () => `nobody saw ${name} break ${breaks}`)
-      // A client that stops at a rejection never sees more than it sends at once. What banned its key
-      // then came from others: a network that repeats requests or loses rejections, or its other key.
+      // A client that stops at a rejection never sees more than it sends at once. If those did not ban its
+      // key, others did: rejections that the network kept from it, or those of its other keys.
+      const isShared = renewed.has(name) || network.hasMissedRejection(name)
+      const isByOthers = (requests: readonly number[]) =>
+        isShared && requests.length <= limits.banAfter
       const unjust = found
         .filter(({ rule, allowed }) => !allowed && rule !== breaks && rule !== atLeast)
-        .filter(({ rule, requests }) => rule !== 'ban.risked' || requests.length > limits.banAfter)
+        .filter(({ rule, requests }) => rule !== 'ban.risked' || !isByOthers(requests))
       const text = () => unjust.map(({ rule, seen }) => `${rule}: ${seen}`).join('; ')
       ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${text()}`)
     })

@@ -39,6 +39,8 @@ export interface Weather {
 export interface Network {
   /** A `fetch` for one client. */
   fetchFor(from: string, watcher?: Watcher): typeof fetch
+  /** Whether a client has been rejected without learning it. */
+  hasMissedRejection(from: string): boolean
   /** Nothing is lost from now on. */
   heal(): void
   /** Nothing at all arrives until then, in ms since the epoch. */
@@ -76,6 +78,7 @@ export function createNetwork(
   let current = weather
   let cutEnd = 0
   const requests = new Map<string, number>()
+  const unseen = new Set<string>()
 
   return {
     fetchFor: (from, watcher) => (input, init) => {
@@ -96,15 +99,18 @@ export function createNetwork(
         watcher?.sent(request)
         signal?.addEventListener('abort', () => end(() => fail(signal.reason)))
         exchange(request, {
-          answer: (response, isWhole) =>
+          answer: (response, isWhole) => {
+            if (isOver) miss(from, response)
             end(() => {
               watcher?.received(request, response, isWhole)
               resolve(toResponse(response, isWhole, () => watcher?.failed(request)))
-            }),
+            })
+          },
           fail: code => end(() => fail(fetchFailed(code))),
         })
       })
     },
+    hasMissedRejection: from => unseen.has(from),
     heal() {
       current = { ...QUIET, delay: weather.delay }
       cutEnd = 0
@@ -130,7 +136,8 @@ export function createNetwork(
     const lose = () => {
       if (!hangs) scheduler.later(`reset to ${from}`, NOTICED, () => client.fail('ECONNRESET'))
     }
-    if (isRepeated) scheduler.later(`repeat of ${from}`, REPEATED, () => arrive(request, () => {}))
+    const repeat = () => arrive(request, response => miss(from, response))
+    if (isRepeated) scheduler.later(`repeat of ${from}`, REPEATED, repeat)
     if (isLost) {
       lose()
       return
@@ -139,14 +146,22 @@ export function createNetwork(
       if (scheduler.now() < cutEnd) return lose()
       const sent = isCut ? { ...request, isCut } : request
       const isHeard = arrive(sent, response => {
-        if (isCut || isResponseLost || scheduler.now() < cutEnd) return lose()
+        const loseIt = () => {
+          miss(from, response)
+          lose()
+        }
+        if (isCut || isResponseLost || scheduler.now() < cutEnd) return loseIt()
         scheduler.later(`response to ${from}`, current.delay, () => {
-          if (scheduler.now() < cutEnd) return lose()
+          if (scheduler.now() < cutEnd) return loseIt()
           client.answer(response, !isResponseCut || response.body === '')
         })
       })
       if (!isHeard) client.fail('ECONNREFUSED')
     })
+  }
+
+  function miss(from: string, { status }: WireResponse): void {
+    if (status === 429) unseen.add(from)
   }
 
   /** Whether anybody listens. */
