@@ -8,6 +8,8 @@ import type { Scheduler } from './scheduler.js'
 export interface Engine {
   /** How many processes serve at the same time. */
   readonly processes: number
+  /** How long timers go on that nothing stops, in ms. */
+  readonly restMs: number
   /** Opens all that a process needs. Rejects as the adapters do. */
   open(process: number): Promise<Backend>
   /** Copies everything as the command does, while nothing is open. The copy is opened from now on. */
@@ -65,6 +67,7 @@ export interface EngineOptions {
   readonly scheduler: Scheduler
   readonly model: ApiModel
   readonly note: (what: string) => void
+  readonly fail: (error: unknown) => void
 }
 
 export type CreateEngine = (options: EngineOptions) => Promise<Engine>

@@ -18,6 +18,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
 
   return {
     processes: 1,
+    restMs: 0,
     open,
     async copy() {
       const next = `${FOLDER}pets-${++files}.json`

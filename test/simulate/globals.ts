@@ -1,3 +1,5 @@
+import { syncBuiltinESMExports } from 'node:module'
+import timersPromises from 'node:timers/promises'
 import type { Scheduler } from './scheduler.js'
 
 /**
@@ -8,6 +10,8 @@ import type { Scheduler } from './scheduler.js'
  */
 export function virtualGlobals(scheduler: Scheduler, random: () => number): () => void {
   const real = { setTimeout, clearTimeout, setImmediate, now: Date.now, random: Math.random }
+  const realPause = timersPromises.setTimeout
+  const begin = scheduler.now()
   const timers = new Map<number, () => void>()
   let lastTimer = 0
 
@@ -34,11 +38,19 @@ export function virtualGlobals(scheduler: Scheduler, random: () => number): () =
   })
   Date.now = () => Math.floor(scheduler.now())
   Math.random = random
+  Object.assign(performance, { now: () => scheduler.now() - begin })
+  Object.assign(timersPromises, {
+    setTimeout: (ms?: number) => new Promise<void>(resolve => startTimer(() => resolve(), ms)),
+  })
+  syncBuiltinESMExports()
 
   return () => {
     const { now, random, ...functions } = real
     Object.assign(globalThis, functions)
     Date.now = now
     Math.random = random
+    Reflect.deleteProperty(performance, 'now')
+    Object.assign(timersPromises, { setTimeout: realPause })
+    syncBuiltinESMExports()
   }
 }

@@ -26,7 +26,8 @@ else await run()
 
 async function run(): Promise<void> {
   const first = Number(values.seed)
-  const kinds = values.world ?? ['file']
+  const kinds = await present(values.world ?? ['file'])
+  if (kinds.length === 0) return
   for (let seed = first; seed < first + Number(values.seeds); seed++) {
     const end = values.seconds === undefined ? undefined : deadline(Number(values.seconds))
     const result = await simulate({
@@ -43,6 +44,20 @@ async function run(): Promise<void> {
     process.exitCode = 1
     return
   }
+}
+
+/** Those that can run here. Another one was asked for, so leaving it out is a failure. */
+async function present(kinds: readonly string[]): Promise<readonly string[]> {
+  const found = []
+  for (const kind of kinds) {
+    const missing = await worldOf(kind).missing?.()
+    if (missing === undefined) found.push(kind)
+    else {
+      console.error(`The world ${kind} is skipped: ${missing}`)
+      process.exitCode = 1
+    }
+  }
+  return found
 }
 
 function deadline(seconds: number): () => boolean {
@@ -86,6 +101,7 @@ async function replay(file: string): Promise<void> {
   const { kind = Object.keys(WORLDS)[0] as string, ...plan } = JSON.parse(
     readFileSync(file, 'utf8'),
   )
+  if ((await present([kind])).length === 0) return
   const outcome = await worldOf(kind).run(plan)
   if (!outcome.violation) {
     console.log(`${file}: ${outcome.steps} steps without a failure, digest ${outcome.digest}`)

@@ -1,6 +1,7 @@
 import type { NewPet } from '../../src/index.js'
 import type { DiskCall, DiskFailure } from './disk.js'
 import type { Weather } from './network.js'
+import type { DriverFailure } from './sqlite/calls.js'
 
 /** All that a world is made of, as plain data: a file with it repeats the world. */
 export interface Scenario {
@@ -22,6 +23,17 @@ export interface Setting {
   readonly keepsLimits: boolean
   /** Through `toFetchHandler`, or `handle` of the store. */
   readonly door: 'fetch' | 'handle'
+  /** Only in a world with SQLite. */
+  readonly sqlite?: SqliteSetting
+}
+
+export interface SqliteSetting {
+  /** How many processes serve one file. */
+  readonly processes: number
+  /** Whether requests are counted in a file of their own. */
+  readonly ownLimits: boolean
+  /** How likely another process takes the lock just before one of ours asks for it. */
+  readonly contention: number
 }
 
 export interface ActorSetting {
@@ -49,6 +61,8 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'restore' }
   | { readonly kind: 'swap' }
   | { readonly kind: 'disk-fails'; readonly failure: DiskFailure; readonly calls: number }
+  | { readonly kind: 'driver-fails'; readonly failure: DriverFailure; readonly calls: number }
+  | { readonly kind: 'lock'; readonly ms: number }
   | { readonly kind: 'disk-full'; readonly ms: number }
   | { readonly kind: 'network-cut'; readonly ms: number }
   | { readonly kind: 'clock-step'; readonly ms: number }

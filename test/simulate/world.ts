@@ -37,7 +37,7 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
       failures: what => engine?.failures(what) ?? 0,
       note,
     })
-    engine = await create({ seed, setting, scheduler, model, note })
+    engine = await create({ seed, setting, scheduler, model, note, fail })
     const stage = { scheduler, trace: trace.add, note, fail, next }
     await createWorld(scenario, stage, engine, model).settle()
   } catch (error) {
@@ -139,6 +139,7 @@ function createWorld(
     })
     const message = () => `${cast.open()} calls have not ended`
     if (!(await until(() => isReady && cast.open() === 0, 'client.ends', message))) return
+    if (!(await rest())) return
     // A process may be about to compact its file.
     ensureFewTimers(engine.processes, 'all calls have ended')
     let isClosed = false
@@ -162,7 +163,21 @@ function createWorld(
       'file.tidy',
       () => 'the storage does not close',
     )
-    if (isTidy) ensureFewTimers(0, 'everything is closed')
+    if (isTidy && (await rest())) ensureFewTimers(0, 'everything is closed')
+  }
+
+  /** Short timers that nothing stops end by themselves. */
+  async function rest(): Promise<boolean> {
+    if (engine.restMs === 0) return true
+    let isOver = false
+    scheduler.after('rest', engine.restMs, () => {
+      isOver = true
+    })
+    return until(
+      () => isOver,
+      'memory.bounded',
+      () => 'something goes on for ever',
+    )
   }
 
   function ensureFewTimers(most: number, when: string): void {
@@ -185,7 +200,8 @@ function createWorld(
 }
 
 /** Nothing is lost, and every answer comes before a client stops waiting for it with its next request. */
-function isCalm({ weather }: Setting): boolean {
+function isCalm({ weather, sqlite }: Setting): boolean {
   const { delay, ...mishaps } = weather
+  if (sqlite && sqlite.contention > 0) return false
   return delay.most <= 400 && Object.values(mishaps).every(probability => probability === 0)
 }

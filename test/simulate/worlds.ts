@@ -2,6 +2,8 @@ import { createFileEngine } from './file-engine.js'
 import { scenarioOf } from './generate.js'
 import type { Outcome } from './outcome.js'
 import type { Scenario } from './scenario.js'
+import { createSqliteEngine, missingDriver } from './sqlite/engine.js'
+import { sqliteScenarioOf } from './sqlite/generate.js'
 import { runWorld } from './world.js'
 
 /** All that a world is made of, as plain data. What happens from outside can be left out, one by one. */
@@ -15,10 +17,17 @@ export interface WorldKind {
   /** The same plan for the same seed. */
   plan(seed: string): Plan
   run(plan: Plan): Promise<Outcome>
+  /** Why it cannot run here; undefined if it can. */
+  missing?(): Promise<string | undefined>
 }
 
 export const WORLDS: Readonly<Record<string, WorldKind>> = {
   file: { plan: scenarioOf, run: plan => runWorld(plan as Scenario, createFileEngine) },
+  sqlite: {
+    plan: sqliteScenarioOf,
+    run: plan => runWorld(plan as Scenario, createSqliteEngine),
+    missing: missingDriver,
+  },
 }
 
 export function worldOf(name: string): WorldKind {

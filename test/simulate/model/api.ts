@@ -105,6 +105,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       const key = known?.expires !== undefined && now >= known.expires ? undefined : known
       const policy = key?.policy ?? anonymous
       const partition = key?.id ?? 'addr:local'
+      const before = { create: failures('create'), read: failures('read') }
       let told: Told | undefined
       let counter: string | undefined
       let checkBody: ((response: WireResponse) => void) | undefined
@@ -112,7 +113,6 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
         decided(by = { limits, name: '' }) {
           told = by.limits.ask(partition, policy, now)
           counter = by.name
-          const before = { create: failures('create'), read: failures('read') }
           const call = { request, now, key, failures: before }
           checkBody = told.code ? undefined : expectAnswer(call, token !== undefined)
         },

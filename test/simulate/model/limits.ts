@@ -18,6 +18,11 @@ export interface LimitModel {
   forget(): void
   /** The state to compare with later, or to go back to. */
   save(): () => void
+  /**
+   * By partition: when it was last seen, counts of the minute, rejections and the day, end and level of
+   * the ban.
+   */
+  usages(): ReadonlyMap<string, readonly number[]>
 }
 
 interface Budget {
@@ -50,6 +55,13 @@ export function createLimitModel(): LimitModel {
         budgets = structuredClone(saved)
       }
     },
+    usages: () =>
+      new Map(
+        [...budgets].map(([partition, { at, minute, day, ban }]) => [
+          partition,
+          [at, minute.admitted, minute.rejected, day.admitted, ban.end, ban.level],
+        ]),
+      ),
   }
 }
 

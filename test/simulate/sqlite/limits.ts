@@ -1,0 +1,94 @@
+import type { SqliteRateLimits } from '../../../adapters/sqlite/index.js'
+import type { Policy, RateLimitStore } from '../../../src/index.js'
+import { isPromise } from '../../../src/lib/async.js'
+import type { Backend } from '../engine.js'
+import type { Counter, Expectation } from '../model/api.js'
+import { createLimitModel } from '../model/limits.js'
+import type { Scheduler } from '../scheduler.js'
+import { ensure } from '../violation.js'
+import type { Counted, Counts } from './counts.js'
+import { PATIENCE, type SqliteMachine, type SqliteProcess } from './machine.js'
+
+export interface WatchOptions {
+  readonly process: SqliteProcess
+  readonly limits: SqliteRateLimits
+  /** Those of the file. */
+  readonly counts: Counts
+  readonly machine: SqliteMachine
+  readonly scheduler: Scheduler
+  /** What is found wrong in the middle of a call of the server is not for the server. */
+  readonly attempt: (task: () => void) => void
+}
+
+/** The time limit of the counters, in ms. */
+const LIMITS_PATIENCE = 100
+/** A request waits for both, and each asks again within some ms. */
+const LONGEST_CALL = LIMITS_PATIENCE + PATIENCE + 50
+
+/** Has the model decide when the limiter does, with the counts that it uses. */
+export function watchLimits(options: WatchOptions): Pick<Backend, 'rateLimits' | 'admit'> {
+  const { process, limits, machine, scheduler, attempt } = options
+  const shared: Counter = { limits: options.counts.limits, name: '' }
+  const addresses: Counter = { limits: createLimitModel(), name: ` of process ${process.name}` }
+  const alone: Counter = { limits: createLimitModel(), name: undefined }
+  let arriving: Expectation | undefined
+
+  return {
+    rateLimits: { ...limits, consume },
+    async admit(expected, answer) {
+      arriving = expected
+      const begin = scheduler.now()
+      const answered = await answer()
+      const ms = scheduler.now() - begin
+      ensurePrompt(ms <= LONGEST_CALL, () => `a request took ${Math.round(ms)} ms`)
+      return answered
+    },
+  }
+
+  function consume(
+    partition: string,
+    policy: Policy,
+    now: number,
+  ): ReturnType<RateLimitStore['consume']> {
+    const expected = arriving
+    arriving = undefined
+    if (partition.startsWith('addr:')) {
+      expected?.decided(addresses)
+      return limits.consume(partition, policy, now)
+    }
+    const counted = { partition, policy, now }
+    process.asked.add(counted)
+    const begin = { at: scheduler.now(), failures: machine.calls.failures().lasting }
+    const refused = (error: unknown): never => {
+      const isLate = scheduler.now() - begin.at >= LIMITS_PATIENCE - 1
+      const isExcused = isLate || machine.calls.failures().lasting > begin.failures
+      if (!process.isDead) ensurePrompt(isExcused, () => `not counted: ${(error as Error).message}`)
+      decided(counted, alone, expected)
+      throw error
+    }
+    try {
+      const answer = limits.consume(partition, policy, now)
+      if (!isPromise(answer)) {
+        decided(counted, shared, expected)
+        return answer
+      }
+      return answer.then(decision => {
+        decided(counted, shared, expected)
+        return decision
+      }, refused)
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  function decided(counted: Counted, by: Counter, expected: Expectation | undefined): void {
+    // Then nobody hears of it.
+    if (process.isDead) return
+    process.asked.delete(counted)
+    expected?.decided(by)
+  }
+
+  function ensurePrompt(holds: boolean, message: () => string): void {
+    attempt(() => ensure(holds, 'storage.prompt', message))
+  }
+}

@@ -1,0 +1,256 @@
+import type { Database } from '../../../adapters/sqlite/driver.js'
+import { isBusy } from '../../../adapters/sqlite/failures.js'
+import { choicesOf } from '../random.js'
+import type { SqliteSetting } from '../scenario.js'
+import type { Scheduler } from '../scheduler.js'
+import { type Caller, type Calls, createCalls, refuseDead } from './calls.js'
+import type { Counted, UsageRows } from './counts.js'
+import { createFiles, type Files } from './files.js'
+
+/** A process with the databases that it has open. */
+export interface SqliteProcess extends Caller {
+  readonly number: number
+  /** Of this one only. */
+  readonly name: string
+  readonly open: Set<OpenDatabase>
+  /** Requests that its limiter has not decided, oldest first. */
+  readonly asked: Set<Counted>
+}
+
+interface OpenDatabase {
+  readonly name: string
+  readonly real: Database
+  /** Whether its commits are synced. */
+  isSynced: boolean
+  isInTransaction: boolean
+}
+
+export interface SqliteMachine {
+  readonly files: Files
+  readonly calls: Calls<SqliteProcess>
+  /** What the task opens at once, with the driver of the package, belongs to this process. */
+  openFor<T>(process: SqliteProcess, task: () => T): T
+  /** Ends processes: all of them by a crash of the machine, or one among others. */
+  end(process: SqliteProcess): void
+  endAll(isCut: boolean): void
+  living(): readonly SqliteProcess[]
+  start(number: number): SqliteProcess
+  setFull(full: boolean): void
+  /** Another process takes the lock of a file, and ends its transaction later. */
+  lock(name: string, ms: number): void
+  unlock(): void
+  /** How often a lock was held for as long as any of ours waits. */
+  longLocks(): number
+  usages(name: string): UsageRows
+  dispose(): void
+}
+
+export interface SqliteMachineOptions extends SqliteSetting {
+  readonly seed: string
+  readonly scheduler: Scheduler
+  /** Opens a database with the real driver. */
+  readonly open: (path: string) => Database
+  /** Called after each commit that is synced. */
+  readonly onSync: (name: string) => void
+}
+
+/** The time limit of the storage, in ms. */
+export const PATIENCE = 2_500
+/** No limit, as SQLite counts pages. */
+const NO_LIMIT = 1_073_741_823
+
+export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachine {
+  const { seed, scheduler, contention, open, onSync } = options
+  const files = createFiles()
+  const calls = createCalls<SqliteProcess>()
+  const processes = new Set<SqliteProcess>()
+  const locks = new Map<string, Database>()
+  let opener: SqliteProcess | undefined
+  let isFull = false
+  let longLocks = 0
+  let [cuts, wishes, starts] = [0, 0, 0]
+  const putBack = replaceDriver(path => watched(opener as SqliteProcess, path))
+
+  return {
+    files,
+    calls,
+    openFor(process, task) {
+      opener = process
+      return task()
+    },
+    end,
+    endAll(isCut) {
+      unlock()
+      const remove = files.move(isCut ? choicesOf(seed, 'power cut', ++cuts) : undefined)
+      for (const process of processes) end(process)
+      remove()
+    },
+    living: () => [...processes].filter(process => process.open.size > 0),
+    start(number) {
+      const process: SqliteProcess = {
+        ...{ number, name: `${number}.${++starts}`, isDead: false },
+        open: new Set(),
+        asked: new Set(),
+      }
+      processes.add(process)
+      return process
+    },
+    setFull(full) {
+      isFull = full
+      for (const process of processes) for (const { real } of process.open) limit(real)
+    },
+    lock,
+    unlock,
+    longLocks: () => longLocks,
+    usages,
+    dispose() {
+      unlock()
+      for (const process of processes) end(process)
+      putBack()
+      files.remove()
+    },
+  }
+
+  function end(process: SqliteProcess): void {
+    process.isDead = true
+    processes.delete(process)
+    for (const { real } of process.open) real.close()
+    process.open.clear()
+  }
+
+  function watched(process: SqliteProcess, path: string): Database {
+    refuseDead(process)
+    const real = open(path)
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    const database: OpenDatabase = { name, real, isSynced: false, isInTransaction: false }
+    process.open.add(database)
+    if (isFull) limit(real)
+    return {
+      exec(sql) {
+        make(sql, () => real.exec(sql))
+        database.isSynced = levelOf(real) === FULL
+      },
+      prepare(sql) {
+        refuseDead(process)
+        const statement = real.prepare(sql)
+        return {
+          run: (...values) => make(sql, () => statement.run(...values)),
+          get: (...values) => make(sql, () => statement.get(...values)),
+          all: (...values) => make(sql, () => statement.all(...values)),
+        }
+      },
+      close() {
+        if (process.open.delete(database)) real.close()
+      },
+    }
+
+    function make<T>(sql: string, run: () => T): T {
+      const isAlone = !database.isInTransaction
+      const isSyncing =
+        database.isSynced && (sql === 'COMMIT' || (isAlone && sql.startsWith('INSERT')))
+      const before = isSyncing ? files.committed(name) : ''
+      const result = calls.make(process, {
+        sql,
+        run() {
+          if (contention > 0 && isAlone && /^(BEGIN I|INSERT)/.test(sql)) contend(name)
+          const result = run()
+          if (sql.startsWith('BEGIN')) database.isInTransaction = true
+          if (/^(COMMIT|ROLLBACK)$/.test(sql)) database.isInTransaction = false
+          return result
+        },
+        rollBack() {
+          if (database.isInTransaction) real.exec('ROLLBACK')
+          database.isInTransaction = false
+        },
+      })
+      // Not before: a call during which the power is cut has not synced yet.
+      if (isSyncing && files.committed(name) !== before) {
+        files.synced(name)
+        onSync(name)
+      }
+      return result
+    }
+  }
+
+  function limit(real: Database): void {
+    // At least as many as there are.
+    real.exec(`PRAGMA max_page_count = ${isFull ? 1 : NO_LIMIT}`)
+  }
+
+  function contend(name: string): void {
+    const choices = choicesOf(seed, 'contention', ++wishes)
+    if (choices.chance(contention)) lock(name, choices.between(1, 20))
+  }
+
+  function lock(name: string, ms: number): void {
+    if (locks.has(name) || !files.exists(name)) return
+    const database = open(files.path(name))
+    try {
+      database.exec('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE')
+    } catch (error) {
+      database.close()
+      if (isBusy(error)) return
+      throw error
+    }
+    locks.set(name, database)
+    const isHeld = () => locks.get(name) === database
+    scheduler.after('lock ends', ms, () => {
+      if (isHeld()) release(name)
+    })
+    waitLong()
+
+    function waitLong(): void {
+      scheduler.after('lock is long', PATIENCE, () => {
+        if (!isHeld()) return
+        longLocks++
+        waitLong()
+      })
+    }
+  }
+
+  function release(name: string): void {
+    // Ends its transaction too.
+    locks.get(name)?.close()
+    locks.delete(name)
+  }
+
+  function unlock(): void {
+    for (const name of locks.keys()) release(name)
+  }
+
+  function usages(name: string): UsageRows {
+    if (!files.exists(name)) return new Map()
+    const database = open(files.path(name))
+    try {
+      const table = database.prepare(`SELECT name FROM sqlite_schema WHERE name = 'usage'`).get()
+      if (!table) return new Map()
+      const rows = database
+        .prepare(`SELECT partition, last_seen, minute_count, rejections, day_count, banned_until,
+          ban_level FROM usage`)
+        .all()
+      return new Map(
+        rows.map(({ partition, ...counts }) => [JSON.parse(partition), Object.values(counts)]),
+      )
+    } finally {
+      database.close()
+    }
+  }
+}
+
+/** `PRAGMA synchronous`. */
+const FULL = 2
+
+function levelOf(database: Database): number {
+  return database.prepare('PRAGMA synchronous').get()?.['synchronous']
+}
+
+/** Puts another driver in the place where the adapter looks for the one of Node. */
+function replaceDriver(open: (path: string) => Database): () => void {
+  const real = process.getBuiltinModule
+  function DatabaseSync(path: string): Database {
+    return open(path)
+  }
+  const find = (name: string) => (name === 'node:sqlite' ? { DatabaseSync } : real?.(name))
+  Object.assign(process, { getBuiltinModule: find })
+  return () => void Object.assign(process, { getBuiltinModule: real })
+}
