@@ -1,4 +1,4 @@
-import { hideSecrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
+import { createSecrets, type Secrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
 import type { Credential, Credentials } from './check.js'
 import type { ReadOptions } from './options.js'
 
@@ -8,9 +8,11 @@ export function createCredentials({ apiKey, spareKey }: ReadOptions): {
   redact(text: string): string
 } {
   // A server may echo any of them, and Basic carries them in base64.
-  const secrets = new Map<string, string>()
+  const labels = new Map<string, string>()
+  let secrets: Secrets | undefined
   const hide = (secret: string, label: string) => {
-    for (const spelling of [secret, ...inBase64(secret)]) secrets.set(spelling, label)
+    for (const spelling of [secret, ...inBase64(secret)]) labels.set(spelling, label)
+    secrets = undefined
   }
   hide(apiKey, '<key>')
   if (spareKey !== undefined) hide(spareKey, '<spare key>')
@@ -31,7 +33,10 @@ export function createCredentials({ apiKey, spareKey }: ReadOptions): {
       },
       foreign: (label, authorization) => ({ label, authorization, budget: 'no key' }),
     },
-    redact: text => hideSecrets(text, [...secrets.keys()], secret => secrets.get(secret) as string),
+    redact(text) {
+      secrets ??= createSecrets(labels.keys())
+      return secrets.hide(text, secret => labels.get(secret) as string)
+    },
   }
 }
 

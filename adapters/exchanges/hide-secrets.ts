@@ -60,15 +60,6 @@ export function createSecrets(secrets: Iterable<string>): Secrets {
   }
 }
 
-/** Replaces a few secrets in a text. */
-export function hideSecrets(
-  text: string,
-  secrets: readonly string[],
-  labelOf: (secret: string) => string,
-): string {
-  return createSecrets(secrets).hide(text, labelOf)
-}
-
 /** A part of a text. */
 interface Found {
   readonly secret: string
