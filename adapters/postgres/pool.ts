@@ -62,11 +62,14 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
     queryOnce: (statement, values) => send(statement, values, performance.now() + timeoutMs),
     async query(statement, values) {
       const end = performance.now() + timeoutMs
+      let reason: unknown
       for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
         try {
           return await send(statement, values, end)
         } catch (error) {
-          if (isRefused(error) || performance.now() + wait > end) throw error
+          // What the server said before tells more than that the last attempt had too little time.
+          if (reason === undefined || !(error instanceof PostgresError)) reason = error
+          if (isRefused(error) || performance.now() + wait > end) throw reason
           await pause(wait)
         }
       }

@@ -7,6 +7,7 @@ import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { type PostgresOptions, postgresStorage } from '../../adapters/postgres/index.js'
+import * as pool from '../../adapters/postgres/pool.js'
 import { OptionError } from '../../src/index.js'
 import {
   createDatabase,
@@ -58,7 +59,6 @@ test('postgres - an unusable database is reported in one line that names the fix
     [as('guarded').replace(':s3cret', ''), /it asks for a password; add it to the URL/],
     [as('stranger'), /this user may not connect; check pg_hba\.conf/],
     [as('adoption', 'nowhere'), /there is no such database; create it with createdb/],
-    [as('reader'), /it is read-only; use the address of the primary/],
     [as('adoption', 'latin'), /has the encoding LATIN1; create one with: createdb -E UTF8/],
     [`${as('adoption')}?sslmode=verify-full`, /it does not support TLS; remove/],
   ]
@@ -69,6 +69,9 @@ test('postgres - an unusable database is reported in one line that names the fix
     assert.doesNotMatch(error.message, /\n/)
     assert.doesNotMatch(inspect(error), /s3cret/)
   }
+  // Until the time is over, it may become the primary.
+  const { message } = await failure({ url: as('reader'), timeoutMs: 10_000 })
+  assert.match(message, /it is read-only; use the address of the primary/)
 
   async function prepare(): Promise<void> {
     const storage = await postgresStorage({ url, ...PATIENT })
@@ -98,6 +101,15 @@ test('postgres - a server that accepts but never responds times out', async () =
   assert.match(message, /no answer in time; check the address/)
 })
 
+test('postgres - a last attempt that has no time left does not hide why those before it failed', async () => {
+  const answers = [Promise.reject({ code: '25006' }), new Promise<never>(() => {})]
+  const { query } = pool.createDatabase(
+    { query: () => answers.shift() as Promise<never> } as unknown as pool.PostgresPool,
+    500,
+  )
+  await assert.rejects(query({ text: '' }, []), { code: '25006' })
+})
+
 test('postgres - a read-only replica is refused, and an insert leaves no trace', {
   skip,
 }, async () => {
@@ -114,7 +126,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   await assert.rejects(storage.ping(), { message: 'The database is read-only' })
   await assert.rejects(storage.insert(REX), { code: '25006' })
   assert.match(
-    (await failure({ url: replica.url, ...PATIENT })).message,
+    (await failure({ url: replica.url, timeoutMs: 10_000 })).message,
     /it is read-only; use the address/,
   )
   assert.equal((await storage.find(1))?.name, 'Rex')
