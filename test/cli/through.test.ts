@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
-import { createTestDouble } from '../../adapters/test-double/index.js'
+import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
 import { MAIN } from '../support/paths.js'
 
 const KEY = 'k3y-that-must-not-leak'
@@ -152,21 +154,31 @@ test('exec --through - options of a store in the environment are left aside', as
   assert.deepEqual([code, stdout], [0, '200\n'])
 })
 
-test('exec --through - a command that ends with requests under way, or by a signal, ends the run', async () => {
+test('exec --through - a command that ends with requests under way, or by a signal, ends the run', async t => {
   await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
   const { url } = await double.listen()
   double.faults.arm({ kind: 'hang', times: 'always' })
-  const begin = `${GET} get('/pets').catch(() => {}); setTimeout(() => `
-  const exited = await through(url, ['--key', KEY], `${begin} process.exit(3), 200)`)
+  const arrival = await tellArrivals(t, double)
+  const begin = `${GET} get('/pets').catch(() => {}); await fetch('${arrival}');`
+  const exited = await through(url, ['--key', KEY], `${begin} process.exit(3)`)
   assert.equal(exited.code, 3)
   assert.match(exited.stderr, /1 of 1 requests got no response/)
-  const killed = await through(
-    url,
-    ['--key', KEY],
-    `${begin} process.kill(process.pid, 'SIGKILL'), 200)`,
-  )
+  const killed = await through(url, ['--key', KEY], `${begin} process.kill(process.pid, 'SIGKILL')`)
   assert.equal(killed.code, 137)
 })
+
+/** The address of a server whose nth response comes after the nth request has reached the double. */
+async function tellArrivals(t: TestContext, double: TestDouble): Promise<string> {
+  let calls = 0
+  const server = createHttpServer(async (_request, response) => {
+    const call = ++calls
+    while (double.requests().length < call) await setImmediate()
+    response.end()
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 function through(
   url: string,
