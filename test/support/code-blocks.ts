@@ -23,7 +23,7 @@ import { assertPrinted, printsOf } from './printed.js'
  * Registers a test for each code block of every page: those that need only Node, or those that need
  * a shell with its tools, or engines. The info string after the fence says how to run it:
  *
- * - `js`, `js test`: as a module, or by the test runner
+ * - `js`, `js test`: as a module; what a test prints says nothing
  * - `sh`: by a shell
  * - `js server`, `sh server`: with a server beside it
  * - `sh server frozen`: the same, whose clock stands still
@@ -81,7 +81,7 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
     case 'js':
       return runModule(code)
     case 'js test':
-      await runModule(code, '--test')
+      await runModule(code)
       return undefined
     case 'js server':
       return besideServer(t, code, runModule)
@@ -124,11 +124,11 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
   }
 }
 
-async function runModule(code: string, ...flags: string[]): Promise<string> {
+async function runModule(code: string): Promise<string> {
   const folder = mkdtempSync(join(modules, 'block-'))
   const path = join(folder, 'block.mjs')
   writeFileSync(path, code)
-  return succeeds(process.execPath, [...flags, path], mkdtempSync(join(commands, 'run-')))
+  return succeeds(process.execPath, [path], mkdtempSync(join(commands, 'run-')))
 }
 
 async function runShell(t: TestContext, code: string): Promise<string | undefined> {
