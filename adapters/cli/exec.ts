@@ -20,7 +20,8 @@ import {
   readInitial,
 } from './environment.js'
 import { type Flags, UsageError, usageError } from './flags.js'
-import { recordTo, writeOutput } from './record.js'
+import { writeOutput } from './output.js'
+import { recordTo } from './record.js'
 
 /**
  * Runs a command next to a private store, and prints the verdict on everything it sent.

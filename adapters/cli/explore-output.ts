@@ -4,8 +4,8 @@ import { type Schedule, scheduleText } from '../test-double/explore/schedule.js'
 import type { Found, Outcome, Progress, SearchOptions } from '../test-double/explore/search.js'
 import type { CommandFailure } from './command-run.js'
 import { type Flags, OPTIONS } from './flags.js'
+import { writeOutput } from './output.js'
 import { createProgress } from './progress.js'
-import { writeOutput } from './record.js'
 
 /** What `exec --explore` says on stderr and in its files. */
 export interface ExploreOutput {

@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises'
 import { type HarSource, harOf } from '../exchanges/har.js'
 import type { JudgedDouble } from '../test-double/double.js'
-import { type Flags, UsageError } from './flags.js'
+import type { Flags } from './flags.js'
+import { writeOutput } from './output.js'
 
 /** The files of a run, written at its end. */
 export interface RunFiles {
@@ -30,15 +30,5 @@ export async function recordTo({ har, record }: Flags, double: JudgedDouble): Pr
       await writeOutput('--record', record, await recording.json())
       if (recording.isFull) process.stderr.write(`Recording: ${record} ends after 100,000 steps.\n`)
     },
-  }
-}
-
-/** @throws UsageError naming the flag */
-export async function writeOutput(flag: string, path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(`${flag} cannot write ${path}: ${code}`, flag)
   }
 }

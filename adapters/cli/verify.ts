@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { OptionError } from '../../src/lib/options.js'
 import type { ConformanceOptions } from '../conformance/index.js'
 import { reportJUnit } from '../conformance/junit.js'
@@ -8,6 +7,7 @@ import { VerifyError } from '../conformance/verify-error.js'
 import { readKey } from './api-key.js'
 import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
 import { helpRows } from './help.js'
+import { writeOutput } from './output.js'
 import { createProgress } from './progress.js'
 
 const FLAGS = {
@@ -94,7 +94,7 @@ async function verifyServer(flags: Flags, operands: readonly string[]): Promise<
   const shown = showProgress(progress, flags)
   const report = await verify({ ...options, ...shown.callbacks }).finally(shown.end)
   print(flags.json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
-  if (flags.junit !== undefined) await writeReport(flags.junit, reportJUnit(report))
+  if (flags.junit !== undefined) await writeOutput('--junit', flags.junit, reportJUnit(report))
   return report.ok ? 0 : 1
 }
 
@@ -143,14 +143,6 @@ function showProgress(
 
 function ids(list: string | undefined): readonly string[] {
   return list?.split(',').filter(id => id !== '') ?? []
-}
-
-async function writeReport(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text)
-  } catch (error) {
-    throw new UsageError(`--junit cannot write ${path}: ${(error as NodeJS.ErrnoException).code}`)
-  }
 }
 
 function listText(flags: Flags): string {

@@ -190,9 +190,12 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
     await readFile(junit, 'utf8'),
     /failures="1".*<failure message="Verdict: no request /s,
   )
-  const { code, stderr } = await exec(['--report', join(folder, 'no', 'file')], good)
+  const deep = join(folder, 'new', 'folder', 'report.json')
+  assert.equal((await exec(['--report', deep], good)).code, 0)
+  assert.equal(JSON.parse(await readFile(deep, 'utf8')).ok, true)
+  const { code, stderr } = await exec(['--report', folder], good)
   assert.equal(code, 2)
-  assert.match(stderr, /--report cannot write .*: ENOENT\n$/)
+  assert.match(stderr, /--report cannot write .*: EISDIR\n$/)
 })
 
 test('exec - requests for other paths than those of the API test nothing', async () => {
@@ -395,9 +398,9 @@ test('exec - --har writes every exchange of the run: before resets, and of world
   const { log } = JSON.parse(await readFile(file, 'utf8')) as Har
   const urls = log.entries.map(({ request }) => request.url.replace(/:\d+/, ''))
   assert.deepEqual(urls, ['http://127.0.0.1/v1/pets?limit=1', 'http://127.0.0.1/worlds/w1/v1/pets'])
-  const lost = await exec(['--har', join(folder, 'none', 'run.har')], node(script))
+  const lost = await exec(['--har', join(file, 'run.har')], node(script))
   assert.equal(lost.code, 2)
-  assert.match(lost.stderr, /^animal-adoption-store: --har cannot write .*run\.har: ENOENT$/m)
+  assert.match(lost.stderr, /^animal-adoption-store: --har cannot write .*run\.har: E[A-Z]+$/m)
 })
 
 test('serve - unsafe or invalid combinations with --control are rejected', async () => {

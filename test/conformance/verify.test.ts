@@ -191,10 +191,7 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
     ],
     [['http://127.0.0.1:1/v1', '--key', KEY], /^Cannot reach http:\/\/127\.0\.0\.1:1\/v1 /],
     [[url, '--key', 'other-s3cret'], /rejects the API key with 401; is it valid there\?$/],
-    [
-      [url, '--key', KEY, '--only', 'auth.exact', '--junit', '/no/such/x.xml'],
-      '--junit cannot write /no/such/x.xml: ENOENT',
-    ],
+    [[url, '--key', KEY, '--only', 'auth.exact', '--junit', '.'], '--junit cannot write .: EISDIR'],
   ] as const) {
     const { code, stdout, stderr } = await verify(words)
     const prefix = 'animal-adoption-store: '
