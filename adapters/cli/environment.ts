@@ -273,9 +273,7 @@ export function isControlled({ control, clock }: Flags): boolean {
 
 /** @throws UsageError */
 export function readClients(flags: Flags): number | undefined {
-  const clients = wholeNumber(flags, 'clients', 1_000_000)
-  if (clients !== 0) return clients
-  throw new UsageError('--clients takes a whole number of at least 1, got 0', '--clients')
+  return wholeNumber(flags, 'clients', 1_000_000, 1)
 }
 
 export function readDelay(flags: Flags): number {

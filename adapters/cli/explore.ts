@@ -8,7 +8,7 @@ import type { Fault } from '../test-double/faults/fault.js'
 import { type CommandContext, type CommandFailure, runCommand } from './command-run.js'
 import { readSetup } from './exec.js'
 import { createExploreOutput } from './explore-output.js'
-import { type Flags, UsageError, usageError, wholeNumber } from './flags.js'
+import { type Flags, usageError, wholeNumber } from './flags.js'
 
 /** What `exec --explore` tries. */
 interface ExploreSettings {
@@ -75,17 +75,11 @@ function readSettings(flags: Flags): ExploreSettings {
   const { faults = FAULTS, timeout = '60s' } = flags
   return {
     faults: fromOption('--faults', () => readFaults(splitWords(faults))),
-    depth: atLeastOne(flags, 'depth') ?? 1,
-    schedules: atLeastOne(flags, 'schedules') ?? Number.POSITIVE_INFINITY,
-    jobs: atLeastOne(flags, 'jobs') ?? 1,
+    depth: wholeNumber(flags, 'depth', MOST, 1) ?? 1,
+    schedules: wholeNumber(flags, 'schedules', MOST, 1) ?? Number.POSITIVE_INFINITY,
+    jobs: wholeNumber(flags, 'jobs', MOST, 1) ?? 1,
     timeoutMs: fromOption('--timeout', () => Math.max(1, durationOf('timeout', timeout))),
   }
-}
-
-function atLeastOne(flags: Flags, name: 'depth' | 'schedules' | 'jobs'): number | undefined {
-  const number = wholeNumber(flags, name, MOST)
-  if (number !== 0) return number
-  throw new UsageError(`--${name} takes a whole number of at least 1, got 0`, `--${name}`)
 }
 
 /** @throws UsageError naming the flag */

@@ -440,12 +440,14 @@ export function wholeNumber<N extends string>(
   flags: { readonly [name in N]?: string },
   name: N,
   maximum: number,
+  minimum = 0,
 ): number | undefined {
   const given = flags[name]
   if (given === undefined) return undefined
-  if (/^\d+$/.test(given) && Number(given) <= maximum) return Number(given)
+  const number = Number(given)
+  if (/^\d+$/.test(given) && number >= minimum && number <= maximum) return number
   throw new UsageError(
-    `--${name} takes a whole number from 0 to ${maximum}, got '${given}'`,
+    `--${name} takes a whole number from ${minimum} to ${maximum}, got '${given}'`,
     `--${name}`,
   )
 }

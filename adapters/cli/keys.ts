@@ -65,7 +65,7 @@ async function newKey(path: string, flags: Flags): Promise<void> {
 
 function limitsOf(flags: Flags) {
   const { 'per-minute': perMinute, 'per-day': perDay } = flags
-  if (perMinute === undefined && perDay === undefined) return {}
+  if (flags.plan !== 'enterprise' && perMinute === undefined && perDay === undefined) return {}
   return { limits: { perMinute: count('per-minute', perMinute), perDay: count('per-day', perDay) } }
 }
 

@@ -250,8 +250,11 @@ test('exec - --strict=notes fails for a note, and --clients makes it a finding',
   }
   for (const [words, line] of [
     [['exec', '--strict=all', '--', 'true'], /--strict takes no value or =notes, got 'all'/],
-    [['exec', '--clients=0', '--', 'true'], /--clients takes a whole number of at least 1, got 0/],
-    [['exec', '--clients=one', '--', 'true'], /--clients takes a whole number from 0/],
+    [
+      ['exec', '--clients=0', '--', 'true'],
+      /--clients takes a whole number from 1 to 1000000, got '0'/,
+    ],
+    [['exec', '--clients=one', '--', 'true'], /--clients takes a whole number from 1/],
     [['--report', 'a.json'], /--report works with exec only/],
   ] as const) {
     const { code, stderr } = await main([...words])

@@ -202,7 +202,7 @@ test('exec --schedule - runs the command once with those faults', async () => {
 test('exec --explore - refuses what cannot be meant', async () => {
   const cases: [string[], string][] = [
     [['--explore', '--faults', 'resett'], 'Expected --faults to be one of reset, '],
-    [['--explore', '--depth', '0'], '--depth takes a whole number of at least 1, got 0'],
+    [['--explore', '--depth', '0'], "--depth takes a whole number from 1 to 1000000, got '0'"],
     [['--explore', '--timeout', '1'], 'Expected --timeout to be a duration: '],
     [
       ['--explore', '--schedule', 'getPet#1=reset'],
