@@ -111,9 +111,14 @@ async function readBytes(flag: string, path: string): Promise<Uint8Array> {
   try {
     return await readFile(path)
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    throw new UsageError(`${flag} ${path} ${UNREADABLE[code] ?? `cannot be read: ${code}`}`, flag)
+    throw new UsageError(`${flag} ${path} ${unreadable(error)}`, flag)
   }
+}
+
+/** What is wrong with a file that cannot be read, after its name. */
+export function unreadable(error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException
+  return UNREADABLE[code] ?? `cannot be read: ${code}`
 }
 
 function decode(flag: string, path: string, bytes: Uint8Array): string {

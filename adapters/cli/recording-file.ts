@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { RecordingFile } from '../test-double/recording/format.js'
 import { RecordingError, readRecording } from '../test-double/recording/read.js'
+import { unreadable } from './files.js'
 import { UsageError } from './flags.js'
 
 /** @throws UsageError for a file that cannot be read, or is no recording */
@@ -9,8 +10,7 @@ export async function readRecordingFile(path: string): Promise<RecordingFile> {
     return await readRecording(await readFile(path, 'utf8'), path)
   } catch (error) {
     if (error instanceof RecordingError) throw new UsageError(error.message)
-    const { code } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    throw new UsageError(`Cannot read ${path}: ${code}`)
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    throw new UsageError(`${path} ${unreadable(error)}`)
   }
 }

@@ -1,5 +1,4 @@
 import { withConsole } from '../console/index.js'
-import { listen } from '../http/listen.js'
 import { count } from '../shared/count.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { type AgainstResult, sendSteps } from '../test-double/recording/against.js'
@@ -8,6 +7,7 @@ import { createDoubleFor, type Difference, takeSteps } from '../test-double/reco
 import { viewOf, viewsOf } from './environment.js'
 import { type Flag, type FlagTable, parseOptions, UsageError, wholeNumber } from './flags.js'
 import { helpRows } from './help.js'
+import { listenOn } from './listen-on.js'
 import { readRecordingFile } from './recording-file.js'
 import type { Stop } from './serve.js'
 
@@ -86,7 +86,7 @@ async function show(
     await double.close()
     return 0
   }
-  const server = await listen(shown, { port })
+  const server = await listenOn(shown, { host: '127.0.0.1', port }, 'port')
   stopOnSignal(async () => {
     await double.close()
     await server.close()

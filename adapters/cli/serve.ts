@@ -7,7 +7,7 @@ import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { withConsole } from '../console/index.js'
-import { type HttpServer, listen } from '../http/listen.js'
+import type { HttpServer } from '../http/listen.js'
 import type { DocsOptions } from '../openapi/docs.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { durationOf } from '../shared/time.js'
@@ -22,6 +22,7 @@ import {
 import { type Flags, rateLimitMode, UsageError, wholeNumber } from './flags.js'
 import { withHealth } from './health.js'
 import { withIndex } from './index-page.js'
+import { listenOn, type PortFlag } from './listen-on.js'
 import { createNotes, type Notes } from './notes.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 import { version } from './version.js'
@@ -321,47 +322,6 @@ function readLogFormat({ log = 'pretty', quiet }: Flags): LogFormat {
     throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${log}'`, '--log')
   }
   return quiet ? 'silent' : format
-}
-
-type PortFlag = 'port' | 'staging-port' | 'metrics-host'
-
-async function listenOn(
-  handler: ApiHandler,
-  options: { readonly host: string; readonly port: number; readonly proxyHops: number },
-  portFlag: PortFlag,
-): Promise<HttpServer> {
-  const { host, port } = options
-  const free = `use --${portFlag} ${portFlag === 'metrics-host' ? `${host}:` : ''}0 to pick a free one`
-  try {
-    return await listen(handler, options)
-  } catch (error) {
-    switch ((error as NodeJS.ErrnoException).code) {
-      case 'EADDRINUSE':
-        throw new ListenError(`port ${port} is taken; ${free}`, `--${portFlag}`)
-      case 'EACCES':
-        throw new ListenError(`port ${port} is not allowed; ${free}`, `--${portFlag}`)
-      case 'EADDRNOTAVAIL':
-        throw new ListenError(
-          `${host} is not an address of this machine; use --host 127.0.0.1`,
-          '--host',
-        )
-      case 'ENOTFOUND':
-        throw new ListenError(`${host} is not a known host; use --host 127.0.0.1`, '--host')
-      default:
-        throw error
-    }
-  }
-}
-
-/** The address cannot be bound: exit code 1, since the same words may work later. */
-class ListenError extends Error {
-  override readonly name = 'ListenError'
-  readonly flags: readonly string[]
-
-  constructor(message: string, flag: string) {
-    super(message)
-    this.flags = [flag]
-  }
 }
 
 /** https://no-color.org */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -167,6 +168,20 @@ test('diff - the times of running clocks do not count', async t => {
   )
 })
 
+test('replay - a port that is taken is one line with the fix', async t => {
+  const file = await recorded(t, RUN)
+  const other = createServer().listen(0, '127.0.0.1')
+  t.after(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const { code, stderr } = await main(['replay', file, '--port', `${port}`])
+  assert.equal(code, 1)
+  assert.equal(
+    stderr,
+    `animal-adoption-store: port ${port} is taken; use --port 0 to pick a free one\n`,
+  )
+})
+
 test('replay, diff - unfit words and files are refused in one line', async t => {
   const file = await recorded(t, RUN)
   const broken = join(await temporary(t), 'broken.json')
@@ -184,7 +199,8 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     [['replay', file, '--port', '99999'], /^--port takes a whole number from 0 to 65535/],
     [['replay', file, '--against', 'localhost'], /^--against takes the base URL of a server/],
     [['replay', file, '--key-env', 'X'], /^--key-env needs --against <base-url>$/],
-    [['replay', 'none.json'], /^Cannot read none\.json: ENOENT$/],
+    [['replay', 'none.json'], /^none\.json does not exist$/],
+    [['replay', tmpdir()], /is a folder; name a file in it$/],
     [['replay', broken], /broken\.json is damaged: it is not complete JSON$/],
     [
       ['replay', newer],
