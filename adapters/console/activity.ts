@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../../src/protocol/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import type { Answered } from '../exchanges/entry.js'
 import { codeOf } from '../exchanges/exchange.js'
 import { createLog } from '../exchanges/log.js'
@@ -27,11 +27,17 @@ export const OUTCOMES = ['ok', 'refused', 'limited', 'banned', 'failed'] as cons
 /** The latest exchanges with an API, and how many there were in each of the last seconds. */
 export interface Activity {
   /**
+   * @param body the request's, as far as it was read
    * @param start when the request came, by `performance.now()`; null when nobody watches, because
    * reading the time costs more than all the rest
    * @returns the response
    */
-  record(request: ReadRequest, response: ApiResponse, start: number | null): ApiResponse
+  record(
+    request: ApiRequest,
+    body: ReadRequest['body'],
+    response: ApiResponse,
+    start: number | null,
+  ): ApiResponse
   /** The `n` of the latest exchange; 0 before the first. */
   readonly last: number
   find(n: number): Kept | undefined
@@ -53,9 +59,10 @@ export function createActivity({ clock, apiKeys }: ConsoleWorld): Activity {
 
   const activity: Activity = {
     onRecord: undefined,
-    record(request, response, start) {
+    record(given, body, response, start) {
       const ms = start === null ? null : performance.now() - start
       const at = clock()
+      const request = withoutConnection(given, body)
       const exchange = { n: log.last() + 1, request, apiKeys: apiKeys(), response, at, ms }
       log.add(exchange, sizeOf(exchange))
       count(response, clock === Date.now ? at : Date.now())
@@ -85,6 +92,12 @@ export function createActivity({ clock, apiKeys }: ConsoleWorld): Activity {
     const outcome = outcomeOf(response)
     second.counts[outcome] = (second.counts[outcome] ?? 0) + 1
   }
+}
+
+/** A door's `isGone` holds Node's messages in memory, and a request that is sent again has another caller. */
+function withoutConnection(given: ApiRequest, body: ReadRequest['body']): ReadRequest {
+  const { method, path, query, headers, mount, client, reported, refusal } = given
+  return { method, path, query, headers, body, mount, client, reported, refusal }
 }
 
 function sizeOf({ request, response }: Kept): number {

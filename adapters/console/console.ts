@@ -3,7 +3,6 @@ import { type Awaitable, chain } from '../../src/lib/async.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { refuseStrangers } from '../shared/loopback.js'
 import { toAnswer } from '../shared/pages.js'
-import type { ReadRequest } from '../shared/read-request.js'
 import { isApiRequest } from '../shared/request.js'
 import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
@@ -41,11 +40,18 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
 
   function recorded(request: ApiRequest, { activity }: MonitoredApi): Awaitable<ApiResponse> {
     const start = activity.onRecord ? performance.now() : null
-    if (isRead(request)) {
-      return chain(handler.handle(request), response => activity.record(request, response, start))
+    const { body } = request
+    if (typeof body !== 'function') {
+      return chain(handler.handle(request), response =>
+        activity.record(request, body, response, start),
+      )
     }
-    const { handled, seen } = observed(request)
-    return chain(handler.handle(handled), response => activity.record(seen(), response, start))
+    // An unread body is read only by the handler.
+    let read: Uint8Array | undefined
+    const observed = { ...request, body: () => chain(body(), bytes => (read = bytes)) }
+    return chain(handler.handle(observed), response =>
+      activity.record(request, read, response, start),
+    )
   }
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {
@@ -76,20 +82,6 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
     const api = watched.get(id) ?? monitor(world, () => watched.delete(id))
     watched.set(id, api)
     return api
-  }
-}
-
-function isRead(request: ApiRequest): request is ReadRequest {
-  return typeof request.body !== 'function'
-}
-
-/** An unread body is read only by the handler. */
-function observed(request: ApiRequest): { handled: ApiRequest; seen: () => ReadRequest } {
-  const body = request.body as () => Promise<Uint8Array>
-  let read: Uint8Array | undefined
-  return {
-    handled: { ...request, body: () => chain(body(), bytes => (read = bytes)) },
-    seen: () => ({ ...request, body: read }),
   }
 }
 

@@ -14,7 +14,7 @@ export interface Edit {
 }
 
 /**
- * The request with these changes, on no connection.
+ * The request with these changes.
  *
  * @param prefix what its path must begin with, so that nothing but the API can be called
  * @throws ApiError
@@ -30,8 +30,6 @@ export function edited(request: ReadRequest, edit: unknown, prefix: string): Rea
     ...(target !== undefined && { path, query }),
     headers: withLength(withHeaders(request.headers, headers), body),
     ...(body !== undefined && { body }),
-    connection: undefined,
-    head: undefined,
   }
 }
 

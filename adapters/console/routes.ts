@@ -143,7 +143,7 @@ async function replay(call: Call, id: string): Promise<ApiResponse> {
   const again = edited(original, edit, prefixOf(call))
   const start = performance.now()
   const response = await handler.handle(again)
-  api.activity.record(again, response, start)
+  api.activity.record(again, again.body, response, start)
   return json(request, { n: api.activity.last })
 }
 

@@ -11,7 +11,7 @@ import { toFetchHandler } from '../../adapters/fetch.js'
 import { listen } from '../../adapters/http/index.js'
 import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { type ApiHandler, createStore } from '../../src/index.js'
+import { type ApiHandler, createStore, type PetStorage } from '../../src/index.js'
 import { ROOT_URL } from '../support/paths.js'
 
 const HTML = { accept: 'text/html,*/*;q=0.8' }
@@ -194,6 +194,21 @@ test('console - exposes no keys but demo keys', async t => {
   await post('/_console/exchanges/1/replay')
   const again = await (await watch()).next()
   assert.equal(again.entries.at(-1)?.key, 'ci')
+})
+
+test('console - a create that is sent again is not dropped because its first client has gone', async t => {
+  const storage = memoryStorage()
+  const gone: (boolean | undefined)[] = []
+  const insert: PetStorage['insert'] = (pet, isGone) => {
+    gone.push(isGone?.())
+    return storage.insert(pet)
+  }
+  const { fetch, post } = await served(t, { storage: { ...storage, insert } })
+  const headers = { ...JSON_TYPE, authorization: 'Bearer demo-free' }
+  const body = '{"name":"Ada","categoryId":1}'
+  await (await fetch('/v1/pets', { method: 'POST', headers, body })).text()
+  await post('/_console/exchanges/1/replay')
+  assert.deepEqual(gone, [false, undefined])
 })
 
 test('console - animals are listed and added exactly, and rejected like in the API', async t => {
@@ -459,8 +474,8 @@ function store(options: { rateLimit?: boolean } = {}) {
 }
 
 /** A store with its console, on a socket. */
-async function served(t: TestContext, options: { rateLimit?: boolean } = {}) {
-  const storage = memoryStorage()
+async function served(t: TestContext, options: { rateLimit?: boolean; storage?: PetStorage } = {}) {
+  const storage = options.storage ?? memoryStorage()
   const rateLimits = memoryRateLimits()
   const inner = createStore({ ...options, storage, rateLimits, apiKeys: API_KEYS, cors: true })
   const handler: ApiHandler = withConsole(inner, {
