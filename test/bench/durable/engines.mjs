@@ -41,7 +41,7 @@ function sqliteEach(path, animals) {
   return handwritten(path, animals, false)
 }
 
-export { sqliteEach as 'sqlite-each' }
+export { sqliteEach as 'sqlite-each', sqliteEach as 'sqlite-each-again' }
 
 function handwritten(path, animals, together) {
   const database = new Database(path)
