@@ -2,7 +2,8 @@
  * CPU time per durable create over SQLite: ours against better-sqlite3 with WAL and `synchronous = FULL`,
  * written by hand, with a transaction each or, for many callers, a shared one. All are in one process and
  * take turns. A figure is the minimum of the slices, as neighbours on the machine only ever add to it.
- * "The same again" is a second file of the program by hand, and shows what the noise is.
+ * "The same again" is a second file of the program by hand, and shows what the noise is. Files are created
+ * below `TMPDIR`: on `/dev/shm`, which is memory, the kernel and the disk add little.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { result } from './harness/children.mjs'
@@ -10,8 +11,8 @@ import { printSurroundings, printTable } from './harness/report.mjs'
 import { digits, ratios } from './harness/rounds.mjs'
 
 const { slices, creates, size, runs } = readArguments({
-  slices: 25,
-  creates: 320,
+  slices: 100,
+  creates: 128,
   size: 10_000,
   runs: 3,
 })
