@@ -146,7 +146,10 @@ export function watchEarly(clients?: number): Watch {
     const same = rejected.get(requestDigest)
     const until = waitOf(exchange)
     if (until === undefined) {
-      if (same && isSuccess(exchange)) rejected.set(requestDigest, { ...same, until: exchange.at })
+      if (same && isSuccess(exchange)) {
+        // One that was sent before this may be answered after it, and the wait was over then.
+        rejected.set(requestDigest, { ...same, until: Math.min(same.until, exchange.at) })
+      }
       return
     }
     const senders = same?.senders ?? createSenders()

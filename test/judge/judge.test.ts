@@ -193,6 +193,31 @@ test('judge - reports number the keys and never show them', async () => {
   assert.doesNotMatch(JSON.stringify(report()), /of-mine/)
 })
 
+test('judge retry-after.early - after the wait, the later of two equal requests may be answered first', async () => {
+  let now = T0
+  const wait = { 'retry-after': '30' }
+  const answers: ((response: Promise<Response>) => void)[] = []
+  const service: typeof fetch = () => new Promise(resolve => void answers.push(resolve))
+  const { fetch, report } = judge(service, { baseUrl: BASE, clients: 1, clock: () => now })
+  const send = (query: string) => fetch(`${BASE}/pets${query}`, { headers: KEY })
+  const answer = async (number: number, status: number, headers = {}) => {
+    answers[number]?.(answering(status, headers)(BASE))
+    await new Promise(setImmediate)
+    now += 1_000
+  }
+  void send('')
+  await answer(0, 429, wait)
+  now += 60_000
+  for (const query of ['?limit=1', '', '']) {
+    void send(query)
+    now += 5_000
+  }
+  await answer(3, 200)
+  await answer(1, 429, wait)
+  await answer(2, 200)
+  assert.deepEqual(report().findings, [])
+})
+
 test("judge - with api: 'any', the rules that need only headers apply to any path and caller", async () => {
   let now = T0
   const limits = { 'retry-after': '30', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' }
