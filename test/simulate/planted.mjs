@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { DEFECTS } from './planted-defects.mjs'
+import { SQLITE_DEFECTS } from './planted-sqlite-defects.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -45,9 +46,10 @@ const LONGEST_RUN = 600_000
  * After how many events a seed finds it, and by which invariant. A run that ends without naming one has
  * not: then `missed` says how it ended.
  */
-export async function find(folder, seed, steps) {
+export async function find(folder, seed, steps, world = 'file') {
   const program = join(folder, 'dist/test/simulate/run.js')
-  const given = [`--max-old-space-size=${MOST_MEMORY}`, program, '--seed', seed, '--steps', steps]
+  const asked = ['--seed', seed, '--steps', steps, '--world', world]
+  const given = [`--max-old-space-size=${MOST_MEMORY}`, program, ...asked]
   const options = { cwd: folder, timeout: LONGEST_RUN, killSignal: 'SIGKILL' }
   const {
     stdout,
@@ -69,7 +71,7 @@ async function main() {
       steps: { type: 'string', default: '200000' },
     },
   })
-  const chosen = DEFECTS.filter(
+  const chosen = [...DEFECTS, ...SQLITE_DEFECTS].filter(
     ({ name }) => positionals.length === 0 || positionals.some(part => name.includes(part)),
   )
   const folder = copyBuild()
@@ -80,7 +82,7 @@ async function main() {
     const takeOut = plant(folder, defect)
     const found = []
     for (let seed = 1; seed <= Number(values.seeds); seed++) {
-      found.push(await find(folder, seed, Number(values.steps)))
+      found.push(await find(folder, seed, Number(values.steps), defect.world))
     }
     takeOut()
     const steps = found.map(one => one.steps ?? Infinity).toSorted((a, b) => a - b)
