@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
@@ -877,15 +878,8 @@ function ended(...words: string[]) {
   return endedIn({}, ...words)
 }
 
-async function endedIn(environment: NodeJS.ProcessEnv, ...words: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
-  })
-  const streams = Promise.all([text(child.stdout), text(child.stderr)])
-  const [code] = await once(child, 'exit')
-  const [stdout, stderr] = await streams
-  return { code, stdout, stderr }
+function endedIn(environment: NodeJS.ProcessEnv, ...words: string[]) {
+  return runInThread(words, { ...process.env, ...environment })
 }
 
 /** A round trip after a request: once it returns, that request has been read. */

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { exec as runExec } from '../../adapters/cli/exec.js'
 import type { Finding, Har, Report } from '../../adapters/test-double/index.js'
+import { runCommand, runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -257,7 +257,7 @@ test('exec - --strict=notes fails for a note, and --clients makes it a finding',
     [['exec', '--clients=one', '--', 'true'], /--clients takes a whole number from 1/],
     [['--report', 'a.json'], /--report works with exec only/],
   ] as const) {
-    const { code, stderr } = await main([...words])
+    const { code, stderr } = await runInThread(words)
     assert.equal(code, 2)
     assert.match(stderr, line)
   }
@@ -296,7 +296,7 @@ test('exec - --require-faults fails for a fault that never fired, in any world a
   const report = JSON.parse(await readFile(json, 'utf8')) as Report
   assert.deepEqual([report.ok, report.findings[0]?.rule, report.notes], [false, 'fault.unused', []])
   assert.match(await readFile(junit, 'utf8'), /name="fault\.unused"><failure /)
-  const { code, stderr } = await main(['--require-faults'])
+  const { code, stderr } = await runInThread(['--require-faults'])
   assert.equal(code, 2)
   assert.match(stderr, /--require-faults works with exec only/)
 })
@@ -422,7 +422,7 @@ test('serve - unsafe or invalid combinations with --control are rejected', async
     [['--strict'], /--strict works with exec only: exec \[options\] -- <command>$/m],
   ]
   for (const [words, line] of cases) {
-    const { code, stderr } = await main(['-p', '0', ...words])
+    const { code, stderr } = await runInThread(['-p', '0', ...words])
     assert.equal(code, 2)
     assert.match(stderr, line)
   }
@@ -434,13 +434,5 @@ function node(script: string): string[] {
 }
 
 function exec(flags: string[], command: string[]) {
-  return main(['exec', ...flags, ...(command.length > 0 ? ['--', ...command] : [])])
-}
-
-async function main(words: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const streams = Promise.all([text(child.stdout), text(child.stderr)])
-  const [code] = await once(child, 'exit')
-  const [stdout, stderr] = await streams
-  return { code, stdout, stderr }
+  return runCommand(['exec', ...flags, ...(command.length > 0 ? ['--', ...command] : [])])
 }

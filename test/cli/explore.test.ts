@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { runCommand, runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 /** Lists once, and creates an animal in at most two attempts; a failure to create is its exit code. */
@@ -213,7 +214,7 @@ test('exec --explore - refuses what cannot be meant', async () => {
     [['--schedule', 'getPet=reset'], 'Expected --schedule to be faults at requests, such as '],
   ]
   for (const [flags, message] of cases) {
-    const { code, stderr } = await run(flags, '')
+    const { code, stderr } = await runInThread(['exec', ...flags, '--', 'true'])
     assert.equal(code, 2, flags.join(' '))
     assert.ok(stderr.startsWith(`animal-adoption-store: ${message}`), stderr)
   }
@@ -235,18 +236,9 @@ function run(flags: readonly string[], script: string) {
   return exec([...flags, '--', process.execPath, '--input-type=module', '-e', script])
 }
 
-async function exec(words: readonly string[]) {
+function exec(words: readonly string[]) {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const child = spawn(process.execPath, [MAIN, 'exec', ...words], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ])
-  return { code, stdout, stderr }
+  return runCommand(['exec', ...words], env)
 }
 
 async function folder(t: TestContext): Promise<(name: string) => string> {

@@ -6,9 +6,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createTestDouble } from '../../adapters/test-double/index.js'
+import { runCommand, runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const CLIENT = `
@@ -26,7 +26,7 @@ const CLOCK = ['--clock', '2030-01-01T00:00:00Z']
 
 test('replay - every step comes out as recorded', async t => {
   const file = await recorded(t, RUN)
-  const { code, stdout, stderr } = await main(['replay', file, '--check'])
+  const { code, stdout, stderr } = await runInThread(['replay', file, '--check'])
   assert.deepEqual([code, stdout, stderr], [0, `${file}: 8 steps, all as recorded.\n`, ''])
 })
 
@@ -68,7 +68,7 @@ test('replay - a step that comes out otherwise is named, and no console opens', 
   const file = await recorded(t, RUN)
   const changed = (await readFile(file, 'utf8')).replace('"status":201', '"status":202')
   await writeFile(file, changed)
-  const { code, stdout, stderr } = await main(['replay', file])
+  const { code, stdout, stderr } = await runInThread(['replay', file])
   assert.deepEqual([code, stdout], [1, ''])
   assert.equal(
     stderr,
@@ -81,7 +81,7 @@ test('replay - --against sends the requests to a server, and names the first dif
   await using same = createTestDouble({ cors: true })
   const server = await same.listen()
   const url = `${server.origin}/v1`
-  const equal = await main(['replay', file, '--against', url])
+  const equal = await runInThread(['replay', file, '--against', url])
   assert.deepEqual(
     [equal.code, equal.stdout],
     [
@@ -89,13 +89,13 @@ test('replay - --against sends the requests to a server, and names the first dif
       `${file}: 2 requests sent, all answered as recorded; 1 cannot be compared and was left out.\n`,
     ],
   )
-  const { code, stderr } = await main(['replay', file, '--against', url])
+  const { code, stderr } = await runInThread(['replay', file, '--against', url])
   assert.equal(code, 1)
   assert.match(
     stderr,
     /: step 1: POST \/v1\/pets: header location is "\/v1\/pets\/3" instead of "\/v1\/pets\/1"\n$/,
   )
-  const none = await main(['replay', file, '--against', 'http://127.0.0.1:1/v1'])
+  const none = await runInThread(['replay', file, '--against', 'http://127.0.0.1:1/v1'])
   assert.equal(none.code, 1)
   assert.match(none.stderr, /^animal-adoption-store: 127\.0\.0\.1:1 cannot be reached: [^\n]+\n$/)
 })
@@ -114,11 +114,11 @@ test('replay - --against takes the key of the server from the environment', asyn
     apiKeys: { 'k3y-of-the-server': { id: 'x', plan: 'pro' } },
   })
   const { url } = await double.listen()
-  const missing = await main(['replay', file, '--against', url])
+  const missing = await runInThread(['replay', file, '--against', url])
   assert.deepEqual([missing.code, missing.stdout], [2, ''])
   assert.match(missing.stderr, /add --key-env <name> for the key of the server\n$/)
-  const env = { SERVER_KEY: 'k3y-of-the-server' }
-  const sent = await main(['replay', file, '--against', url, '--key-env', 'SERVER_KEY'], env)
+  const env = { ...process.env, SERVER_KEY: 'k3y-of-the-server' }
+  const sent = await runInThread(['replay', file, '--against', url, '--key-env', 'SERVER_KEY'], env)
   assert.deepEqual([sent.code, sent.stderr], [0, ''])
   assert.equal(double.requests()[0]?.key, 'x')
 })
@@ -132,24 +132,24 @@ test('replay - repeats the faults of a schedule', async t => {
     ...flags,
   )
   assert.match(await readFile(file, 'utf8'), /"planned":\{"fault":\{"kind":"status"/)
-  const { code, stdout, stderr } = await main(['replay', file, '--check'])
+  const { code, stdout, stderr } = await runInThread(['replay', file, '--check'])
   assert.deepEqual([code, stdout, stderr], [0, `${file}: 7 steps, all as recorded.\n`, ''])
 })
 
 test('diff - names the first step that differs', async t => {
   const good = await recorded(t, RUN)
   const again = await recorded(t, RUN)
-  const same = await main(['diff', good, again])
+  const same = await runInThread(['diff', good, again])
   assert.deepEqual([same.code, same.stdout], [0, 'No step differs: 8 in both recordings.\n'])
   const bad = await recorded(t, RUN.replace("create('Bo')", "create('Bob')"))
-  const other = await main(['diff', good, bad])
+  const other = await runInThread(['diff', good, bad])
   assert.equal(other.code, 1)
   assert.equal(
     other.stdout,
     `Step 4 differs, request 2, POST /v1/pets: body "{\\"name\\":\\"Bob\\",\\"categoryId\\":1}" instead of "{\\"name\\":\\"Bo\\",\\"categoryId\\":1}".\n`,
   )
   const shorter = await recorded(t, RUN.replace("await create('Cy')", ''))
-  const ended = await main(['diff', good, shorter])
+  const ended = await runInThread(['diff', good, shorter])
   assert.equal(
     ended.stdout,
     'Step 7 differs, request 3, POST /v1/pets: the second recording ends before it.\n',
@@ -158,9 +158,9 @@ test('diff - names the first step that differs', async t => {
 
 test('diff - the times of running clocks do not count', async t => {
   const [one, other] = [await recordedNow(t, RUN), await recordedNow(t, RUN)]
-  const { code, stdout } = await main(['diff', one, other])
+  const { code, stdout } = await runInThread(['diff', one, other])
   assert.deepEqual([code, stdout], [0, 'No step differs: 8 in both recordings.\n'])
-  const frozen = await main(['diff', one, await recorded(t, RUN)])
+  const frozen = await runInThread(['diff', one, await recorded(t, RUN)])
   assert.equal(frozen.code, 1)
   assert.match(
     frozen.stdout,
@@ -174,7 +174,7 @@ test('replay - a port that is taken is one line with the fix', async t => {
   t.after(() => other.close())
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
-  const { code, stderr } = await main(['replay', file, '--port', `${port}`])
+  const { code, stderr } = await runInThread(['replay', file, '--port', `${port}`])
   assert.equal(code, 1)
   assert.equal(
     stderr,
@@ -220,7 +220,7 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     ],
   ]
   for (const [words, line] of cases) {
-    const { code, stdout, stderr } = await main(words)
+    const { code, stdout, stderr } = await runInThread(words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
     const [, message = ''] = /^animal-adoption-store: ([^\n]*)\n$/.exec(stderr) ?? []
     assert.match(message, line)
@@ -234,7 +234,7 @@ async function recorded(t: TestContext, script: string, ...flags: string[]): Pro
 async function recordedNow(t: TestContext, script: string, ...flags: string[]): Promise<string> {
   const file = join(await temporary(t), 'run.json')
   const command = [process.execPath, '--input-type=module', '-e', script]
-  const { code, stderr } = await main(['exec', '--record', file, ...flags, '--', ...command])
+  const { code, stderr } = await runCommand(['exec', '--record', file, ...flags, '--', ...command])
   assert.equal(code, 0, stderr)
   return file
 }
@@ -243,15 +243,4 @@ async function temporary(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-replay-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
-}
-
-async function main(words: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [MAIN, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-  })
-  const streams = Promise.all([text(child.stdout), text(child.stderr)])
-  const [code] = await once(child, 'exit')
-  const [stdout, stderr] = await streams
-  return { code, stdout, stderr }
 }

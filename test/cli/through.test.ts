@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
-import { MAIN } from '../support/paths.js'
+import { runCommand, runInThread } from '../support/command.js'
 
 const KEY = 'k3y-that-must-not-leak'
 const API_KEYS = { [KEY]: { id: 'ci', plan: 'pro' } } as const
@@ -128,12 +126,15 @@ test('exec --through - bad usage is one line with exit code 2, and shows no secr
     [['--through', url, '--clients', '0'], /--clients/],
     [['--through', url, '--allow', 'nothing'], /--allow takes a rule/],
   ] as const) {
-    const { code, stderr } = await run(['exec', ...flags, '--', process.execPath, '-e', ''])
+    const { code, stderr } = await runInThread(
+      ['exec', ...flags, '--', process.execPath, '-e', ''],
+      environment(),
+    )
     assert.equal(code, 2, stderr)
     assert.match(stderr.replace(/^animal-adoption-store: |\n$/g, ''), expected)
     assert.ok(!stderr.includes(KEY), stderr)
   }
-  const serve = await run(['serve', '--through', url])
+  const serve = await runInThread(['serve', '--through', url])
   assert.match(serve.stderr, /--through works with exec only/)
 })
 
@@ -187,21 +188,13 @@ function through(
   variables: Readonly<Record<string, string>> = {},
 ) {
   const command = [process.execPath, '--input-type=module', '-e', script]
-  return run(['exec', '--through', url, ...flags, '--', ...command], variables)
+  const words = ['exec', '--through', url, ...flags, '--', ...command]
+  return runCommand(words, { ...environment(), ...variables })
 }
 
-async function run(words: readonly string[], variables: Readonly<Record<string, string>> = {}) {
-  const { ADOPTION_STORE_API_KEY: _, ...environment } = process.env
-  const child: ChildProcess = spawn(process.execPath, [MAIN, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...environment, ...variables },
-  })
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout as NodeJS.ReadableStream),
-    text(child.stderr as NodeJS.ReadableStream),
-    once(child, 'exit'),
-  ])
-  return { stdout, stderr, code: code as number }
+function environment(): NodeJS.ProcessEnv {
+  const { ADOPTION_STORE_API_KEY: _, ...others } = process.env
+  return others
 }
 
 /** The base URL of a server that has gone. */

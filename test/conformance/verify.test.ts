@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { CHECKS, type ConformanceReport } from '../../adapters/conformance/index.js'
 import { reportJUnit } from '../../adapters/conformance/junit.js'
@@ -12,6 +11,7 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
+import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const KEY = 's3cret-key'
@@ -236,13 +236,6 @@ function verify(words: readonly string[]) {
   return run(['verify', ...words])
 }
 
-async function run(words: readonly string[]) {
-  const child = spawn(process.execPath, [MAIN, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, KEY },
-  })
-  const streams = Promise.all([text(child.stdout), text(child.stderr)])
-  const [code] = await once(child, 'exit')
-  const [stdout, stderr] = await streams
-  return { code, stdout, stderr }
+function run(words: readonly string[]) {
+  return runInThread(words, { ...process.env, KEY })
 }
