@@ -69,7 +69,10 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
   let isFull = false
   let longLocks = 0
   let [cuts, wishes, starts] = [0, 0, 0]
-  const putBack = replaceDriver(path => watched(opener as SqliteProcess, path))
+  const putBack = replaceDriver(() => {
+    const process = opener as SqliteProcess
+    return path => watched(process, path)
+  })
 
   return {
     files,
@@ -244,13 +247,17 @@ function levelOf(database: Database): number {
   return database.prepare('PRAGMA synchronous').get()?.['synchronous']
 }
 
-/** Puts another driver in the place where the adapter looks for the one of Node. */
-function replaceDriver(open: (path: string) => Database): () => void {
+/** Puts another driver in the place where the adapter looks for the one of Node, each time it looks. */
+function replaceDriver(driver: () => (path: string) => Database): () => void {
   const real = process.getBuiltinModule
-  function DatabaseSync(path: string): Database {
-    return open(path)
-  }
-  const find = (name: string) => (name === 'node:sqlite' ? { DatabaseSync } : real?.(name))
+  const find = (name: string) =>
+    name === 'node:sqlite' ? { DatabaseSync: constructorOf(driver()) } : real?.(name)
   Object.assign(process, { getBuiltinModule: find })
   return () => void Object.assign(process, { getBuiltinModule: real })
+}
+
+function constructorOf(open: (path: string) => Database) {
+  return function DatabaseSync(path: string): Database {
+    return open(path)
+  }
 }
