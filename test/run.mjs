@@ -14,6 +14,8 @@ import { fileURLToPath } from 'node:url'
  */
 const BEYOND_NODE = [
   'browser/',
+  'client/ioredis-form.',
+  'client/shared.',
   'conformance/correct-servers.',
   'conformance/faults.',
   'conformance/hostile.',
