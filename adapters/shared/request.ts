@@ -57,9 +57,11 @@ export interface BodyCollector {
   bytes(): Uint8Array
 }
 
+const NO_BYTES: Uint8Array = new Uint8Array()
+
 /** One growing buffer: kept as they come, chunks of one byte would cost hundreds of bytes each. */
 export function collectBody(limit: number): BodyCollector {
-  let buffer: Uint8Array = new Uint8Array()
+  let buffer = NO_BYTES
   let length = 0
 
   return {

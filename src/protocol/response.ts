@@ -121,6 +121,8 @@ export function responseHeaders(options: HeaderOptions) {
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
   let sunsetDate: string | undefined
+  const successorAt = (mount: string) => `<${mount}${basePath}/pets>; rel="successor-version"`
+  const successor = successorAt('')
   const exposed = [
     EXPOSED,
     ...(standardHeaders ? ['RateLimit', 'RateLimit-Policy'] : []),
@@ -168,7 +170,7 @@ export function responseHeaders(options: HeaderOptions) {
         // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and the replacement.
         if (deprecation !== undefined) headers['Deprecation'] = deprecation
         if (sunset !== null) headers['Sunset'] = sunsetDate ??= new Date(sunset).toUTCString()
-        headers['Link'] = `<${mount}${basePath}/pets>; rel="successor-version"`
+        headers['Link'] = mount === '' ? successor : successorAt(mount)
       }
       return own ? Object.assign(headers, own) : headers
     },
