@@ -4,7 +4,7 @@ import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
 import { check, isHandler, isSize, readOptions } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { splitTarget, targetRefusal } from '../shared/request.js'
-import { addressKey, bodyOf, hasBody, messageRefusal, reportedAddress } from './request.js'
+import { addressKey, bodyOf, messageRefusal, reportedAddress } from './request.js'
 import type { HttpConnection } from './sockets.js'
 
 export interface NodeHandlerOptions {
@@ -56,10 +56,8 @@ interface Circumstances {
 export function createServe(handler: ApiHandler, proxyHops: number) {
   return (message: IncomingMessage, response: ServerResponse, given: Circumstances): void => {
     const { connection } = given
-    // Wait for the rest of the same chunk: usually the body, and on closing also further requests.
-    if (connection && (hasBody(message) || connection.isClosing())) {
-      connection.defer(() => answer(message, response, given))
-    } else answer(message, response, given)
+    if (connection) connection.defer(() => answer(message, response, given))
+    else answer(message, response, given)
   }
 
   function answer(message: IncomingMessage, response: ServerResponse, given: Circumstances): void {
@@ -149,8 +147,9 @@ function send(
   if (stream) return void sendStream(stream(), response)
   if (pieces) return void sendPieces(pieces()[Symbol.iterator](), response)
   const encoding = isOneBytePerCharacter(answer) ? 'latin1' : 'utf8'
-  if (connection) endInOnePiece(response, answer.body, encoding)
-  else response.end(answer.body, encoding)
+  if (!connection) return void response.end(answer.body, encoding)
+  endInOnePiece(response, answer.body, encoding)
+  connection.forget(response)
 }
 
 /** Node copies such text without inspecting each character. */

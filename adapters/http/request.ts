@@ -4,7 +4,7 @@ import { ApiError } from '../../src/errors.js'
 import type { ApiRequest } from '../../src/protocol/api.js'
 import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from '../shared/request.js'
 
-export function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
@@ -44,8 +44,8 @@ export function bodyOf(
 /** Newer versions of Node return one chunk per call, older ones all of them. */
 function readNow(message: IncomingMessage, maxBodyBytes: number): Uint8Array {
   const body = collectBody(maxBodyBytes + 1)
-  for (let chunk = message.read(); chunk !== null; chunk = message.read()) {
-    if (body.add(bytesOf(chunk, message))) break
+  while (message.readableLength > 0) {
+    if (body.add(bytesOf(message.read(), message))) break
   }
   return body.bytes()
 }

@@ -50,18 +50,30 @@ export function createHttpConnection(socket: Socket, tracked: Connection | undef
       pipelined = isPending(before)
       return true
     },
-    /** Serves the request that has just begun once the rest of its chunk is parsed. */
+    /**
+     * Serves the request that has just begun once all that has arrived is parsed, on every connection:
+     * the rest of its chunk is usually the body, and on closing may be further requests. Requests
+     * that arrive together are served side by side, which is faster than one at a time.
+     */
     defer(serve: () => void): void {
       deferred = serve
       setImmediate(serveDeferred)
     },
     /** Whether the last request came before the response to the one ahead of it was sent. */
     isPipelined: () => pipelined,
-    isClosing: () => closing,
     /** Whether the client has hung up, as far as one can tell: a half-closed connection looks the same. */
     isGone: () => socket.destroyed || performance.now() - endedAt > HALF_CLOSED,
     /** Whether the server is closing and no request came after the one that this answers. */
     isLast: (response: ServerResponse) => closing && response === last,
+    /**
+     * For a response that has just ended: keeps neither it nor its request once both are complete.
+     * Kept until the next request, they would be copied by the collections until then.
+     */
+    forget(response: ServerResponse): void {
+      const { writableLength, shouldKeepAlive, req } = response
+      const isOver = writableLength === 0 && req.complete
+      if (response === last && isOver && shouldKeepAlive) last = undefined
+    },
     /** The last response is delivered elsewhere: nothing here waits for it, or for those behind it. */
     handOver(): void {
       handedOver = true

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { toFetchHandler } from '../../adapters/fetch.js'
 import {
   type HttpServer,
@@ -11,6 +14,7 @@ import { memoryStorage } from '../../adapters/memory.js'
 import { createStore, OptionError } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { heldHandler } from './held-handler.js'
+import { openSocket } from './raw-socket.js'
 
 test('listen - the origin of a server on all addresses can be opened', async t => {
   for (const host of ['0.0.0.0', '0', '::', '::0']) {
@@ -85,6 +89,29 @@ test('listen - closing finishes requests in flight, however long a request may t
 test('listen - rejects if the port is in use', async () => {
   await using server = await listen(open(), { port: 0 })
   await assert.rejects(listen(open(), { port: server.port }), { code: 'EADDRINUSE' })
+})
+
+test('listen - an open connection keeps no exchange that is over', async () => {
+  const store = open()
+  const heads: WeakRef<object>[] = []
+  const handle: typeof store.handle = request => {
+    heads.push(new WeakRef(request.headers))
+    return store.handle(request)
+  }
+  await using server = await listen({ ...store, handle }, { port: 0 })
+  const socket = await openSocket(server.port)
+  socket.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\n\r\n')
+  await socket.until('}')
+  socket.write('POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}')
+  await socket.until(/\}.*\}/s)
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  assert.deepEqual(
+    heads.map(head => head.deref()),
+    [undefined, undefined],
+  )
+  socket.socket.destroy()
 })
 
 function open() {
