@@ -30,8 +30,9 @@ export function createCredentials(isAny: boolean): Credentials {
     judged({ key, status }) {
       if (key === null || isAny) return key
       if (status === 401) return accepted.has(key) ? key : null
-      // Only the API itself accepts a key, not what stands before it.
-      if (status !== null && status >= 200 && status < 500) accepted.add(key)
+      // Only the API itself accepts a key, not what stands before it, and a 429 comes before a 401.
+      const isAccepted = status !== null && status >= 200 && status < 500 && status !== 429
+      if (isAccepted) accepted.add(key)
       return key
     },
   }

@@ -110,6 +110,15 @@ test('judge key.refused - a note for a key that had been accepted', async () => 
   )
 })
 
+test('judge key.refused - a key that was only rejected with 429 was never accepted', async () => {
+  let status = 429
+  const { fetch, report } = judge((...call) => answering(status)(...call), { baseUrl: BASE })
+  await fetch(`${BASE}/pets`, { headers: KEY })
+  status = 401
+  await fetch(`${BASE}/pets`, { headers: KEY })
+  assert.deepEqual([rules(report().findings), rules(report().notes)], [['key.refused'], []])
+})
+
 test('judge ban.risked - certain with as many rejections as ban a key of its plan, or one client', async () => {
   const limit = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'retry-after': '30' }
   for (const [rejections, clients, certain] of [
