@@ -38,8 +38,8 @@ export interface DiskFailure {
 
 const FOLDER = '/data'
 const LATENCY: Delay = { least: 0.02, most: 4 }
-/** In bytes, by all processes of a world. */
-const MOST_WRITTEN = 500_000_000
+/** In bytes, by all processes of a world: twenty times what one of them has written. */
+const MOST_WRITTEN = 100_000_000
 /** Above every pid that a system gives, so that dead processes are dead. */
 const NO_PROCESS = 5_000_000
 /** Take space, and so fail on a full disk. */
@@ -84,11 +84,12 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
     names: () => disk.as(NO_PROCESS).readdir(FOLDER),
   }
 
-  /** Nothing of what was not synced, everything, or any part. */
+  /** Nothing of what was not synced, everything, or more often any part. */
   function stateAfterCut(): State {
     const choices = choicesOf(seed, 'power cut', ++cuts)
     const states = [...statesAfter(disk.log, choices.below, 3)]
-    return choices.pick(states)
+    const part = states.at(-1) as State
+    return choices.pick([...states, part, part])
   }
 
   function watched(calls: Disk, own: number): Disk {

@@ -94,7 +94,11 @@ function eventsOf(choices: Choices, setting: Setting): PlannedEvent[] {
   const pause = choices.pick([5, 200, 2_000, 20_000])
   const oftenBurst = choices.pick([0.25, 0.25, 0.7])
   const oftenTrouble = choices.pick([0, 0.03, 0.08, 0.2])
-  const style = { isPlain: choices.chance(0.7), longest: choices.pick([0, 0, 500, 500, 70_000]) }
+  const style = {
+    isPlain: choices.chance(0.7),
+    longest: choices.pick([0, 0, 500, 500, 70_000]),
+    oftenLong: choices.pick([0.03, 0.3]),
+  }
   let at = 0
   let animals = 0
   let isTrouble = false
@@ -105,28 +109,41 @@ function eventsOf(choices: Choices, setting: Setting): PlannedEvent[] {
     if (!isBurst) at += pauseOf(choices, pause)
     isTrouble = choices.chance(isTrouble ? 0.4 : oftenTrouble)
     const trouble = troubles.length > 0 && isTrouble
-    const event = trouble ? choices.pick(troubles)(choices) : callOf(choices, setting, nextPet)
-    events.push({ at: Math.round(at), ...event } as PlannedEvent)
+    const next = trouble ? choices.pick(troubles)(choices) : callOf(choices, setting, nextPet)
+    for (const event of [next].flat()) events.push({ at: Math.round(at), ...event } as PlannedEvent)
   }
-  return events
+  return [...events, ...lastCrash(choices, Math.round(at))]
+}
+
+/** The last compaction is cut off, and the next process has nothing else to do than find what it left. */
+function lastCrash(choices: Choices, at: number): PlannedEvent[] {
+  if (choices.chance(0.3)) return []
+  const call = choices.pick(['any', 'fsync', 'rename', 'unlink'] as const)
+  const moment = { call, calls: choices.below(4), when: choices.pick(['before', 'after'] as const) }
+  return [
+    { at, kind: 'kill', ...moment },
+    { at: at + 10_000, kind: 'restart' },
+  ]
 }
 
 function pauseOf(choices: Choices, usual: number): number {
   return choices.chance(0.03) ? choices.between(0, 3 * 3_600_000) : choices.between(0, usual)
 }
 
-type Trouble = (choices: Choices) => object
+type Trouble = (choices: Choices) => object | readonly object[]
 
 function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[] {
   const all: Trouble[] = [
     some => ({ kind: 'kill', ...momentOf(some) }),
     some => ({ kind: 'power-cut', ...momentOf(some) }),
-    some => ({ kind: 'power-cut', ...momentOf(some) }),
+    // In the middle of a write.
+    some => ({ kind: 'power-cut', call: 'fdatasync', calls: some.below(3), when: 'before' }),
     () => ({ kind: 'restart' }),
     () => ({ kind: 'snapshot' }),
     () => ({ kind: 'restore' }),
     () => ({ kind: 'swap' }),
     some => ({ kind: 'disk-fails', failure: failureOf(some), calls: some.below(15) }),
+    failureBeforeDeath,
     some => ({ kind: 'disk-full', ms: some.below(20_000) }),
     some => ({ kind: 'network-cut', ms: some.below(20_000) }),
     some => ({ kind: 'clock-step', ms: stepOf(some) }),
@@ -150,6 +167,16 @@ const CALLS = ['writeSync', 'fdatasync', 'fsync', 'rename', 'unlink'] as const
 function failureOf(choices: Choices): DiskFailure {
   const call = choices.pick(['any', 'fdatasync', 'fsync', 'write', 'writeSync', 'rename'] as const)
   return { call, code: choices.pick(['EIO', 'ENOSPC'] as const), isDone: choices.chance(0.3) }
+}
+
+/** A create fails, and before the next one is written, the process dies with what the first has left. */
+function failureBeforeDeath(choices: Choices): readonly object[] {
+  const call = choices.pick(['fdatasync', 'writeSync'] as const)
+  const failure: DiskFailure = { call, code: 'EIO', isDone: choices.chance(0.5) }
+  return [
+    { kind: 'disk-fails', failure, calls: 0 },
+    { kind: 'kill', call: 'writeSync', calls: 1, when: 'before' },
+  ]
 }
 
 function stepOf(choices: Choices): number {
@@ -192,10 +219,13 @@ interface Style {
   readonly isPlain: boolean
   /** Of some names, in characters. */
   readonly longest: number
+  /** How likely such a name is; one that is longer than a sector of the disk is written in parts. */
+  readonly oftenLong: number
 }
 
-function petOf(choices: Choices, { isPlain, longest }: Style, number: number): PetPlan {
-  const isLong = choices.chance(0.03)
+function petOf(choices: Choices, style: Style, number: number): PetPlan {
+  const { isPlain, longest, oftenLong } = style
+  const isLong = choices.chance(longest > 500 ? 0.03 : oftenLong)
   const length = isLong ? longest : choices.pick([0, 0, 10, 40])
   const ending = isPlain ? '' : choices.pick(ENDINGS)
   const categories = isPlain ? ['1', '2', '-7'] : ['0', '9007199254740993', '-9223372036854775808']

@@ -1,9 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is code of the build
-/**
- * Defects to plant in the built program, one at a time: `from` stands once in the file and becomes `to`.
- * `planted.mjs` runs them; a line that has changed since is reported.
- */
-export const DEFECTS = [
+import { CLIENT_DEFECTS } from './planted-client-defects.mjs'
+
+/** Defects of the service. */
+const SERVICE_DEFECTS = [
   // The JSON file.
   {
     name: 'the journal is not synced',
@@ -93,7 +92,7 @@ export const DEFECTS = [
     to: 'if (used.petId > 0)',
   },
   {
-    name: 'idempotency keys are not in the journal',
+    name: 'an idempotency key is stored after its animal, with the next document',
     file: 'adapters/json-file/storage.js',
     from: 'return once ? `${line}${keyToJson({ ...once, petId })}\\n` : line;',
     to: 'return line;',
@@ -124,6 +123,12 @@ export const DEFECTS = [
     to: '',
   },
   {
+    name: 'a compaction takes the journal that a failed one still needs',
+    file: 'adapters/json-file/files.js',
+    from: 'if (compacted.length === 0)',
+    to: 'if (true)',
+  },
+  {
     name: 'the lock of a dead process stays',
     file: 'adapters/json-file/lock.js',
     from: 'if (await isAlive(disk, holder)) {',
@@ -147,6 +152,18 @@ export const DEFECTS = [
     file: 'src/protocol/protocol.js',
     from: 'const name = { scope, key: readIdempotencyKey(headers), now };',
     to: "const name = { scope: 'all', key: readIdempotencyKey(headers), now };",
+  },
+  {
+    name: 'a key is free again a minute too early',
+    file: 'adapters/shared/used-keys.js',
+    from: 'return use && now < use.expiresAt ? use : undefined;',
+    to: 'return use && now < use.expiresAt - 60_000 ? use : undefined;',
+  },
+  {
+    name: 'a key is never free again',
+    file: 'adapters/shared/used-keys.js',
+    from: 'return use && now < use.expiresAt ? use : undefined;',
+    to: 'return use;',
   },
   {
     name: 'a key is not compared with its animal',
@@ -192,6 +209,36 @@ export const DEFECTS = [
     to: 'const level = 1;',
   },
   {
+    name: 'the limit of the day is not kept',
+    file: 'src/limits/decide.js',
+    from: 'const dayLeft = Math.max(0, policy.perDay - dayCount);',
+    to: 'const dayLeft = Math.max(1, policy.perDay - dayCount);',
+  },
+  {
+    name: 'a rejection counts as a request of the day',
+    file: 'src/limits/decide.js',
+    from: 'usage: { ...counts, rejections: rejections + 1 }',
+    to: 'usage: { ...counts, dayCount: dayCount + 1, rejections: rejections + 1 }',
+  },
+  {
+    name: 'a ban hides that the day is exhausted for longer',
+    file: 'src/limits/decide.js',
+    from: 'const reset = Math.max(windowEnd, until);',
+    to: 'const reset = until || windowEnd;',
+  },
+  {
+    name: 'a new key of a customer begins with a new budget',
+    file: 'src/protocol/admission.js',
+    from: 'const partition = key ? key.id :',
+    to: 'const partition = key ? token :',
+  },
+  {
+    name: 'a restart that keeps the counts forgets the bans',
+    file: 'src/limits/memory.js',
+    from: 'for (const [partition, usage] of snapshot)\n                table.set(partition, usage);',
+    to: 'for (const [partition, usage] of snapshot)\n                table.set(partition, { ...usage, bannedUntil: 0 });',
+  },
+  {
     name: 'a key that was removed stays valid',
     file: 'src/protocol/api-keys.js',
     from: 'map.delete(name);\n',
@@ -222,53 +269,10 @@ export const DEFECTS = [
     from: 'readJson(text) {',
     to: 'readJson(text) { return JSON.parse(text);',
   },
-  // The client.
-  {
-    name: 'the client retries at once after a lost response',
-    file: 'adapters/client/backoff.js',
-    from: 'Math.max(SECOND, random()',
-    to: 'Math.max(0, 0.1 * random()',
-  },
-  {
-    name: 'the client repeats creates without a key',
-    file: 'adapters/client/client.js',
-    from: "method === 'GET' ||",
-    to: 'true ||',
-  },
-  {
-    name: 'the client uses a key for two creates',
-    file: 'adapters/client/unanswered.js',
-    from: 'return `${prefix}-${++count}`;',
-    to: 'return `${prefix}-${++count >> 1}`;',
-  },
-  {
-    name: 'the client takes Retry-After for tenths of a second',
-    file: 'adapters/client/headers.js',
-    from: 'return seconds * SECOND;',
-    to: 'return seconds * 100;',
-  },
-  {
-    name: 'the client does not wait at Remaining: 0',
-    file: 'adapters/client/share.js',
-    from: 'return isCounted && now < window.endsAt && window.remaining - inFlight <= 0;',
-    to: 'return false;',
-  },
-  {
-    name: 'the client loses a turn when a request is cut off',
-    file: 'adapters/client/throttle.js',
-    from: 'inFlight--;',
-    to: 'if (hasResponse) inFlight--;',
-  },
-  {
-    name: 'the client does not wait after a 429',
-    file: 'adapters/client/budget.js',
-    from: 'next: now => Math.max(pause.opensAt, share.next(now)),',
-    to: 'next: now => (pause.opensAt > now ? now : share.next(now)),',
-  },
-  {
-    name: 'the client waits by numbers of another limit',
-    file: 'adapters/client/share.js',
-    from: 'return number * (limit / numberedBy);',
-    to: 'return number;',
-  },
 ]
+
+/**
+ * Defects to plant in the built program, one at a time: `from` stands once in the file and becomes `to`.
+ * `planted.mjs` runs them; a line that has changed since is reported.
+ */
+export const DEFECTS = [...SERVICE_DEFECTS, ...CLIENT_DEFECTS]

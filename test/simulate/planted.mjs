@@ -1,6 +1,7 @@
 /**
- * `node test/simulate/planted.mjs [name…] [--seeds n] [--steps n]`: plants one defect after the other in a copy of
- * the build, and prints after how many events the simulation finds each, as the median over some seeds.
+ * `node test/simulate/planted.mjs [name…] [--seeds n] [--steps n] [--write]`: plants one defect after the other in a
+ * copy of the build, and prints after how many events the simulation finds each, as the median over some seeds.
+ * `--write` puts the table into README.md.
  */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,10 +13,11 @@ import { DEFECTS } from './planted-defects.mjs'
 import { SQLITE_DEFECTS } from './planted-sqlite-defects.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PAGE = join(ROOT, 'test/simulate/README.md')
 const run = promisify(execFile)
 
 /** Plants a defect, and returns what takes it out again. Throws if its line has changed. */
-export function plant(folder, { name, file, from, to }) {
+function plant(folder, { name, file, from, to }) {
   const path = join(folder, 'dist', file)
   const code = readFileSync(path, 'utf8')
   const places = code.split(from).length - 1
@@ -28,7 +30,7 @@ export function plant(folder, { name, file, from, to }) {
 }
 
 /** A copy of what the simulation needs of the build. */
-export function copyBuild() {
+function copyBuild() {
   const folder = mkdtempSync(join(tmpdir(), 'adoption-planted-'))
   for (const part of ['src', 'adapters', 'test/simulate', 'test/crash']) {
     cpSync(join(ROOT, 'dist', part), join(folder, 'dist', part), { recursive: true })
@@ -46,7 +48,7 @@ const LONGEST_RUN = 600_000
  * After how many events a seed finds it, and by which invariant. A run that ends without naming one has
  * not: then `missed` says how it ended.
  */
-export async function find(folder, seed, steps, world = 'file') {
+async function find(folder, seed, steps, world = 'file') {
   const program = join(folder, 'dist/test/simulate/run.js')
   const asked = ['--seed', seed, '--steps', steps, '--world', world]
   const given = [`--max-old-space-size=${MOST_MEMORY}`, program, ...asked]
@@ -67,17 +69,20 @@ async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      seeds: { type: 'string', default: '5' },
+      seeds: { type: 'string', default: '3' },
       steps: { type: 'string', default: '200000' },
+      write: { type: 'boolean', default: false },
     },
   })
   const chosen = [...DEFECTS, ...SQLITE_DEFECTS].filter(
     ({ name }) => positionals.length === 0 || positionals.some(part => name.includes(part)),
   )
+  if (chosen.length === 0) throw new Error(`No defect is named ${positionals.join(' or ')}`)
   const folder = copyBuild()
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const lines = ['| defect | found by | median of events | most |', '|---|---|---|---|']
+  console.log(lines.join('\n'))
   let missed = 0
-  console.log('| defect | found by | median of events | most |\n|---|---|---|---|')
   for (const defect of chosen) {
     const takeOut = plant(folder, defect)
     const found = []
@@ -85,14 +90,32 @@ async function main() {
       found.push(await find(folder, seed, Number(values.steps), defect.world))
     }
     takeOut()
-    const steps = found.map(one => one.steps ?? Infinity).toSorted((a, b) => a - b)
-    const by = [...new Set(found.map(({ invariant, missed }) => invariant ?? missed))].join(', ')
-    const most = steps.at(-1)
-    if (most === Infinity) missed++
-    console.log(`| ${defect.name} | ${by} | ${steps[steps.length >> 1]} | ${most} |`)
+    if (found.some(one => one.missed)) missed++
+    lines.push(lineOf(defect, found))
+    console.log(lines.at(-1))
   }
-  console.log(`\n${chosen.length} defects, ${missed} of them missed by a seed`)
+  const sum = `${chosen.length - missed} of ${chosen.length} defects were found by each of ${values.seeds} seeds within ${values.steps} events.`
+  console.log(`\n${sum}`)
+  if (values.write) writeTable(`${sum}\n\n${lines.join('\n')}\n`)
   if (missed > 0) process.exitCode = 1
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
+function lineOf({ name }, found) {
+  const steps = found.map(one => one.steps ?? Infinity).toSorted((a, b) => a - b)
+  const by = [...new Set(found.map(({ invariant, missed }) => invariant ?? missed))].join(', ')
+  const shown = [steps[steps.length >> 1], steps.at(-1)].map(count =>
+    count === Infinity ? '–' : count,
+  )
+  return `| ${name} | ${by} | ${shown.join(' | ')} |`
+}
+
+function writeTable(text) {
+  const page = readFileSync(PAGE, 'utf8')
+  const table = /(?<=<!-- planted -->\n).*(?=<!-- \/planted -->)/s
+  writeFileSync(
+    PAGE,
+    page.replace(table, () => text),
+  )
+}
+
+await main()

@@ -43,7 +43,7 @@ export function rude(context: ActorContext): Actor {
     const own = isNamed ? { 'idempotency-key': isReused ? reused.name : name } : {}
     if (isNamed && !isReused) reused = { name, body }
     const sent: Sent = ['/pets', { method: 'POST', headers: { ...headers, ...own }, body }]
-    return isNamed && chance > 0.5 ? [sent, sent] : [sent]
+    return isNamed && chance > 0.3 ? [sent, sent] : [sent]
   }
 }
 
