@@ -24,6 +24,7 @@ const BEYOND_NODE = [
   'judge/proxy-corpus.',
   'postgres/',
   'redis/',
+  'simulate/planted.',
   'test-double/explore/clients.',
   'test-double/recording/planted.',
   'test-double/recording/processes.',

@@ -5,7 +5,7 @@ import { ACTORS } from './actors/index.js'
 import { petOf } from './actors/pet-of.js'
 import { watchManners } from './manners.js'
 import type { ApiModel } from './model/api.js'
-import type { Network } from './network.js'
+import type { Network, Watcher } from './network.js'
 import { choicesOf } from './random.js'
 import type { ActorSetting, CallPlan, Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
@@ -77,7 +77,8 @@ export function createCast(options: CastOptions): Cast {
     const { name, kind, skew } = actor
     const known = ACTORS[kind]
     if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
-    const watcher = watchManners({ name, note, now: scheduler.now, isSpared: isQuiet, resetError })
+    const manners = { name, note, now: scheduler.now, isSpared: isQuiet, resetError }
+    const watcher = reported(watchManners(manners), fail)
     const choices = choicesOf(seed, 'actor', name)
     return known.create({
       setting: actor,
@@ -125,6 +126,22 @@ export function createCast(options: CastOptions): Cast {
       fail(error)
     }
     return `gets ${name}`
+  }
+}
+
+/** A client takes a `fetch` that throws for a lost connection: what a watcher finds has to end the world. */
+function reported(watcher: Watcher, fail: (error: unknown) => void): Watcher {
+  const report = (look: () => void) => {
+    try {
+      look()
+    } catch (error) {
+      fail(error)
+    }
+  }
+  return {
+    sent: request => report(() => watcher.sent(request)),
+    received: (...given) => report(() => watcher.received(...given)),
+    failed: request => report(() => watcher.failed(request)),
   }
 }
 

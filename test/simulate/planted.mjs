@@ -82,13 +82,11 @@ async function main() {
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const lines = ['| defect | found by | median of events | most |', '|---|---|---|---|']
   console.log(lines.join('\n'))
+  const seeds = Array.from({ length: Number(values.seeds) }, (_, at) => at + 1)
   let missed = 0
   for (const defect of chosen) {
     const takeOut = plant(folder, defect)
-    const found = []
-    for (let seed = 1; seed <= Number(values.seeds); seed++) {
-      found.push(await find(folder, seed, Number(values.steps), defect.world))
-    }
+    const found = await Promise.all(seeds.map(seed => find(folder, seed, values.steps, defect.world)))
     takeOut()
     if (found.some(one => one.missed)) missed++
     lines.push(lineOf(defect, found))
