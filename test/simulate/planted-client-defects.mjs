@@ -44,12 +44,6 @@ export const CLIENT_DEFECTS = [
     to: 'next: now => (pause.opensAt > now ? now : share.next(now)),',
   },
   {
-    name: 'the client waits by numbers of another limit',
-    file: 'adapters/client/share.js',
-    from: 'return number * (limit / numberedBy);',
-    to: 'return number;',
-  },
-  {
     name: 'politeFetch repeats every request',
     file: 'adapters/client/polite-fetch.js',
     from: 'return hasIdempotencyKey || IDEMPOTENT.includes(method);',
