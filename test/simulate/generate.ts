@@ -93,10 +93,10 @@ function eventsOf(choices: Choices, setting: Setting): PlannedEvent[] {
   const length = choices.pick([60, 150, 300, 600])
   const pause = choices.pick([5, 200, 2_000, 20_000])
   const oftenBurst = choices.pick([0.25, 0.25, 0.7])
-  const oftenTrouble = choices.pick([0, 0.03, 0.08, 0.2])
+  const oftenTrouble = choices.pick([0, 0.05, 0.1, 0.2])
   const style = {
     isPlain: choices.chance(0.7),
-    longest: choices.pick([0, 0, 500, 500, 70_000]),
+    longest: choices.pick([0, 500, 2_000, 2_000, 70_000]),
     oftenLong: choices.pick([0.03, 0.3]),
   }
   let at = 0
@@ -136,11 +136,13 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
   const all: Trouble[] = [
     some => ({ kind: 'kill', ...momentOf(some) }),
     some => ({ kind: 'power-cut', ...momentOf(some) }),
+    some => ({ kind: 'power-cut', ...momentOf(some) }),
     // In the middle of a write.
     some => ({ kind: 'power-cut', call: 'fdatasync', calls: some.below(3), when: 'before' }),
     () => ({ kind: 'restart' }),
     () => ({ kind: 'snapshot' }),
     () => ({ kind: 'restore' }),
+    restoreBeforeDeath,
     () => ({ kind: 'swap' }),
     some => ({ kind: 'disk-fails', failure: failureOf(some), calls: some.below(15) }),
     failureBeforeDeath,
@@ -177,6 +179,12 @@ function failureBeforeDeath(choices: Choices): readonly object[] {
     { kind: 'disk-fails', failure, calls: 0 },
     { kind: 'kill', call: 'writeSync', calls: 1, when: 'before' },
   ]
+}
+
+/** The process dies soon after a restore, which takes some ten calls. */
+function restoreBeforeDeath(choices: Choices): readonly object[] {
+  const calls = choices.below(25)
+  return [{ kind: 'restore' }, { kind: 'kill', calls, when: 'before' }]
 }
 
 function stepOf(choices: Choices): number {
@@ -225,7 +233,7 @@ interface Style {
 
 function petOf(choices: Choices, style: Style, number: number): PetPlan {
   const { isPlain, longest, oftenLong } = style
-  const isLong = choices.chance(longest > 500 ? 0.03 : oftenLong)
+  const isLong = choices.chance(longest > 2_000 ? 0.03 : oftenLong)
   const length = isLong ? longest : choices.pick([0, 0, 10, 40])
   const ending = isPlain ? '' : choices.pick(ENDINGS)
   const categories = isPlain ? ['1', '2', '-7'] : ['0', '9007199254740993', '-9223372036854775808']

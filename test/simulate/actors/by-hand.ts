@@ -51,9 +51,14 @@ export function byHand(context: ActorContext): Actor {
       const { status, headers } = response
       const retryAfter = headers.get('retry-after')
       const reset = Number(headers.get('x-ratelimit-reset')) * 1_000
+      // The head of a rejection says when to come again, whatever becomes of its body.
+      const text = await response.text().catch(lost => {
+        if (status !== 429) throw lost
+        return ''
+      })
       return {
         status,
-        text: await response.text(),
+        text,
         retryAfter: retryAfter === null ? undefined : Number(retryAfter) * 1_000,
         isExhausted: headers.get('x-ratelimit-remaining') === '0',
         // By the clock of the server, as its own may be off.
