@@ -123,12 +123,6 @@ const SERVICE_DEFECTS = [
     to: '',
   },
   {
-    name: 'a compaction takes the journal that a failed one still needs',
-    file: 'adapters/json-file/files.js',
-    from: 'if (compacted.length === 0)',
-    to: 'if (true)',
-  },
-  {
     name: 'the lock of a dead process stays',
     file: 'adapters/json-file/lock.js',
     from: 'if (await isAlive(disk, holder)) {',
