@@ -115,11 +115,34 @@ function readIndex(path: string): WalIndex | undefined {
   }
 }
 
-/** The end is missing, or a sector in it. */
+/**
+ * Some commits are left whole, and the next one is cut off or damaged. Their number is chosen, and not that of
+ * the bytes, because versions of SQLite write different pages.
+ */
 function cutFrom(bytes: Buffer, end: number, choices: Choices): Buffer {
-  const open = Math.max(0, bytes.length - end)
-  if (open === 0) return bytes
-  const at = end + choices.below(open + 1)
-  if (choices.chance(0.7)) return bytes.subarray(0, choices.pick([end, at, at]))
-  return Buffer.from(bytes).fill(0, at, Math.min(bytes.length, at + SECTOR))
+  const ends = [end, ...commitsAfter(bytes, end)]
+  const left = choices.below(ends.length)
+  const [from, to] = ends.slice(left)
+  if (from === undefined || to === undefined) return bytes
+  const at = from + Math.floor(choices.between(0, to - from))
+  if (choices.chance(0.7)) return bytes.subarray(0, at)
+  const damaged = Buffer.from(bytes)
+  for (let place = at; place < Math.min(to, at + SECTOR); place++) {
+    damaged[place] = ~(damaged[place] ?? 0)
+  }
+  return damaged
+}
+
+/** Where each commit ends: its last frame says how many pages the file has then. */
+function commitsAfter(bytes: Buffer, end: number): number[] {
+  if (bytes.length < WAL_HEADER) return []
+  const frame = FRAME_HEADER + bytes.readUInt32BE(8)
+  const salt = bytes.toString('hex', 16, 24)
+  const ends = []
+  for (let at = WAL_HEADER; at + frame <= bytes.length; at += frame) {
+    // Of an earlier WAL in the same file.
+    if (bytes.toString('hex', at + 8, at + 16) !== salt) break
+    if (at >= end && bytes.readUInt32BE(at + 4) > 0) ends.push(at + frame)
+  }
+  return ends
 }
