@@ -119,7 +119,7 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
       isCounted = true
       slots = Math.min(maxConcurrent, slots + 1)
       if (isSame(rateLimit.reset)) observe(rateLimit, now)
-      else if (rateLimit.reset < window.reset && now < window.endsAt) return
+      else if (isOvertaken(rateLimit.reset, now)) return
       else enter(rateLimit, endsAt, now)
       // `Date` has whole seconds and responses take time: every estimate is late, never early. Where
       // the server's clock has stepped back, one 429 tells how long to wait.
@@ -156,6 +156,14 @@ export function createShare({ random, maxConcurrent }: ShareOptions): Share {
   /** Whether a reset is that of the current window. Counted from a `Date`, it is a second off. */
   function isSame(reset: number): boolean {
     return Math.abs(reset - window.reset) <= 1
+  }
+
+  /** Whether a response describes a window that ended before the current one was reported. */
+  function isOvertaken(reset: number, now: number): boolean {
+    if (reset >= window.reset || now >= window.endsAt) return false
+    // A minute within the day applies again where the server has lost its counts.
+    const endedAt = window.endsAt - (window.reset - reset) * SECOND
+    return !window.isLong || now >= endedAt
   }
 
   function isExhausted(now: number): boolean {
