@@ -39,10 +39,7 @@ export interface Cast {
 
 export function createCast(options: CastOptions): Cast {
   const { seed, setting, scheduler, network, model, addKey, isQuiet, note, trace, fail } = options
-  // `Date` has whole seconds.
-  const resetError = options.hasClockSteps
-    ? Number.POSITIVE_INFINITY
-    : 1_001 + setting.weather.delay.most
+  const { hasClockSteps } = options
   const keys = new Map(setting.actors.map(({ name }) => [name, addKey(name)]))
   const renewed = new Set<string>()
   const verdicts = new Map<string, (broke: boolean) => void>()
@@ -77,7 +74,7 @@ export function createCast(options: CastOptions): Cast {
     const { name, kind, skew } = actor
     const known = ACTORS[kind]
     if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
-    const manners = { name, note, now: scheduler.now, isSpared: isQuiet, resetError }
+    const manners = { name, note, now: scheduler.now, isSpared: isQuiet, hasClockSteps }
     const watcher = reported(watchManners(manners), fail)
     const choices = choicesOf(seed, 'actor', name)
     return known.create({
@@ -95,7 +92,7 @@ export function createCast(options: CastOptions): Cast {
   /** Where the clock of the server is right, as Reset says nothing otherwise. */
   function judged({ name, limits }: ActorSetting, kind: ActorKind, fetch: Fetch) {
     const { isPolite, breaks, atLeast } = kind
-    if (options.hasClockSteps || !(isPolite || breaks)) return fetch
+    if (hasClockSteps || !(isPolite || breaks)) return fetch
     const { pagination } = setting
     const allow = ALLOWED.filter(rule => rule !== breaks)
     const clock = scheduler.now

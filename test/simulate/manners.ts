@@ -7,11 +7,8 @@ export interface MannersOptions {
   readonly note: (what: string) => void
   /** Whether nothing in this world gives the server a reason to reject it. */
   readonly isSpared: boolean
-  /**
-   * How much later than the server a client may expect the reset of a window, in ms: it learns that from a
-   * response on its way, and another one may have been faster. Infinity where clocks step.
-   */
-  readonly resetError: number
+  /** Whether the clock of the server is set, so that Reset may be any instant. */
+  readonly hasClockSteps: boolean
 }
 
 /** The shortest pause before a retry when no response said how long to wait, in ms. */
@@ -25,7 +22,8 @@ interface Attempt {
 }
 
 /** Watches a polite client, by what it can know. */
-export function watchManners({ name, now, note, isSpared, resetError }: MannersOptions): Watcher {
+export function watchManners(options: MannersOptions): Watcher {
+  const { name, now, note, isSpared, hasClockSteps } = options
   const creates = new Map<string, Attempt>()
   /** By API key: a client of another key starts anew. */
   const blocked = new Map<string, number>()
@@ -41,8 +39,9 @@ export function watchManners({ name, now, note, isSpared, resetError }: MannersO
         () => `${name} sends ${Math.round(blockedUntil - now())} ms too early`,
       )
       const reset = exhausted.get(keyOf(request)) ?? Number.NEGATIVE_INFINITY
+      // Whatever a client takes from `Date` is late, never early.
       ensure(
-        now() >= reset - resetError,
+        now() >= reset || hasClockSteps,
         'client.waits',
         () => `${name} sends ${Math.round(reset - now())} ms before Reset, and nothing remained`,
       )
@@ -50,11 +49,7 @@ export function watchManners({ name, now, note, isSpared, resetError }: MannersO
     },
     received(request, response, isWhole) {
       if (isWhole || response.status >= 400) learn(request, stateOf(response))
-      const { headers } = response
-      const untilReset =
-        Number(headers['x-ratelimit-reset']) * 1_000 - Date.parse(headers['date'] ?? '')
-      const isExhausted = isWhole && headers['x-ratelimit-remaining'] === '0'
-      exhausted.set(keyOf(request), isExhausted ? now() + untilReset : Number.NEGATIVE_INFINITY)
+      if (isWhole) learnReset(request, response)
       if (response.status !== 429) return
       note('429 for a polite client')
       ensure(!isSpared, 'client.spared', () => `${name} is rejected: ${response.body}`)
@@ -67,6 +62,15 @@ export function watchManners({ name, now, note, isSpared, resetError }: MannersO
 
   function blockOf(request: WireRequest): number {
     return blocked.get(keyOf(request)) ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** A response of a window that is over says nothing of the next, and within one the least counts. */
+  function learnReset(request: WireRequest, { headers }: WireResponse): void {
+    const key = keyOf(request)
+    const reset = Number(headers['x-ratelimit-reset']) * 1_000
+    if (!(reset > now())) return
+    if (headers['x-ratelimit-remaining'] === '0') exhausted.set(key, reset)
+    else if (exhausted.get(key) !== reset) exhausted.delete(key)
   }
 
   function checkRepeat(request: WireRequest, body: string): void {
