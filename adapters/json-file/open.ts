@@ -2,7 +2,7 @@ import { Low } from 'lowdb'
 import { hasMethods, isFunction, type Rules, readOptions } from '../../src/lib/options.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { locateFile } from '../shared/locate-file.js'
-import { type Disk, NODE_DISK } from './disk.js'
+import { type Disk, NODE_DISK, syncFolder } from './disk.js'
 import { documentFile } from './document.js'
 import { createFiles, type Files } from './files.js'
 import { createJournal, removeJournal } from './journal.js'
@@ -80,6 +80,8 @@ async function openFiles(
   // All files have been read. Journals are replaced, not continued: the process that left them may still
   // be alive where this one cannot see it.
   if (hasJournals || content.length === 0) await document.write()
+  // The last process may have died between a rename and its sync.
+  else await syncFolder(disk, path)
   for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)
   const [first, second] = journalPaths
   const journals = [

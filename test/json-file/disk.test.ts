@@ -35,6 +35,18 @@ test('json file - a compaction syncs the new document before it replaces the old
   assertOrder(calls, ...written, 'open data', 'fsync', 'rename pets.json.journal', 'unlink removed')
 })
 
+test('json file - a document is made durable before it is served: its process may have died before the sync', async () => {
+  const { storage, path } = await opened()
+  await storage.close()
+  const calls: DiskCall[] = []
+  const again = await jsonFileStorage(path, {
+    whenIdle: never,
+    disk: watchedDisk(call => void calls.push(call)),
+  })
+  assertOrder(calls, 'open data', 'fsync')
+  await again.close()
+})
+
 test('json file - inserts that wait together share one write and one sync', async () => {
   const { storage, calls } = await opened()
   await Promise.all(Array.from({ length: 64 }, () => storage.insert(REX)))
