@@ -38,7 +38,7 @@ export interface DiskFailure {
 
 const FOLDER = '/data'
 const LATENCY: Delay = { least: 0.02, most: 4 }
-/** In bytes, by all processes of a world: twenty times what one of them has written. */
+/** In bytes, by all processes of a world: several times what any world has written. */
 const MOST_WRITTEN = 400_000_000
 /** Above every pid that a system gives, so that dead processes are dead. */
 const NO_PROCESS = 5_000_000
