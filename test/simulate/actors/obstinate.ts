@@ -3,7 +3,7 @@ import { ruleBreaker } from './rule-breaker.js'
 
 const PAUSE = 2_000
 const MOST_ATTEMPTS = 10
-/** So often, it is no test of errors. */
+/** This many refusals in a row are more than a test of error handling. */
 const HAMMERING = 5
 
 /** Sends a request that is wrong again and again, as it is. */
