@@ -90,10 +90,13 @@ if (write) writePage()
 
 async function measure(workload) {
   const servers = new Map()
-  for (const name of only) servers.set(name, await startSubject(name))
   const call = (name, seconds) =>
     load({ origin: servers.get(name).origin, workload, connections, seconds })
-  await inRounds(1, only, name => call(name, warmup))
+  for (const name of only) {
+    // At once: V8 frees memory after 8 idle seconds, which slows down a process before its first load.
+    servers.set(name, await startSubject(name))
+    await call(name, warmup)
+  }
   const awake = keepAwake([...servers.values()], workload)
   const results = await inRounds(rounds, only, async name => {
     const { child } = servers.get(name)
