@@ -31,6 +31,8 @@ export function bodyOf(
     new Promise((resolve, reject) => {
       if (failure) return reject(failure)
       if (message.readableEnded) return reject(bodyAlreadyRead())
+      // The client left before its turn: no event follows.
+      if (message.destroyed) return reject(bodyEnded())
       fail = reject
       const body = collectBody(maxBodyBytes + 1)
       message.on('data', chunk => {

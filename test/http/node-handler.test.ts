@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { toNodeHandler } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { withDocs } from '../../adapters/openapi/docs.js'
-import { createStore } from '../../src/index.js'
+import { type ApiRequest, createStore } from '../../src/index.js'
+import { openSocket } from './raw-socket.js'
 
 const KEY = { authorization: 'Bearer demo', 'content-type': 'application/json' }
 
@@ -84,6 +85,26 @@ test('toNodeHandler - reads a body that the app decodes', async () => {
     const init = { method: 'POST', body, duplex: 'half' } as RequestInit
     assert.equal((await send(`${app.origin}/v1/pets`, init)).body.name, 'Zoë')
   }
+})
+
+test('toNodeHandler - the body of a client that left before its turn fails at once', async () => {
+  const store = open()
+  const requests = new EventEmitter()
+  const handle = (request: ApiRequest) => {
+    requests.emit('request', request)
+    return store.handle(request)
+  }
+  const handler = toNodeHandler({ ...store, handle })
+  await using app = await serve(async (message, response) => {
+    await new Promise(resolve => message.on('close', resolve))
+    handler(message, response)
+  })
+  const client = await openSocket(Number(new URL(app.origin).port))
+  client.write('POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"name":')
+  client.socket.end()
+  const [{ body }] = await once(requests, 'request')
+  const soon = new Promise(resolve => setImmediate(resolve))
+  await assert.rejects(Promise.race([body(), soon]), { message: 'The body ended early.' })
 })
 
 test('toNodeHandler - errors of a broken handler reach the error handling of the app', async () => {
