@@ -311,8 +311,8 @@ function createBans(): Bans {
   let rejections = 0
   let shown: Seen[] = []
   let until = Number.NEGATIVE_INFINITY
-  /** The end of a ban that began before. */
-  let metUntil = Number.NEGATIVE_INFINITY
+  /** A ban that began before. */
+  let met: Rejection | undefined
 
   return {
     see(exchange) {
@@ -328,9 +328,11 @@ function createBans(): Bans {
       if (fault === 'status' || !(isBan || code === 'rate_limit_exceeded')) return undefined
       rejections++
       show(shown, exchange)
+      // Reset may be the end of the day, long after that of a ban.
+      if (!isBan && isEarly(exchange, met)) met = undefined
       const isMet = isBan && rejections === 1
-      if (isMet) metUntil = resetOf(exchange) ?? at
-      if (!isBan || isMet || at < Math.max(until, metUntil)) return undefined
+      if (isMet) met = { exchange, until: resetOf(exchange) ?? at }
+      if (!isBan || isMet || at < Math.max(until, met?.until ?? until)) return undefined
       until = resetOf(exchange) ?? at
       const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until).toISOString()}`
       return { rule: 'ban.risked', seen, exchanges: shown }

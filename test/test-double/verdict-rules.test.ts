@@ -245,6 +245,23 @@ test('verdict ban.risked - counts the rejections in the minute of the ban', () =
   assert.deepEqual(findings([...earlier, ...earlier]), [], 'met by two requests at once')
 })
 
+test('verdict ban.risked - a ban that began before is over once a request is only rejected', () => {
+  const banned = {
+    status: 429,
+    code: 'api_key_banned',
+    // The day is exhausted, so Reset is its end, and not that of the ban.
+    headers: { 'x-ratelimit-reset': String((T0 + DAY) / 1000) },
+  } as const
+  const limited = { ...banned, code: 'rate_limit_exceeded' } as const
+  const own = (at: number) => [
+    { at: 0, ...banned, answeredAt: T0 + 2 },
+    { at, ...limited, answeredAt: T0 + 3 },
+    { at: 3, ...banned },
+  ]
+  assert.deepEqual(findings(own(2)), ['ban.risked'])
+  assert.deepEqual(findings(own(1)), [], 'sent before that ban was seen')
+})
+
 test('verdict ban.risked - each ban is reported', () => {
   const ban = (start: number) => [
     { at: start, status: 429, code: 'rate_limit_exceeded' as const },
