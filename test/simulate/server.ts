@@ -90,10 +90,10 @@ export function createServerLife(options: ServerOptions): ServerLife {
   let requests = 0
   let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
   /**
-   * A restore that has not ended, or failed and the disk kept the storage from undoing it: if the process
-   * dies before the next change, it may have happened or not.
+   * Restores that have not ended, or failed and the disk kept the storage from undoing them: if the process
+   * dies before the next change, any of them may have happened, or none.
    */
-  let restoring: Saved | undefined
+  let restoring: readonly Saved[] = []
   let keys = 0
   for (const place of places) startLater(place)
 
@@ -208,7 +208,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
       } catch (error) {
         fail(error)
       }
-      if (response.status === 201 && task?.name !== 'restore') restoring = undefined
+      if (response.status === 201 && task?.name !== 'restore') restoring = []
       note(String(response.status))
       trace(lineOf(request, response))
       return response
@@ -221,11 +221,11 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const { pets, nextId, idempotencyKeys = [] } = await backend.content()
     if (isFirst) {
       const present = new Set(pets.map(({ id, name }) => `${id} ${name}`))
-      const isOld = [...model.history.pets.values()].every(({ id, name }) =>
-        present.has(`${id} ${name}`),
-      )
-      if (restoring && !isOld) replaced(restoring, pets)
-      restoring = undefined
+      const isPresent = ({ id, name }: Pick<Pet, 'id' | 'name'>) => present.has(`${id} ${name}`)
+      const isOld = [...model.history.pets.values()].every(isPresent)
+      const restored = mostOf(restoring.filter(({ pets }) => pets.pets.every(isPresent)))
+      if (!isOld && restored) replaced(restored, pets)
+      restoring = []
       model.history.reopen(pets.map(seen), nextId)
     } else {
       seeing.listed({ limit: pets.length + 1 }, pets.map(seen))
@@ -305,7 +305,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
   async function restore([place]: readonly Place[], isOver: () => boolean): Promise<void> {
     const backend = backendOf(place)
     const restored = saved
-    restoring = restored
+    restoring = [...restoring, restored]
     const failures = engine.failures('create')
     try {
       await backend.storage.restore(restored.pets)
@@ -319,7 +319,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     }
     if (isOver()) return
     replaced(restored, (await backend.content()).pets)
-    restoring = undefined
+    restoring = []
   }
 
   function replaced({ pets, keys }: Saved, found: readonly Pet[]): void {
@@ -380,6 +380,11 @@ type Work = (places: readonly Place[], isOver: () => boolean) => Promise<void>
 function backendOf(place: Place | undefined): Backend {
   if (!place?.running) throw new Error('No process runs here')
   return place.running.backend
+}
+
+/** An empty snapshot fits any content. */
+function mostOf(saved: readonly Saved[]): Saved | undefined {
+  return saved.toSorted((a, b) => a.pets.pets.length - b.pets.pets.length).at(-1)
 }
 
 /** For the trace. */
