@@ -135,7 +135,8 @@ async function openJsonFile(path: string, stops: Stops): Promise<OpenStorage> {
     void process.stderr.write(`animal-adoption-store: ${message}\n`)
   const storage = await jsonFileStorage(path, { onError })
   stops.push(storage.close)
-  return { ...openHere(storage), seed: storage.seed, name: path }
+  const { seed, ping } = storage
+  return { ...openHere(storage), seed, ping, name: path }
 }
 
 async function openSqlite(path: string, stops: Stops): Promise<OpenStorage> {

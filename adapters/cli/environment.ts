@@ -12,7 +12,7 @@ import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { JudgedDouble } from '../test-double/double.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import type { Watch } from '../test-double/state.js'
-import { openLimits, openStorage } from './backends.js'
+import { fileOf, openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
 import { type Flags, rateLimitMode, UsageError, usageError, wholeNumber } from './flags.js'
 import type { Backends } from './health.js'
@@ -90,7 +90,8 @@ export async function openEnvironment(
   const limits = await openLimits(limitsName, flags['require-limits'] ?? false, stops)
   await limits?.ping().catch(error => notes.say('ratelimit.degraded', countingHere(error)))
   // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
-  const empty = flags.empty || (ping !== undefined && flags.keys !== undefined)
+  const isDatabase = storeName !== 'memory:' && fileOf(storeName)?.kind !== 'json'
+  const empty = flags.empty || (isDatabase && flags.keys !== undefined)
   const initial = await readInitial({ ...flags, empty })
   const seeded = await seed(initial.pets)
   const rateLimits = limits?.rateLimits ?? memoryRateLimits()

@@ -5,6 +5,7 @@ import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { petToJson } from '../../src/pets/pet.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
 import { ifPresent } from '../shared/missing-file.js'
+import { isSameFile } from '../shared/same-file.js'
 import { createChecksum, createSeal, endWith } from './checksum.js'
 import { type Disk, type FileStats, keepOwner, readAt, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
@@ -21,6 +22,11 @@ export interface DocumentFile extends Adapter<PetIndex> {
   readonly length: number
   /** Whether the file is still the one that was last read or written. */
   isUnchanged(): Promise<boolean>
+  /**
+   * Whether the path still has that file, edited or not. A copy with its size and time of change counts
+   * too: some file systems, such as FAT, number a file that is not open anew.
+   */
+  isInPlace(): boolean
 }
 
 /** @param report receives what another program, or the disk, has done to the document */
@@ -31,13 +37,19 @@ export function documentFile(
   report: (error: JsonFileError) => void,
 ): DocumentFile {
   let known: FileStats | undefined
+  /** What a rename is putting in its place, or has: a call that fails may have done its work. */
+  let next: FileStats | undefined
 
   return {
     get length() {
       return Number(known?.size ?? 0n)
     },
     async isUnchanged() {
-      return isSame(await ifPresent(disk.stat(path, { bigint: true })))
+      return isOurs(await ifPresent(disk.stat(path, { bigint: true })), isSame)
+    },
+    isInPlace() {
+      const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
+      return isOurs(found, (found, own) => isSameFile(found, own) || isSameTime(found, own))
     },
     /** @throws JsonFileError when the content is not a document */
     async read() {
@@ -54,23 +66,24 @@ export function documentFile(
     },
     async write(index) {
       lock.check()
-      const next = join(lock.folder, 'document')
+      const prepared = join(lock.folder, 'document')
       try {
-        const written = await writeNext(next, index)
+        const written = await prepare(prepared, index)
         await keepForeignVersion()
+        next = written
         // Without the lock its folder has another name, so this fails.
-        await disk.rename(next, path)
+        await disk.rename(prepared, path)
         known = written
       } catch (error) {
-        await disk.unlink(next).catch(() => {})
+        await disk.unlink(prepared).catch(() => {})
         throw error
       }
       await syncFolder(disk, path)
     },
   }
 
-  async function writeNext(next: string, index: PetIndex): Promise<FileStats> {
-    const file = await disk.open(next, 'w')
+  async function prepare(prepared: string, index: PetIndex): Promise<FileStats> {
+    const file = await disk.open(prepared, 'w')
     try {
       const like = await ifPresent(disk.stat(path, { bigint: true }))
       if (like) await keepOwner(disk, file, like)
@@ -93,7 +106,8 @@ export function documentFile(
   /** What another program saved at the path is copied, never overwritten. */
   async function keepForeignVersion(): Promise<void> {
     const found = await ifPresent(disk.stat(path, { bigint: true }))
-    if (found === undefined || isSame(found)) return
+    if (next && found && isSame(found, next)) known = next
+    if (found === undefined || isOurs(found, isSame)) return
     lock.check()
     const copy = await copyAside()
     report(new JsonFileError(path, `was changed by another program; its version is now ${copy}`))
@@ -118,15 +132,18 @@ export function documentFile(
     }
   }
 
-  function isSame(found: FileStats | undefined): boolean {
-    if (found === undefined || known === undefined) return found === known
-    return (
-      found.ino === known.ino &&
-      found.dev === known.dev &&
-      found.size === known.size &&
-      found.mtimeNs === known.mtimeNs
-    )
+  function isOurs(found: FileStats | undefined, isAs: typeof isSame): boolean {
+    if (found === undefined) return known === undefined
+    return [known, next].some(own => own && isAs(found, own))
   }
+}
+
+function isSame(found: FileStats, own: FileStats): boolean {
+  return isSameFile(found, own) && isSameTime(found, own)
+}
+
+function isSameTime(found: FileStats, own: FileStats): boolean {
+  return found.size === own.size && found.mtimeNs === own.mtimeNs
 }
 
 async function parse(disk: Disk, path: string, file: number, length: number): Promise<OwnLayout> {

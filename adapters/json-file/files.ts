@@ -1,5 +1,7 @@
+import { dirname } from 'node:path'
 import type { Low } from 'lowdb'
 import type { PetIndex } from '../memory.js'
+import { MOVED } from '../shared/same-file.js'
 import { type Disk, syncFolder } from './disk.js'
 import type { DocumentFile } from './document.js'
 import { type Journal, removeJournal } from './journal.js'
@@ -26,6 +28,8 @@ export interface FileParts {
  */
 export interface Files {
   readonly index: PetIndex
+  /** @throws JsonFileError while nothing can be stored, because the document or the lock is gone */
+  refuseUnusable(): void
   /** Resolves when the batch is durable. */
   append(batch: Uint8Array): Promise<void>
   /** Starts a compaction if the journals have outgrown the document, or a share of it when idle. */
@@ -48,14 +52,22 @@ export function createFiles(parts: FileParts): Files {
     get index() {
       return document.data
     },
-    append: batch =>
-      changeFile(async () => {
+    refuseUnusable() {
+      refuseMoved()
+      lock.check()
+    },
+    async append(batch) {
+      // A restart would find the journal with another document, or with none.
+      refuseMoved()
+      await changeFile(async () => {
         if (active.length === 0 && !compaction && !(await content.isUnchanged())) await rewrite()
         await active.append(batch)
         if (!compacted.isInPlace()) throw new JsonFileError(path, 'lost its journal')
-      }, 'journal'),
+      }, 'journal')
+    },
     compact(when) {
       if (compaction || broken || journalLength() < compactionLength(when)) return
+      if (!content.isInPlace()) return report(new JsonFileError(path, MOVED))
       // After a failed compaction the second journal is still needed, and the first stays active.
       if (compacted.length === 0) [active, compacted] = [compacted, active]
       compaction = compactInBackground().finally(() => {
@@ -63,6 +75,7 @@ export function createFiles(parts: FileParts): Files {
       })
     },
     async replace(index) {
+      refuseMoved()
       // The journals go first: otherwise their pets could be replayed onto the new document.
       await compactAll()
       await syncFolder(disk, path)
@@ -80,6 +93,10 @@ export function createFiles(parts: FileParts): Files {
         await lock.release()
       }
     },
+  }
+
+  function refuseMoved(): void {
+    if (!content.isInPlace()) throw new JsonFileError(path, MOVED)
   }
 
   function journalLength(): number {
@@ -108,7 +125,7 @@ export function createFiles(parts: FileParts): Files {
   async function compactAll(): Promise<void> {
     await compaction
     await recover()
-    if (journalLength() > 0) await document.write()
+    if (journalLength() > 0) await (content.isInPlace() ? document.write() : rewrite())
     await active.remove()
     await compacted.remove()
   }
@@ -142,6 +159,10 @@ export function createFiles(parts: FileParts): Files {
   /** Makes the document hold everything, whatever happened to the files. */
   async function rewrite(): Promise<void> {
     await compaction
+    if (!disk.existsSync(dirname(path))) {
+      const fix = `its folder was moved or removed, and with it ${journalPaths[0]} with the last animals`
+      throw new JsonFileError(path, `cannot be saved: ${fix}; put it back before the next start`)
+    }
     // A lost lock is retaken only if the document is gone too: otherwise another process has it.
     if (!disk.existsSync(path)) await lock.retake()
     await document.write()

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ifPresent } from '../shared/missing-file.js'
+import { isSameFile } from '../shared/same-file.js'
 import { type Disk, type FileStats, keepOwner, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
@@ -70,8 +71,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
 
   function isInPlace(): boolean {
     if (opened === undefined) return true
-    const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
-    return found?.ino === opened.ino && found.dev === opened.dev
+    return isSameFile(disk.statSync(path, { bigint: true, throwIfNoEntry: false }), opened)
   }
 
   async function close(): Promise<void> {

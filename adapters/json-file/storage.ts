@@ -20,6 +20,8 @@ export interface JsonFileStorage extends PetStorage, AsyncDisposable {
   restore(snapshot: PetSnapshot): Promise<void>
   /** Restores all of it if the storage was never used; resolves with whether it did. */
   seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
+  /** Rejects while inserts would: the document was moved, or the lock is lost. */
+  ping(): Promise<void>
   /**
    * Finishes the inserts in flight and leaves the complete document and no other file. May be
    * called again. When it rejects, the journal stays and the next opening reads it.
@@ -71,6 +73,10 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
         await files.replace(seeded)
         return true
       })
+    },
+    async ping() {
+      refuseWhenClosed()
+      files.refuseUnusable()
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { dirname } from 'node:path'
 import { type FileCalls, locateFile } from '../shared/locate-file.js'
+import { isSameFile, MOVED } from '../shared/same-file.js'
 import { SqliteError } from './failures.js'
 
 /**
@@ -44,14 +45,9 @@ export function watch(path: string, real: string): (now: boolean) => void {
     const time = performance.now()
     if (now || time >= lookAt) {
       lookAt = time + LOOK_EVERY
-      const found = fs.statSync(real, { throwIfNoEntry: false })
-      isInPlace = found?.ino === opened.ino && found.dev === opened.dev
+      isInPlace = isSameFile(fs.statSync(real, { throwIfNoEntry: false }), opened)
     }
-    if (isInPlace) return
-    throw new SqliteError(
-      path,
-      'was moved, removed or replaced while open; put it back, or restart',
-    )
+    if (!isInPlace) throw new SqliteError(path, MOVED)
   }
 }
 

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { never, REX, stored, temporaryFolders } from './json-files.js'
+import { type Disk, NODE_DISK } from '../../adapters/json-file/disk.js'
+import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
+import { diskError } from './disk-faults.js'
+import { hideHolder, movedOf, REX, stored, temporaryFolders, until } from './json-files.js'
 
 const folder = temporaryFolders()
 
@@ -20,21 +22,135 @@ test('json file - a document edited while open is kept beside the new one, and r
 })
 
 test('json file - every edited version is kept', async () => {
-  for (const edit of [saveInPlace, saveByRename]) {
-    const { path, storage, errors } = await opened()
-    for (const number of [1, 2, 3]) {
-      edit(path, `{"pets":[{"id":${number},"name":"edited","categoryId":1}]}`)
-      await storage.insert({ ...REX, name: String(number) })
-    }
-    await storage.close()
-    assert.deepEqual(await stored(path), ['1', '2', '3'])
-    const kept = [1, 2, 3].filter(number => fs.existsSync(`${path}.conflict-${number}`))
-    assert.equal(kept.length, errors.length)
-    assert.match(
-      fs.readFileSync(`${path}.conflict-${kept.length}`, 'utf8'),
-      /"id":3,"name":"edited"/,
-    )
+  const { path, storage, errors } = await opened()
+  for (const number of [1, 2, 3]) {
+    saveInPlace(path, `{"pets":[{"id":${number},"name":"edited","categoryId":1}]}`)
+    await storage.insert({ ...REX, name: String(number) })
   }
+  await storage.close()
+  assert.deepEqual(await stored(path), ['1', '2', '3'])
+  const kept = [1, 2, 3].filter(number => fs.existsSync(`${path}.conflict-${number}`))
+  assert.equal(kept.length, errors.length)
+  assert.match(fs.readFileSync(`${path}.conflict-${kept.length}`, 'utf8'), /"id":3,"name":"edited"/)
+})
+
+const TEXT = '{"pets":[{"id":1,"name":"edited","categoryId":1}]}'
+
+const MOVES: Record<string, (path: string) => void> = {
+  'moved away': path => fs.renameSync(path, `${path}.away`),
+  'replaced by a file that another program has renamed'(path) {
+    fs.renameSync(path, `${path}.away`)
+    saveByRename(path, TEXT)
+  },
+  'replaced by a folder'(path) {
+    fs.renameSync(path, `${path}.away`)
+    fs.mkdirSync(path)
+  },
+}
+
+for (const [what, move] of Object.entries(MOVES)) {
+  for (const before of [0, 1]) {
+    const journal = before === 0 ? 'no journal' : 'a journal'
+    test(`json file - with ${journal}, a document that is ${what} is an error until it is put back`, async () => {
+      const { path, storage, compact, errors } = await opened()
+      const message = movedOf(path)
+      for (let count = 0; count < before; count++) await storage.insert(REX)
+      await storage.ping()
+      move(path)
+      await assert.rejects(storage.ping(), { name: 'JsonFileError', message })
+      const key = { scope: 'a', key: 'k', fingerprint: 'f', expiresAt: 9 }
+      await assert.rejects(storage.insert(REX), { name: 'JsonFileError', message })
+      await assert.rejects(storage.insertOnce(REX, key, 1), { message })
+      await assert.rejects(storage.restore({ pets: [], nextId: 7 }), { message })
+      compact()
+      await new Promise(setImmediate)
+      assert.deepEqual(errors, before === 0 ? [] : [message])
+      assert.equal((await storage.dump()).pets.length, before)
+      fs.rmSync(path, { recursive: true, force: true })
+      fs.renameSync(`${path}.away`, path)
+      await storage.ping()
+      assert.equal((await storage.insert(REX)).id, before + 1)
+      await storage.close()
+      assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+      assert.equal((await stored(path)).length, before + 1)
+    })
+  }
+}
+
+test('json file - closing writes the animals of a journal where the document is gone, and keeps another version', async () => {
+  for (const move of ['moved away', 'replaced by a file that another program has renamed']) {
+    const { path, storage, errors } = await opened()
+    await storage.insert(REX)
+    MOVES[move]?.(path)
+    await assert.rejects(storage.insert(REX), { message: movedOf(path) })
+    await storage.close()
+    assert.deepEqual(await stored(path), ['Rex'])
+    const conflict = `${path}.conflict-1`
+    if (move === 'moved away') assert.deepEqual(errors, [])
+    else assert.equal(fs.readFileSync(conflict, 'utf8'), TEXT)
+  }
+})
+
+test('json file - what replaced the document while nothing was inserted is read at the next opening', async () => {
+  const { path, storage } = await opened()
+  saveByRename(path, TEXT)
+  await assert.rejects(storage.insert(REX), { message: movedOf(path) })
+  await storage.close()
+  assert.deepEqual(await stored(path), ['edited'])
+})
+
+test('json file - a file system that renumbers its files has not moved the document', async () => {
+  let renumbered = 0n
+  const statSync: Disk['statSync'] = (path, options) => {
+    const found = NODE_DISK.statSync(path, options)
+    if (!found || !path.endsWith('pets.json')) return found
+    return Object.assign(Object.create(found), { ino: found.ino + renumbered })
+  }
+  const { storage } = await opened({ disk: { ...NODE_DISK, statSync } })
+  await storage.insert(REX)
+  renumbered = 7n
+  await storage.ping()
+  assert.equal((await storage.insert(REX)).id, 2)
+  await storage.close()
+})
+
+test('json file - a compaction whose rename has just happened, or only seemed to fail, moves nothing', async () => {
+  let afterRename = async () => {}
+  const rename: Disk['rename'] = async (from, to) => {
+    await NODE_DISK.rename(from, to)
+    if (to.endsWith('pets.json')) await afterRename()
+  }
+  const { path, storage, compact, errors } = await opened({ disk: { ...NODE_DISK, rename } })
+  for (const fails of [false, true]) {
+    await storage.insert(REX)
+    let isOver = false
+    afterRename = async () => {
+      isOver = true
+      await storage.ping()
+      await storage.insert(REX)
+      if (fails) throw diskError('EIO')
+    }
+    // The one before may still be running.
+    const begin = setInterval(compact, 0)
+    await until(() => isOver && errors.length >= Number(fails))
+    clearInterval(begin)
+    afterRename = async () => {}
+    await storage.insert(REX)
+  }
+  assert.deepEqual(errors, [
+    `${path} could not be compacted: EIO: planted by a test; the journal keeps all animals`,
+  ])
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+  assert.equal((await stored(path)).length, 6)
+})
+
+test('json file - readiness needs the lock too', async () => {
+  const { path, storage } = await opened()
+  hideHolder(path)
+  await assert.rejects(storage.ping(), /has lost its lock/)
+  await storage.close()
+  await assert.rejects(storage.ping(), /is closed/)
 })
 
 test('json file - an edit while nothing is inserted is left alone, and read at the next opening', async () => {
@@ -46,12 +162,6 @@ test('json file - an edit while nothing is inserted is left alone, and read at t
 })
 
 const SWAPS: Record<string, (path: string) => void> = {
-  'the folder replaced by its copy'(path) {
-    const data = join(path, '..')
-    fs.cpSync(data, `${data}-copy`, { recursive: true, preserveTimestamps: true })
-    fs.renameSync(data, `${data}-old`)
-    fs.renameSync(`${data}-copy`, data)
-  },
   'the journal renamed'(path) {
     fs.renameSync(`${path}.journal`, `${path}.journal.bak`)
   },
@@ -88,13 +198,20 @@ for (const [what, swap] of Object.entries(SWAPS)) {
   })
 }
 
-test('json file - no insert is lost when its folder is replaced while the journal is empty', async () => {
-  const { path, storage } = await opened()
-  SWAPS['the folder replaced by its copy']?.(path)
-  await storage.insert({ ...REX, name: 'a' })
-  assert.deepEqual(await stored(path), ['a'])
-  await storage.close()
-})
+for (const names of [[], ['a', 'b']]) {
+  test(`json file - with the folder replaced by its copy after ${names.length} inserts, none is lost`, async () => {
+    const { path, storage } = await opened()
+    for (const name of names) await storage.insert({ ...REX, name })
+    const data = join(path, '..')
+    fs.cpSync(data, `${data}-copy`, { recursive: true })
+    fs.renameSync(data, `${data}-old`)
+    fs.renameSync(`${data}-copy`, data)
+    await assert.rejects(storage.insert(REX), { message: movedOf(path) })
+    assert.deepEqual(await stored(path), names)
+    await storage.close()
+    assert.deepEqual(await stored(path), names)
+  })
+}
 
 test('json file - a compaction keeps the mode and owner of the document', async t => {
   if (process.getuid?.() !== 0) return t.skip('only root can give files away')
@@ -118,12 +235,19 @@ test('json file - a compaction keeps the mode of the document, whatever the umas
   assert.equal(rights(path)[0], 0o606)
 })
 
-async function opened() {
+async function opened(options: JsonFileOptions = {}) {
   const path = join(folder(), 'pets.json')
   const errors: string[] = []
-  const onError = ({ message }: Error) => void errors.push(message)
-  const storage = await jsonFileStorage(path, { whenIdle: never, onError })
-  return { path, storage, errors }
+  let idle = () => {}
+  const storage = await jsonFileStorage(path, {
+    whenIdle(task) {
+      idle = task
+      return () => {}
+    },
+    onError: ({ message }) => void errors.push(message),
+    ...options,
+  })
+  return { path, storage, errors, compact: () => idle() }
 }
 
 function saveInPlace(path: string, text: string): void {

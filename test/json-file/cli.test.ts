@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { MAIN } from '../support/paths.js'
-import { temporaryFolders } from './json-files.js'
+import { movedOf, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 
@@ -41,6 +41,38 @@ test('json file - the command line reports an edit while it runs in one line', a
     log,
     `animal-adoption-store: ${path} was changed by another program; its version is now ${path}.conflict-1\n`,
   )
+})
+
+test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {
+  const path = join(folder(), 'pets.json')
+  const server = start(t, path)
+  let log = ''
+  server.stderr.on('data', text => {
+    log += text
+  })
+  const [line] = await once(server.stdout, 'data')
+  const { baseUrl, origin, apiKeys } = JSON.parse(line)
+  const headers = {
+    authorization: `Bearer ${apiKeys.free}`,
+    'content-type': 'application/json',
+  }
+  const body = JSON.stringify({ name: 'Rex', categoryId: 1 })
+  const create = () => fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })
+  assert.equal((await create()).status, 201)
+  fs.renameSync(path, `${path}.away`)
+  assert.equal((await fetch(`${origin}/readyz`)).status, 503)
+  assert.equal((await create()).status, 503)
+  assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200)
+  fs.renameSync(`${path}.away`, path)
+  assert.equal((await fetch(`${origin}/readyz`)).status, 200)
+  assert.equal((await create()).status, 201)
+  server.kill('SIGTERM')
+  assert.deepEqual(await once(server, 'exit'), [0, null])
+  const lines = log.trimEnd().split('\n')
+  assert.deepEqual(lines.slice(0, 2), [
+    `animal-adoption-store: store: ${movedOf(path)}`,
+    `animal-adoption-store: store: createPet failed: ${movedOf(path)}`,
+  ])
 })
 
 function start(t: TestContext, path: string) {

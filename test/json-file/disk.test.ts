@@ -8,7 +8,7 @@ import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/
 import type { PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
 import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
-import { gate, until } from './json-files.js'
+import { gate, movedOf, until } from './json-files.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
 after(() => fs.rmSync(root, { recursive: true }))
@@ -342,31 +342,38 @@ test('json file - whichever call fails, at any time, acknowledged inserts stay',
   }
 })
 
-test('json file - a removed folder makes inserts fail, and its return makes them succeed', async () => {
+test('json file - a removed folder makes inserts fail, and its return keeps everything on close', async () => {
   const { storage, path } = await opened()
   const data = join(path, '..')
   await storage.insert(REX)
   fs.rmSync(data, { recursive: true })
-  await assert.rejects(storage.insert(REX), /was removed/)
-  await assert.rejects(storage.insert(REX), { code: 'ENOENT' })
-  assert.equal((await storage.dump()).nextId, 2)
+  await assert.rejects(storage.insert(REX), { message: movedOf(path) })
   fs.mkdirSync(data)
-  assert.equal((await storage.insert(REX)).id, 2)
-  assert.deepEqual(await inspect(path), [1, 2])
+  await assert.rejects(storage.insert(REX), { message: movedOf(path) })
+  assert.equal((await storage.dump()).nextId, 2)
   await storage.close()
   assert.deepEqual(fs.readdirSync(data), ['pets.json'])
+  assert.deepEqual(await inspect(path), [1])
 })
 
-test('json file - a removed journal or document is written again', async () => {
+test('json file - closing without the folder says what is missing', async () => {
+  const { storage, path } = await opened()
+  await storage.insert(REX)
+  fs.renameSync(join(path, '..'), join(path, '..', '..', 'away'))
+  const fix = `its folder was moved or removed, and with it ${path}.journal with the last animals; put it back before the next start`
+  await assert.rejects(storage.close(), { message: `${path} cannot be saved: ${fix}` })
+  fs.renameSync(join(path, '..', '..', 'away'), join(path, '..'))
+  assert.deepEqual(await inspect(path), [1])
+})
+
+test('json file - a removed journal is written again', async () => {
   const { storage, path } = await opened()
   await storage.insert(REX)
   fs.unlinkSync(`${path}.journal`)
   await assert.rejects(storage.insert(REX), /pets\.json\.journal was removed or replaced$/)
   assert.equal((await storage.insert(REX)).id, 2)
   assert.deepEqual(await inspect(path), [1, 2])
-  fs.unlinkSync(path)
   await storage.close()
-  assert.deepEqual(await inspect(path), [1, 2])
 })
 
 test('json file - a create on a failing disk is 503, lists still work, and the next create succeeds', async () => {

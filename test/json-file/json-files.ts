@@ -49,6 +49,10 @@ export function hideHolder(path: string): void {
   fs.renameSync(join(lock, owner), join(lock, owner.replace(/^\d+/, '2147483647')))
 }
 
+export function movedOf(path: string): string {
+  return `${path} was moved, removed or replaced while open; put it back, or restart`
+}
+
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(setImmediate)
 }

@@ -32,11 +32,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
       }
     },
     async leftovers() {
-      // After a rename that failed and happened, it takes its own document for a foreign one.
-      const isConflict = (name: string) => name.includes('.conflict-') && machine.failures() > 0
       const beside = `${path.slice(FOLDER.length)}.`
-      const names = await machine.names()
-      return names.filter(name => name.startsWith(beside) && !isConflict(name))
+      return (await machine.names()).filter(name => name.startsWith(beside))
     },
     atCall: machine.atCall,
     kill: () => ended(machine.kill),
@@ -68,9 +65,12 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   }
 
   async function open(): Promise<Backend> {
+    const before = deaths
     const storage = await jsonFileStorage(path, {
       disk: machine.start(),
       onError: ({ message }) =>
+        // A dead process goes on in this one, and finds the document of the next.
+        deaths === before &&
         note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
     })
     const rateLimits = memoryRateLimits()

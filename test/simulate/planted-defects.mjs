@@ -49,8 +49,8 @@ const SERVICE_DEFECTS = [
   {
     name: 'the document is written in place',
     file: 'adapters/json-file/document.js',
-    from: "const next = join(lock.folder, 'document');",
-    to: 'const next = path;',
+    from: "const prepared = join(lock.folder, 'document');",
+    to: 'const prepared = path;',
   },
   {
     name: 'a journal is removed before the document is written',
