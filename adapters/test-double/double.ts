@@ -247,12 +247,13 @@ export function createDouble(
       getPet: id => state.store.getPet(id),
     },
     async seed(animals) {
-      const read = await readAnimals(animals)
-      return read.map((pet, at) => {
-        const stored = state.insert(pet)
-        state.tell({ do: 'create', pet: animals[at] as NewPet })
-        return stored
-      })
+      return chain(readAnimals(animals), read =>
+        read.map((pet, at) => {
+          const stored = state.insert(pet)
+          state.tell({ do: 'create', pet: animals[at] as NewPet })
+          return stored
+        }),
+      )
     },
     addKey(key, record) {
       state.apiKeys.add(key, record)
@@ -464,16 +465,17 @@ const REPORT_RULES: Rules<ReportOptions> = { since: isOneOf(['reset', 'start']) 
 const model = lazy(() => import('../../src/pets/schema.js'))
 
 /** @throws ApiError `invalid_request` */
-async function readAnimals(animals: readonly NewPet[]): Promise<readonly NewPet[]> {
+function readAnimals(animals: readonly NewPet[]): Awaitable<readonly NewPet[]> {
   if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
-  const { describeIssues, newPetSchema } = await model()
-  return Array.from(animals, (animal, at) => {
-    const parsed = newPetSchema.safeParse(animal)
-    if (parsed.success) return parsed.data
-    const unknown = unknownField(animal, Object.keys(newPetSchema.shape))
-    const hint = unknown === undefined ? '' : `; unknown field \`${unknown.slice(0, 40)}\``
-    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}${hint}`)
-  })
+  return chain(model(), ({ describeIssues, newPetSchema }) =>
+    Array.from(animals, (animal, at) => {
+      const parsed = newPetSchema.safeParse(animal)
+      if (parsed.success) return parsed.data
+      const unknown = unknownField(animal, Object.keys(newPetSchema.shape))
+      const hint = unknown === undefined ? '' : `; unknown field \`${unknown.slice(0, 40)}\``
+      throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}${hint}`)
+    }),
+  )
 }
 
 /** Probably what should have been the field that is missing. */
