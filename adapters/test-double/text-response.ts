@@ -1,29 +1,49 @@
 /**
- * A response with a text as its body, which becomes a stream only when somebody reads it as one:
- * making the stream costs more than the request. A class, as it has to be a `Response`; defined
- * on first use, as naming `Response` makes Node load all of `fetch`.
+ * A `Response` with a text as its body. Making one of the platform's costs a seventh of a call, and
+ * making a stream of its body more than the call, so each is made when somebody asks for what only it
+ * has. Defined on first use, as naming `Response` makes Node load all of `fetch`.
  */
 function defineTextResponse() {
-  /** What is left as it is. The types of Node declare the rest as fields, which methods cannot replace. */
-  const Head = Response as unknown as new (
-    body: null,
-    init: ResponseInit,
-  ) => Pick<Response, 'status' | 'statusText' | 'headers'>
-
-  return class TextResponse extends Head {
+  class TextResponse {
     readonly #text: string
+    readonly #init: TextInit
     readonly #url: string
     #isRead = false
+    #head: Response | undefined
     #streamed: Response | undefined
 
-    constructor(text: string, init: ResponseInit, url: string) {
-      super(null, init)
+    constructor(text: string, init: TextInit, url: string) {
       this.#text = text
+      this.#init = init
       this.#url = url
     }
 
     get url() {
       return this.#url
+    }
+
+    get status() {
+      return this.#init.status
+    }
+
+    get ok() {
+      return this.status >= 200 && this.status <= 299
+    }
+
+    get statusText() {
+      return this.#asHead().statusText
+    }
+
+    get headers() {
+      return this.#asHead().headers
+    }
+
+    get type() {
+      return this.#asHead().type
+    }
+
+    get redirected() {
+      return this.#asHead().redirected
     }
 
     get body() {
@@ -35,13 +55,12 @@ function defineTextResponse() {
     }
 
     async text() {
-      if (this.#streamed || this.#isRead) return this.#asStream().text()
-      this.#isRead = true
-      return this.#text
+      return this.#take() ?? this.#asStream().text()
     }
 
     async json() {
-      return JSON.parse(await this.text())
+      const text = this.#take()
+      return text === undefined ? this.#asStream().json() : JSON.parse(text)
     }
 
     arrayBuffer() {
@@ -66,22 +85,38 @@ function defineTextResponse() {
       return at(this.#url, this.#asStream().clone())
     }
 
+    /** The text, unless it has been read or is being read as a stream. */
+    #take(): string | undefined {
+      if (this.#streamed || this.#isRead) return undefined
+      this.#isRead = true
+      return this.#text
+    }
+
+    /** Everything but the body. */
+    #asHead(): Response {
+      this.#head ??= new Response(null, this.#init)
+      return this.#head
+    }
+
     /** The same response with its body as a stream: a used one, if its text has been read. */
     #asStream(): Response {
       if (this.#streamed) return this.#streamed
-      const { status, statusText, headers } = this
-      const streamed = new Response(this.#text, { status, statusText, headers })
+      const streamed = new Response(this.#text, this.#asHead())
       if (this.#isRead) void streamed.text()
       this.#streamed = streamed
       return streamed
     }
   }
+  Object.setPrototypeOf(TextResponse.prototype, Response.prototype)
+  return TextResponse
 }
+
+type TextInit = ResponseInit & { readonly status: number }
 
 let TextResponse: ReturnType<typeof defineTextResponse> | undefined
 
 /** @param init with the type of the text, which `Response` would add */
-export function textResponse(text: string, init: ResponseInit, url = ''): Response {
+export function textResponse(text: string, init: TextInit, url = ''): Response {
   if (NOT_AS_IT_IS.test(text)) return at(url, new Response(text, init))
   TextResponse ??= defineTextResponse()
   return new TextResponse(text, init, url) as unknown as Response

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 import { textResponse } from '../../adapters/test-double/text-response.js'
 
 const INIT = { status: 201, headers: { 'Content-Type': 'application/json', 'X-A': '1' } }
@@ -53,6 +54,16 @@ const READS: Record<string, Reads> = {
     response.redirected,
     [...response.headers],
   ],
+  'its headers, then text': async response => {
+    response.headers.set('x-a', '2')
+    const copy = response.clone()
+    return [await response.text(), copy.headers.get('x-a')]
+  },
+  'what it shows': response => inspect(response),
+  'a response with its status and headers': response => {
+    const { status, headers } = new Response(null, response)
+    return [status, [...headers]]
+  },
 }
 
 for (const [name, read] of Object.entries(READS)) {
