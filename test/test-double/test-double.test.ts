@@ -372,6 +372,15 @@ test('fetch - sends and refuses the same with and without a Request', async () =
     { headers: { 'a b': '1' } },
     { headers: { a: '\u20ac' } },
     { headers: null },
+    { headers: { 'X-B': '1', 'x-a': ' 2 3 ', 'X-C': '' } },
+    { headers: { 'X-B': '1', 'x-a': '2', A: '3 4' } },
+    { headers: { A: '1', a: '2' } },
+    { headers: { A: 1, b: undefined } },
+    { headers: { a: '1', [Symbol('b')]: '2' } },
+    { headers: { ['__proto__']: '1' } },
+    { headers: { '': '1' } },
+    { headers: Object.create({ a: '1' }, { b: { value: '2' } }) },
+    { headers: Object.assign(Object.create(null), json) },
     { signal: {} },
     { method: 'get' },
     { method: 'HEAD' },
@@ -393,7 +402,8 @@ test('fetch - sends and refuses the same with and without a Request', async () =
     double.reset()
     const answer = await double.fetch(...given).catch(({ name }: Error) => name)
     const [entry] = double.requests()
-    return { entry, answer: typeof answer === 'string' ? answer : await answer.text() }
+    const order = Object.keys(entry?.requestHeaders ?? {})
+    return { entry, order, answer: typeof answer === 'string' ? answer : await answer.text() }
   }
   for (const [at, given] of inits.entries()) {
     const init = given as RequestInit
@@ -405,6 +415,7 @@ test('fetch - sends and refuses the same with and without a Request', async () =
       const built = (async () => new Request(new URL(path, `${double.baseUrl}/`), init))()
       const viaRequest = await built.then(entryOf, ({ name }: Error) => ({
         entry: undefined,
+        order: [],
         answer: name,
       }))
       assert.deepEqual(await entryOf(path, init), viaRequest, `${at} ${path}`)
