@@ -42,8 +42,8 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
     const untested = api.wasCalled() ? undefined : UNTESTED
     process.stderr.write(reportText(report, { withRequests: true }))
     if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
-    await writeReports(flags, report, untested)
-    await files.write()
+    // A recording cannot be had again, whatever becomes of the reports.
+    await writeReports(flags, report, untested).finally(files.write)
     const missing = planned && neverSent(planned)
     if (missing) process.stderr.write(`${missing}\n`)
     const isMissing = flags['require-faults'] === true && report.findings.some(isRequired)
