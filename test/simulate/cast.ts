@@ -106,11 +106,14 @@ export function createCast(options: CastOptions): Cast {
       // A client that stops at a rejection never sees more than it sends at once. If those did not ban its
       // key, others did: rejections that the network kept from it, or those of its other keys.
       const isShared = renewed.has(name) || network.hasMissedRejection(name)
-      const isByOthers = (requests: readonly number[]) =>
-        isShared && requests.length <= limits.banAfter
+      const isByOthers = (seen: string) => {
+        const rejections = rejectionsOf(seen)
+        const areFew = rejections.every(number => number <= limits.banAfter)
+        return isShared && rejections.length > 0 && areFew
+      }
       const unjust = found
         .filter(({ rule, allowed }) => !allowed && rule !== breaks && rule !== atLeast)
-        .filter(({ rule, requests }) => rule !== 'ban.risked' || !isByOthers(requests))
+        .filter(({ rule, seen }) => rule !== 'ban.risked' || !isByOthers(seen))
       const text = () => unjust.map(({ rule, seen }) => `${rule}: ${seen}`).join('; ')
       ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${text()}`)
     })
@@ -140,6 +143,11 @@ function reported(watcher: Watcher, fail: (error: unknown) => void): Watcher {
     received: (...given) => report(() => watcher.received(...given)),
     failed: request => report(() => watcher.failed(request)),
   }
+}
+
+/** How many of a client preceded each of its bans. */
+function rejectionsOf(seen: string): readonly number[] {
+  return [...seen.matchAll(/the (\d+) rejections/g)].map(([, number]) => Number(number))
 }
 
 type Fetch = typeof globalThis.fetch
