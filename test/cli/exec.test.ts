@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { exec as runExec } from '../../adapters/cli/exec.js'
 import type { Finding, Har, Report } from '../../adapters/test-double/index.js'
-import { runCommand, runInThread } from '../support/command.js'
+import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -17,7 +17,7 @@ const POST = `const post = (path, method = 'POST', body) =>
 
 test('exec - the command gets a private store, and a verdict follows', async () => {
   const script = `${GET} console.log(await get('/pets'), (await (await fetch(control + '/clock')).json()).frozen)`
-  const { code, stdout, stderr } = await exec([], node(script))
+  const { code, stdout, stderr } = await execInProcess([], scriptCommand(script))
   assert.deepEqual(
     [code, stdout, stderr],
     [0, '200 false\n', 'Verdict: no violations in 1 request.\n'],
@@ -35,28 +35,31 @@ test('exec - starts empty, as do worlds, unless --seed is given', async t => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
     const world = await (await fetch(control + '/worlds', init)).json()
     console.log(await list(url, key), await list(world.baseUrl, world.apiKeys.free))`
-  assert.equal((await exec([], node(script))).stdout, '0 0\n')
-  assert.equal((await exec(['--seed', seed], node(script))).stdout, '1 1\n')
+  assert.equal((await execInProcess([], scriptCommand(script))).stdout, '0 0\n')
+  assert.equal((await execInProcess(['--seed', seed], scriptCommand(script))).stdout, '1 1\n')
 })
 
 test('exec - two concurrent runs have separate stores', async () => {
   const script = `${GET} console.log(url)`
-  const [one, other] = await Promise.all([exec([], node(script)), exec([], node(script))])
+  const [one, other] = await Promise.all([
+    execInProcess([], scriptCommand(script)),
+    execInProcess([], scriptCommand(script)),
+  ])
   assert.notEqual(one.stdout, other.stdout)
 })
 
 test('exec - returns the exit code of the command, or 1 with --strict for a broken rule', async () => {
   const bad = `${GET} await get('/pets/1')`
-  assert.equal((await exec([], node('process.exit(7)'))).code, 7)
-  assert.equal((await exec([], node(bad))).code, 0)
-  const strict = await exec(['--strict'], node(bad))
+  assert.equal((await exec([], scriptCommand('process.exit(7)'))).code, 7)
+  assert.equal((await exec([], scriptCommand(bad))).code, 0)
+  const strict = await exec(['--strict'], scriptCommand(bad))
   assert.equal(strict.code, 1)
   assert.match(
     strict.stderr,
     /deprecated\.called \(key demo-free, first at .*\n.*seen: .*\n.*fix: /,
   )
-  assert.equal((await exec(['--strict'], node(`${GET} await get('/pets')`))).code, 0)
-  assert.equal((await exec(['--strict'], node(`${bad}; process.exit(7)`))).code, 7)
+  assert.equal((await exec(['--strict'], scriptCommand(`${GET} await get('/pets')`))).code, 0)
+  assert.equal((await exec(['--strict'], scriptCommand(`${bad}; process.exit(7)`))).code, 7)
 })
 
 test('exec - the verdict covers resets, cleared requests and worlds', async () => {
@@ -70,14 +73,14 @@ test('exec - the verdict covers resets, cleared requests and worlds', async () =
      await post('/worlds/' + id, 'DELETE')`,
   ]
   for (const script of scripts) {
-    const { code, stderr } = await exec(['--strict'], node(`${GET} ${POST} ${script}`))
+    const { code, stderr } = await exec(['--strict'], scriptCommand(`${GET} ${POST} ${script}`))
     assert.match(stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called /, script)
     assert.equal(code, 1, script)
   }
 })
 
 test('exec - no request at all is a warning, and with --strict a failure', async () => {
-  const idle = node(`${GET} await fetch(control + '/clock')`)
+  const idle = scriptCommand(`${GET} await fetch(control + '/clock')`)
   const { code, stderr } = await exec([], idle)
   assert.match(stderr, /^Verdict: no requests arrived, [^\n]+\n$/)
   assert.equal(code, 0)
@@ -85,7 +88,7 @@ test('exec - no request at all is a warning, and with --strict a failure', async
 })
 
 test('exec - --allow forgives a rule, and lists it', async () => {
-  const script = node(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
+  const script = scriptCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
   const both = ['--strict', '--allow', 'deprecated.called', '--allow=name.unknown']
   for (const [flags, expected] of [
     [both, 0],
@@ -109,13 +112,13 @@ test('exec - --allow forgives a rule, and lists it', async () => {
 
 test('exec - forwards signals, and reports the one that ended the command', async () => {
   const script = `process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1e6); console.log('up')`
-  const child = spawn(process.execPath, [MAIN, 'exec', '--', ...node(script)], {
+  const child = spawn(process.execPath, [MAIN, 'exec', '--', ...scriptCommand(script)], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   await once(child.stdout, 'data')
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [9, null])
-  assert.equal((await exec([], node(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
+  assert.equal((await exec([], scriptCommand(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
 })
 
 test('exec - returns 128 + n for a command that signal n ended, with and without a name', async t => {
@@ -142,7 +145,7 @@ test('exec - forwards QUIT, USR1 and USR2', async t => {
   }
   for (const signal of ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
     const script = `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1e6); console.log('up')`
-    const child = spawn(process.execPath, [MAIN, 'exec', '--', ...node(script)], {
+    const child = spawn(process.execPath, [MAIN, 'exec', '--', ...scriptCommand(script)], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     await once(child.stdout, 'data')
@@ -153,7 +156,7 @@ test('exec - forwards QUIT, USR1 and USR2', async t => {
 
 test('exec - shows the requests of a finding, though a reset dropped them', async () => {
   const script = `${GET} ${POST} await get('/pets/1'); await get('/pets/7?page=1'); await post('/reset')`
-  const { stderr } = await exec([], node(script))
+  const { stderr } = await exec([], scriptCommand(script))
   assert.match(
     stderr,
     /deprecated\.called .*\n.*seen: .*\n.*fix: .*\n {4}request 1: GET \/v1\/pets\/1 at \S+ -> 404\n {4}request 2: GET \/v1\/pets\/7\?page=REDACTED at \S+ -> 404\n/,
@@ -165,7 +168,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   t.after(() => rm(folder, { recursive: true, force: true }))
   const [json, junit] = [join(folder, 'verdict.json'), join(folder, 'verdict.xml')]
   const files = ['--report', json, '--junit', junit]
-  const bad = node(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
+  const bad = scriptCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
   assert.equal((await exec([...files, '--allow', 'name.unknown'], bad)).code, 0)
   const { ok, findings } = JSON.parse(await readFile(json, 'utf8'))
   assert.equal(ok, false)
@@ -182,10 +185,10 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   )
   assert.match(xml, /name="name\.unknown"><skipped message="allowed: `page` was sent"\/>/)
   assert.match(xml, /name="requests: the API was called"\/>/)
-  const good = node(`${GET} await get('/pets')`)
+  const good = scriptCommand(`${GET} await get('/pets')`)
   assert.equal((await exec(['--junit', junit], good)).code, 0)
   assert.match(await readFile(junit, 'utf8'), /<testsuites tests="12" failures="0" skipped="0">/)
-  assert.equal((await exec(['--junit', junit], node(''))).code, 0)
+  assert.equal((await exec(['--junit', junit], scriptCommand(''))).code, 0)
   assert.match(
     await readFile(junit, 'utf8'),
     /failures="1".*<failure message="Verdict: no request /s,
@@ -193,16 +196,14 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   const deep = join(folder, 'new', 'folder', 'report.json')
   assert.equal((await exec(['--report', deep], good)).code, 0)
   assert.equal(JSON.parse(await readFile(deep, 'utf8')).ok, true)
-  const run = join(folder, 'run.json')
-  const { code, stderr } = await exec(['--report', folder, '--record', run], good)
+  const { code, stderr } = await exec(['--report', folder], good)
   assert.equal(code, 2)
   assert.match(stderr, /--report cannot write .*: EISDIR\n$/)
-  assert.match(await readFile(run, 'utf8'), /listPets/, 'the other files are written')
 })
 
 test('exec - requests for other paths than those of the API test nothing', async () => {
   for (const path of ["'/'", "'/healthz'", "'/pets'", "new URL(url).pathname + '/orders'"]) {
-    const script = node(
+    const script = scriptCommand(
       `${GET} await fetch(new URL(url).origin + ${path}, { headers: { authorization: 'Bearer ' + key } })`,
     )
     const { code, stderr } = await exec(['--strict'], script)
@@ -212,10 +213,10 @@ test('exec - requests for other paths than those of the API test nothing', async
       /\nVerdict: no request was for a path of this API, so nothing was checked\. /,
     )
   }
-  const unknown = node(
+  const unknown = scriptCommand(
     `${GET} await fetch(new URL(url).origin + '/worlds/none/v1/pets', { headers: { authorization: 'Bearer ' + key } })`,
   )
-  const preflight = node(
+  const preflight = scriptCommand(
     `${GET} await fetch(url + '/pets', { method: 'OPTIONS', headers: { origin: 'http://a.test', 'access-control-request-method': 'GET' } })`,
   )
   for (const script of [unknown, preflight]) {
@@ -223,14 +224,14 @@ test('exec - requests for other paths than those of the API test nothing', async
     assert.equal(code, 1, stderr)
     assert.match(stderr, /nothing was checked/)
   }
-  const world = node(`${POST.replace('control', 'process.env.ADOPTION_STORE_CONTROL_URL')}
+  const world = scriptCommand(`${POST.replace('control', 'process.env.ADOPTION_STORE_CONTROL_URL')}
     const { baseUrl, apiKeys } = await (await post('/worlds')).json()
     await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })`)
   assert.equal((await exec(['--strict'], world)).code, 0)
 })
 
 test('exec - --strict=notes fails for a note, and --clients makes it a finding', async () => {
-  const noted = node(`${GET} ${POST}
+  const noted = scriptCommand(`${GET} ${POST}
     await post('/clock', 'POST', '{"frozen":true}')
     await Promise.all([get('/pets'), get('/pets'), get('/pets')])
     await post('/faults', 'POST', '{"kind":"status","status":503,"retryAfter":60}')
@@ -270,13 +271,13 @@ test('exec - --require-faults fails for a fault that never fired, in any world a
   t.after(() => rm(folder, { recursive: true, force: true }))
   const [json, junit] = [join(folder, 'a.json'), join(folder, 'a.xml')]
   const arm = (nth: number) =>
-    node(`${GET} ${POST}
+    scriptCommand(`${GET} ${POST}
     await post('/faults', 'POST', '{"kind":"status","status":503,"nth":${nth}}')
     await get('/pets'); await post('/reset'); await get('/pets')`)
   const unused =
     / {2}fault\.unused \(every key, first at .*\n {4}seen: .* status 503 for any operation, from request 2\n/
   const likely = / {2}fault\.unused \(likely\) /
-  const inWorld = node(`${GET} ${POST}
+  const inWorld = scriptCommand(`${GET} ${POST}
     const { controlUrl } = await (await post('/worlds')).json()
     const headers = { 'content-type': 'application/json' }
     await fetch(controlUrl + '/faults', { method: 'POST', headers, body: '{"kind":"hang"}' })
@@ -287,7 +288,12 @@ test('exec - --require-faults fails for a fault that never fired, in any world a
     [['--require-faults', '--strict'], arm(1), 0, /no violations/],
     [['--require-faults', '--allow', 'fault.unused'], arm(2), 0, likely],
     [['--require-faults'], inWorld, 1, /fault\.unused \(every key, .*, world w1\)/],
-    [['--require-faults', '--delay', '1'], node(`${GET} await get('/pets')`), 0, /no violations/],
+    [
+      ['--require-faults', '--delay', '1'],
+      scriptCommand(`${GET} await get('/pets')`),
+      0,
+      /no violations/,
+    ],
     [['--require-faults'], ['sh', '-c', 'exit 7'], 7, /no requests arrived/],
   ]
   for (const [flags, command, code, text] of cases) {
@@ -308,7 +314,7 @@ test('exec - closes its server and stops listening to signals, even when the rep
   t.after(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'url')
   const wait = `{ kind: 'status', status: 503, retryAfter: 60, times: 2 }`
-  const early = node(`${GET} ${POST} await post('/faults', 'POST', JSON.stringify(${wait}))
+  const early = scriptCommand(`${GET} ${POST} await post('/faults', 'POST', JSON.stringify(${wait}))
     await get('/pets'); await get('/pets')
     ;(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, control + '/clock')`)
   const listeners = () =>
@@ -335,7 +341,10 @@ test('exec - closes its server and stops listening to signals, even when the rep
 test('exec - takes the options of the store, and refuses those of the server', async () => {
   const script = `${GET} const { iso } = await (await fetch(control + '/clock')).json()
     console.log(iso, await (await fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })).text())`
-  const { stdout } = await exec(['--clock', '2030-01-01', '--empty'], node(script))
+  const { stdout } = await execInProcess(
+    ['--clock', '2030-01-01', '--empty'],
+    scriptCommand(script),
+  )
   assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
   const cases: [flags: string[], command: string[], line: RegExp][] = [
     [['--port', '1'], ['true'], /--port cannot be combined with exec/],
@@ -398,12 +407,12 @@ test('exec - --har writes every exchange of the run: before resets, and of world
     const { id, baseUrl, apiKeys } = await (await post('/worlds')).json()
     await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })
     await post('/worlds/' + id, 'DELETE')`
-  const { code, stderr } = await exec(['--har', file], node(script))
+  const { code, stderr } = await exec(['--har', file], scriptCommand(script))
   assert.deepEqual([code, stderr], [0, 'Verdict: no violations in 2 requests.\n'])
   const { log } = JSON.parse(await readFile(file, 'utf8')) as Har
   const urls = log.entries.map(({ request }) => request.url.replace(/:\d+/, ''))
   assert.deepEqual(urls, ['http://127.0.0.1/v1/pets?limit=1', 'http://127.0.0.1/worlds/w1/v1/pets'])
-  const lost = await exec(['--har', join(file, 'run.har')], node(script))
+  const lost = await exec(['--har', join(file, 'run.har')], scriptCommand(script))
   assert.equal(lost.code, 2)
   assert.match(lost.stderr, /^animal-adoption-store: --har cannot write .*run\.har: E[A-Z]+$/m)
 })
@@ -430,11 +439,16 @@ test('serve - unsafe or invalid combinations with --control are rejected', async
   }
 })
 
-/** Lists the animals 62 times; the clock is advanced instead of waiting. */
-function node(script: string): string[] {
-  return [process.execPath, '--input-type=module', '-e', script]
+/** Without what the command prints. */
+function exec(flags: readonly string[], command: readonly string[]) {
+  return runInThread(execWords(flags, command))
 }
 
-function exec(flags: string[], command: string[]) {
-  return runCommand(['exec', ...flags, ...(command.length > 0 ? ['--', ...command] : [])])
+/** With what the command prints, in a process as a user starts it. */
+function execInProcess(flags: readonly string[], command: readonly string[]) {
+  return runCommand(execWords(flags, command))
+}
+
+function execWords(flags: readonly string[], command: readonly string[]): string[] {
+  return ['exec', ...flags, ...(command.length > 0 ? ['--', ...command] : [])]
 }

@@ -7,8 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { runCommand, runInThread } from '../support/command.js'
+import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
+
+const { NODE_TEST_CONTEXT: _, ...ENVIRONMENT } = process.env
 
 /** Lists once, and creates an animal in at most two attempts; a failure to create is its exit code. */
 const CLIENT = `
@@ -176,7 +178,7 @@ test('exec --explore - a signal ends the command and the exploration', async t =
     import { connect } from 'node:net'
     connect(${port}).write('runs')
     setInterval(() => {}, 1_000)`
-  const words = ['exec', '--explore', '--', process.execPath, '--input-type=module', '-e', script]
+  const words = ['exec', '--explore', '--', ...scriptCommand(script)]
   const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
   const stderr = text(child.stderr)
   const command = await next
@@ -189,10 +191,10 @@ test('exec --explore - a signal ends the command and the exploration', async t =
 
 test('exec --schedule - runs the command once with those faults', async () => {
   const script = `${CLIENT} console.log(await create())`
-  const { code, stdout, stderr } = await run(['--schedule', 'createPet#1=status:503-after'], script)
+  const { code, stdout, stderr } = await scheduled('createPet#1=status:503-after', script)
   assert.deepEqual([code, stdout], [0, 'false\n'])
   assert.match(stderr, /^Verdict: no violations in 2 requests\.$/m)
-  const missed = await run(['--schedule', 'createPet#2=reset'], script)
+  const missed = await scheduled('createPet#2=reset', script)
   assert.equal(missed.code, 1)
   assert.match(
     missed.stderr,
@@ -218,7 +220,7 @@ test('exec --explore - refuses what cannot be meant', async () => {
     assert.equal(code, 2, flags.join(' '))
     assert.ok(stderr.startsWith(`animal-adoption-store: ${message}`), stderr)
   }
-  const missing = await exec(['--explore', '--', 'no-such-command'])
+  const missing = await runInThread(['exec', '--explore', '--', 'no-such-command'])
   assert.deepEqual(
     [missing.code, missing.stderr],
     [
@@ -229,16 +231,12 @@ test('exec --explore - refuses what cannot be meant', async () => {
 })
 
 function explore(flags: readonly string[], script: string) {
-  return run(['--explore', ...flags], script)
+  return runInThread(['exec', '--explore', ...flags, '--', ...scriptCommand(script)], ENVIRONMENT)
 }
 
-function run(flags: readonly string[], script: string) {
-  return exec([...flags, '--', process.execPath, '--input-type=module', '-e', script])
-}
-
-function exec(words: readonly string[]) {
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  return runCommand(['exec', ...words], env)
+function scheduled(schedule: string, script: string) {
+  const words = ['exec', '--schedule', schedule, '--', ...scriptCommand(script)]
+  return runCommand(words, ENVIRONMENT)
 }
 
 async function folder(t: TestContext): Promise<(name: string) => string> {

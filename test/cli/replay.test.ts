@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { runCommand, runInThread } from '../support/command.js'
+import { runInThread, scriptCommand } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const CLIENT = `
@@ -24,14 +25,14 @@ const RUN = `${CLIENT}
   await create('Cy')`
 const CLOCK = ['--clock', '2030-01-01T00:00:00Z']
 
-test('replay - every step comes out as recorded', async t => {
-  const file = await recorded(t, RUN)
+test('replay - every step comes out as recorded', async () => {
+  const file = await recordedRun()
   const { code, stdout, stderr } = await runInThread(['replay', file, '--check'])
   assert.deepEqual([code, stdout, stderr], [0, `${file}: 8 steps, all as recorded.\n`, ''])
 })
 
 test('replay - opens the console after the step of --until, with its requests and animals', async t => {
-  const file = await recorded(t, RUN)
+  const file = await recordedRun()
   const child = spawn(process.execPath, [MAIN, 'replay', file, '--until', '5', '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -65,8 +66,11 @@ test('replay - opens the console after the step of --until, with its requests an
 })
 
 test('replay - a step that comes out otherwise is named, and no console opens', async t => {
-  const file = await recorded(t, RUN)
-  const changed = (await readFile(file, 'utf8')).replace('"status":201', '"status":202')
+  const file = join(await temporary(t), 'changed.json')
+  const changed = (await readFile(await recordedRun(), 'utf8')).replace(
+    '"status":201',
+    '"status":202',
+  )
   await writeFile(file, changed)
   const { code, stdout, stderr } = await runInThread(['replay', file])
   assert.deepEqual([code, stdout], [1, ''])
@@ -76,8 +80,8 @@ test('replay - a step that comes out otherwise is named, and no console opens', 
   )
 })
 
-test('replay - --against sends the requests to a server, and names the first difference', async t => {
-  const file = await recorded(t, RUN)
+test('replay - --against sends the requests to a server, and names the first difference', async () => {
+  const file = await recordedRun()
   await using same = createTestDouble({ cors: true })
   const server = await same.listen()
   const url = `${server.origin}/v1`
@@ -137,7 +141,7 @@ test('replay - repeats the faults of a schedule', async t => {
 })
 
 test('diff - names the first step that differs', async t => {
-  const good = await recorded(t, RUN)
+  const good = await recordedRun()
   const again = await recorded(t, RUN)
   const same = await runInThread(['diff', good, again])
   assert.deepEqual([same.code, same.stdout], [0, 'No step differs: 8 in both recordings.\n'])
@@ -160,7 +164,7 @@ test('diff - the times of running clocks do not count', async t => {
   const [one, other] = [await recordedNow(t, RUN), await recordedNow(t, RUN)]
   const { code, stdout } = await runInThread(['diff', one, other])
   assert.deepEqual([code, stdout], [0, 'No step differs: 8 in both recordings.\n'])
-  const frozen = await runInThread(['diff', one, await recorded(t, RUN)])
+  const frozen = await runInThread(['diff', one, await recordedRun()])
   assert.equal(frozen.code, 1)
   assert.match(
     frozen.stdout,
@@ -169,7 +173,7 @@ test('diff - the times of running clocks do not count', async t => {
 })
 
 test('replay - a port that is taken is one line with the fix', async t => {
-  const file = await recorded(t, RUN)
+  const file = await recordedRun()
   const other = createServer().listen(0, '127.0.0.1')
   t.after(() => other.close())
   await once(other, 'listening')
@@ -183,7 +187,7 @@ test('replay - a port that is taken is one line with the fix', async t => {
 })
 
 test('replay, diff - unfit words and files are refused in one line', async t => {
-  const file = await recorded(t, RUN)
+  const file = await recordedRun()
   const broken = join(await temporary(t), 'broken.json')
   await writeFile(broken, (await readFile(file, 'utf8')).slice(0, 900))
   const newer = join(await temporary(t), 'newer.json')
@@ -227,14 +231,34 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
   }
 })
 
+/** The recording of RUN, which every test reads and none changes. */
+function recordedRun(): Promise<string> {
+  common ??= recordedTo(commonFolder, RUN, ...CLOCK)
+  return common
+}
+
+let common: Promise<string> | undefined
+const commonFolder = mkdtempSync(join(tmpdir(), 'adoption-replay-'))
+after(() => rm(commonFolder, { recursive: true, force: true }))
+
 async function recorded(t: TestContext, script: string, ...flags: string[]): Promise<string> {
   return recordedNow(t, script, ...CLOCK, ...flags)
 }
 
 async function recordedNow(t: TestContext, script: string, ...flags: string[]): Promise<string> {
-  const file = join(await temporary(t), 'run.json')
-  const command = [process.execPath, '--input-type=module', '-e', script]
-  const { code, stderr } = await runCommand(['exec', '--record', file, ...flags, '--', ...command])
+  return recordedTo(await temporary(t), script, ...flags)
+}
+
+async function recordedTo(folder: string, script: string, ...flags: string[]): Promise<string> {
+  const file = join(folder, 'run.json')
+  const { code, stderr } = await runInThread([
+    'exec',
+    '--record',
+    file,
+    ...flags,
+    '--',
+    ...scriptCommand(script),
+  ])
   assert.equal(code, 0, stderr)
   return file
 }

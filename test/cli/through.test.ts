@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
-import { runCommand, runInThread } from '../support/command.js'
+import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 
 const KEY = 'k3y-that-must-not-leak'
 const API_KEYS = { [KEY]: { id: 'ci', plan: 'pro' } } as const
@@ -20,7 +20,7 @@ test('exec --through - the command reaches the server, and the verdict of the do
   await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
   const { url } = await double.listen()
   const script = `${GET} console.log(await get('/pets'), url.startsWith('http://127.0.0.1:'), process.env.ADOPTION_STORE_CONTROL_URL)`
-  const polite = await through(url, ['--strict', '--key', KEY], script)
+  const polite = await throughInProcess(url, ['--strict', '--key', KEY], script)
   assert.deepEqual(
     [polite.code, polite.stdout, polite.stderr],
     [0, '200 true undefined\n', 'Verdict: no violations in 1 request.\n'],
@@ -49,7 +49,7 @@ test('exec --through - the key comes from --key, --key-env or the environment, a
     [[], { ADOPTION_STORE_API_KEY: KEY }],
   ] as const) {
     const files = ['--report', json, '--junit', junit]
-    const { stdout, stderr } = await through(url, [...flags, ...files], script, variables)
+    const { stdout, stderr } = await throughInProcess(url, [...flags, ...files], script, variables)
     assert.equal(stdout, '200 404 404\n', JSON.stringify(flags))
     assert.match(stderr, /refusal\.repeated/)
     for (const shown of [stderr, await readFile(json, 'utf8'), await readFile(junit, 'utf8')]) {
@@ -91,7 +91,7 @@ test('exec --through --strict - fails when the server decided on nothing', async
 test('exec --through - a dead server is one line, and 502 to the client', async () => {
   const script = `${GET} const response = await fetch(url + '/pets'); console.log(response.status, await response.text())
     for (let count = 0; count < 4; count++) await get('/pets')`
-  const { stdout, stderr } = await through(await closedPort(), [], script)
+  const { stdout, stderr } = await throughInProcess(await closedPort(), [], script)
   const message = 'The service gave no response: connection refused (ECONNREFUSED).'
   assert.equal(stdout, `502 ${JSON.stringify({ code: 'bad_gateway', message, status: 502 })}\n`)
   assert.equal(stderr.match(/ECONNREFUSED/g)?.length, 1)
@@ -146,7 +146,7 @@ test('exec --through - options of a store in the environment are left aside', as
     ADOPTION_STORE_CLOCK: '2030-01-01',
     PORT: '1',
   }
-  const { code, stdout } = await through(
+  const { code, stdout } = await throughInProcess(
     url,
     ['--key', KEY],
     `${GET} console.log(await get('/pets'))`,
@@ -181,15 +181,23 @@ async function tellArrivals(t: TestContext, double: TestDouble): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-function through(
+/** Without what the script prints. */
+function through(url: string, flags: readonly string[], script: string) {
+  return runInThread(throughWords(url, flags, script), environment())
+}
+
+/** With what the script prints. */
+function throughInProcess(
   url: string,
   flags: readonly string[],
   script: string,
   variables: Readonly<Record<string, string>> = {},
 ) {
-  const command = [process.execPath, '--input-type=module', '-e', script]
-  const words = ['exec', '--through', url, ...flags, '--', ...command]
-  return runCommand(words, { ...environment(), ...variables })
+  return runCommand(throughWords(url, flags, script), { ...environment(), ...variables })
+}
+
+function throughWords(url: string, flags: readonly string[], script: string): string[] {
+  return ['exec', '--through', url, ...flags, '--', ...scriptCommand(script)]
 }
 
 function environment(): NodeJS.ProcessEnv {

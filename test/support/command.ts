@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { MAIN } from './paths.js'
+import { MAIN, ROOT_URL } from './paths.js'
 
 /** How a command ended. */
 export interface Ended {
@@ -29,18 +30,34 @@ export async function runCommand(
   return { code, stdout, stderr }
 }
 
-/** The same in a thread, which takes half the time: for commands that start no other process. */
+/**
+ * The same in a thread, which takes half the time. Signals do not reach it, and what its own commands
+ * print to inherited streams is not captured.
+ */
 export async function runInThread(
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Ended> {
   // Threads do not run TypeScript from source.
   if (!existsSync(MAIN)) return runCommand(words, env)
-  const thread = new Worker(MAIN, { argv: [...words], env, stdout: true, stderr: true })
+  const thread = new Worker(MAIN, {
+    argv: [...words],
+    env,
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  })
   const [stdout, stderr, [code]] = await Promise.all([
     text(thread.stdout),
     text(thread.stderr),
     once(thread, 'exit'),
   ])
   return { code, stdout, stderr }
+}
+
+const LIGHT_FETCH = fileURLToPath(new URL('test/support/light-fetch.cjs', ROOT_URL))
+
+/** The words that run a module as a command; its `fetch` is light, see `light-fetch.cjs`. */
+export function scriptCommand(script: string): string[] {
+  return [process.execPath, '--require', LIGHT_FETCH, '--input-type=module', '-e', script]
 }
