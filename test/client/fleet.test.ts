@@ -2,25 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fleet, type Outcome, runFleet } from './fleet.js'
 
+const SEEDS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? [1, 2, 3] : [1]
+
 /** Each with what its time may be, as a multiple of the shortest possible. */
-const FLEETS: readonly (readonly [
-  Pick<Fleet, 'plan' | 'clients' | 'jobs'>,
-  atMost: number,
-  seeds: number,
-])[] = [
-  [{ plan: 'free', clients: 1, jobs: 300 }, 1.01, 1],
-  [{ plan: 'free', clients: 2, jobs: 150 }, 1.15, 3],
-  [{ plan: 'free', clients: 10, jobs: 30 }, 1.15, 3],
-  [{ plan: 'free', clients: 20, jobs: 15 }, 1.15, 3],
-  [{ plan: 'free', clients: 30, jobs: 10 }, 1.15, 3],
-  [{ plan: 'free', clients: 50, jobs: 6 }, 1.5, 3],
-  [{ plan: 'pro', clients: 10, jobs: 300 }, 1.15, 1],
+const FLEETS: readonly (readonly [Pick<Fleet, 'plan' | 'clients' | 'jobs'>, atMost: number])[] = [
+  [{ plan: 'free', clients: 1, jobs: 300 }, 1.01],
+  [{ plan: 'free', clients: 2, jobs: 150 }, 1.15],
+  [{ plan: 'free', clients: 10, jobs: 30 }, 1.15],
+  [{ plan: 'free', clients: 20, jobs: 15 }, 1.15],
+  [{ plan: 'free', clients: 30, jobs: 10 }, 1.15],
+  [{ plan: 'free', clients: 50, jobs: 6 }, 1.5],
+  [{ plan: 'pro', clients: 10, jobs: 300 }, 1.15],
 ]
 
-for (const [fleet, atMost, seeds] of FLEETS) {
+for (const [fleet, atMost] of FLEETS) {
   const { plan, clients, jobs } = fleet
   test(`fleet - ${clients} clients with ${jobs} jobs each share a ${plan} key`, async () => {
-    for (let seed = 1; seed <= seeds; seed++) {
+    for (const seed of SEEDS) {
       const outcome = await runFleet({ ...fleet, seed })
       const { done, rejected, seconds, optimum } = outcome
       assert.equal(done, clients * jobs)
@@ -33,7 +31,7 @@ for (const [fleet, atMost, seeds] of FLEETS) {
 
 test('fleet - clients that join later get their share within a few windows', async () => {
   const fleet = { plan: 'free', clients: 30, jobs: 10, joinMs: 150_000 } as const
-  for (const seed of [1, 2, 3]) {
+  for (const seed of SEEDS) {
     const outcome = await runFleet({ ...fleet, seed })
     assert.equal(outcome.done, 300)
     assertNoBan(outcome)
@@ -49,7 +47,7 @@ test('fleet - more clients than units are banned once, before they know of each 
 
 test('fleet - a caller that never waits keeps its share: nothing is sent into a ban', async () => {
   const fleet = { plan: 'free', clients: 1, jobs: 100, neighbourMs: 1_000 } as const
-  for (const seed of [1, 2, 3]) {
+  for (const seed of SEEDS) {
     const outcome = await runFleet({ ...fleet, seed, options: { maxConcurrent: 10 } })
     assert.equal(outcome.done, 100)
     assertNoBan(outcome)

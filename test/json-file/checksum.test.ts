@@ -6,13 +6,16 @@ import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { never, REX, sealed, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
+const opened = folder()
+// Not a divisor of 8, so every bit of a byte is flipped in some byte.
+const STEP = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1 : 5
 const CHANGED =
   /pets\.json has changed since it was saved: its checksum does not match\. [^\n]*remove its `crc32`$/
 
 test('json file checksum - no flipped bit of a document goes unnoticed', async () => {
   const saved = await saveTwo()
   const outcomes = { refused: 0, reported: 0 }
-  for (let bit = 0; bit < saved.length * 8; bit++) {
+  for (let bit = 0; bit < saved.length * 8; bit += STEP) {
     const flipped = Buffer.from(saved)
     flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
     const opened = await open(flipped)
@@ -20,9 +23,9 @@ test('json file checksum - no flipped bit of a document goes unnoticed', async (
     else if (opened.reported.length === 1) outcomes.reported++
     else assert.fail(`bit ${bit} was flipped unnoticed: ${flipped}`)
   }
-  assert.equal(outcomes.refused + outcomes.reported, saved.length * 8)
+  assert.equal(outcomes.refused + outcomes.reported, Math.ceil((saved.length * 8) / STEP))
   // Both happen: a flip in a name is no invalid document.
-  assert.ok(outcomes.refused > 100 && outcomes.reported > 100, JSON.stringify(outcomes))
+  assert.ok(outcomes.refused > 20 && outcomes.reported > 20, JSON.stringify(outcomes))
 })
 
 test('json file checksum - an edited document opens and is reported, until it is saved or the checksum removed', async () => {
@@ -77,7 +80,7 @@ async function saveTwo(): Promise<Buffer> {
 
 /** Opens a document, and says what it holds and what was reported. */
 async function open(document: Buffer) {
-  const path = join(folder(), 'pets.json')
+  const path = join(opened, 'pets.json')
   fs.writeFileSync(path, document)
   const reported: string[] = []
   try {
