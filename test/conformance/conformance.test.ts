@@ -39,6 +39,8 @@ const CONFIGURATIONS: Readonly<
       readonly store?: () => Promise<Partial<StoreOptions>>
       readonly around?: (store: Store) => ApiHandler
       readonly verify?: Partial<ConformanceOptions>
+      /** Without the checks that need a socket, which this form cannot change. */
+      readonly inProcess?: true
       readonly skipped?: readonly string[]
     }
   >
@@ -48,17 +50,24 @@ const CONFIGURATIONS: Readonly<
     store: async () => ({ storage: await jsonFileStorage(`${folder()}/p.json`) }),
   },
   'with another base path': { store: async () => ({ basePath: '/staging/v1' }) },
-  'with a deprecation date': { store: async () => ({ deprecatedAt: T0 - 30 * DAY }) },
+  'with a deprecation date': {
+    store: async () => ({ deprecatedAt: T0 - 30 * DAY }),
+    inProcess: true,
+  },
   'with pagination, CORS and draft headers': {
     store: async () => ({ pagination: true, cors: true, standardHeaders: 'draft-10' }),
   },
-  'without a default status': { store: async () => ({ defaultStatus: null }) },
+  'without a default status': {
+    store: async () => ({ defaultStatus: null }),
+    inProcess: true,
+  },
   'with a console and a description': {
     around: store => withConsole(withDocs(store), { clock: () => T0 }),
     verify: { openApiUrl: '/openapi.json' },
     skipped: [],
   },
   'with 150 animals': {
+    inProcess: true,
     store: async () => {
       const storage = memoryStorage()
       for (let n = 1; n <= 150; n++) {
@@ -78,6 +87,7 @@ const CONFIGURATIONS: Readonly<
     ],
   },
   'after the removal of getPet': {
+    inProcess: true,
     store: async () => ({ clock: () => SUNSET + DAY }),
     verify: { skip: ['limits', 'ratelimit'] },
     skipped: [
@@ -99,17 +109,22 @@ const CONFIGURATIONS: Readonly<
     ],
   },
   'without rate limits': {
+    inProcess: true,
     store: async () => ({ rateLimit: false }),
     // Every response carries the headers (spec §8), so this one is not the API of the specification.
     verify: { skip: ['limits', 'ratelimit'] },
   },
 }
 
-for (const [name, { store, around, verify: more, skipped = ['openapi'] }] of Object.entries(
-  CONFIGURATIONS,
-)) {
+const SOCKET = CHECKS.filter(({ needs }) => needs?.includes('socket')).map(({ id }) => id)
+
+for (const [
+  name,
+  { store, around, inProcess, verify: more, skipped = ['openapi'] },
+] of Object.entries(CONFIGURATIONS)) {
+  const left = inProcess ? [...skipped, ...SOCKET] : skipped
   test(`conformance - our own server ${name} breaks nothing`, async () => {
-    await using own = await openOwn(await store?.(), around)
+    await using own = await openOwn(await store?.(), around, inProcess && 'in process')
     const openApiUrl = more?.openApiUrl && `${own.origin}${more.openApiUrl}`
     const { results, ok } = await verify({ ...own.options, ...more, openApiUrl })
     assert.deepEqual(
@@ -119,7 +134,7 @@ for (const [name, { store, around, verify: more, skipped = ['openapi'] }] of Obj
     assert.equal(ok, true)
     const unexpected = results.filter(
       ({ id, outcome }) =>
-        (outcome === 'skipped') !== skipped.some(part => `${id}.`.startsWith(`${part}.`)),
+        (outcome === 'skipped') !== left.some(part => `${id}.`.startsWith(`${part}.`)),
     )
     assert.deepEqual(unexpected, [])
   })
@@ -178,7 +193,7 @@ test('conformance - a run sends few requests with a wrong key', async () => {
 test('conformance - a check alone passes, and sends no more requests than it announces', async () => {
   for (const { id, requests, needs } of CHECKS) {
     if (needs?.includes('limits')) continue
-    const report = await verifyOnly(id)
+    const report = await verifyOnly(id, needs?.includes('socket') ? 'over HTTP' : 'in process')
     assert.deepEqual([id, report.results[0]?.outcome], [id, 'passed'])
     assert.ok(report.requests - 1 <= requests, `${id}: ${report.requests - 1} of ${requests}`)
   }
@@ -575,8 +590,8 @@ function withLimits(limits: { perMinute: number; perDay: number }): Partial<Stor
 }
 
 /** Against a server with an animal and a description. */
-async function verifyOnly(part: string): Promise<ConformanceReport> {
-  await using own = await openOwn({}, withDocs)
+async function verifyOnly(part: string, door?: Door): Promise<ConformanceReport> {
+  await using own = await openOwn({}, withDocs, door)
   await own.store.createPet({ name: 'Ada', categoryId: 1 })
   const openApiUrl = `${own.origin}/openapi.json`
   return await verify({ ...own.options, only: [part], openApiUrl, limits: part === 'limits' })
@@ -589,10 +604,13 @@ interface Own extends AsyncDisposable {
   readonly options: ConformanceOptions
 }
 
-/** Our own server over HTTP, on a clock that moves only in waits. */
+type Door = 'over HTTP' | 'in process'
+
+/** Our own server, on a clock that moves only in waits. */
 async function openOwn(
   given: Partial<StoreOptions> = {},
   around: (store: Store) => ApiHandler = store => store,
+  door: Door = 'over HTTP',
 ): Promise<Own> {
   let now = given.clock?.() ?? T0
   const clock = () => now
@@ -607,13 +625,16 @@ async function openOwn(
     storage,
     clock,
   })
-  const server = await listen(around(store), { port: 0 })
+  const handler = around(store)
+  const server = door === 'over HTTP' ? await listen(handler, { port: 0 }) : undefined
+  const origin = server?.origin ?? 'http://own.test'
   return {
-    origin: server.origin,
+    origin,
     store,
     storage,
     options: {
-      baseUrl: server.url,
+      baseUrl: `${origin}${handler.basePath}`,
+      ...(!server && { fetch: toFetchHandler(handler) }),
       apiKey: MAIN_KEY,
       spareKey: SPARE_KEY,
       limits: true,
@@ -624,7 +645,7 @@ async function openOwn(
       },
     },
     async [Symbol.asyncDispose]() {
-      await server.close()
+      await server?.close()
       await (storage as { close?: () => Promise<void> }).close?.()
     },
   }
