@@ -121,31 +121,37 @@ test('batches - without patience, items wait for as long as it takes', async () 
 test('batches - when all items are settled, no timer is left', async () => {
   const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
   const before = timers()
-  let release = () => {}
+  let answer: (() => void) | undefined
   const batches = createBatches<string, string>(
     async ([one]) => {
       await new Promise<void>(resolve => {
-        release = resolve
+        answer = resolve
       })
       one?.resolve('answer')
     },
     { ...LIMITS, patience: PATIENCE },
   )
+  // On a busy machine, both timers may fire before the batch is sent.
+  const release = async () => {
+    while (!answer) await new Promise(setImmediate)
+    answer()
+    answer = undefined
+  }
   for (let isLate = true; isLate; ) {
-    const first = batches.add('first')
-    // Fires right after the timer of the batches, which then goes on two turns later. On a busy
-    // machine it may fire after that, so again.
-    await new Promise(resolve => setTimeout(resolve, PATIENCE.ms))
-    release()
-    isLate = await first.then(
+    const wasLate = batches.add('first').then(
       () => false,
       () => true,
     )
+    // Fires right after the timer of the batches, which then goes on two turns later. On a busy
+    // machine it may fire after that, so again.
+    await new Promise(resolve => setTimeout(resolve, PATIENCE.ms))
+    await release()
+    isLate = await wasLate
     await batches.idle()
   }
   const second = batches.add('second')
   for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
-  release()
+  await release()
   await Promise.allSettled([second, batches.idle()])
   assert.equal(timers(), before)
 })
