@@ -51,6 +51,8 @@ const atOnce = availableParallelism() + (names.length === 0 ? 1 : 0)
 const { status } = spawnSync(
   process.execPath,
   [
+    '--require',
+    join(root, 'test/support/without-hooks.cjs'),
     '--test',
     `--test-concurrency=${atOnce}`,
     ...given.slice(end + 1),

@@ -76,7 +76,7 @@ test('explore - a rejection that nobody handles is a failure with its schedule, 
     for (const { schedule, reason } of failures) console.log(schedule + ': ' + reason)`
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [...process.execArgv, '--input-type=module', '-e', program],
+    ['--input-type=module', '-e', program],
     { encoding: 'utf8' },
   )
   assert.deepEqual([status, stderr], [0, ''])
