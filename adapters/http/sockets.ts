@@ -42,7 +42,7 @@ export function createHttpConnection(socket: Socket, tracked: Connection | undef
       // The request before is no longer the last, and has arrived in full.
       last = response
       serveDeferred()
-      if (ending || (before?.headersSent && !before.shouldKeepAlive)) {
+      if (ending || before?.shouldKeepAlive === false) {
         last = before
         return false
       }

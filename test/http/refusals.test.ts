@@ -124,6 +124,30 @@ test('http.refusal - valid requests before it are answered first, whichever fini
   }
 })
 
+test('http.refusal - what follows a refused request is not served, however long its answer takes', async () => {
+  const store = open()
+  const served: string[] = []
+  const handler: ApiHandler = {
+    ...store,
+    async handle(request) {
+      served.push(request.method)
+      await new Promise(setImmediate)
+      return store.handle(request)
+    },
+  }
+  await using server = await listen(handler, { port: 0 })
+  for (const refused of [
+    GET.replace('Host: a\r\n', ''),
+    with_(GET, 'Upgrade: h2c'),
+    with_(POST, 'Transfer-Encoding: gzip, chunked').concat('0\r\n\r\n'),
+  ]) {
+    const client = await openSocket(server.port)
+    client.write(`${refused}${with_(POST, 'Content-Length: 0')}`)
+    assert.equal(statusesIn(await client.ended()).length, 1)
+  }
+  assert.deepEqual(served, ['GET', 'GET', 'POST'])
+})
+
 test('http.refusal - a broken body is answered after the requests before it, and counted against its own key', async () => {
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
