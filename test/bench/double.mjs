@@ -59,10 +59,6 @@ const TABLE = {
   'a day of Free, a client that sleeps in double.run': () => eachAwaited(1, sleepThroughADay),
   'a day of Free, setTimeout on the fake timers of node:test': () => eachAwaited(1, mockADay),
   'a day of Free, setTimeout on the fake timers of sinon': () => eachAwaited(1, fakeADay),
-  'a suite of 1,000 empty tests': () => suite(1_000, '', ''),
-  'the same with a reset before each': () => suite(1_000, 'double.reset()', ''),
-  'the same with an animal and a request in each as well': () =>
-    suite(1_000, 'double.reset()', ONE_REQUEST),
   'POST and DELETE of a world over HTTP': () => worlds(size),
   'the end of a process with live sockets': () => endOfProcess(),
 }
@@ -73,11 +69,6 @@ async function tenRequests({ fetch }) {
     await response?.json()
   }
 }
-
-const ONE_REQUEST = `
-  await double.seed([{ name: 'Ada', categoryId: at }])
-  const answer = await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
-  assert.equal((await answer.json()).length, 1)`
 
 printSurroundings()
 const results = await inRounds(rounds, Object.keys(TABLE), name => TABLE[name]())
@@ -97,7 +88,6 @@ printTable(
   [
     ['a request through fetch', 'handle with a Request and a Response around it'],
     ['ten requests with a fault in a run of explore', 'ten requests, read as JSON'],
-    ['the same with a reset before each', 'a suite of 1,000 empty tests'],
   ].map(([what, ofWhat]) => [what, ofWhat, figure(ratios(cpuOf(what), cpuOf(ofWhat)))]),
 )
 
@@ -184,32 +174,6 @@ async function callPolitely(double, sleep) {
     if (answer.status === 200) served++
     else await sleep(Number(answer.headers.get('retry-after')) * 1_000)
   }
-}
-
-/** A process of its own, from its start to its end. */
-async function suite(count, before, body) {
-  const script = `
-    import assert from 'node:assert/strict'
-    import { beforeEach, test } from 'node:test'
-    import { createTestDouble } from '${new URL('../../dist/adapters/test-double/index.js', import.meta.url)}'
-    const double = createTestDouble()
-    beforeEach(() => { ${before} })
-    for (let at = 0; at < ${count}; at++) {
-      test('test ' + at, async () => {
-        ${body}
-      })
-    }
-    process.on('exit', () => {
-      const { user, system } = process.cpuUsage()
-      console.error((user + system) / 1_000)
-    })`
-  const start = performance.now()
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const [output, [code]] = await Promise.all([child.stderr.toArray(), once(child, 'exit')])
-  if (code !== 0) throw new Error(`The suite failed with ${code}`)
-  return { wall: performance.now() - start, cpu: Number(output.join('')) }
 }
 
 /** The two commands of one world together, over one connection. */
