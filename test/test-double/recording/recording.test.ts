@@ -13,6 +13,8 @@ import { act, type Deed, type Door, type Scenario, scenario } from './scenario.j
 
 const SECRETS = /k3y-that-must-not-leak|added-later-1234/
 
+const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
+
 test('recording - random scenarios are replayed with equal digests', async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async given => {
@@ -22,7 +24,7 @@ test('recording - random scenarios are replayed with equal digests', async () =>
       await double.close()
       assert.equal(difference && JSON.stringify(difference), undefined)
     }),
-    { numRuns: 150 },
+    { numRuns: LONG ? 150 : 60 },
   )
 })
 
@@ -44,7 +46,7 @@ test('recording - through a socket and in process, the steps have equal digests'
       await close()
       assert.equal(difference && JSON.stringify(difference), undefined)
     }),
-    { numRuns: 40 },
+    { numRuns: LONG ? 40 : 15 },
   )
 })
 
