@@ -75,7 +75,8 @@ async function openFiles(
   const document = new Low<PetIndex>(content, createPetIndex())
   await document.read()
   const journalPaths = [`${path}.journal`, `${path}.journal2`] as const
-  const hasJournals = await replayJournals(disk, journalPaths, document.data, report)
+  const missing = content.length === 0 ? path : undefined
+  const hasJournals = await replayJournals(disk, journalPaths, document.data, report, missing)
 
   // All files have been read. Journals are replaced, not continued: the process that left them may still
   // be alive where this one cannot see it.

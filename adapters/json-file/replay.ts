@@ -15,13 +15,15 @@ import { parsePetLine } from './pet-line.js'
  * journal.
  *
  * @param report receives the end of a journal that was dropped
- * @throws JsonFileError naming the line that is damaged
+ * @param missing the path of the document if there is none
+ * @throws JsonFileError naming the line that is damaged, or the document that is missing
  */
 export async function replayJournals(
   disk: Disk,
   paths: readonly string[],
   index: PetIndex,
   report: (error: JsonFileError) => void,
+  missing?: string,
 ): Promise<boolean> {
   const journals: OpenJournal[] = []
   try {
@@ -38,7 +40,10 @@ export async function replayJournals(
         break
       }
     }
-    for (const journal of journals.sort((a, b) => a.firstId - b.firstId)) {
+    journals.sort((a, b) => a.firstId - b.firstId)
+    const first = journals.find(({ firstId }) => firstId > 0)
+    if (missing !== undefined && first && first.firstId > 1) throw withoutDocument(missing, first)
+    for (const journal of journals) {
       for await (const { entries } of batchesOf(journal, report)) {
         replay(journal.path, entries, index)
       }
@@ -183,6 +188,13 @@ function readUtf8(bytes: Buffer): string | undefined {
 
 function damaged(path: string, reason: string): JsonFileError {
   return new JsonFileError(path, `is damaged: ${reason}`)
+}
+
+function withoutDocument(path: string, { path: journal, firstId }: OpenJournal): JsonFileError {
+  const found = `${journal} has the animals from id ${firstId} on`
+  const fix = 'put the document with those before it back beside it'
+  const loss = 'or remove the journal to start without any of them'
+  return new JsonFileError(path, `is missing, but ${found}; ${fix}, ${loss}`)
 }
 
 const PIECE = 65_536

@@ -321,6 +321,23 @@ for (const [what, [batches, reason]] of Object.entries(DAMAGED)) {
   })
 }
 
+for (const journals of [['.journal'], ['.journal2'], ['.journal', '.journal2']]) {
+  test(`json file - with the document missing, ${journals.join(' and ')} say what to put back`, async () => {
+    const path = join(folder(), 'pets.json')
+    // The first to be written is the second to be read.
+    for (const [at, end] of [...journals].reverse().entries()) {
+      fs.writeFileSync(`${path}${end}`, batch(pet(5 + at)))
+    }
+    const journal = `${path}${journals.at(-1)}`
+    const problem = `is missing, but ${journal} has the animals from id 5 on; put the document with those before it back beside it, or remove the journal to start without any of them`
+    await assert.rejects(jsonFileStorage(path), { message: `${path} ${problem}` })
+    assert.deepEqual(
+      fs.readdirSync(join(path, '..')),
+      journals.map(end => `pets.json${end}`),
+    )
+  })
+}
+
 test('json file - a second opening in this process is refused, under any name of the file', async () => {
   const path = join(folder(), 'pets.json')
   const storage = await open(path)

@@ -100,8 +100,8 @@ const SERVICE_DEFECTS = [
   {
     name: 'the second journal is not read after a crash',
     file: 'adapters/json-file/open.js',
-    from: 'await replayJournals(disk, journalPaths, document.data, report)',
-    to: 'await replayJournals(disk, journalPaths.slice(0, 1), document.data, report)',
+    from: 'await replayJournals(disk, journalPaths, document.data, report, missing)',
+    to: 'await replayJournals(disk, journalPaths.slice(0, 1), document.data, report, missing)',
   },
   {
     name: 'a torn batch makes the file refuse to open',
