@@ -108,9 +108,16 @@ export function documentFile(
     const found = await ifPresent(disk.stat(path, { bigint: true }))
     if (next && found && isSame(found, next)) known = next
     if (found === undefined || isOurs(found, isSame)) return
+    if (!found.isFile()) throw unsavable(found)
     lock.check()
     const copy = await copyAside()
     report(new JsonFileError(path, `was changed by another program; its version is now ${copy}`))
+  }
+
+  function unsavable(found: FileStats): JsonFileError {
+    const what = found.isDirectory() ? 'a folder' : 'not a regular file'
+    const fix = 'move that away and put the document back, as the journal has only the last animals'
+    return new JsonFileError(path, `cannot be saved: it is ${what} now; ${fix}`)
   }
 
   async function copyAside(): Promise<string> {

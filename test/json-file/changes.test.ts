@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
@@ -88,6 +89,26 @@ test('json file - closing writes the animals of a journal where the document is 
     const conflict = `${path}.conflict-1`
     if (move === 'moved away') assert.deepEqual(errors, [])
     else assert.equal(fs.readFileSync(conflict, 'utf8'), TEXT)
+  }
+})
+
+test('json file - closing where a folder or a pipe is in place of the document says how to go on', async t => {
+  const fix = 'move that away and put the document back, as the journal has only the last animals'
+  for (const [what, put] of [
+    ['a folder', fs.mkdirSync],
+    ['not a regular file', (path: string) => execFileSync('mkfifo', [path])],
+  ] as const) {
+    if (process.platform === 'win32' && what !== 'a folder') return t.diagnostic('no pipes here')
+    const { path, storage } = await opened()
+    await storage.insert(REX)
+    fs.renameSync(path, `${path}.away`)
+    put(path)
+    const message = `${path} cannot be saved: it is ${what} now; ${fix}`
+    await assert.rejects(storage.close(), { name: 'JsonFileError', message })
+    fs.rmSync(path, { recursive: true })
+    fs.renameSync(`${path}.away`, path)
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
+    assert.deepEqual(await stored(path), ['Rex'])
   }
 })
 
