@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { parseJson } from '../../src/lib/json.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { PLANS } from '../../src/limits/plans.js'
@@ -108,11 +109,21 @@ async function readJson(flag: string, path: string): Promise<unknown> {
 }
 
 async function readBytes(flag: string, path: string): Promise<Uint8Array> {
+  const stats = await stat(path).catch(() => undefined)
+  if (stats && mayWaitForever(path, stats)) {
+    throw new UsageError(`${flag} ${path} is not a regular file`, flag)
+  }
   try {
     return await readFile(path)
   } catch (error) {
     throw new UsageError(`${flag} ${path} ${unreadable(error)}`, flag)
   }
+}
+
+/** A pipe or a device; but not what a shell passes, as in `--keys <(print-keys)`, or `--keys /dev/stdin`. */
+function mayWaitForever(path: string, stats: Stats): boolean {
+  if (stats.isFIFO()) return !/^\/dev\/(stdin|fd\/\d+)$/.test(path)
+  return !stats.isFile() && !stats.isDirectory()
 }
 
 /** What is wrong with a file that cannot be read, after its name. */

@@ -36,6 +36,32 @@ test('keys - new prints a key that the server accepts, and stores its SHA-256 on
   assert.equal(await statusWith(server.baseUrl, `${key}x`), 401)
 })
 
+test('keys - a file that is a pipe or a device is refused, unless a shell passes it', async t => {
+  if (process.platform === 'win32') return t.skip('no pipes with names')
+  const pipe = join(folder(t), 'keys.json')
+  spawnSync('mkfifo', [pipe])
+  const run = (words: readonly string[]) =>
+    spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8', timeout: 20_000 })
+  const added = ['--id', 'a', '--plan', 'pro']
+  for (const path of [pipe, '/dev/zero']) {
+    const problem = `--keys ${path} is not a regular file`
+    for (const words of [
+      ['keys', 'list', path],
+      ['keys', 'revoke', path, 'a'],
+      ['--keys', path],
+      ...(path === pipe ? [['keys', 'new', path, ...added]] : []),
+    ]) {
+      const { status, stderr } = run(words)
+      assert.deepEqual([status, stderr], [2, `animal-adoption-store: ${problem}\n`])
+    }
+  }
+  const passed = `echo '{"k":{"id":"a","plan":"pro"}}' | "$0" "$1" keys list /dev/stdin`
+  assert.match(
+    spawnSync('sh', ['-c', passed, process.execPath, MAIN]).stdout.toString(),
+    /^a {2}pro/,
+  )
+})
+
 test('keys - a key is replaced without a gap, followed by a server that watches the file', async t => {
   const path = join(folder(t), 'keys.json')
   const old = keys('new', path, '--id', 'web', '--plan', 'free').stdout.trim()
