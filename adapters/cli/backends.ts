@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { check, isTimeout } from '../../src/lib/options.js'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
 import { isStream, type PetStream, snapshotOf, streamOf } from '../shared/pet-stream.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
-import { durationOf } from '../shared/time.js'
+import { readDuration } from './duration.js'
 import { UsageError } from './flags.js'
 import { withoutSecrets } from './without-secrets.js'
 
@@ -122,9 +121,7 @@ function splitTimeout(flag: string, url: string): [url: string, own: { timeoutMs
   const parameters = query.join('?').split('&')
   const given = parameters.find(parameter => parameter.startsWith('timeout='))
   if (given === undefined) return [url, {}]
-  const option = `${flag} ?timeout`
-  const timeoutMs = durationOf(option, given.slice('timeout='.length))
-  check(option, timeoutMs, isTimeout)
+  const timeoutMs = readDuration(`${flag} ?timeout`, given.slice('timeout='.length))
   const rest = parameters.filter(parameter => parameter !== given).join('&')
   return [rest === '' ? address : `${address}?${rest}`, { timeoutMs }]
 }

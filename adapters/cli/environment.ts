@@ -1,4 +1,4 @@
-import { check, isCount, type OptionError } from '../../src/lib/options.js'
+import type { OptionError } from '../../src/lib/options.js'
 import type { Idempotency } from '../../src/pets/operations.js'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
@@ -7,13 +7,13 @@ import { createStore } from '../../src/store.js'
 import type { ConsoleOptions, ConsoleWorld } from '../console/index.js'
 import { memoryRateLimits } from '../memory.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
-import { durationOf } from '../shared/time.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
 import type { JudgedDouble } from '../test-double/double.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import type { Watch } from '../test-double/state.js'
 import { fileOf, openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
+import { readDuration } from './duration.js'
 import { type Flags, rateLimitMode, UsageError, usageError, wholeNumber } from './flags.js'
 import type { Backends } from './health.js'
 import type { Metrics } from './metrics.js'
@@ -296,9 +296,7 @@ function storeOptions(flags: Flags) {
 
 function readIdempotency({ idempotency }: Flags): Idempotency | null {
   if (idempotency === undefined) return null
-  const ttlMs = durationOf('--idempotency', idempotency)
-  check('--idempotency', ttlMs, isCount)
-  return { ttlMs }
+  return { ttlMs: readDuration('--idempotency', idempotency, { most: Number.MAX_SAFE_INTEGER }) }
 }
 
 /** Its frozen time, in ms since the epoch. @throws UsageError */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
-import { check, isCount, isTimeout } from '../../src/lib/options.js'
-import { durationOf } from '../shared/time.js'
+import { check, isCount } from '../../src/lib/options.js'
+import { readDuration } from './duration.js'
 import { UsageError } from './flags.js'
 
 /** What follows the `?` in `--limits redis://…?timeout=250ms`. */
@@ -34,17 +34,12 @@ export async function readParameters(address: string, query: string): Promise<Re
     throw unusable('takes ca with rediss:// or valkeys:// only, which use TLS')
   }
   return {
-    ...(timeout !== undefined && { rateLimitTimeoutMs: readTimeout(timeout) }),
+    ...(timeout !== undefined && {
+      rateLimitTimeoutMs: readDuration('--limits ?timeout', timeout),
+    }),
     ...(lease !== undefined && { lease: readLease(lease) }),
     ...(ca !== undefined && { tls: { ca: await readCertificate(ca) } }),
   }
-}
-
-function readTimeout(text: string): number {
-  const option = '--limits ?timeout'
-  const ms = durationOf(option, text)
-  check(option, ms, isTimeout)
-  return ms
 }
 
 function readLease(text: string): number {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { chain, lazy } from '../../src/lib/async.js'
-import { check, isTimeout } from '../../src/lib/options.js'
 import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -10,8 +9,8 @@ import { withConsole } from '../console/index.js'
 import type { HttpServer } from '../http/listen.js'
 import type { DocsOptions } from '../openapi/docs.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
-import { durationOf } from '../shared/time.js'
 import type { Ready } from './banner.js'
+import { readDuration } from './duration.js'
 import {
   type Environment,
   isControlled,
@@ -296,9 +295,7 @@ function readHost(flags: Flags, proxyHops: number): string {
 
 /** In ms; 0 for none. A timer beyond the longest possible one would end immediately. */
 function readDrain({ drain = '0s' }: Flags): number {
-  const ms = durationOf('--drain', drain)
-  if (ms > 0) check('--drain', ms, isTimeout)
-  return ms
+  return readDuration('--drain', drain, { least: 0 })
 }
 
 /** A host, or a host and a port. */

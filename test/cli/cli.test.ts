@@ -350,10 +350,29 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       2,
       /--watch reloads --seed with --store memory: only/,
     ],
-    [['--drain', '30d'], 2, /Expected `--drain` to be an integer from 1 to 2147483647/],
+    [
+      ['--drain', '30d'],
+      2,
+      /Expected `--drain` to be a duration in whole ms, of at least 0ms and at most 2147483647ms, got '30d'$/m,
+    ],
     [['--drain', 'soon'], 2, /Expected `--drain` to be a duration: .*, got 'soon'$/m],
     [['--idempotency', '1y'], 2, /Expected `--idempotency` to be a duration: .*, got '1y'$/m],
-    [['--idempotency=0s'], 2, /Expected `--idempotency` to be an integer of at least 1, got 0$/m],
+    [
+      ['--idempotency=0s'],
+      2,
+      /Expected `--idempotency` to be a duration in whole ms, of at least 1ms, got '0s'$/m,
+    ],
+    [['--idempotency=0.1ms'], 2, /of at least 1ms, got '0\.1ms'$/m],
+    [
+      ['--limits', 'redis://x?timeout=0s'],
+      2,
+      /`--limits \?timeout` to be a duration in whole ms, of at least 1ms and at most/,
+    ],
+    [
+      ['--store', 'postgres://x/y?timeout=25d'],
+      2,
+      /`--store \?timeout` to be a duration .* at most 2147483647ms, got '25d'$/m,
+    ],
     [['--idempotency', 'long'], 2, /Unknown command 'long'/],
     [['--log', 'loud'], 2, /--log takes pretty, json, silent, got 'loud'/],
     [
