@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const path = name => fileURLToPath(new URL(name, import.meta.url))
-const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'))
+const { version, engines } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'))
 
 const besideMain = {
   name: 'files beside main.cjs',
@@ -47,5 +47,6 @@ const URL_OF_THIS_FILE = require('node:url').pathToFileURL(__filename).href`,
   define: {
     'import.meta.url': 'URL_OF_THIS_FILE',
     BUNDLED_VERSION: JSON.stringify(version),
+    BUNDLED_ENGINE: JSON.stringify(engines.node),
   },
 })

@@ -1,11 +1,19 @@
 #!/usr/bin/env node
+import { neededNode } from './version.js'
+
 // Nothing else is imported here, so that an old Node still gets as far as this line.
-const major = Number(process.versions.node.split('.')[0])
-if (major < 20) {
+const needed = neededNode()
+if (isOlder(process.versions.node, needed)) {
   process.stderr.write(
-    `animal-adoption-store needs Node 20 or newer, this is ${process.versions.node}; install a newer Node.\n`,
+    `animal-adoption-store needs Node ${needed} or newer, this is ${process.versions.node}; install a newer Node.\n`,
   )
   process.exit(1)
 }
 // Without `await`, which CommonJS does not have here.
 import('./run.js').then(({ run }) => run(process.argv.slice(2)))
+
+function isOlder(node: string, needed: string): boolean {
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  const [neededMajor = 0, neededMinor = 0] = needed.split('.').map(Number)
+  return major < neededMajor || (major === neededMajor && minor < neededMinor)
+}

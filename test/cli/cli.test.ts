@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { on, once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { runInThread } from '../support/command.js'
-import { MAIN } from '../support/paths.js'
+import { MAIN, ROOT_URL } from '../support/paths.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
 const ADA = {
@@ -709,12 +709,23 @@ test('cli - output that cannot be written is one line', {
 })
 
 test('cli - an old Node gets one line that names the version to install', async () => {
-  const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.0' })`
-  const script = `${old}; await import(${JSON.stringify(MAIN)})`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script])
-  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
-  assert.equal(code, 1)
-  assert.match(stderr, /^animal-adoption-store needs Node 20 or newer, this is 18\.20\.0; .*\n$/)
+  const { engines } = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
+  const needed = engines.node.replace('>=', '')
+  for (const [node, isOld] of [
+    ['18.20.0', true],
+    ['20.14.9', true],
+    ['20.9.0', true],
+    [`${needed}.0`, false],
+    ['24.0.0', false],
+  ] as const) {
+    const pretend = `Object.defineProperty(process.versions, 'node', { value: '${node}' })`
+    const script = `process.argv[2] = '--version'; ${pretend}; await import(${JSON.stringify(MAIN)})`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, 'main'])
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    assert.equal(code, isOld ? 1 : 0)
+    const line = `animal-adoption-store needs Node ${needed} or newer, this is ${node}; install a newer Node.\n`
+    assert.equal(stderr, isOld ? line : '')
+  }
 })
 
 for (const [words, unneeded] of [
