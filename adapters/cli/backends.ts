@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
@@ -6,6 +6,7 @@ import { isStream, type PetStream, snapshotOf, streamOf } from '../shared/pet-st
 import type { RestoreOptions } from '../shared/restore-options.js'
 import { readDuration } from './duration.js'
 import { UsageError } from './flags.js'
+import { unreadable } from './unreadable.js'
 import { withoutSecrets } from './without-secrets.js'
 
 /** A storage named on the command line. */
@@ -66,7 +67,12 @@ export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } 
 /** Opening a missing file would create it. @throws UsageError */
 export function refuseMissing(name: string): void {
   const file = fileOf(name)
-  if (file && !existsSync(file.path)) throw new UsageError(`${file.path} does not exist`)
+  if (!file) return
+  try {
+    statSync(file.path)
+  } catch (error) {
+    throw new UsageError(`${file.path} ${unreadable(error)}`)
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
 import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
 import { instantOf } from '../shared/time.js'
 import { UsageError } from './flags.js'
+import { unreadable } from './unreadable.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
@@ -126,22 +127,10 @@ function mayWaitForever(path: string, stats: Stats): boolean {
   return !stats.isFile() && !stats.isDirectory()
 }
 
-/** What is wrong with a file that cannot be read, after its name. */
-export function unreadable(error: unknown): string {
-  const { code = '' } = error as NodeJS.ErrnoException
-  return UNREADABLE[code] ?? `cannot be read: ${code}`
-}
-
 function decode(flag: string, path: string, bytes: Uint8Array): string {
   try {
     return decodeUtf8(bytes)
   } catch {
     throw new UsageError(`${flag} ${path} is not valid UTF-8; save it as UTF-8`, flag)
   }
-}
-
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  EISDIR: 'is a folder; name a file in it',
-  EACCES: 'is not readable; change its permissions',
 }

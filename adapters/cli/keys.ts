@@ -8,6 +8,7 @@ import { printable } from '../shared/printable.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
 import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
 import { helpRows } from './help.js'
+import { unreadable } from './unreadable.js'
 
 const FLAGS = {
   id: { value: 'id', help: 'new: who the key belongs to; keys with one id share a budget' },
@@ -135,7 +136,10 @@ function digestOf(key: string): string {
  */
 async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Promise<void> {
   // A symbolic link stays one.
-  const target = await realpath(path).catch(() => path)
+  const target = await realpath(path).catch(error => {
+    if (error.code !== 'ELOOP') return path
+    throw new UsageError(`--keys ${path} ${unreadable(error)}`, '--keys')
+  })
   const temporary = `${target}.new`
   const file = await create(temporary, path)
   try {

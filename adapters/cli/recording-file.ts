@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { RecordingFile } from '../test-double/recording/format.js'
 import { RecordingError, readRecording } from '../test-double/recording/read.js'
-import { unreadable } from './files.js'
 import { UsageError } from './flags.js'
+import { unreadable } from './unreadable.js'
 
 /** @throws UsageError for a file that cannot be read, or is no recording */
 export async function readRecordingFile(path: string): Promise<RecordingFile> {

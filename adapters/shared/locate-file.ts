@@ -28,7 +28,9 @@ export async function locateFile(
   path: string,
   refuse: (reason: string, options?: ErrorOptions) => Error,
 ): Promise<string> {
-  const real = await ifPresent(disk.realpath(path))
+  const real = await ifPresent(disk.realpath(path)).catch(cause => {
+    throw cause.code === 'ELOOP' ? refuse(LOOP, { cause }) : cause
+  })
   if (real === undefined) {
     if (await ifPresent(disk.lstat(path))) {
       // Another process may have created it meanwhile.
@@ -52,6 +54,9 @@ export async function locateFile(
   }
   return real
 }
+
+/** What is wrong with a path that stat answers with ELOOP. */
+export const LOOP = 'is in a loop of symbolic links; remove the link'
 
 function unusable(stats: Stats): string | undefined {
   if (stats.isDirectory()) return 'is a folder; name a file in it'

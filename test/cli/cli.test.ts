@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { on, once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -425,6 +425,33 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     assert.doesNotMatch(stderr, /s3cret/)
     assert.equal(stdout, '')
   }
+})
+
+test('cli - a loop of symbolic links is named as such', {
+  skip: process.platform === 'win32',
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'adoption-loop-'))
+  const loop = join(folder, 'loop.json')
+  symlinkSync(loop, loop)
+  const cases: [words: string[], code: number, before?: string][] = [
+    [['check', loop], 2],
+    [['check', join(loop, 'pets.sqlite')], 2],
+    [['copy', loop, join(folder, 'b.json')], 2],
+    [['copy', `sqlite:${loop}`, join(folder, 'b.json')], 2],
+    [['--store', loop, '-p', '0'], 1],
+    [['--seed', loop, '-p', '0'], 2, '--seed '],
+    [['keys', 'list', loop], 2, '--keys '],
+    [['keys', 'new', loop, '--id', 'a', '--plan', 'pro'], 2, '--keys '],
+    [['replay', loop], 2],
+  ]
+  for (const [words, expected, before = ''] of cases) {
+    const path = words.find(word => word.includes(loop))?.replace('sqlite:', '')
+    const { code, stderr } = await ended(...words)
+    const line = `animal-adoption-store: ${before}${path} is in a loop of symbolic links; remove the link\n`
+    assert.deepEqual([code, stderr], [expected, line], `${words}`)
+  }
+  assert.deepEqual(readdirSync(folder), ['loop.json'])
+  rmSync(folder, { recursive: true })
 })
 
 test('cli - invalid usage shows no password and no key', async () => {
