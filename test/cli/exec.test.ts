@@ -196,9 +196,11 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   const deep = join(folder, 'new', 'folder', 'report.json')
   assert.equal((await exec(['--report', deep], good)).code, 0)
   assert.equal(JSON.parse(await readFile(deep, 'utf8')).ok, true)
-  const { code, stderr } = await exec(['--report', folder], good)
+  const run = join(folder, 'run.json')
+  const { code, stderr } = await exec(['--report', folder, '--record', run], good)
   assert.equal(code, 2)
   assert.match(stderr, /--report cannot write .*: EISDIR\n$/)
+  assert.match(await readFile(run, 'utf8'), /listPets/, 'the other files are written')
 })
 
 test('exec - requests for other paths than those of the API test nothing', async () => {
