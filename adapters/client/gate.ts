@@ -174,8 +174,9 @@ export function createGate<Q extends Named, R extends Reply>(
       const reply = await api.send(request, signal)
       const { status, limits } = reply
       const isFailure = status === 429 || status === 408 || status >= 500
-      // A proxy in front of the server does not count requests.
-      if (status !== 429 && (!isFailure || limits.rateLimit)) report.admitted(limits)
+      // A proxy in front of the server does not count requests, and a 401 has the limits of the address.
+      const isOfKey = status !== 401 && status !== 429 && (!isFailure || limits.rateLimit)
+      if (isOfKey) report.admitted(limits)
       return isFailure ? { failure: await understand(report, reply, progress) } : { reply }
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
