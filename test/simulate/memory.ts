@@ -31,7 +31,7 @@ export function watchMemory(): MemoryWatch {
       // The last one may still be on the stack.
       const left = worlds.slice(0, -1).filter(world => world.deref() !== undefined).length
       worlds = worlds.slice(-1)
-      if (left > 0) return unbounded(`${left} finished worlds are still in memory; repeat the seed`)
+      if (left > 0) return unbounded(`${left} finished worlds are still in memory`)
       if (used > first + MARGIN) return unbounded(`${used} bytes are in use, ${first} at first`)
       return undefined
     },

@@ -76,6 +76,7 @@ function report(seed: number, { steps, worlds, digest, counts }: Result): void {
 
 async function explain(found: Failure): Promise<void> {
   show(found)
+  if (found.again) return console.log(`\nAgain: npm run simulate -- ${found.again}`)
   const end = deadline(SHRINK_MS / 1_000)
   const failure = values.shrink ? await shrink(found, worldOf(found.kind).run, end) : found
   const name = `simulate-${found.plan.seed.replaceAll('/', '-')}.json`

@@ -1,4 +1,4 @@
-import { watchMemory } from './memory.js'
+import { type MemoryWatch, watchMemory } from './memory.js'
 import type { Outcome } from './outcome.js'
 import { hashOf } from './random.js'
 import { type Plan, worldOf } from './worlds.js'
@@ -11,6 +11,8 @@ export interface SimulateOptions {
   readonly kinds: readonly string[]
   /** Called after each world. */
   readonly onWorld?: (name: string, outcome: Outcome) => void
+  /** @default one that collects garbage between worlds */
+  readonly memory?: MemoryWatch
 }
 
 export interface Result {
@@ -26,28 +28,34 @@ export interface Failure {
   readonly kind: string
   readonly plan: Plan
   readonly outcome: Outcome
+  /** The options that repeat the run, where this world alone does not fail: what is left is that of all worlds. */
+  readonly again?: string
 }
 
 /** Runs one world after the other until there were enough events, or one fails. */
 export async function simulate(options: SimulateOptions): Promise<Result> {
-  const { seed, isEnough, kinds, onWorld } = options
+  const { seed, isEnough, kinds, onWorld, memory = watchMemory() } = options
   const counts: Record<string, number> = {}
   let [steps, worlds, digest] = [0, 0, 0]
   let failure: Failure | undefined
-  const memory = watchMemory()
   while (!failure && !isEnough(steps)) {
     const kind = kinds[worlds % kinds.length] as string
     const { plan, run } = worldOf(kind)
     const planned = plan(`${seed}/${worlds}`)
     const outcome = await run(planned)
-    const violation = outcome.violation ?? (await memory.ended(outcome.rest))
+    const left = outcome.violation ? undefined : await memory.ended(outcome.rest)
+    const violation = outcome.violation ?? left
     worlds++
     steps += outcome.steps
     digest = hashOf(`${digest} ${outcome.digest}`)
     for (const [what, count] of Object.entries(outcome.counts)) {
       counts[what] = (counts[what] ?? 0) + count
     }
-    if (violation) failure = { kind, plan: planned, outcome: { ...outcome, violation } }
+    if (violation) {
+      failure = { kind, plan: planned, outcome: { ...outcome, violation } }
+      const again = [`--seed ${seed} --steps ${steps}`, ...kinds.map(kind => `--world ${kind}`)]
+      if (left) failure = { ...failure, again: again.join(' ') }
+    }
     onWorld?.(`${kind} ${planned.seed}`, outcome)
   }
   return { steps, worlds, digest: digest.toString(16).padStart(8, '0'), counts, failure }
