@@ -153,7 +153,10 @@ export function createNetwork(
         if (isCut || isResponseLost || scheduler.now() < cutEnd) return loseIt()
         scheduler.later(`response to ${from}`, current.delay, () => {
           if (scheduler.now() < cutEnd) return loseIt()
-          client.answer(response, !isResponseCut || response.body === '')
+          const isWhole = !isResponseCut || response.body === ''
+          // Half of an error tells nobody why the request was rejected.
+          if (!isWhole) miss(from, response)
+          client.answer(response, isWhole)
         })
       })
       if (!isHeard) client.fail('ECONNREFUSED')
