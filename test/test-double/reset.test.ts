@@ -238,7 +238,8 @@ test('journal - forgets callers whose exchanges were dropped', async t => {
       method: 'GET',
       path: '/v1/pets',
       query: '',
-      headers: { ...FREE, 'user-agent': `agent ${at} ${'x'.repeat(200)}` },
+      headers: {},
+      client: `${at} ${'x'.repeat(200)}`,
     })
   for (let at = 0; at < 2_000; at++) await call(at)
   globalThis.gc?.()
