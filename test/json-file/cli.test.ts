@@ -21,13 +21,7 @@ test('json file - a signal at the ready line ends the server with code 0 and one
 
 test('json file - the command line reports an edit while it runs in one line', async t => {
   const path = join(folder(), 'pets.json')
-  const server = start(t, path)
-  let log = ''
-  server.stderr.on('data', text => {
-    log += text
-  })
-  const [line] = await once(server.stdout, 'data')
-  const { baseUrl, apiKeys } = JSON.parse(line)
+  const { server, log, baseUrl, apiKeys } = await startReady(t, path)
   fs.writeFileSync(path, '{"pets":[]}')
   const answer = await fetch(`${baseUrl}/pets`, {
     method: 'POST',
@@ -38,20 +32,14 @@ test('json file - the command line reports an edit while it runs in one line', a
   server.kill('SIGTERM')
   assert.deepEqual(await once(server, 'exit'), [0, null])
   assert.equal(
-    log,
+    log(),
     `animal-adoption-store: ${path} was changed by another program; its version is now ${path}.conflict-1\n`,
   )
 })
 
 test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {
   const path = join(folder(), 'pets.json')
-  const server = start(t, path)
-  let log = ''
-  server.stderr.on('data', text => {
-    log += text
-  })
-  const [line] = await once(server.stdout, 'data')
-  const { baseUrl, origin, apiKeys } = JSON.parse(line)
+  const { server, log, baseUrl, origin, apiKeys } = await startReady(t, path)
   const headers = {
     authorization: `Bearer ${apiKeys.free}`,
     'content-type': 'application/json',
@@ -68,12 +56,24 @@ test('json file - a server whose document is moved is not ready, answers creates
   assert.equal((await create()).status, 201)
   server.kill('SIGTERM')
   assert.deepEqual(await once(server, 'exit'), [0, null])
-  const lines = log.trimEnd().split('\n')
+  const lines = log().trimEnd().split('\n')
   assert.deepEqual(lines.slice(0, 2), [
     `animal-adoption-store: store: ${movedOf(path)}`,
     `animal-adoption-store: store: createPet failed: ${movedOf(path)}`,
   ])
 })
+
+/** What its ready line says, and what it has written to stderr so far. */
+async function startReady(t: TestContext, path: string) {
+  const server = start(t, path)
+  let log = ''
+  server.stderr.on('data', text => {
+    log += text
+  })
+  const [line] = await once(server.stdout, 'data')
+  const { baseUrl, origin, apiKeys } = JSON.parse(line)
+  return { server, log: () => log, baseUrl, origin, apiKeys }
+}
 
 function start(t: TestContext, path: string) {
   const args = ['serve', '--store', path, '--port', '0', '--json', '--log', 'silent']
