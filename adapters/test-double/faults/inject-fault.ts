@@ -33,7 +33,7 @@ export async function injectFault(
 
 interface Circumstances {
   readonly delay: (wait: DelayFault) => Promise<void>
-  readonly clock: Pick<StateClock, 'now'>
+  readonly clock: Pick<StateClock, 'now' | 'hold'>
   /** The time in which a body trickles: the double's, or real time. */
   readonly timeOf: (real: boolean | undefined) => TrickleTime
   readonly note: (fault: FaultKind) => void
@@ -49,14 +49,19 @@ async function refused(
   { clock, note, isKnown }: Omit<Circumstances, 'delay' | 'timeOf'>,
 ): Promise<ApiResponse> {
   if (!isKnown) return store.handle(request)
-  const refusal = errorOf(fault, clock.now())
-  if (fault.when === 'after') {
-    const done = await store.handle(request)
-    if (done.status === 429) return done
+  const isAfter = fault.when === 'after'
+  // The request is handled at the instant that a date in Retry-After counts from.
+  const { refusal, answering } = clock.hold(() => {
+    const refusal = errorOf(fault, clock.now())
+    return { refusal, answering: store.handle(isAfter ? request : { ...request, refusal }) }
+  })
+  const answered = await answering
+  if (isAfter) {
+    if (answered.status === 429) return answered
     note(fault.kind)
-    return withContent(errorAfter(done, request, refusal), request, fault)
+    return withContent(errorAfter(answered, request, refusal), request, fault)
   }
-  const { headers, ...answer } = await store.handle({ ...request, refusal })
+  const { headers, ...answer } = answered
   const { [INJECTED]: mark, ...own } = headers
   const response = { ...answer, headers: own }
   if (mark === undefined) return response

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { splitTarget } from '../../../adapters/shared/request.js'
 import {
   createTestDouble,
+  type Fault,
   openRecording,
   type TestDouble,
 } from '../../../adapters/test-double/index.js'
@@ -26,6 +27,36 @@ test('recording - random scenarios are replayed with equal digests', async () =>
     }),
     { numRuns: LONG ? 150 : 60 },
   )
+})
+
+test('recording - a clock that runs on between any two reads is recorded at one instant', async t => {
+  let ms = Date.UTC(2030, 0, 1)
+  t.mock.method(Date, 'now', () => (ms += 700))
+  const kinds: Fault[] = [
+    { kind: 'status', status: 429, retryAfter: { date: 30 } },
+    { kind: 'status', status: 503, retryAfter: { date: 30 }, when: 'after' },
+    { kind: 'malformed' },
+  ]
+  for (const isDelayed of [false, true]) {
+    await using double = createTestDouble({ clock: 'running', idempotency: { ttlMs: 60_000 } })
+    const recording = await double.record()
+    for (const fault of kinds) {
+      if (isDelayed) double.faults.arm({ kind: 'delay', ms: 1 })
+      double.faults.arm(fault)
+      const creating = create(double)
+      await new Promise(resolve => setImmediate(resolve))
+      double.endDelays()
+      await creating
+    }
+    const { difference } = await (await openRecording(await recording.json())).replay()
+    assert.equal(difference && JSON.stringify(difference), undefined)
+  }
+
+  function create({ fetch, baseUrl }: TestDouble): Promise<unknown> {
+    const headers = { authorization: 'Bearer demo-pro', 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'Ada', categoryId: 1 })
+    return fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })
+  }
 })
 
 test('recording - through a socket and in process, the steps have equal digests', async () => {
