@@ -20,7 +20,7 @@ import {
   readInitial,
 } from './environment.js'
 import { type Flags, UsageError, usageError } from './flags.js'
-import { writeOutput } from './output.js'
+import { type Output, writeOutputs } from './output.js'
 import { recordTo } from './record.js'
 
 /**
@@ -42,8 +42,10 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
     const untested = api.wasCalled() ? undefined : UNTESTED
     process.stderr.write(reportText(report, { withRequests: true }))
     if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
-    // A recording cannot be had again, whatever becomes of the reports.
-    await writeReports(flags, report, untested).finally(files.write)
+    await writeOutputs([...reports(flags, report, untested), ...files.outputs])
+    if (files.isCut()) {
+      process.stderr.write(`Recording: ${flags.record} ends after 100,000 steps.\n`)
+    }
     const missing = planned && neverSent(planned)
     if (missing) process.stderr.write(`${missing}\n`)
     const isMissing = flags['require-faults'] === true && report.findings.some(isRequired)
@@ -167,19 +169,19 @@ export function isProven(report: Report, { strict, allow }: Flags, wasCalled: bo
 }
 
 /**
- * Writes the files of `--report` and `--junit`.
+ * The files of `--report` and `--junit`.
  *
  * @param untested why nothing was checked
- * @throws UsageError
  */
-export async function writeReports(
+export function reports(
   { report: json, junit }: Flags,
   report: Report,
   untested: string | undefined,
-): Promise<void> {
-  if (json !== undefined)
-    await writeOutput('--report', json, `${JSON.stringify(report, null, 2)}\n`)
-  if (junit !== undefined) await writeOutput('--junit', junit, verdictJUnit(report, untested))
+): readonly Output[] {
+  return [
+    { flag: '--report', path: json, text: () => `${JSON.stringify(report, null, 2)}\n` },
+    { flag: '--junit', path: junit, text: () => verdictJUnit(report, untested) },
+  ]
 }
 
 function checkStrict({ strict = 'findings' }: Flags): void {

@@ -4,7 +4,7 @@ import { type Schedule, scheduleText } from '../test-double/explore/schedule.js'
 import type { Found, Outcome, Progress, SearchOptions } from '../test-double/explore/search.js'
 import type { CommandFailure } from './command-run.js'
 import { type Flags, OPTIONS } from './flags.js'
-import { writeOutput } from './output.js'
+import { writeOutputs } from './output.js'
 import { createProgress } from './progress.js'
 
 /** What `exec --explore` says on stderr and in its files. */
@@ -136,20 +136,20 @@ async function writeFiles(
   all: readonly Ran[],
   problem: string | undefined,
 ): Promise<void> {
-  if (report !== undefined) {
-    const { runs, pruned, exhausted, failures, unreached } = found
-    const result = {
-      ok: problem === undefined && failures.length === 0,
-      problem: problem ?? null,
-      runs,
-      pruned,
-      exhausted,
-      failures: failures.map(({ failure }) => failure),
-      unreached: unreached.map(scheduleText),
-    }
-    await writeOutput('--report', report, `${JSON.stringify(result, null, 2)}\n`)
+  const { runs, pruned, exhausted, failures, unreached } = found
+  const result = {
+    ok: problem === undefined && failures.length === 0,
+    problem: problem ?? null,
+    runs,
+    pruned,
+    exhausted,
+    failures: failures.map(({ failure }) => failure),
+    unreached: unreached.map(scheduleText),
   }
-  if (junit !== undefined) await writeOutput('--junit', junit, junitOf(all, problem))
+  await writeOutputs([
+    { flag: '--report', path: report, text: () => `${JSON.stringify(result, null, 2)}\n` },
+    { flag: '--junit', path: junit, text: () => junitOf(all, problem) },
+  ])
 }
 
 /** A test case for each run, and one for whether there was anything to explore. */

@@ -1,17 +1,36 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { Awaitable } from '../../src/lib/async.js'
 import { UsageError } from './flags.js'
 
+/** A result of a run, for a file that a flag names. */
+export interface Output {
+  readonly flag: string
+  /** undefined where the flag was not given */
+  readonly path: string | undefined
+  readonly text: () => Awaitable<string>
+}
+
 /**
- * Writes the result of a run. Its folder is created where it is missing, as the result is not to be
- * had again.
+ * Writes the results of a run, each whatever becomes of the others: they are not to be had again. For
+ * the same reason, missing folders are created.
  *
- * @throws UsageError naming the flag
+ * @throws UsageError naming every flag whose file could not be written
  */
-export async function writeOutput(flag: string, path: string, text: string): Promise<void> {
+export async function writeOutputs(outputs: readonly Output[]): Promise<void> {
+  const problems: UsageError[] = []
+  for (const output of outputs) await write(output).catch(problem => problems.push(problem))
+  if (problems.length === 0) return
+  const message = problems.map(({ message }) => message).join('; ')
+  throw new UsageError(message, ...problems.flatMap(({ flags }) => flags))
+}
+
+async function write({ flag, path, text }: Output): Promise<void> {
+  if (path === undefined) return
+  const content = await text()
   try {
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, text)
+    await writeFile(path, content)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(`${flag} cannot write ${path}: ${code}`, flag)

@@ -1,12 +1,13 @@
 import { type HarSource, harOf } from '../exchanges/har.js'
 import type { JudgedDouble } from '../test-double/double.js'
 import type { Flags } from './flags.js'
-import { writeOutput } from './output.js'
+import type { Output } from './output.js'
 
 /** The files of a run, written at its end. */
 export interface RunFiles {
-  /** @throws UsageError when a file cannot be written */
-  write(): Promise<void>
+  readonly outputs: readonly Output[]
+  /** Whether more happened than a recording keeps. */
+  isCut(): boolean
 }
 
 /** Records what the flags ask for. */
@@ -22,13 +23,14 @@ export async function recordTo({ har, record }: Flags, double: JudgedDouble): Pr
   }
 
   return {
-    async write() {
-      if (har !== undefined) {
-        await writeOutput('--har', har, `${JSON.stringify(harOf(exchanges), null, 2)}\n`)
-      }
-      if (record === undefined || !recording) return
-      await writeOutput('--record', record, await recording.json())
-      if (recording.isFull) process.stderr.write(`Recording: ${record} ends after 100,000 steps.\n`)
-    },
+    outputs: [
+      {
+        flag: '--har',
+        path: har,
+        text: () => `${JSON.stringify(harOf(exchanges), null, 2)}\n`,
+      },
+      { flag: '--record', path: record, text: () => recording?.json() ?? '' },
+    ],
+    isCut: () => recording?.isFull ?? false,
   }
 }

@@ -7,8 +7,9 @@ import type { RuleId } from '../verdict/rules.js'
 import { readKey } from './api-key.js'
 import { runChild } from './child.js'
 import { readClients } from './environment.js'
-import { checkCommand, isProven, writeReports } from './exec.js'
+import { checkCommand, isProven, reports } from './exec.js'
 import { type Flags, usageError } from './flags.js'
+import { writeOutputs } from './output.js'
 
 /** How long the service may be silent, in ms. */
 const TIMEOUT_MS = 60_000
@@ -34,7 +35,7 @@ export async function execThrough(
   const report = observer.report()
   const untested = report.decided === 0 ? undecidedText(report) : undefined
   process.stderr.write(judgeText(report, { service: settings.origin, ...proxy.failures() }))
-  await writeReports(flags, report, untested)
+  await writeOutputs(reports(flags, report, untested))
   const isUnproven = flags.strict !== undefined && !isProven(report, flags, untested === undefined)
   return code === 0 && isUnproven ? 1 : code
 }

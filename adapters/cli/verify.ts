@@ -7,7 +7,7 @@ import { VerifyError } from '../conformance/verify-error.js'
 import { readKey } from './api-key.js'
 import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
 import { helpRows } from './help.js'
-import { writeOutput } from './output.js'
+import { writeOutputs } from './output.js'
 import { createProgress } from './progress.js'
 
 const FLAGS = {
@@ -94,7 +94,7 @@ async function verifyServer(flags: Flags, operands: readonly string[]): Promise<
   const shown = showProgress(progress, flags)
   const report = await verify({ ...options, ...shown.callbacks }).finally(shown.end)
   print(flags.json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
-  if (flags.junit !== undefined) await writeOutput('--junit', flags.junit, reportJUnit(report))
+  await writeOutputs([{ flag: '--junit', path: flags.junit, text: () => reportJUnit(report) }])
   return report.ok ? 0 : 1
 }
 

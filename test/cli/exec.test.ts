@@ -197,10 +197,21 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   assert.equal((await exec(['--report', deep], good)).code, 0)
   assert.equal(JSON.parse(await readFile(deep, 'utf8')).ok, true)
   const run = join(folder, 'run.json')
-  const { code, stderr } = await exec(['--report', folder, '--record', run], good)
+  const { code, stderr } = await exec(
+    ['--report', folder, '--junit', junit, '--har', folder, '--record', run],
+    good,
+  )
   assert.equal(code, 2)
-  assert.match(stderr, /--report cannot write .*: EISDIR\n$/)
-  assert.match(await readFile(run, 'utf8'), /listPets/, 'the other files are written')
+  const isEnd = stderr.endsWith(
+    `--report cannot write ${folder}: EISDIR; --har cannot write ${folder}: EISDIR\n`,
+  )
+  assert.ok(isEnd, stderr)
+  for (const [file, content] of [
+    [junit, /failures="0"/],
+    [run, /listPets/],
+  ] as const) {
+    assert.match(await readFile(file, 'utf8'), content, 'the other files are written')
+  }
 })
 
 test('exec - requests for other paths than those of the API test nothing', async () => {
