@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
@@ -64,16 +64,23 @@ export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } 
   return name.endsWith('.json') ? { kind: 'json', path: name } : undefined
 }
 
-/** Opening a missing file would create it. @throws UsageError */
+/**
+ * Opening a missing file would create it. Where a journal of it is left, opening says what to restore.
+ *
+ * @throws UsageError
+ */
 export function refuseMissing(name: string): void {
   const file = fileOf(name)
   if (!file) return
   try {
     statSync(file.path)
   } catch (error) {
+    if (JOURNALS[file.kind].some(end => existsSync(file.path + end))) return
     throw new UsageError(`${file.path} ${unreadable(error)}`)
   }
 }
+
+const JOURNALS = { json: ['.journal', '.journal2'], sqlite: ['-wal'] } as const
 
 /**
  * Undefined for `memory:`, where the store counts by itself.

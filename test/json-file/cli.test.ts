@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
+import { encodeBatch } from '../../adapters/json-file/batch.js'
+import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 import { movedOf, temporaryFolders } from './json-files.js'
 
@@ -35,6 +37,23 @@ test('json file - the command line reports an edit while it runs in one line', a
     log(),
     `animal-adoption-store: ${path} was changed by another program; its version is now ${path}.conflict-1\n`,
   )
+})
+
+test('json file - check and copy of a document that is missing name its journal', async () => {
+  const path = join(folder(), 'pets.json')
+  fs.writeFileSync(`${path}.journal`, encodeBatch('{"id":5,"name":"Rex","categoryId":1}\n'))
+  for (const words of [
+    ['check', path],
+    ['copy', path, `${path}.copy.json`],
+  ]) {
+    const { code, stderr } = await runInThread(words)
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /pets\.json is missing, but .*pets\.json\.journal has the animals from id 5 on; /,
+    )
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json.journal'])
+  }
 })
 
 test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {

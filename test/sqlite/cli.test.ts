@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
+import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 import { ANY_DRIVER } from './drivers.js'
 
@@ -31,6 +32,15 @@ test('sqlite cli - animals, counts and bans survive a restart', { skip }, async 
   const readiness = await fetch(`${again.ready.origin}/readyz`)
   assert.deepEqual(await readiness.json(), { status: 'ok', store: 'ok', limits: 'ok' })
   assert.deepEqual(await again.stop(), { code: 0, log: '' })
+})
+
+test('sqlite cli - check of a database that is missing names its WAL', { skip }, async () => {
+  const path = join(folder(), 'pets.sqlite')
+  fs.writeFileSync(`${path}-wal`, 'the last animals')
+  const { code, stderr } = await runInThread(['check', path])
+  assert.equal(code, 1)
+  assert.match(stderr, /pets\.sqlite is missing, but .*pets\.sqlite-wal has its last animals; /)
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite-wal'])
 })
 
 test('sqlite cli - --seed fills a new file and no other', { skip }, async t => {
