@@ -79,8 +79,9 @@ function replay(path: string, entries: readonly Entry[], index: PetIndex): void 
     }
     const known = index.find(pet.id)
     if (known && petToJson(known) === petToJson(pet)) continue
-    const reason = `has the pet ${pet.id}, which does not follow from the document`
-    throw new JsonFileError(path, `is damaged: line ${line} ${reason}`)
+    const found = `line ${line} has the pet ${pet.id} where ${index.nextId()} is next`
+    const fix = 'put back the document it belongs to, or remove it to go on without its animals'
+    throw new JsonFileError(path, `does not continue its document: ${found}; ${fix}`)
   }
 }
 

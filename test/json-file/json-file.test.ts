@@ -299,10 +299,13 @@ const DAMAGED: Record<string, readonly [batches: readonly Uint8Array[], reason: 
     [batch('{"id":1,"name":"","categoryId":1,"status":"lost"}')],
     /the batch lines from line 2 on are not all pets$/,
   ],
-  'a batch missing': [[batch(REX_1), batch(pet(3))], /line 4 has the pet 3, which does not follow/],
+  'a batch missing': [
+    [batch(REX_1), batch(pet(3))],
+    /does not continue its document: line 4 has the pet 3 where 2 is next; put back the document it belongs to, or remove it to go on without its animals$/,
+  ],
   'an id twice': [
     [batch(REX_1), batch(pet(2), pet(2, 'Tom'))],
-    /line 5 has the pet 2, which does not follow/,
+    /line 5 has the pet 2 where 3 is next;/,
   ],
   'lines without a batch': [
     [Buffer.from(`${REX_1}\n${pet(2)}\n`)],
