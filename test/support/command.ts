@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -13,51 +14,99 @@ export interface Ended {
   readonly stderr: string
 }
 
+/** A command that is running. */
+export interface Running {
+  readonly stdout: Readable
+  readonly stderr: Readable
+  kill(signal?: NodeJS.Signals): void
+  /** Its exit code; null where a signal has ended it. */
+  readonly exit: Promise<number | null>
+}
+
 /** Runs the command line in a process that exits by itself. */
-export async function runCommand(
+export function runCommand(
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Ended> {
+  return endOf(startCommand(words, env))
+}
+
+/** The same in a thread, see `startInThread`. */
+export function runInThread(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Ended> {
+  return endOf(startInThread(words, env))
+}
+
+export function startCommand(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Running & { readonly pid: number | undefined } {
   const child = spawn(process.execPath, [MAIN, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env,
   })
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit'),
-  ])
-  return { code, stdout, stderr }
+  const { stdout, stderr, pid } = child
+  const exit = once(child, 'exit').then(([code]) => code as number | null)
+  return { stdout, stderr, pid, exit, kill: signal => void child.kill(signal) }
 }
 
 /**
- * The same in a thread, which takes half the time. Signals do not reach it, and what its own commands
- * print to inherited streams is not captured.
+ * Starts the command line in a thread, or in one that has already run a command to its end: see
+ * `command-thread.cjs`. Signals reach it as events of its `process`, so SIGKILL does nothing, and what
+ * its own commands print to inherited streams is not captured.
  */
-export async function runInThread(
+export function startInThread(
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<Ended> {
+): Running {
   // Threads do not run TypeScript from source.
-  if (!existsSync(MAIN)) return runCommand(words, env)
-  const thread = new Worker(MAIN, {
-    argv: [...words],
-    env,
-    execArgv: [],
-    stdout: true,
-    stderr: true,
+  if (!existsSync(MAIN)) return startCommand(words, env)
+  const thread = idle.pop() ?? new Worker(COMMAND_THREAD, { workerData: MAIN, execArgv: [] })
+  const streams = { stdout: new PassThrough(), stderr: new PassThrough() }
+  const exit = new Promise<number>((resolve, reject) => {
+    thread.on('error', reject).on('message', ({ name, chunk, code, isIdle }: FromThread) => {
+      if (name) streams[name].write(chunk)
+      if (code !== undefined) {
+        for (const stream of Object.values(streams)) stream.end()
+        resolve(code)
+      }
+      if (!isIdle) return
+      thread.removeAllListeners('message').removeAllListeners('error')
+      thread.unref()
+      idle.push(thread)
+    })
   })
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(thread.stdout),
-    text(thread.stderr),
-    once(thread, 'exit'),
-  ])
-  return { code, stdout, stderr }
+  thread.ref()
+  thread.postMessage({ words, env: { ...env } })
+  return { ...streams, exit, kill: signal => thread.postMessage({ signal: signal ?? 'SIGTERM' }) }
 }
 
-const LIGHT_FETCH = fileURLToPath(new URL('test/support/light-fetch.cjs', ROOT_URL))
+interface FromThread {
+  readonly name?: 'stdout' | 'stderr'
+  readonly chunk?: string | Uint8Array
+  readonly code?: number
+  /** The next command may run. */
+  readonly isIdle?: true
+}
+
+const idle: Worker[] = []
+const COMMAND_THREAD = supportFile('command-thread.cjs')
+
+async function endOf({ stdout, stderr, exit }: Running): Promise<Ended> {
+  const [out, err, code] = await Promise.all([text(stdout), text(stderr), exit])
+  return { code, stdout: out, stderr: err }
+}
+
+const LIGHT_FETCH = supportFile('light-fetch.cjs')
 
 /** The words that run a module as a command; its `fetch` is light, see `light-fetch.cjs`. */
 export function scriptCommand(script: string): string[] {
   return [process.execPath, '--require', LIGHT_FETCH, '--input-type=module', '-e', script]
+}
+
+/** What the build does not hold. */
+function supportFile(name: string): string {
+  return fileURLToPath(new URL(`test/support/${name}`, ROOT_URL))
 }

@@ -1,0 +1,57 @@
+// Runs commands in this thread, one after the other, each with words, variables and streams of its own.
+// What they load stays loaded: a command takes 2 ms of CPU instead of 60 to 150 as a process.
+const { Writable } = require('node:stream')
+const { pathToFileURL } = require('node:url')
+const { parentPort, workerData: main } = require('node:worker_threads')
+
+let runs = 0
+let isRunning = false
+
+parentPort.on('message', ({ signal, words, env }) => {
+  if (signal) process.emit(signal, signal)
+  else begin(words, env)
+})
+
+function begin(words, env) {
+  runs++
+  isRunning = true
+  parentPort.unref()
+  for (const name of ['stdout', 'stderr']) {
+    Object.defineProperty(process, name, { value: streamOf(name), configurable: true })
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal)
+  process.env = env
+  process.argv = [process.execPath, main, ...words]
+  process.exitCode = undefined
+  if (main.endsWith('.cjs')) {
+    delete require.cache[main]
+    require(main)
+  } else {
+    import(`${pathToFileURL(main)}?${runs}`)
+  }
+}
+
+// A thread that exits could not run another command.
+process.exit = (code = process.exitCode) => end(code)
+
+// Where a process would end by itself: nothing is left to wait for.
+process.on('beforeExit', () => {
+  end(process.exitCode)
+  parentPort.postMessage({ isIdle: true })
+  parentPort.ref()
+})
+
+function end(code = 0) {
+  if (isRunning) parentPort.postMessage({ code })
+  isRunning = false
+}
+
+function streamOf(name) {
+  return new Writable({
+    decodeStrings: false,
+    write(chunk, _encoding, done) {
+      parentPort.postMessage({ name, chunk })
+      done()
+    },
+  })
+}
