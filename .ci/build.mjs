@@ -1,14 +1,15 @@
-// Builds dist/: the modules, the page of the console, CommonJS for Jest, and the bundled command line.
-// With `--if-stale` only if a source has changed since, as `npm install` and `npm start` do.
+// Builds dist/: the modules, one of them with zod, the page of the console, CommonJS for Jest, and the bundled
+// command line. With `--if-stale` only if a source or zod has changed since, as `npm install` and `npm start` do.
 // With `--modules` without the bundles, which hide from coverage and mutants which module runs.
 import { execSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Written last, so a build that was interrupted counts as none. */
 const RESULT = 'dist/adapters/cli/main.cjs'
 const STEPS = [
   'tsc',
+  'node .ci/zod.mjs',
   'tsc -p adapters/console/page',
   'node adapters/console/page/build.mjs',
   ...(process.argv.includes('--modules')
@@ -38,6 +39,9 @@ function build() {
 
 function isStale() {
   if (!existsSync(RESULT)) return true
+  // npm does not date what it installs. The licence in the module begins with the version.
+  const { version } = JSON.parse(readFileSync('node_modules/zod/package.json', 'utf8'))
+  if (!readFileSync('dist/src/lib/zod.js', 'utf8').includes(`zod ${version}\n`)) return true
   const built = statSync(RESULT).mtimeMs
   return ['package.json', 'tsconfig.json', ...filesIn('src'), ...filesIn('adapters')].some(
     path => statSync(path).mtimeMs > built,

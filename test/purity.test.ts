@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { CODE_URL, ROOT_URL } from './support/paths.js'
+import { BUILD_URL, CODE_URL, ROOT_URL } from './support/paths.js'
 
 const SOURCES = new URL('src/', ROOT_URL)
 
@@ -16,7 +16,7 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   process: /\bprocess\s*[.[?]|\bglobalThis\b|\bBuffer\b|\brequire\s*\(/,
   evaluation: /\beval\s*\(|\bnew Function\b/,
 }
-const PACKAGES = ['zod/mini', 'mitt', 'lossless-json']
+const PACKAGES = ['zod/mini', 'zod/locales', 'mitt', 'lossless-json']
 
 test('purity - the core uses one clock and one timer, and nothing else of its environment', async () => {
   const found: string[] = []
@@ -119,8 +119,39 @@ test('purity - creating pets loads the parsers and no package of an adapter', as
     const headers = { authorization: 'Bearer k' }
     await store.handle({ method: 'POST', path: '/v1/pets', query: '', headers, body })
   `)
-  assert.deepEqual(packagesIn(urls), ['lossless-json', 'mitt', 'zod'])
+  const isBuilt = CODE_URL.href === BUILD_URL.href
+  assert.deepEqual(packagesIn(urls), ['lossless-json', 'mitt', ...(isBuilt ? [] : ['zod'])])
   assert.ok(!builtins.includes('http'))
+})
+
+test('purity - one module imports zod', async () => {
+  const importers: string[] = []
+  for (const folder of ['src/', 'adapters/']) {
+    for (const { file, code } of await sources(new URL(folder, ROOT_URL))) {
+      if (/['"`]zod\b/.test(code)) importers.push(folder + file)
+    }
+  }
+  assert.deepEqual(importers, ['src/lib/zod.ts'])
+})
+
+// Loading zod as published, with its messages in 64 languages, takes ten times as long.
+test('purity - the build has zod in that module, with English only, and imports it nowhere', async () => {
+  const holders: string[] = []
+  const files = await readdir(BUILD_URL, { recursive: true })
+  for (const file of files.map(name => name.replaceAll('\\', '/'))) {
+    if (!/^(src|adapters|commonjs)\/.*js$/.test(file)) continue
+    const code = await readFile(new URL(file, BUILD_URL), 'utf8')
+    assert.doesNotMatch(code, /(from|import|require)\s*\(?\s*['"]zod\b/, file)
+    if (code.includes('__zod_globalRegistry')) holders.push(file)
+  }
+  const bundles = ['adapters/cli/zod.cjs', 'commonjs/bundle.cjs'].filter(name =>
+    files.includes(name),
+  )
+  assert.deepEqual(holders.toSorted(), [...bundles, 'src/lib/zod.js'].toSorted())
+  const code = await readFile(new URL('src/lib/zod.js', BUILD_URL), 'utf8')
+  const locales = [...code.matchAll(/zod\/v4\/locales\/(.+)\.js/g)].map(([, name]) => name)
+  assert.deepEqual(locales, ['en'])
+  assert.match(code, /^\/\*! zod \d+\.\d+\.\d+\n\nMIT License\n\nCopyright/)
 })
 
 /** What each file of the package imports, types included; paths below the root, without extension. */

@@ -1,7 +1,8 @@
 // Bundles the command line into dist/adapters/cli: main.cjs, which answers --help and --version,
-// verify.cjs, metrics.cjs, and commands.cjs with everything else. As CommonJS, because Node starts it without its
-// loader of ES modules; as four files, because V8 reads every character of a file that it loads.
+// verify.cjs, metrics.cjs, zod.cjs, and commands.cjs with everything else. As CommonJS, because Node starts it without
+// its loader of ES modules; as five files, because V8 reads every character of a file that it loads.
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -14,11 +15,14 @@ const besideMain = {
     onResolve({ filter: /^\.\/(commands|verify|metrics)\.js$/ }, ({ kind, path: name }) =>
       kind === 'dynamic-import' ? { path: name.replace('.js', '.cjs'), external: true } : undefined,
     )
+    onResolve({ filter: /\/lib\/zod\.js$/ }, () => ({ path: './zod.cjs', external: true }))
   },
 }
 
 await build({
-  entryPoints: ['main.ts', 'commands.ts', 'verify.ts', 'metrics.ts'].map(path),
+  entryPoints: ['main.ts', 'commands.ts', 'verify.ts', 'metrics.ts', '../../src/lib/zod.ts'].map(
+    name => ({ in: path(name), out: basename(name, '.ts') }),
+  ),
   outdir: path('../../dist/adapters/cli'),
   outExtension: { '.js': '.cjs' },
   plugins: [besideMain],
@@ -28,7 +32,7 @@ await build({
   format: 'cjs',
   // An old Node has to parse the file to say that it is too old.
   target: 'node14.18',
-  // The optional peers, and the parsers that the first create loads.
+  // The optional peers, and the parser of numbers that `JSON.parse` would round.
   external: [
     '@redis/client',
     'better-sqlite3',
@@ -36,12 +40,11 @@ await build({
     'lossless-json',
     'pg',
     'swagger-ui-dist',
-    'zod',
   ],
-  // As `require`: imported here and required there, zod would be loaded twice.
+  // As `require`, without Node's loader of ES modules.
   supported: { 'dynamic-import': false },
   banner: {
-    js: `/* Includes mitt, copyright Jason Miller, and lowdb, copyright typicode; both MIT licensed.\nIn metrics.cjs also prom-client and @opentelemetry/api; both Apache 2.0 licensed. */
+    js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, and in zod.cjs zod, copyright Colin McDonnell; all MIT licensed.\nIn metrics.cjs also prom-client and @opentelemetry/api; both Apache 2.0 licensed. */
 const URL_OF_THIS_FILE = require('node:url').pathToFileURL(__filename).href`,
   },
   define: {

@@ -3,7 +3,9 @@ import type { Stats } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { parseJson } from '../../src/lib/json.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
+import * as z from '../../src/lib/zod.js'
 import { PLANS } from '../../src/limits/plans.js'
+import { describeIssues, newPetSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
 import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
@@ -13,9 +15,7 @@ import { unreadable } from './unreadable.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
-  const { strictObject } = await import('zod/mini')
-  const { describeIssues, newPetSchema } = await import('../../src/pets/schema.js')
-  const strictSchema = strictObject(newPetSchema.shape, 'must be a JSON object')
+  const strictSchema = z.strictObject(newPetSchema.shape, 'must be a JSON object')
   const fields = Object.keys(newPetSchema.shape).join(', ')
   const list = await readJson('--seed', path)
   if (!Array.isArray(list)) {

@@ -1,5 +1,5 @@
-import * as z from 'zod/mini'
 import { parseJson } from '../../src/lib/json.js'
+import * as z from '../../src/lib/zod.js'
 import { type Pet, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'

@@ -1,6 +1,6 @@
-import * as z from 'zod/mini'
 import { ERROR_STATUS } from '../../src/errors.js'
 import { INT64_RANGE } from '../../src/lib/int64.js'
+import * as z from '../../src/lib/zod.js'
 import { newPetSchema, petSchema, petStatusSchema } from '../../src/pets/schema.js'
 
 /** The schemas of the specification (spec §2) as JSON Schema, for `components.schemas`. */

@@ -313,7 +313,7 @@ export function createDouble(
   const handler = around(double)
   return double
 
-  /** At once, unless Zod is still to be loaded. */
+  /** At once, unless the schemas are still to be loaded. */
   function createPet(pet: NewPet, options?: CreateOptions): Promise<Pet> {
     const isDropped = options?.signal?.aborted === true
     const creating = state.store.createPet(pet, options)

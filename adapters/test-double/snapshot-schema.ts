@@ -1,7 +1,6 @@
-import { en } from 'zod/locales'
-import * as z from 'zod/mini'
 import { type ErrorCode, invalidRequest } from '../../src/errors.js'
 import { isObject } from '../../src/lib/options.js'
+import * as z from '../../src/lib/zod.js'
 import { describeIssues, petSchema } from '../../src/pets/schema.js'
 import type { Operation } from '../../src/pets/specification.js'
 import type { Exchange, FaultKind } from '../exchanges/exchange.js'
@@ -16,7 +15,7 @@ import type { Snapshot } from './state.js'
  * @throws ApiError `invalid_request` naming the field
  */
 export function checkSnapshot(value: unknown): Snapshot {
-  const parsed = snapshotSchema.safeParse(value, { error: en().localeError })
+  const parsed = snapshotSchema.safeParse(value, { error: z.en().localeError })
   if (parsed.success) return parsed.data
   throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error, value, 'it')}`)
 }

@@ -1,6 +1,5 @@
-// zod/mini: bundlers drop what is not used, so the store takes a third of the room in a browser.
-import * as z from 'zod/mini'
 import { INT64_RANGE, type Int64, isInt64, shortestForm } from '../lib/int64.js'
+import * as z from '../lib/zod.js'
 import { PET_STATUSES } from './specification.js'
 
 export const petStatusSchema = z

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { memoryStorage } from '../../adapters/memory.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore, type NewPet, type Pet, type PetStatus, type Store } from '../../src/index.js'
 import { petSchema } from '../../src/pets/schema.js'
 
@@ -119,4 +120,27 @@ test('petSchema - requires a positive safe integer id, a name and a categoryId',
   assert.ok(isValid({ ...pet, status: 'sold' }))
   assert.ok(!isValid({ ...pet, status: undefined }))
   assert.ok(!isValid({ id: 1, name: '' }))
+})
+
+test('schema - an app that sets its own zod to German changes no message, and finds only its schemas', async () => {
+  const app = await import('zod')
+  const double = createTestDouble()
+  const damaged = JSON.parse(JSON.stringify(await double.snapshot()))
+  damaged.nextId = '1'
+  const { localeError } = app.config()
+  app.config(app.locales.de())
+  const name = app.string().meta({ id: 'Name' })
+  try {
+    assert.match(app.string().safeParse(1).error?.message ?? '', /Ungültige Eingabe/)
+    await assert.rejects(double.pets.createPet({ name: 'Rex' } as never), {
+      message: '`categoryId` is required',
+    })
+    await assert.rejects(async () => double.restore(damaged), {
+      message: 'Not a snapshot: `nextId` Invalid input: expected number, received string',
+    })
+    assert.deepEqual(Object.keys(app.toJSONSchema(app.globalRegistry).schemas), ['Name'])
+  } finally {
+    app.globalRegistry.remove(name)
+    app.config({ localeError })
+  }
 })

@@ -1,5 +1,5 @@
-// The reporter of `npm run coverage`: failed tests, then the lines covered in src/ and adapters/.
-import { relative, sep } from 'node:path'
+// The reporter of `npm run coverage`: failed tests, then the lines covered in src/ and adapters/, but for zod.
+import { join, relative, sep } from 'node:path'
 
 const LEAST = 95
 
@@ -13,7 +13,7 @@ export default async function* report(source) {
 function table({ files, workingDirectory }) {
   const shipped = files
     .map(file => ({ ...file, name: relative(`${workingDirectory}${sep}dist`, file.path) }))
-    .filter(({ name }) => /^(src|adapters)\b/.test(name))
+    .filter(({ name }) => /^(src|adapters)\b/.test(name) && name !== join('src', 'lib', 'zod.js'))
   const least = shipped
     .filter(file => file.coveredLinePercent < LEAST)
     .sort((a, b) => a.coveredLinePercent - b.coveredLinePercent)

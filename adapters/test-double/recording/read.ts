@@ -1,6 +1,5 @@
-import { en } from 'zod/locales'
-import * as z from 'zod/mini'
 import { parseJson } from '../../../src/lib/json.js'
+import * as z from '../../../src/lib/zod.js'
 import { describeIssues, petSchema } from '../../../src/pets/schema.js'
 import { FORMAT, type RecordingFile, VERSION } from './format.js'
 
@@ -27,7 +26,7 @@ export async function readRecording(text: string, name: string): Promise<Recordi
       `${name} has version ${found} of the format, and this program reads version ${VERSION}; use the animal-adoption-store that recorded it`,
     )
   }
-  const parsed = file.safeParse(value, { error: en().localeError })
+  const parsed = file.safeParse(value, { error: z.en().localeError })
   if (!parsed.success) {
     const [issue] = describeIssues(parsed.error, value, 'it').split('; ')
     throw new RecordingError(`${name} is damaged: ${issue}`)
