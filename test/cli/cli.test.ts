@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { on, once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
@@ -8,10 +8,9 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { runInThread } from '../support/command.js'
+import { type Running, runInThread, startCommand, startInThread } from '../support/command.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
@@ -22,7 +21,7 @@ const ADA = {
 }
 
 test('cli - the ready line of --json has what scripts need', async t => {
-  const server = await started(t, '--json')
+  const server = await startedInProcess(t, '--json')
   const { baseUrl, origin, apiKeys, store, animals, control, pid } = JSON.parse(server.ready)
   assert.match(baseUrl, /^http:\/\/127\.0\.0\.1:\d+\/v1$/)
   assert.equal(origin, baseUrl.slice(0, -3))
@@ -33,7 +32,7 @@ test('cli - the ready line of --json has what scripts need', async t => {
     enterprise: 'demo-enterprise',
   })
   assert.deepEqual({ store, animals, control }, { store: 'memory:', animals: 41, control: null })
-  assert.equal(pid, server.child.pid)
+  assert.equal(pid, server.command.pid)
 })
 
 test('cli - the banner fits on a screen, and its command works when pasted', async t => {
@@ -276,18 +275,18 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
 test('cli - a file keeps the animals between runs, and is seeded once', async t => {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'pets.json')
-  const first = await started(t, '--json', '--store', path)
+  const first = await startedInProcess(t, '--json', '--store', path)
   await fetch(`${JSON.parse(first.ready).baseUrl}/pets`, ADA)
   const second = await ended('--store', path)
   assert.equal(second.code, 1)
-  assert.match(second.stderr, new RegExp(`^animal-adoption-store: .*${first.child.pid}`))
+  assert.match(second.stderr, new RegExp(`^animal-adoption-store: .*${first.command.pid}`))
   await stopped(first)
   const { animals, store } = await ready(t, '--store', path)
   assert.deepEqual({ animals, store }, { animals: 42, store: path })
 })
 
 test('cli - a signal lets requests in flight finish and exits with 0', async t => {
-  const server = await started(t, '--json', '--delay', '300')
+  const server = await startedInProcess(t, '--json', '--delay', '300')
   const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
   await arrived(JSON.parse(server.ready).origin)
   assert.equal((await stopped(server, 'SIGINT')).code, 0)
@@ -295,11 +294,11 @@ test('cli - a signal lets requests in flight finish and exits with 0', async t =
 })
 
 test('cli - a second signal exits at once', async t => {
-  const server = await started(t, '--json', '--delay', '600000')
+  const server = await startedInProcess(t, '--json', '--delay', '600000')
   const { baseUrl, origin } = JSON.parse(server.ready)
   const cutOff = assert.rejects(fetch(`${baseUrl}/pets`, { headers: FREE }))
   await arrived(origin)
-  server.child.kill('SIGTERM')
+  server.command.kill('SIGTERM')
   await assert.rejects(async () => {
     // Once the first signal is handled, connections are refused.
     for (;;) await fetch(`${origin}/healthz`)
@@ -663,10 +662,10 @@ test('cli - after --watch has reloaded the keys, none of them is logged', async 
 })
 
 test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until the time is over', async t => {
-  const server = await started(t, '--json', '--log', 'silent', '--drain', '1h')
+  const server = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1h')
   const { origin, baseUrl } = JSON.parse(server.ready)
   assert.equal((await fetch(`${origin}/readyz`)).status, 200)
-  server.child.kill('SIGTERM')
+  server.command.kill('SIGTERM')
   let answer = await fetch(`${origin}/readyz`)
   while (answer.status === 200) answer = await fetch(`${origin}/readyz`)
   assert.deepEqual(
@@ -679,9 +678,9 @@ test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until th
   // A second signal ends the wait.
   assert.equal((await stopped(server)).code, 128 + 15)
 
-  const interrupted = await started(t, '--json', '--log', 'silent', '--drain', '1h')
+  const interrupted = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1h')
   assert.equal((await stopped(interrupted, 'SIGINT')).code, 0)
-  const brief = await started(t, '--json', '--log', 'silent', '--drain', '1ms')
+  const brief = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1ms')
   assert.equal((await stopped(brief)).code, 0)
 })
 
@@ -862,8 +861,8 @@ test('cli - /healthz needs no key and costs nothing', async t => {
   assert.equal(answer.headers.get('x-ratelimit-limit'), null)
 })
 
-interface Server {
-  readonly child: ChildProcessByStdio<null, Readable, Readable>
+interface Server<C extends Running = Running> {
+  readonly command: C
   /** What it printed when it was ready. */
   readonly ready: string
   readonly output: Promise<string>
@@ -875,27 +874,38 @@ function started(t: TestContext, ...words: string[]): Promise<Server> {
   return startedIn(t, {}, ...words)
 }
 
-async function startedIn(
+function startedIn(
   t: TestContext,
   environment: NodeJS.ProcessEnv,
   ...words: string[]
 ): Promise<Server> {
-  const child = spawn(process.execPath, [MAIN, '--port', '0', ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
+  const command = startInThread(['--port', '0', ...words], { ...process.env, ...environment })
+  t.after(async () => {
+    command.kill()
+    await command.exit
   })
-  t.after(() => child.kill('SIGKILL'))
-  const log = text(child.stderr)
+  return announced(command)
+}
+
+/** The same as a user starts it, for signals and what concerns its process. */
+function startedInProcess(t: TestContext, ...words: string[]) {
+  const command = startCommand(['--port', '0', ...words])
+  t.after(() => command.kill('SIGKILL'))
+  return announced(command)
+}
+
+async function announced<C extends Running>(command: C): Promise<Server<C>> {
+  const log = text(command.stderr)
   let printed = ''
-  const output = new Promise<string>(resolve => child.stdout.on('end', () => resolve(printed)))
+  const output = new Promise<string>(resolve => command.stdout.on('end', () => resolve(printed)))
   await new Promise<void>((resolve, reject) => {
-    child.stdout.on('data', chunk => {
+    command.stdout.on('data', chunk => {
       printed += chunk
       if (printed.endsWith('Ctrl+C\n') || printed.endsWith('}\n')) resolve()
     })
-    child.on('exit', async code => reject(new Error(`exit ${code}: ${await log}`)))
+    command.exit.then(async code => reject(new Error(`exit ${code}: ${await log}`)), reject)
   })
-  return { child, ready: printed, output, log }
+  return { command, ready: printed, output, log }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
@@ -903,11 +913,9 @@ async function ready(t: TestContext, ...words: string[]): Promise<any> {
   return JSON.parse((await started(t, '--json', '-q', ...words)).ready)
 }
 
-async function stopped({ child, output, log }: Server, signal: NodeJS.Signals = 'SIGTERM') {
-  const exit = once(child, 'exit')
-  child.kill(signal)
-  const [code] = await exit
-  return { code, output: await output, log: await log }
+async function stopped({ command, output, log }: Server, signal: NodeJS.Signals = 'SIGTERM') {
+  command.kill(signal)
+  return { code: await command.exit, output: await output, log: await log }
 }
 
 /**
@@ -915,12 +923,12 @@ async function stopped({ child, output, log }: Server, signal: NodeJS.Signals = 
  * machine a file that is half written may be reported first.
  */
 async function loggedAfter(
-  { child }: Server,
+  { command }: Server,
   act: () => Promise<void>,
   line: RegExp,
 ): Promise<string> {
   const signal = AbortSignal.timeout(60_000)
-  const chunks = on(child.stderr, 'data', { signal, close: ['end'] })
+  const chunks = on(command.stderr, 'data', { signal, close: ['end'] })
   await act()
   let log = ''
   for await (const [chunk] of chunks) {

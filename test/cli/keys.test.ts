@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -15,12 +15,13 @@ import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { runInThread, startInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 test('keys - new prints a key that the server accepts, and stores its SHA-256 only', async t => {
   const path = join(folder(t), 'keys.json')
-  const created = keys('new', path, '--id', 'web', '--plan', 'pro', '--expires', '2100-01-01')
-  assert.equal(created.status, 0, created.stderr)
+  const created = await keys('new', path, '--id', 'web', '--plan', 'pro', '--expires', '2100-01-01')
+  assert.equal(created.code, 0, created.stderr)
   const key = created.stdout.trim()
   assert.match(key, /^[\w-]{43}$/)
   assert.match(created.stderr, /^animal-adoption-store: added a key of 'web' to .*\n$/)
@@ -64,20 +65,20 @@ test('keys - a file that is a pipe or a device is refused, unless a shell passes
 
 test('keys - a key is replaced without a gap, followed by a server that watches the file', async t => {
   const path = join(folder(t), 'keys.json')
-  const old = keys('new', path, '--id', 'web', '--plan', 'free').stdout.trim()
+  const old = (await keys('new', path, '--id', 'web', '--plan', 'free')).stdout.trim()
   const server = await started(t, '--keys', path, '--watch')
-  const reloaded = once(server.child.stderr, 'data')
-  const next = keys('new', path, '--id', 'web', '--plan', 'free').stdout.trim()
+  const reloaded = once(server.stderr, 'data')
+  const next = (await keys('new', path, '--id', 'web', '--plan', 'free')).stdout.trim()
   assert.match(String(await reloaded), /: changed web\n$/)
   assert.deepEqual(
     [await statusWith(server.baseUrl, old), await statusWith(server.baseUrl, next)],
     [200, 200],
   )
-  const ambiguous = keys('revoke', path, 'web')
-  assert.deepEqual([ambiguous.status, ambiguous.stdout], [2, ''])
+  const ambiguous = await keys('revoke', path, 'web')
+  assert.deepEqual([ambiguous.code, ambiguous.stdout], [2, ''])
   const [, digest = ''] = /name one by its digest: ([0-9a-f]{16}), /.exec(ambiguous.stderr) ?? []
-  const again = once(server.child.stderr, 'data')
-  assert.equal(keys('revoke', path, digest).status, 0)
+  const again = once(server.stderr, 'data')
+  assert.equal((await keys('revoke', path, digest)).code, 0)
   await again
   assert.deepEqual(
     [await statusWith(server.baseUrl, old), await statusWith(server.baseUrl, next)],
@@ -87,11 +88,11 @@ test('keys - a key is replaced without a gap, followed by a server that watches 
 
 test('keys - the last key is revoked in a server that watches the file, too', async t => {
   const path = join(folder(t), 'keys.json')
-  const key = keys('new', path, '--id', 'web', '--plan', 'free').stdout.trim()
+  const key = (await keys('new', path, '--id', 'web', '--plan', 'free')).stdout.trim()
   const server = await started(t, '--keys', path, '--watch')
   assert.equal(await statusWith(server.baseUrl, key), 200)
-  const reloaded = once(server.child.stderr, 'data')
-  assert.equal(keys('revoke', path, 'web').status, 0)
+  const reloaded = once(server.stderr, 'data')
+  assert.equal((await keys('revoke', path, 'web')).code, 0)
   assert.match(String(await reloaded), /: removed web\n$/)
   assert.equal(await statusWith(server.baseUrl, key), 401)
 })
@@ -99,9 +100,20 @@ test('keys - the last key is revoked in a server that watches the file, too', as
 test('keys - list names owners, plans and digests, and never a key', async t => {
   const path = join(folder(t), 'keys.json')
   await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expires":"2020-01-01"}}')
-  keys('new', path, '--id', 'load', '--plan', 'enterprise', '--per-minute', '9', '--per-day', '99')
-  const { stdout, status } = keys('list', path)
-  assert.equal(status, 0)
+  await keys(
+    'new',
+    path,
+    '--id',
+    'load',
+    '--plan',
+    'enterprise',
+    '--per-minute',
+    '9',
+    '--per-day',
+    '99',
+  )
+  const { stdout, code } = await keys('list', path)
+  assert.equal(code, 0)
   assert.match(stdout, /^old {3}free {8}expires 2020-01-01 {2}[0-9a-f]{16} {2}in plain text$/m)
   assert.match(stdout, /^load {2}enterprise {2}never expires {7}[0-9a-f]{16} {2}by digest$/m)
   assert.doesNotMatch(stdout, /s3cret/)
@@ -117,11 +129,11 @@ test('keys - a change keeps the mode and a symbolic link, and leaves no file bes
   const [path, link] = [join(directory, 'real.json'), join(directory, 'keys.json')]
   await writeFile(path, '{}', { mode: 0o640 })
   symlinkSync('real.json', link)
-  assert.equal(keys('new', link, '--id', 'a', '--plan', 'free').status, 0)
+  assert.equal((await keys('new', link, '--id', 'a', '--plan', 'free')).code, 0)
   assert.equal(statSync(path).mode & 0o777, 0o640)
   assert.equal(Object.keys(JSON.parse(readFileSync(path, 'utf8'))).length, 1)
   assert.equal(existsSync(`${path}.new`), false)
-  assert.equal(keys('revoke', link, 'a').status, 0)
+  assert.equal((await keys('revoke', link, 'a')).code, 0)
   assert.deepEqual(JSON.parse(readFileSync(link, 'utf8')), {})
 })
 
@@ -155,8 +167,8 @@ test('keys - every error is one line, and the file stays as it is', async t => {
   ]
   for (const [words, line] of cases) {
     await writeFile(path, content)
-    const { status, stdout, stderr } = keys(...words)
-    assert.deepEqual([status, stdout], [2, ''], `${words}: ${stderr}`)
+    const { code, stdout, stderr } = await keys(...words)
+    assert.deepEqual([code, stdout], [2, ''], `${words}: ${stderr}`)
     assert.match(stderr, line)
     assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
     assert.doesNotMatch(stderr, /s3cret/)
@@ -169,48 +181,51 @@ test('keys - every error is one line, and the file stays as it is', async t => {
       ['list', path],
       ['revoke', path, 'a'],
     ]) {
-      const { status, stdout, stderr } = keys(...words)
-      assert.deepEqual([status, stdout], [2, ''], `${words}: ${stderr}`)
+      const { code, stdout, stderr } = await keys(...words)
+      assert.deepEqual([code, stdout], [2, ''], `${words}: ${stderr}`)
       assert.match(stderr, /^animal-adoption-store: --keys [^\n]+: Expected `apiKeys\[[^\n]+\n$/)
       assert.doesNotMatch(stderr, /s3cret/)
     }
   }
   await writeFile(path, content)
   await writeFile(`${path}.new`, '')
-  const locked = keys('revoke', path, 'a')
+  const locked = await keys('revoke', path, 'a')
   assert.match(locked.stderr, /another process is changing .*; if none is, remove keys\.json\.new/)
   assert.equal(readFileSync(path, 'utf8'), content)
 })
 
 test('keys - exec passes on a key in plain text, and says when there is none', async t => {
   const path = join(folder(t), 'keys.json')
-  keys('new', path, '--id', 'web', '--plan', 'pro')
-  const run = () => spawnSync(process.execPath, [MAIN, 'exec', '--keys', path, '--', 'true'])
-  assert.equal(run().status, 2)
-  assert.match(
-    String(run().stderr),
-    /holds only digests and expired keys; add a valid key in plain text/,
-  )
+  await keys('new', path, '--id', 'web', '--plan', 'pro')
+  const run = () => runInThread(['exec', '--keys', path, '--', 'true'])
+  const { code, stderr } = await run()
+  assert.equal(code, 2)
+  assert.match(stderr, /holds only digests and expired keys; add a valid key in plain text/)
   const both = { ...JSON.parse(readFileSync(path, 'utf8')), plain: { id: 'ci', plan: 'pro' } }
   await writeFile(path, JSON.stringify(both))
-  assert.equal(run().status, 0)
+  assert.equal((await run()).code, 0)
 })
 
 test('keys - exec passes on the first key that is valid when it starts', async t => {
   const path = join(folder(t), 'keys.json')
-  const passed = (file: object, ...options: string[]) => {
+  const shown = join(folder(t), 'shown')
+  const run = (file: object, ...options: string[]) => {
     writeFileSync(path, JSON.stringify(file))
-    const words = [MAIN, 'exec', '--keys', path, ...options, '--']
-    const show = [process.execPath, '-p', 'process.env.ADOPTION_STORE_API_KEY']
-    return spawnSync(process.execPath, [...words, ...show], { encoding: 'utf8' })
+    const show = ['sh', '-c', 'echo "$ADOPTION_STORE_API_KEY" >"$0"', shown]
+    return runInThread(['exec', '--keys', path, ...options, '--', ...show])
+  }
+  const passed = async (file: object, ...options: string[]) => {
+    rmSync(shown, { force: true })
+    await run(file, ...options)
+    return readFileSync(shown, 'utf8')
   }
   const old = { id: 'old', plan: 'pro', expires: '2020-01-01T00:00:00Z' }
   const file = { 'plain-old': old, 'plain-new': { id: 'new', plan: 'pro' } }
-  assert.equal(passed(file).stdout, 'plain-new\n')
-  assert.equal(passed(file, '--clock', '2019-12-31T23:59:59Z').stdout, 'plain-old\n')
-  assert.equal(passed(file, '--clock', '2020-01-01').stdout, 'plain-new\n')
-  const { status, stderr } = passed({ 'plain-old': old })
-  assert.equal(status, 2)
+  assert.equal(await passed(file), 'plain-new\n')
+  assert.equal(await passed(file, '--clock', '2019-12-31T23:59:59Z'), 'plain-old\n')
+  assert.equal(await passed(file, '--clock', '2020-01-01'), 'plain-new\n')
+  const { code, stderr } = await run({ 'plain-old': old })
+  assert.equal(code, 2)
   assert.match(
     stderr,
     /no key to pass on: .*keys\.json holds only digests and expired keys; add a /,
@@ -218,15 +233,18 @@ test('keys - exec passes on the first key that is valid when it starts', async t
 })
 
 function keys(...words: string[]) {
-  return spawnSync(process.execPath, [MAIN, 'keys', ...words], { encoding: 'utf8' })
+  return runInThread(['keys', ...words])
 }
 
+/** A server on a free port, stopped with the test. */
 async function started(t: TestContext, ...words: string[]) {
-  const all = [MAIN, '--port', '0', '--json', '--log', 'silent', ...words]
-  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] })
-  t.after(() => child.kill('SIGKILL'))
-  const [line] = await once(child.stdout, 'data')
-  return { child, baseUrl: JSON.parse(String(line)).baseUrl as string }
+  const server = startInThread(['--port', '0', '--json', '--log', 'silent', ...words])
+  t.after(async () => {
+    server.kill()
+    await server.exit
+  })
+  const [line] = await once(server.stdout, 'data')
+  return { stderr: server.stderr, baseUrl: JSON.parse(String(line)).baseUrl as string }
 }
 
 async function statusWith(baseUrl: string, key: string): Promise<number> {

@@ -5,7 +5,6 @@ const { pathToFileURL } = require('node:url')
 const { parentPort, workerData: main } = require('node:worker_threads')
 
 let runs = 0
-let isRunning = false
 
 parentPort.on('message', ({ signal, words, env }) => {
   if (signal) process.emit(signal, signal)
@@ -14,7 +13,6 @@ parentPort.on('message', ({ signal, words, env }) => {
 
 function begin(words, env) {
   runs++
-  isRunning = true
   parentPort.unref()
   for (const name of ['stdout', 'stderr']) {
     Object.defineProperty(process, name, { value: streamOf(name), configurable: true })
@@ -32,19 +30,15 @@ function begin(words, env) {
 }
 
 // A thread that exits could not run another command.
-process.exit = (code = process.exitCode) => end(code)
+process.exit = (code = process.exitCode) => {
+  process.exitCode = code
+}
 
 // Where a process would end by itself: nothing is left to wait for.
 process.on('beforeExit', () => {
-  end(process.exitCode)
-  parentPort.postMessage({ isIdle: true })
+  parentPort.postMessage({ code: process.exitCode ?? 0 })
   parentPort.ref()
 })
-
-function end(code = 0) {
-  if (isRunning) parentPort.postMessage({ code })
-  isRunning = false
-}
 
 function streamOf(name) {
   return new Writable({

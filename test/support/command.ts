@@ -65,30 +65,31 @@ export function startInThread(
   if (!existsSync(MAIN)) return startCommand(words, env)
   const thread = idle.pop() ?? new Worker(COMMAND_THREAD, { workerData: MAIN, execArgv: [] })
   const streams = { stdout: new PassThrough(), stderr: new PassThrough() }
+  let isRunning = true
   const exit = new Promise<number>((resolve, reject) => {
-    thread.on('error', reject).on('message', ({ name, chunk, code, isIdle }: FromThread) => {
+    thread.on('error', reject).on('message', ({ name, chunk, code }: FromThread) => {
       if (name) streams[name].write(chunk)
-      if (code !== undefined) {
-        for (const stream of Object.values(streams)) stream.end()
-        resolve(code)
-      }
-      if (!isIdle) return
+      if (code === undefined) return
+      isRunning = false
+      for (const stream of Object.values(streams)) stream.end()
       thread.removeAllListeners('message').removeAllListeners('error')
       thread.unref()
       idle.push(thread)
+      resolve(code)
     })
   })
   thread.ref()
   thread.postMessage({ words, env: { ...env } })
-  return { ...streams, exit, kill: signal => thread.postMessage({ signal: signal ?? 'SIGTERM' }) }
+  const kill = (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (isRunning) thread.postMessage({ signal })
+  }
+  return { ...streams, exit, kill }
 }
 
 interface FromThread {
   readonly name?: 'stdout' | 'stderr'
   readonly chunk?: string | Uint8Array
   readonly code?: number
-  /** The next command may run. */
-  readonly isIdle?: true
 }
 
 const idle: Worker[] = []
