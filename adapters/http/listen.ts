@@ -13,7 +13,7 @@ import {
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { createServe } from './node-handler.js'
 import { addressKey, parserRefusal } from './request.js'
-import { createHttpConnection, type HttpConnection, IDLE_CHECKS } from './sockets.js'
+import { createHttpConnection, createLater, type HttpConnection, IDLE_CHECKS } from './sockets.js'
 
 export interface ListenOptions {
   /**
@@ -78,6 +78,7 @@ export async function listen(
   )
   const serve = createServe(handler, proxyHops)
   const connections = new Map<Socket, HttpConnection>()
+  const later = createLater()
   let closing: Promise<void> | undefined
 
   const server = createServer({
@@ -93,7 +94,7 @@ export async function listen(
   // Node would close on a client that half-closes, and drop the responses it waits for.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
-    connections.set(socket, createHttpConnection(socket, handler.connect?.()))
+    connections.set(socket, createHttpConnection(socket, handler.connect?.(), later))
     socket.on('close', () => connections.delete(socket))
   })
   server.on('request', (message, response) => onRequest(message, response, false))

