@@ -48,8 +48,12 @@ const CONFIGURATIONS: Readonly<
   'in memory': {},
   'with a JSON file': {
     store: async () => ({ storage: await jsonFileStorage(`${folder()}/p.json`) }),
+    inProcess: true,
   },
-  'with another base path': { store: async () => ({ basePath: '/staging/v1' }) },
+  'with another base path': {
+    store: async () => ({ basePath: '/staging/v1' }),
+    inProcess: true,
+  },
   'with a deprecation date': {
     store: async () => ({ deprecatedAt: T0 - 30 * DAY }),
     inProcess: true,
@@ -142,7 +146,7 @@ for (const [
 
 test('conformance - a run waits for windows, and never gets a 429 or a ban', async () => {
   const rejections: string[] = []
-  await using own = await openOwn()
+  await using own = await openOwn({}, undefined, 'in process')
   own.store.events.on('limit.exceeded', ({ partition }) => rejections.push(partition))
   const waits: ConformanceWait[] = []
   const { requests } = await verify({
@@ -202,7 +206,8 @@ test('conformance - a check alone passes, and sends no more requests than it ann
 test('conformance - a group alone passes', async () => {
   const groups = new Set(CHECKS.map(({ id }) => id.split('.')[0] as string))
   for (const group of groups) {
-    const { results } = await verifyOnly(group)
+    const needsSocket = SOCKET.some(id => id.startsWith(`${group}.`))
+    const { results } = await verifyOnly(group, needsSocket ? 'over HTTP' : 'in process')
     const others = results.filter(({ outcome }) => outcome !== 'passed')
     assert.deepEqual(others, [])
   }
@@ -233,7 +238,11 @@ test('conformance - 429 that others cause are waited for, then the run ends', as
 })
 
 test('conformance - a budget that cannot suffice until tomorrow ends the run before it begins', async () => {
-  await using own = await openOwn(withLimits({ perMinute: 500, perDay: 40 }))
+  await using own = await openOwn(
+    withLimits({ perMinute: 500, perDay: 40 }),
+    undefined,
+    'in process',
+  )
   await assert.rejects(verify({ ...own.options, limits: false, only: ['auth', 'create'] }), {
     name: 'VerifyError',
     message:
@@ -245,7 +254,11 @@ test('conformance - a budget that cannot suffice until tomorrow ends the run bef
 })
 
 test('conformance - a budget that lasts until tomorrow ends the run', async () => {
-  await using own = await openOwn(withLimits({ perMinute: 50, perDay: 60 }))
+  await using own = await openOwn(
+    withLimits({ perMinute: 50, perDay: 60 }),
+    undefined,
+    'in process',
+  )
   await assert.rejects(verify({ ...own.options, limits: false }), {
     name: 'VerifyError',
     message: 'The key is exhausted until 2030-01-02T00:00:00Z; continue then',
@@ -296,7 +309,7 @@ test('conformance - readOnly creates nothing and sends no body', async () => {
 })
 
 test('conformance - created animals carry a recognizable name', async () => {
-  await using own = await openOwn()
+  await using own = await openOwn({}, undefined, 'in process')
   await verify({ ...own.options, limits: false })
   const { pets } = await own.storage.dump()
   assert.ok(pets.length > 20)
