@@ -27,7 +27,7 @@ test('simulate - 8,000 events of a seed break no invariant, and bring every kind
 test('simulate - the same seed has the same trace, another seed another one', async () => {
   const run = (seed: number) =>
     simulate({ seed, kinds: ['file'], isEnough: steps => steps >= 1_500 })
-  const [one, again, other] = [await run(7), await run(7), await run(8)]
+  const [one, again, other] = [await run(5), await run(5), await run(10)]
   assert.deepEqual(one, again)
   assert.notEqual(one.digest, other.digest)
 })
@@ -80,15 +80,15 @@ test('simulate - a failure of all worlds together says with what to repeat the r
   let worlds = 0
   const ended = async () => (++worlds === 3 ? new Violation('memory.bounded', 'left') : undefined)
   const found = await simulate({
-    seed: 4,
+    seed: 9,
     kinds: ['file'],
     isEnough: steps => steps >= 100_000,
     memory: { ended },
   })
   assert.equal(found.worlds, 3)
-  assert.equal(found.failure?.again, `--seed 4 --steps ${found.steps} --world file`)
+  assert.equal(found.failure?.again, `--seed 9 --steps ${found.steps} --world file`)
   const again = await simulate({
-    seed: 4,
+    seed: 9,
     kinds: ['file'],
     isEnough: steps => steps >= found.steps,
   })

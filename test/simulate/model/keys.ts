@@ -56,7 +56,9 @@ export function createKeyModel(ttl: number): KeyModel {
 
   return {
     use(key, name, now) {
-      for (const one of [...keys.values()].flat()) one.isOver ||= now >= one.expiresAt
+      for (const attempts of keys.values()) {
+        for (const one of attempts) one.isOver ||= now >= one.expiresAt
+      }
       const before = keys.get(key) ?? []
       const own = attemptOf(before, name, now)
       keys.set(key, [...before, own])
