@@ -1,47 +1,57 @@
 // Builds dist/: the modules, one of them with zod, the page of the console, CommonJS for Jest, and the bundled
 // command line. With `--if-stale` only if a source or zod has changed since, as `npm install` and `npm start` do.
-// With `--modules` without the bundles, which hide from coverage and mutants which module runs.
-import { execSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+// With `--modules` without the bundles, which hide from coverage and mutants which module runs. With `--lint`, as
+// `npm test` does, `npm run lint` runs at the same time.
+import { exec } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
-/** Written last, so a build that was interrupted counts as none. */
-const RESULT = 'dist/adapters/cli/main.cjs'
-const STEPS = [
-  'tsc',
-  'node .ci/zod.mjs',
-  'tsc -p adapters/console/page',
-  'node adapters/console/page/build.mjs',
-  ...(process.argv.includes('--modules')
-    ? []
-    : ['node .ci/commonjs.mjs', 'node adapters/cli/bundle.mjs']),
-]
+/** Written last, so a build that was interrupted counts as none. It holds the version of zod. */
+const RESULT = 'dist/built'
 
-const ifStale = process.argv.includes('--if-stale')
+const run = promisify(exec)
+const has = option => process.argv.includes(option)
 if (!existsSync('node_modules/typescript')) {
   console.error('Cannot build animal-adoption-store: run `npm install` in the checkout first.')
   process.exit(1)
 }
-if (!ifStale || isStale()) {
-  if (ifStale) console.error('Building from source; this takes some seconds …')
-  build()
+const { version } = read('node_modules/zod/package.json')
+if (!has('--if-stale') || isStale()) {
+  if (has('--if-stale')) console.error('Building from source; this takes some seconds …')
+  if (!(await build())) process.exitCode = 1
 }
 
-function build() {
+/** Whether every step has succeeded; what it waits for comes before it. */
+async function build() {
   rmSync('dist', { recursive: true, force: true })
-  try {
-    for (const step of STEPS) execSync(step, { stdio: 'inherit' })
-  } catch {
-    // The step has printed why.
-    process.exit(1)
-  }
+  const isCompiled = await allOf([
+    'tsc',
+    'tsc -p adapters/console/page',
+    'node adapters/console/page/build.mjs',
+    ...(has('--lint') ? [read('package.json').scripts.lint] : []),
+    ...(has('--modules') ? [] : ['node adapters/cli/bundle.mjs']),
+  ])
+  if (!isCompiled || !(await allOf(['node .ci/zod.mjs']))) return false
+  if (has('--modules')) return true
+  if (!(await allOf(['node .ci/commonjs.mjs']))) return false
+  writeFileSync(RESULT, version)
+  return true
+}
+
+/** Runs commands at once, and prints what each has printed when it ends. Whether all have succeeded. */
+async function allOf(commands) {
+  const ends = commands.map(async command => {
+    const { code = 0, stdout, stderr } = await run(command, { maxBuffer: Infinity }).catch(e => e)
+    process.stdout.write(stdout)
+    process.stderr.write(stderr)
+    return code
+  })
+  return (await Promise.all(ends)).every(code => code === 0)
 }
 
 function isStale() {
-  if (!existsSync(RESULT)) return true
-  // npm does not date what it installs. The licence in the module begins with the version.
-  const { version } = JSON.parse(readFileSync('node_modules/zod/package.json', 'utf8'))
-  if (!readFileSync('dist/src/lib/zod.js', 'utf8').includes(`zod ${version}\n`)) return true
+  if (!existsSync(RESULT) || readFileSync(RESULT, 'utf8') !== version) return true
   const built = statSync(RESULT).mtimeMs
   return ['package.json', 'tsconfig.json', ...filesIn('src'), ...filesIn('adapters')].some(
     path => statSync(path).mtimeMs > built,
@@ -51,4 +61,8 @@ function isStale() {
 function filesIn(folder) {
   // Folders too: they change when a file is deleted.
   return [folder, ...readdirSync(folder, { recursive: true }).map(path => join(folder, path))]
+}
+
+function read(path) {
+  return JSON.parse(readFileSync(path, 'utf8'))
 }
