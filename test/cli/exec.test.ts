@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { exec as runExec } from '../../adapters/cli/exec.js'
 import type { Finding, Har, Report } from '../../adapters/test-double/index.js'
+import { borrowedCommand } from '../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
@@ -51,15 +52,15 @@ test('exec - two concurrent runs have separate stores', async () => {
 test('exec - returns the exit code of the command, or 1 with --strict for a broken rule', async () => {
   const bad = `${GET} await get('/pets/1')`
   assert.equal((await exec([], scriptCommand('process.exit(7)'))).code, 7)
-  assert.equal((await exec([], scriptCommand(bad))).code, 0)
-  const strict = await exec(['--strict'], scriptCommand(bad))
+  assert.equal((await exec([], borrowedCommand(bad))).code, 0)
+  const strict = await exec(['--strict'], borrowedCommand(bad))
   assert.equal(strict.code, 1)
   assert.match(
     strict.stderr,
     /deprecated\.called \(key demo-free, first at .*\n.*seen: .*\n.*fix: /,
   )
-  assert.equal((await exec(['--strict'], scriptCommand(`${GET} await get('/pets')`))).code, 0)
-  assert.equal((await exec(['--strict'], scriptCommand(`${bad}; process.exit(7)`))).code, 7)
+  assert.equal((await exec(['--strict'], borrowedCommand(`${GET} await get('/pets')`))).code, 0)
+  assert.equal((await exec(['--strict'], borrowedCommand(`${bad}; process.exit(7)`))).code, 7)
 })
 
 test('exec - the verdict covers resets, cleared requests and worlds', async () => {
@@ -73,14 +74,14 @@ test('exec - the verdict covers resets, cleared requests and worlds', async () =
      await post('/worlds/' + id, 'DELETE')`,
   ]
   for (const script of scripts) {
-    const { code, stderr } = await exec(['--strict'], scriptCommand(`${GET} ${POST} ${script}`))
+    const { code, stderr } = await exec(['--strict'], borrowedCommand(`${GET} ${POST} ${script}`))
     assert.match(stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called /, script)
     assert.equal(code, 1, script)
   }
 })
 
 test('exec - no request at all is a warning, and with --strict a failure', async () => {
-  const idle = scriptCommand(`${GET} await fetch(control + '/clock')`)
+  const idle = borrowedCommand(`${GET} await fetch(control + '/clock')`)
   const { code, stderr } = await exec([], idle)
   assert.match(stderr, /^Verdict: no requests arrived, [^\n]+\n$/)
   assert.equal(code, 0)
@@ -88,7 +89,7 @@ test('exec - no request at all is a warning, and with --strict a failure', async
 })
 
 test('exec - --allow forgives a rule, and lists it', async () => {
-  const script = scriptCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
+  const script = borrowedCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
   const both = ['--strict', '--allow', 'deprecated.called', '--allow=name.unknown']
   for (const [flags, expected] of [
     [both, 0],
@@ -156,7 +157,7 @@ test('exec - forwards QUIT, USR1 and USR2', async t => {
 
 test('exec - shows the requests of a finding, though a reset dropped them', async () => {
   const script = `${GET} ${POST} await get('/pets/1'); await get('/pets/7?page=1'); await post('/reset')`
-  const { stderr } = await exec([], scriptCommand(script))
+  const { stderr } = await exec([], borrowedCommand(script))
   assert.match(
     stderr,
     /deprecated\.called .*\n.*seen: .*\n.*fix: .*\n {4}request 1: GET \/v1\/pets\/1 at \S+ -> 404\n {4}request 2: GET \/v1\/pets\/7\?page=REDACTED at \S+ -> 404\n/,
@@ -168,7 +169,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   t.after(() => rm(folder, { recursive: true, force: true }))
   const [json, junit] = [join(folder, 'verdict.json'), join(folder, 'verdict.xml')]
   const files = ['--report', json, '--junit', junit]
-  const bad = scriptCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
+  const bad = borrowedCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
   assert.equal((await exec([...files, '--allow', 'name.unknown'], bad)).code, 0)
   const { ok, findings } = JSON.parse(await readFile(json, 'utf8'))
   assert.equal(ok, false)
@@ -185,10 +186,10 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   )
   assert.match(xml, /name="name\.unknown"><skipped message="allowed: `page` was sent"\/>/)
   assert.match(xml, /name="requests: the API was called"\/>/)
-  const good = scriptCommand(`${GET} await get('/pets')`)
+  const good = borrowedCommand(`${GET} await get('/pets')`)
   assert.equal((await exec(['--junit', junit], good)).code, 0)
   assert.match(await readFile(junit, 'utf8'), /<testsuites tests="12" failures="0" skipped="0">/)
-  assert.equal((await exec(['--junit', junit], scriptCommand(''))).code, 0)
+  assert.equal((await exec(['--junit', junit], borrowedCommand(''))).code, 0)
   assert.match(
     await readFile(junit, 'utf8'),
     /failures="1".*<failure message="Verdict: no request /s,
@@ -216,7 +217,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
 
 test('exec - requests for other paths than those of the API test nothing', async () => {
   for (const path of ["'/'", "'/healthz'", "'/pets'", "new URL(url).pathname + '/orders'"]) {
-    const script = scriptCommand(
+    const script = borrowedCommand(
       `${GET} await fetch(new URL(url).origin + ${path}, { headers: { authorization: 'Bearer ' + key } })`,
     )
     const { code, stderr } = await exec(['--strict'], script)
@@ -226,10 +227,10 @@ test('exec - requests for other paths than those of the API test nothing', async
       /\nVerdict: no request was for a path of this API, so nothing was checked\. /,
     )
   }
-  const unknown = scriptCommand(
+  const unknown = borrowedCommand(
     `${GET} await fetch(new URL(url).origin + '/worlds/none/v1/pets', { headers: { authorization: 'Bearer ' + key } })`,
   )
-  const preflight = scriptCommand(
+  const preflight = borrowedCommand(
     `${GET} await fetch(url + '/pets', { method: 'OPTIONS', headers: { origin: 'http://a.test', 'access-control-request-method': 'GET' } })`,
   )
   for (const script of [unknown, preflight]) {
@@ -237,14 +238,15 @@ test('exec - requests for other paths than those of the API test nothing', async
     assert.equal(code, 1, stderr)
     assert.match(stderr, /nothing was checked/)
   }
-  const world = scriptCommand(`${POST.replace('control', 'process.env.ADOPTION_STORE_CONTROL_URL')}
+  const world =
+    borrowedCommand(`${POST.replace('control', 'process.env.ADOPTION_STORE_CONTROL_URL')}
     const { baseUrl, apiKeys } = await (await post('/worlds')).json()
     await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })`)
   assert.equal((await exec(['--strict'], world)).code, 0)
 })
 
 test('exec - --strict=notes fails for a note, and --clients makes it a finding', async () => {
-  const noted = scriptCommand(`${GET} ${POST}
+  const noted = borrowedCommand(`${GET} ${POST}
     await post('/clock', 'POST', '{"frozen":true}')
     await Promise.all([get('/pets'), get('/pets'), get('/pets')])
     await post('/faults', 'POST', '{"kind":"status","status":503,"retryAfter":60}')
@@ -284,13 +286,13 @@ test('exec - --require-faults fails for a fault that never fired, in any world a
   t.after(() => rm(folder, { recursive: true, force: true }))
   const [json, junit] = [join(folder, 'a.json'), join(folder, 'a.xml')]
   const arm = (nth: number) =>
-    scriptCommand(`${GET} ${POST}
+    borrowedCommand(`${GET} ${POST}
     await post('/faults', 'POST', '{"kind":"status","status":503,"nth":${nth}}')
     await get('/pets'); await post('/reset'); await get('/pets')`)
   const unused =
     / {2}fault\.unused \(every key, first at .*\n {4}seen: .* status 503 for any operation, from request 2\n/
   const likely = / {2}fault\.unused \(likely\) /
-  const inWorld = scriptCommand(`${GET} ${POST}
+  const inWorld = borrowedCommand(`${GET} ${POST}
     const { controlUrl } = await (await post('/worlds')).json()
     const headers = { 'content-type': 'application/json' }
     await fetch(controlUrl + '/faults', { method: 'POST', headers, body: '{"kind":"hang"}' })
@@ -303,7 +305,7 @@ test('exec - --require-faults fails for a fault that never fired, in any world a
     [['--require-faults'], inWorld, 1, /fault\.unused \(every key, .*, world w1\)/],
     [
       ['--require-faults', '--delay', '1'],
-      scriptCommand(`${GET} await get('/pets')`),
+      borrowedCommand(`${GET} await get('/pets')`),
       0,
       /no violations/,
     ],
@@ -420,12 +422,12 @@ test('exec - --har writes every exchange of the run: before resets, and of world
     const { id, baseUrl, apiKeys } = await (await post('/worlds')).json()
     await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })
     await post('/worlds/' + id, 'DELETE')`
-  const { code, stderr } = await exec(['--har', file], scriptCommand(script))
+  const { code, stderr } = await exec(['--har', file], borrowedCommand(script))
   assert.deepEqual([code, stderr], [0, 'Verdict: no violations in 2 requests.\n'])
   const { log } = JSON.parse(await readFile(file, 'utf8')) as Har
   const urls = log.entries.map(({ request }) => request.url.replace(/:\d+/, ''))
   assert.deepEqual(urls, ['http://127.0.0.1/v1/pets?limit=1', 'http://127.0.0.1/worlds/w1/v1/pets'])
-  const lost = await exec(['--har', join(file, 'run.har')], scriptCommand(script))
+  const lost = await exec(['--har', join(file, 'run.har')], borrowedCommand(script))
   assert.equal(lost.code, 2)
   assert.match(lost.stderr, /^animal-adoption-store: --har cannot write .*run\.har: E[A-Z]+$/m)
 })

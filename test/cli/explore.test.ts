@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { borrowedCommand } from '../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
@@ -37,6 +38,7 @@ test('exec --explore - runs the command once for each schedule, and is red when 
   const { code, stdout, stderr } = await explore(
     ['--faults', 'reset,status:503', '--report', files('a.json'), '--junit', files('a.xml')],
     script,
+    scriptCommand,
   )
   assert.deepEqual([code, stdout], [1, ''])
   const [told = '', repeat = ''] = stderr.split('To repeat: ')
@@ -136,7 +138,7 @@ test('exec --explore - names schedules that a command does not reach again', asy
     if (existsSync(${JSON.stringify(files('ran'))})) await fetch(url + '/elsewhere')
     else await fetch(url + '/pets')
     writeFileSync(${JSON.stringify(files('ran'))}, '')`
-  const { code, stderr } = await explore(['--faults', 'truncate,reset'], script)
+  const { code, stderr } = await explore(['--faults', 'truncate,reset'], script, scriptCommand)
   assert.equal(code, 1)
   assert.match(
     stderr,
@@ -153,7 +155,11 @@ test('exec --explore - ends a command that takes too long, with all it has start
     import { spawn } from 'node:child_process'
     const list = 'fetch(process.env.ADOPTION_STORE_BASE_URL + "/pets").then(() => process.exit(), () => process.exit(1))'
     spawn(process.execPath, ['-e', list + '; setInterval(() => {}, 1000)'], { stdio: 'inherit' }).on('exit', code => process.exit(code))`
-  const { code, stderr } = await explore(['--faults', 'hang', '--timeout', '5s'], script)
+  const { code, stderr } = await explore(
+    ['--faults', 'hang', '--timeout', '5s'],
+    script,
+    scriptCommand,
+  )
   assert.equal(code, 1)
   assert.match(
     stderr,
@@ -230,8 +236,8 @@ test('exec --explore - refuses what cannot be meant', async () => {
   )
 })
 
-function explore(flags: readonly string[], script: string) {
-  return runInThread(['exec', '--explore', ...flags, '--', ...scriptCommand(script)], ENVIRONMENT)
+function explore(flags: readonly string[], script: string, commandOf = borrowedCommand) {
+  return runInThread(['exec', '--explore', ...flags, '--', ...commandOf(script)], ENVIRONMENT)
 }
 
 function scheduled(schedule: string, script: string) {

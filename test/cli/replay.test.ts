@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, type TestContext, test } from 'node:test'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { runInThread, scriptCommand } from '../support/command.js'
+import { borrowedCommand } from '../support/borrowed-command.js'
+import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const CLIENT = `
@@ -257,7 +258,7 @@ async function recordedTo(folder: string, script: string, ...flags: string[]): P
     file,
     ...flags,
     '--',
-    ...scriptCommand(script),
+    ...borrowedCommand(script),
   ])
   assert.equal(code, 0, stderr)
   return file

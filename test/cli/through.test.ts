@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import { borrowedCommand } from '../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 
 const KEY = 'k3y-that-must-not-leak'
@@ -161,10 +162,15 @@ test('exec --through - a command that ends with requests under way, or by a sign
   double.faults.arm({ kind: 'hang', times: 'always' })
   const arrival = await tellArrivals(t, double)
   const begin = `${GET} get('/pets').catch(() => {}); await fetch('${arrival}');`
-  const exited = await through(url, ['--key', KEY], `${begin} process.exit(3)`)
+  const exited = await through(url, ['--key', KEY], `${begin} process.exit(3)`, scriptCommand)
   assert.equal(exited.code, 3)
   assert.match(exited.stderr, /1 of 1 requests got no response/)
-  const killed = await through(url, ['--key', KEY], `${begin} process.kill(process.pid, 'SIGKILL')`)
+  const killed = await through(
+    url,
+    ['--key', KEY],
+    `${begin} process.kill(process.pid, 'SIGKILL')`,
+    scriptCommand,
+  )
   assert.equal(killed.code, 137)
 })
 
@@ -182,8 +188,13 @@ async function tellArrivals(t: TestContext, double: TestDouble): Promise<string>
 }
 
 /** Without what the script prints. */
-function through(url: string, flags: readonly string[], script: string) {
-  return runInThread(throughWords(url, flags, script), environment())
+function through(
+  url: string,
+  flags: readonly string[],
+  script: string,
+  commandOf = borrowedCommand,
+) {
+  return runInThread(throughWords(url, flags, commandOf(script)), environment())
 }
 
 /** With what the script prints. */
@@ -193,11 +204,14 @@ function throughInProcess(
   script: string,
   variables: Readonly<Record<string, string>> = {},
 ) {
-  return runCommand(throughWords(url, flags, script), { ...environment(), ...variables })
+  return runCommand(throughWords(url, flags, scriptCommand(script)), {
+    ...environment(),
+    ...variables,
+  })
 }
 
-function throughWords(url: string, flags: readonly string[], script: string): string[] {
-  return ['exec', '--through', url, ...flags, '--', ...scriptCommand(script)]
+function throughWords(url: string, flags: readonly string[], command: readonly string[]) {
+  return ['exec', '--through', url, ...flags, '--', ...command]
 }
 
 function environment(): NodeJS.ProcessEnv {

@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { scriptCommand } from './command.js'
+
+/**
+ * The words that have this process run a script on behalf of a command, which takes 3 ms of CPU instead
+ * of 75. The script sees the command as `process`: its variables of the store, and `exit`. What it prints
+ * is not captured.
+ */
+export function borrowedCommand(script: string): string[] {
+  // Windows may start the bash of another system.
+  if (process.platform !== 'linux' || !existsSync(BASH)) return scriptCommand(script)
+  const number = scripts.push(script) - 1
+  return [BASH, '-c', BORROW, BASH, `${port}`, `${number}`]
+}
+
+const BASH = '/bin/bash'
+const BORROW = `exec 4<>"/dev/tcp/127.0.0.1/$1"
+  echo "$2 $ADOPTION_STORE_BASE_URL $ADOPTION_STORE_API_KEY $ADOPTION_STORE_CONTROL_URL" >&4
+  read -r code <&4
+  exit "$code"`
+
+const AsyncFunction = (async () => {}).constructor as new (
+  parameter: string,
+  body: string,
+) => (process: object) => Promise<void>
+
+const scripts: string[] = []
+const port = await listenForCommands()
+
+/** @returns its port */
+async function listenForCommands(): Promise<number> {
+  const server = createServer(socket => {
+    // A command may be ended before its script is.
+    socket.on('error', () => {})
+    socket.setEncoding('utf8').once('data', async (line: string) => {
+      const [number, url, key, control] = line.trimEnd().split(' ')
+      const env = {
+        ADOPTION_STORE_BASE_URL: url,
+        ADOPTION_STORE_API_KEY: key,
+        ADOPTION_STORE_CONTROL_URL: control,
+      }
+      socket.end(`${await exitCodeOf(scripts[Number(number)] ?? '', env)}\n`)
+    })
+  })
+  server.listen(0, '127.0.0.1').unref()
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+function exitCodeOf(script: string, env: object): Promise<number> {
+  return new Promise(resolve => {
+    const run = new AsyncFunction('process', script)
+    // What follows `exit` runs all the same.
+    run({ env, exit: resolve }).then(
+      () => resolve(0),
+      () => resolve(1),
+    )
+  })
+}
