@@ -16,19 +16,23 @@ const { skip } = ANY_DRIVER
 
 test('sqlite cli - animals, counts and bans survive a restart', { skip }, async t => {
   const path = join(folder(), 'pets.sqlite')
-  const flags = ['--store', path, '--limits', `sqlite:${path}`]
+  const keys = join(folder(), 'keys.json')
+  // A minute may end during the test; a day hardly does.
+  const limits = { perMinute: 1_000, perDay: 20 }
+  fs.writeFileSync(keys, JSON.stringify({ 's3cret-key': { id: 'web', plan: 'free', limits } }))
+  const flags = ['--store', path, '--limits', `sqlite:${path}`, '--keys', keys]
   const first = await serve(t, flags)
   assert.equal(first.ready.store, path)
   assert.equal(first.ready.limits, `sqlite:${path}`)
-  const { status } = await create(first.ready.baseUrl)
+  const { status } = await create(first.ready.baseUrl, 's3cret-key')
   assert.equal(status, 201)
   assert.deepEqual(await first.stop(), { code: 0, log: '' })
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
 
   const again = await serve(t, flags)
   assert.equal(again.ready.animals, first.ready.animals + 1)
-  const { headers } = await create(again.ready.baseUrl)
-  assert.equal(headers.get('x-ratelimit-remaining'), '58')
+  const { headers } = await create(again.ready.baseUrl, 's3cret-key')
+  assert.equal(headers.get('x-ratelimit-remaining'), '18')
   const readiness = await fetch(`${again.ready.origin}/readyz`)
   assert.deepEqual(await readiness.json(), { status: 'ok', store: 'ok', limits: 'ok' })
   assert.deepEqual(await again.stop(), { code: 0, log: '' })
@@ -153,10 +157,10 @@ async function serve(t: TestContext, flags: readonly string[], cwd = folder()) {
   }
 }
 
-function create(baseUrl: string): Promise<Response> {
+function create(baseUrl: string, key = 'demo-free'): Promise<Response> {
   return fetch(`${baseUrl}/pets`, {
     method: 'POST',
-    headers: { authorization: 'Bearer demo-free', 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: '{"name":"Rex","categoryId":1}',
   })
 }

@@ -78,8 +78,8 @@ const PLANTS: readonly (Plant & { readonly name: string; readonly shows: string 
   {
     name: 'a fault has the store do nothing',
     file: 'faults/inject-fault.js',
-    from: "if (fault.when === 'after') {",
-    to: "if (fault.when === 'later') {",
+    from: "const isAfter = fault.when === 'after';",
+    to: "const isAfter = fault.when === 'later';",
     shows: 'send 15',
   },
 ]
