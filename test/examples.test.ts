@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { firstOutput } from './support/first-output.js'
 import { BUILD_URL, MAIN, ROOT } from './support/paths.js'
 
 const run = promisify(execFile)
@@ -27,8 +27,8 @@ test('examples - the web app shows the animals and serves the API', async t => {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => app.kill())
-  const [address] = await once(app.stdout, 'data')
-  const get = (path: string, headers = {}) => fetch(new URL(path, String(address)), { headers })
+  const address = await firstOutput(app)
+  const get = (path: string, headers = {}) => fetch(new URL(path, address), { headers })
 
   assert.match(await (await get('/')).text(), /<li>Ada<\/li><li>Rex &#38; Tom<\/li>/)
   assert.equal((await get('/elsewhere')).status, 404)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 import { CHROMIUM } from './chromium.js'
 
@@ -62,8 +62,8 @@ export async function started(t: TestContext, flags: readonly string[]) {
   const words = [MAIN, '--port', '0', '--json', '--log', 'silent', ...flags]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
-  const [line] = await once(child.stdout, 'data')
-  const ready = JSON.parse(String(line)) as { origin: string; baseUrl: string; console: string }
+  const line = await firstOutput(child)
+  const ready = JSON.parse(line) as { origin: string; baseUrl: string; console: string }
   const { origin, baseUrl, console } = ready
   const call: Call = (method, path, key, body) =>
     fetch(`${baseUrl}${path}`, {

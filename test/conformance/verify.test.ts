@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +11,7 @@ import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { runInThread } from '../support/command.js'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 
 const KEY = 's3cret-key'
@@ -25,8 +25,8 @@ test('verify - our own command line breaks nothing, description and console incl
     },
   )
   t.after(() => server.kill('SIGKILL'))
-  const [ready] = await once(server.stdout, 'data')
-  const { baseUrl, origin, apiKeys } = JSON.parse(String(ready))
+  const ready = await firstOutput(server)
+  const { baseUrl, origin, apiKeys } = JSON.parse(ready)
   const openApi = ['--openapi', `${origin}/openapi.json`]
   const words = [baseUrl, '--key', apiKeys.business, '--idempotency', ...openApi]
   const { code, stdout, stderr } = await verify(words)

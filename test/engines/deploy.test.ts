@@ -11,6 +11,7 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN, ROOT, ROOT_URL } from '../support/paths.js'
 import {
   createFolder,
@@ -180,10 +181,9 @@ test('deploy - every line of the page and of the Dockerfile works for an unprivi
   )
   const child = spawn(program, [...options, '--json'], inFolder)
   t.after(() => child.kill('SIGKILL'))
-  const log = text(child.stderr)
-  const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
-  assert.match(String(line), /^\{"baseUrl"/, `${line}: ${child.exitCode === null ? '' : await log}`)
-  const { baseUrl, origin } = JSON.parse(String(line))
+  const line = await firstOutput(child)
+  assert.match(line, /^\{"baseUrl"/)
+  const { baseUrl, origin } = JSON.parse(line)
   assert.equal((await fetch(`${origin}/readyz`)).status, 200)
   const headers = { authorization: `Bearer ${key}` }
   assert.deepEqual(await (await fetch(`${baseUrl}/pets`, { headers })).json(), [])
@@ -268,8 +268,8 @@ async function servedOn(t: TestContext, ...words: readonly string[]): Promise<nu
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   t.after(() => child.kill('SIGKILL'))
-  const [ready] = await once(child.stdout, 'data')
-  return Number(new URL(JSON.parse(String(ready)).origin).port)
+  const ready = await firstOutput(child)
+  return Number(new URL(JSON.parse(ready).origin).port)
 }
 
 async function assertError(response: Response, status: number, code: string): Promise<void> {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { encodeBatch } from '../../adapters/json-file/batch.js'
 import { runInThread } from '../support/command.js'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 import { movedOf, temporaryFolders } from './json-files.js'
 
@@ -89,7 +90,7 @@ async function startReady(t: TestContext, path: string) {
   server.stderr.on('data', text => {
     log += text
   })
-  const [line] = await once(server.stdout, 'data')
+  const line = await firstOutput(server)
   const { baseUrl, origin, apiKeys } = JSON.parse(line)
   return { server, log: () => log, baseUrl, origin, apiKeys }
 }

@@ -8,6 +8,7 @@ import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { runInThread } from '../support/command.js'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 import { ANY_DRIVER } from './drivers.js'
 
@@ -19,7 +20,10 @@ test('sqlite cli - animals, counts and bans survive a restart', { skip }, async 
   const keys = join(folder(), 'keys.json')
   // A minute may end during the test; a day hardly does.
   const limits = { perMinute: 1_000, perDay: 20 }
-  fs.writeFileSync(keys, JSON.stringify({ 's3cret-key': { id: 'web', plan: 'free', limits } }))
+  fs.writeFileSync(
+    keys,
+    JSON.stringify({ 's3cret-key': { id: 'web', plan: 'enterprise', limits } }),
+  )
   const flags = ['--store', path, '--limits', `sqlite:${path}`, '--keys', keys]
   const first = await serve(t, flags)
   assert.equal(first.ready.store, path)
@@ -146,9 +150,9 @@ async function serve(t: TestContext, flags: readonly string[], cwd = folder()) {
   server.stderr.on('data', text => {
     log += text
   })
-  const [line] = await once(server.stdout, 'data')
+  const line = await firstOutput(server)
   return {
-    ready: JSON.parse(String(line)),
+    ready: JSON.parse(line),
     async stop() {
       server.kill('SIGTERM')
       const [code] = await once(server, 'exit')

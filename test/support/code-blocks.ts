@@ -17,6 +17,7 @@ import {
   withoutBoth,
 } from '../engines/engines.js'
 import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { firstOutput } from './first-output.js'
 import { codeBlocks, readPages } from './pages.js'
 import { BUILD_URL, mainIn, ROOT } from './paths.js'
 import { assertPrinted, printsOf } from './printed.js'
@@ -167,8 +168,8 @@ async function besideServer(
   const flags = ['--port', '0', '--json', '-q', ...control, ...more]
   const server = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => server.kill('SIGKILL'))
-  const [ready] = await once(server.stdout, 'data')
-  const { host } = new URL(JSON.parse(String(ready)).origin)
+  const ready = await firstOutput(server)
+  const { host } = new URL(JSON.parse(ready).origin)
   const output = await run(code.replaceAll(DOCUMENTED_HOST, host))
   return output?.replaceAll(host, DOCUMENTED_HOST)
 }

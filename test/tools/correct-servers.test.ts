@@ -11,6 +11,7 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import { broken, KEY } from '../conformance/correct-servers/failed-checks.js'
+import { firstOutput } from '../support/first-output.js'
 import { ROOT } from '../support/paths.js'
 
 const FOLDER = join(ROOT, 'test/conformance/correct-servers')
@@ -59,7 +60,7 @@ test("conformance - a server on Go's net/http breaks only what that library does
 async function start(t: TestContext, program: string, words: readonly string[]): Promise<number> {
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
-  const [line] = await once(child.stdout, 'data')
+  const line = await firstOutput(child)
   return Number(line)
 }
 
