@@ -8,8 +8,16 @@ export type Reported = Pick<Decision, 'code' | 'limit' | 'remaining' | 'reset' |
 
 /** Something that consumes units: a function, a table, a server. */
 export interface Consumer {
-  /** `policy` is the second word of a vector's caller. */
-  consume(partition: string, policy: string, now: number): Reported | Promise<Reported>
+  /**
+   * @param policy the second word of a vector's caller
+   * @param isCompared whether the vector says what is reported; it does for the last of equal requests
+   */
+  consume(
+    partition: string,
+    policy: string,
+    now: number,
+    isCompared: boolean,
+  ): Reported | Promise<Reported>
   /** Dumps the counts and restores them into an empty limiter. */
   restart(): void | Promise<void>
   close?(): Promise<void>
@@ -36,7 +44,9 @@ async function run(vector: Vector, consumer: Consumer): Promise<void> {
   const [partition = '', policy = ''] = caller.split(' ')
   if (id === 'O2') await consumer.restart()
   let last: Reported | undefined
-  for (let n = 0; n < count; n++) last = await consumer.consume(partition, policy, T0 + at)
+  for (let n = 1; n <= count; n++) {
+    last = await consumer.consume(partition, policy, T0 + at, n === count)
+  }
   assert.deepEqual(
     { id, ...last },
     {
