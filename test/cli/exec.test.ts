@@ -9,6 +9,7 @@ import { exec as runExec } from '../../adapters/cli/exec.js'
 import type { Finding, Har, Report } from '../../adapters/test-double/index.js'
 import { borrowedCommand } from '../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../support/command.js'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -116,7 +117,7 @@ test('exec - forwards signals, and reports the one that ended the command', asyn
   const child = spawn(process.execPath, [MAIN, 'exec', '--', ...scriptCommand(script)], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  await once(child.stdout, 'data')
+  await firstOutput(child)
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [9, null])
   assert.equal((await exec([], scriptCommand(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
@@ -149,7 +150,7 @@ test('exec - forwards QUIT, USR1 and USR2', async t => {
     const child = spawn(process.execPath, [MAIN, 'exec', '--', ...scriptCommand(script)], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    await once(child.stdout, 'data')
+    await firstOutput(child)
     child.kill(signal)
     assert.deepEqual(await once(child, 'exit'), [9, null], signal)
   }
@@ -385,8 +386,8 @@ test('serve - --control controls everything over HTTP, and --clock time as well'
     },
   )
   t.after(() => server.kill('SIGKILL'))
-  const [line] = await once(server.stdout, 'data')
-  const { baseUrl, control, apiKeys } = JSON.parse(String(line))
+  const line = await firstOutput(server)
+  const { baseUrl, control, apiKeys } = JSON.parse(line)
   const command = async (method: string, path: string, body?: object) => {
     const headers = { 'content-type': 'application/json' }
     const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }

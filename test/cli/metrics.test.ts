@@ -9,6 +9,7 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createBatches } from '../../adapters/shared/batches.js'
 import { createStore } from '../../src/index.js'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
 
 const KEY = 's3cret-key-123456'
@@ -180,6 +181,6 @@ async function started(t: TestContext, ...words: string[]): Promise<{ origin: st
   const all = [MAIN, '--port', '0', '--json', '--log', 'silent', ...words]
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
-  const [line] = await once(child.stdout, 'data')
-  return JSON.parse(String(line))
+  const line = await firstOutput(child)
+  return JSON.parse(line)
 }

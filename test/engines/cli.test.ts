@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
 import { sealed } from '../json-file/json-files.js'
+import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 import {
   createCertificate,
@@ -380,9 +381,8 @@ async function started(t: TestContext, ...words: string[]): Promise<Server> {
   })
   t.after(() => child.kill('SIGKILL'))
   const log = text(child.stderr)
-  const ready = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
-  if (child.exitCode !== null) throw new Error(await log)
-  return { child, ready: JSON.parse(String(ready[0])), log }
+  const ready = await firstOutput(child)
+  return { child, ready: JSON.parse(ready), log }
 }
 
 async function readiness({ origin }: { origin: string }): Promise<Record<string, unknown>> {
