@@ -7,7 +7,7 @@ import { type Disk, NODE_DISK } from '../../adapters/json-file/disk.js'
 import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
 import type { PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
-import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+import { countedDisk, type DiskCall, diskError, watchedDisk } from './disk-faults.js'
 import { gate, movedOf, until } from './json-files.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
@@ -139,7 +139,10 @@ test('json file - the journal is compacted when idle', async () => {
 })
 
 test('json file - a journal that has outgrown the document is compacted under load', async () => {
-  const { storage, path, calls } = await opened()
+  // While one still removes its journal, the next cannot begin.
+  const { storage, path, calls, isIdle } = await opened({}, call =>
+    call === 'unlink removed' ? turns(5_000) : undefined,
+  )
   const compactions = () => calls.filter(call => call === 'rename document').length
   const large = { ...REX, name: 'x'.repeat(600_000) }
   for (const [inserted, journal] of [
@@ -149,7 +152,7 @@ test('json file - a journal that has outgrown the document is compacted under lo
     await storage.insert(large)
     assert.equal(compactions(), inserted / 2 - 1)
     await storage.insert(large)
-    await until(() => !fs.existsSync(`${path}.${journal}`))
+    await until(() => !fs.existsSync(`${path}.${journal}`) && isIdle())
     assert.equal(compactions(), inserted / 2)
     assert.equal(fs.readFileSync(path, 'utf8').match(/"id"/g)?.length, inserted)
   }
@@ -410,13 +413,18 @@ async function opened(options: JsonFileOptions = {}, before?: Parameters<typeof 
   fs.mkdirSync(data)
   const path = join(data, 'pets.json')
   const calls: DiskCall[] = []
-  const disk = watchedDisk(call => {
+  const watched = watchedDisk(call => {
     calls.push(call.startsWith('existsSync') ? 'existsSync lock' : call)
     return before?.(call)
   })
+  const { disk, isIdle } = countedDisk(watched)
   const storage = await jsonFileStorage(path, { whenIdle: never, disk, ...options })
   calls.splice(0)
-  return { storage, path, calls }
+  return { storage, path, calls, isIdle }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
 /** Calls that fail until the disk works again. */

@@ -53,8 +53,13 @@ export function movedOf(path: string): string {
   return `${path} was moved, removed or replaced while open; put it back, or restart`
 }
 
+/** @throws Error after a minute, which it never takes, in place of a hang */
 export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(setImmediate)
+  const end = Date.now() + 60_000
+  while (!holds()) {
+    if (Date.now() > end) throw new Error(`not within a minute: ${holds}`)
+    await new Promise(setImmediate)
+  }
 }
 
 /** Blocks every `await` of `passed` until the test opens it. */
