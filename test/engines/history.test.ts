@@ -7,6 +7,7 @@ import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
 import { redisRateLimits } from '../../adapters/redis/index.js'
 import type { Pet } from '../../src/index.js'
+import { DAY } from '../../src/limits/decide.js'
 import { createRandom } from '../crash/random.js'
 import { createPetHistory, type PetHistory } from '../simulate/model/pet-history.js'
 import { seen, textOf } from '../simulate/model/pets.js'
@@ -33,6 +34,7 @@ test('engines - creates, lists and gets over three processes are linearizable un
   const history = createPetHistory()
   const load = startLoad(servers, history)
   t.after(load.abandon)
+  const day = Math.floor(Date.now() / DAY)
   const seed = Date.now() % 1_000_000
   t.diagnostic(`faults of seed ${seed}`)
   const random = createRandom(seed)
@@ -69,12 +71,13 @@ test('engines - creates, lists and gets over three processes are linearizable un
   await storage.close()
   history.crash()
   history.reopen(pets.map(seen), nextId)
-  // Every answer was counted once, and of the lost ones each perhaps.
+  // Every answer was counted once, and of the lost ones each perhaps. At midnight, counts begin anew.
   const limits = await redisRateLimits({ url: redis?.url as string })
   const counted = (await limits.inspect('history'))?.dayCount ?? 0
   await limits.close()
+  const isOneDay = Math.floor(Date.now() / DAY) === day
   assert.ok(
-    counted >= admitted && counted <= admitted + lost,
+    (counted >= admitted || !isOneDay) && counted <= admitted + lost,
     `${counted} counted, ${admitted} admitted and ${lost} lost`,
   )
   assert.equal(rejected, 0)
