@@ -12,8 +12,8 @@ export interface Output {
 }
 
 /**
- * Writes the results of a run, each whatever becomes of the others: they are not to be had again. For
- * the same reason, missing folders are created.
+ * Writes the results of a run, each even if another fails, as a run cannot be had again. Creates missing
+ * folders for the same reason.
  *
  * @throws UsageError naming every flag whose file could not be written
  */

@@ -19,7 +19,7 @@ export function watchedDisk(before: (call: DiskCall) => void | Promise<void>): D
   })
 }
 
-/** The disk, and whether none of its calls is under way, and so nothing that makes one after the other. */
+/** The disk, and whether it is idle: no call is under way, so work that makes one call after another has ended. */
 export function countedDisk(disk: Disk): { readonly disk: Disk; isIdle(): boolean } {
   let underWay = 0
   const end = () => {

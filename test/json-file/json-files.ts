@@ -53,7 +53,7 @@ export function movedOf(path: string): string {
   return `${path} was moved, removed or replaced while open; put it back, or restart`
 }
 
-/** @throws Error after a minute, which it never takes, in place of a hang */
+/** @throws Error after a minute, instead of waiting forever */
 export async function until(holds: () => boolean): Promise<void> {
   const end = Date.now() + 60_000
   while (!holds()) {

@@ -52,7 +52,7 @@ async function listenForCommands(): Promise<number> {
 function exitCodeOf(script: string, env: object): Promise<number> {
   return new Promise(resolve => {
     const run = new AsyncFunction('process', script)
-    // What follows `exit` runs all the same.
+    // Code after `exit` still runs, unlike in a process.
     run({ env, exit: resolve }).then(
       () => resolve(0),
       () => resolve(1),
