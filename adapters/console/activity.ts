@@ -52,10 +52,19 @@ export interface Activity {
 const SECONDS = 300
 /** At least the latest exchange can be opened, however large it is. */
 const LIMITS = { capacity: 500, bytes: 8 * 1_048_576, least: 1 }
+/**
+ * V8 copies what is kept at each collection. Under load, recording takes 5 to 7 % of the CPU time of
+ * a request with 500 exchanges kept, and 2 % with 20. A watching page gets no more than 20 at a time.
+ */
+const BURST = { requestsPerSecond: 1_000, kept: 20 }
 
 export function createActivity({ clock, apiKeys }: ConsoleWorld): Activity {
   const log = createLog<Kept>(LIMITS)
-  const seconds = Array.from({ length: SECONDS }, () => ({ at: 0, counts: OUTCOMES.map(() => 0) }))
+  const seconds = Array.from({ length: SECONDS }, () => ({
+    at: 0,
+    requests: 0,
+    counts: OUTCOMES.map(() => 0),
+  }))
 
   const activity: Activity = {
     onRecord: undefined,
@@ -65,7 +74,8 @@ export function createActivity({ clock, apiKeys }: ConsoleWorld): Activity {
       const request = withoutConnection(given, body)
       const exchange = { n: log.last() + 1, request, apiKeys: apiKeys(), response, at, ms }
       log.add(exchange, sizeOf(exchange))
-      count(response, clock === Date.now ? at : Date.now())
+      const thisSecond = count(response, clock === Date.now ? at : Date.now())
+      if (thisSecond > BURST.requestsPerSecond) log.trim(BURST.kept)
       activity.onRecord?.()
       return response
     },
@@ -82,15 +92,18 @@ export function createActivity({ clock, apiKeys }: ConsoleWorld): Activity {
   }
   return activity
 
-  function count(response: ApiResponse, now: number): void {
+  /** @returns how many requests this second has had */
+  function count(response: ApiResponse, now: number): number {
     const at = Math.floor(now / 1000)
     const second = seconds[at % SECONDS] as (typeof seconds)[number]
     if (second.at !== at) {
       second.at = at
+      second.requests = 0
       second.counts.fill(0)
     }
     const outcome = outcomeOf(response)
     second.counts[outcome] = (second.counts[outcome] ?? 0) + 1
+    return ++second.requests
   }
 }
 

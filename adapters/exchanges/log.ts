@@ -21,6 +21,8 @@ export interface Log<Item> {
   find(n: number): Item | undefined
   /** Those after `n`, by default all that are kept, oldest first. */
   since(n?: number): readonly Item[]
+  /** Drops the oldest until at most `most` are kept. */
+  trim(most: number): void
   /** Also forgets how many were dropped; the numbers go on. */
   clear(): void
 }
@@ -60,6 +62,9 @@ export function createLog<Item>(options: LogOptions): Log<Item> {
       const found: Item[] = []
       for (let n = start; n <= last; n++) found.push(items[slotOf(n)] as Item)
       return found
+    },
+    trim(most) {
+      while (count > most) drop()
     },
     clear() {
       items.fill(undefined)

@@ -47,6 +47,7 @@ test('log - holds what a plain array would', () => {
   const step = fc.oneof(
     fc.record({ add: size }),
     fc.record({ grow: fc.integer({ min: -3, max: 40 }), by: size }),
+    fc.record({ trim: fc.nat({ max: 5 }) }),
     fc.constant({ clear: true }),
   )
   const options = fc.record({
@@ -67,6 +68,12 @@ test('log - holds what a plain array would', () => {
         } else if ('grow' in taken) {
           log.grow(taken.grow, taken.by)
           for (const one of kept) if (one.n === taken.grow) one.size += taken.by
+        } else if ('trim' in taken) {
+          log.trim(taken.trim)
+          while (kept.length > taken.trim) {
+            kept.shift()
+            dropped++
+          }
         } else {
           log.clear()
           kept = []
