@@ -117,7 +117,7 @@ export function createStreams(
       const isNews = cursor !== activity.last || watcher.state !== current
       // A page that cannot keep up gets fewer requests, not late ones.
       if (response.writableNeedDrain || !(isNews || now - watcher.sentAt > HEARTBEAT)) continue
-      const text = format(cursor, MAX_ENTRIES, Math.floor(now / 1000) - 2, state)
+      const text = format(cursor, MAX_ENTRIES, Math.floor(watcher.sentAt / 1000), state)
       Object.assign(watcher, { cursor: activity.last, state: current, sentAt: now })
       response.write(text)
     }

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { Pool } from 'undici'
 import { startNginx, withoutNginx } from '../engines/engines.js'
 import { browser, manyKeys, opened, openedAt, started, withoutChromium } from './console-page.js'
@@ -42,7 +42,9 @@ test('console page - a request appears, opens, is copied and sent again', { skip
   // What is sent again opens, with its equal one step away.
   await page.getByRole('button', { name: 'Send again' }).click()
   await page.getByText('1 of 2').waitFor()
-  await page.getByRole('button', { name: /201 POST .* 2 times demo-pro 298 of 300 left/ }).waitFor()
+  await page
+    .getByRole('button', { name: /201 POST .* 2 times demo-pro 29[89] of 300 left/ })
+    .waitFor()
   await page.getByText('"id": 43').waitFor()
   await page.getByRole('button', { name: 'Older equal request' }).click()
   await page.getByText('"id": 42').waitFor()
@@ -141,6 +143,19 @@ test('console page - filters and the open request are in the address', { skip },
     await search.fill(text)
     await page.getByText(expected, { exact: true }).waitFor()
   }
+
+  // What the server found for an earlier text comes late.
+  const late = new Promise<Route>(resolve => void page.route(/text=Lovelace/, resolve))
+  await search.fill('Lovelace')
+  const asked = await late
+  await search.fill('nothing')
+  const response = page.waitForResponse(/text=Lovelace/)
+  await asked.continue()
+  await (await response).finished()
+  await page.evaluate('new Promise(resolve => setTimeout(resolve))')
+  await page.evaluate('new Promise(requestAnimationFrame)')
+  assert.equal(await page.getByText('0 of 3 requests', { exact: true }).count(), 1)
+
   await page.getByRole('button', { name: 'Show all' }).click()
   await page.locator('.filters').getByLabel('Status').selectOption('4xx')
   await page.getByRole('button', { name: /404/ }).click()
@@ -289,14 +304,29 @@ test('console page - 10,000 animals are counted, found, turned around and jumped
   await drawn()
 
   // One more than it looks at: the newest are shown.
+  await page.evaluate(HOLD_READING)
   await call('POST', '/pets', 'demo-pro', '{"name":"The last","categoryId":1}')
+  await page.evaluate('planning.then(() => {})')
   await page.goto(`${new URL(page.url()).origin}/#animals`)
   await cell('The last').waitFor()
-  await page.getByText('10,000 animals, from 2 to 10001; jump to others by id').waitFor()
+  const newest = page.getByText('10,000 animals, from 2 to 10001; jump to others by id')
+  await newest.waitFor()
+  // The reading that the new animal had caused in the view before is one of this view.
+  await page.evaluate('planned().then(() => new Promise(requestAnimationFrame))')
+  assert.equal(await newest.count(), 1)
   await page.getByRole('textbox', { name: 'Id', exact: true }).fill('1')
   await page.getByRole('button', { name: 'Jump' }).click()
   await page.locator('tr.target').getByText('Animal 1', { exact: true }).waitFor()
 })
+
+/** Has a page keep the reading that it plans next as `planned`, for the test to call. */
+const HOLD_READING = `
+  const { setTimeout } = window
+  window.planning = new Promise(resolve => {
+    window.setTimeout = (work, ms) =>
+      ms === 1_000 ? resolve((window.planned = work)) : setTimeout(work, ms)
+  })
+  undefined`
 
 test('console page - of 500 requests, those near the screen are drawn', { skip }, async t => {
   const { call, origin } = await started(t, ['--no-rate-limit'])
@@ -304,16 +334,24 @@ test('console page - of 500 requests, those near the screen are drawn', { skip }
   const { page } = await openedAt(t, origin, 'activity')
   await page.getByText('500 requests', { exact: true }).waitFor()
   const more = page.getByRole('button', { name: 'Show 100 more' })
-  for (let left = 4; left > 0; left--) await more.click()
+  // Clicks that come faster than the page draws count, too.
+  await more.evaluate(button => {
+    for (let left = 4; left > 0; left--) (button as { click(): void }).click()
+  })
   await more.waitFor({ state: 'detached' })
   const target = (n: number) => page.locator('.target').getByText(`?n=${n}`, { exact: true })
   for (const [key, n] of [
     ['End', 0],
     ['Home', 499],
   ] as const) {
-    await page.locator('body').press(key)
+    // Rows are measured when they are first drawn, so the end moves away.
+    for (let tries = 0; tries < 50 && !(await target(n).isVisible()); tries++) {
+      await page.locator('body').press(key)
+      await page.evaluate('new Promise(requestAnimationFrame)')
+    }
     await target(n).waitFor()
-    assert.ok((await rows(page)) <= 150, `${await rows(page)} rows`)
+    // The browser says a moment later which rows have left the screen.
+    await page.locator('button.row').nth(150).waitFor({ state: 'detached' })
   }
   // A link opens a request wherever it is.
   const { page: other } = await openedAt(t, origin, 'activity?request=403')
@@ -601,10 +639,19 @@ test('console page - of 10,000 requests it draws at most 100, and nothing moves'
   assert.deepEqual(await page.evaluate('window.shifts'), [])
   // All of them are equal.
   assert.equal(await rows(page), 1)
+  const [few, many] = await page.evaluate<number[]>(WIDTHS_OF_COUNTS)
+  assert.equal(many, few)
   await page.getByRole('button', { name: 'Fold equal' }).click()
   await page.getByRole('button', { name: 'Show 100 more' }).waitFor()
   assert.ok((await rows(page)) <= 100)
 })
+
+const WIDTHS_OF_COUNTS = `
+  ['×2', '×1,000'].map(text => {
+    const count = document.querySelector('.row .count')
+    count.firstChild.textContent = text
+    return count.offsetWidth
+  })`
 
 test('console page - an interrupted stream resumes where it was', { skip }, async t => {
   const server = await started(t, [])

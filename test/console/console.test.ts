@@ -128,8 +128,43 @@ test('console - under load, a message holds the latest requests and counts those
     [...counts.values()].reduce((sum, [ok = 0]) => sum + ok, 0),
     3_000,
   )
-  const again = await (await watch()).next()
-  assert.deepEqual([again.entries.length, again.omitted], [500, 2_500])
+})
+
+test('console - a message that comes late still has the traffic since the one before', async t => {
+  const { list, watch } = await served(t)
+  let now = 1_700_000_000_000
+  t.mock.method(Date, 'now', () => now)
+  const { next } = await watch()
+  await next()
+  await list()
+  const at = now / 1_000
+  now += 5_000
+  const { traffic } = await next()
+  assert.deepEqual(
+    traffic.map(({ at, counts: [ok] }) => [at, ok]),
+    [[at, 1]],
+  )
+})
+
+test('console - the latest 500 requests are kept, and of a second with more than 1,000 the latest 20', async t => {
+  const { handler, watch } = await served(t, { rateLimit: false })
+  let now = 1_700_000_000_000
+  t.mock.method(Date, 'now', () => now)
+  const kept = async (requests: number) => {
+    const headers = { authorization: 'Bearer demo-free' }
+    for (let n = 0; n < requests; n++) {
+      await handler.handle({ method: 'GET', path: '/v1/pets', query: '', headers })
+    }
+    const watcher = await watch()
+    const { entries, omitted } = await watcher.next()
+    watcher.close()
+    return [entries.length, omitted, entries[0]?.n]
+  }
+  assert.deepEqual(await kept(1_000), [500, 500, 501])
+  assert.deepEqual(await kept(1), [20, 981, 982])
+  now += 1_000
+  assert.deepEqual(await kept(480), [500, 981, 982])
+  assert.deepEqual(await kept(1), [500, 982, 983])
 })
 
 test('console - large responses are dropped before they fill memory', async t => {

@@ -127,13 +127,16 @@ function useAnimals(live: PanelProps['live'], world: string, isNewest: boolean, 
     setFailed(found === undefined)
     if (found) setRange(found)
   }
+  // A planned reading is that of the view as it is by then.
+  const reading = useRef(reload)
+  reading.current = reload
   useEffect(() => void reload(), [world, isNewest, from])
   // An animal that a client creates appears here as well.
   const created = live.rows.find(
     ({ operation, status }) => operation === 'createPet' && status === 201,
   )
   useEffect(() => {
-    if (range) timer.current ??= setTimeout(reload, INTERVAL)
+    if (range) timer.current ??= setTimeout(() => reading.current(), INTERVAL)
   }, [created?.n])
   useEffect(
     () => () => {

@@ -72,7 +72,7 @@ export function App() {
               <Clock {...shared} />
               <State
                 {...shared}
-                onChange={() => setRevision(revision + 1)}
+                onChange={() => setRevision(count => count + 1)}
                 onWorlds={refresh}
                 onWorld={next => go({ world: next })}
               />

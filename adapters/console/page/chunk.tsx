@@ -21,7 +21,9 @@ export function Chunk(props: {
   useEffect(() => {
     const element = list.current as HTMLOListElement
     const observer = new IntersectionObserver(
-      ([entry]) => {
+      entries => {
+        // A busy browser reports several changes at once, the latest last.
+        const entry = entries.at(-1)
         if (!entry) return
         if (!entry.isIntersecting) known.current = element.offsetHeight
         setNear(entry.isIntersecting)

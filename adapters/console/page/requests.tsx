@@ -141,7 +141,7 @@ export function Requests(props: PanelProps) {
       </div>
       {groups.length === 0 && <Nothing isFiltered={live.rows.length > 0} />}
       {groups.length > shown && (
-        <button type="button" class="more" onClick={() => setShown(shown + SHOWN)}>
+        <button type="button" class="more" onClick={() => setShown(count => count + SHOWN)}>
           Show {Math.min(SHOWN, groups.length - shown)} more
         </button>
       )}
@@ -171,11 +171,15 @@ function useFound(text: string, world: string, receivedAt: number): ReadonlySet<
   useEffect(() => {
     if (text === '') return undefined
     const path = pathsOf(world).console('exchanges', `text=${encodeURIComponent(text)}`)
+    let isWanted = true
     const timer = setTimeout(async () => {
       const answer = await read<{ matches: readonly number[] }>(path)
-      setFound(new Set(answer?.matches))
+      if (isWanted) setFound(new Set(answer?.matches))
     }, 200)
-    return () => clearTimeout(timer)
+    return () => {
+      isWanted = false
+      clearTimeout(timer)
+    }
   }, [text, world, second])
   return text === '' ? new Set() : found
 }
