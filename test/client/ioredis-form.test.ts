@@ -111,6 +111,7 @@ test('shared - with @redis/client only, an address is enough, and close ends the
     })
     await Promise.all([1, 2, 3].map(() => pets.listPets()))
     console.log('listed')
+    for await (const _ of process.stdin);
     await pets.close()`
   const child = spawn(
     process.execPath,
@@ -120,18 +121,22 @@ test('shared - with @redis/client only, an address is enough, and close ends the
       ...['--no-deprecation', '--import', WITHOUT_IOREDIS],
       ...['--input-type=module', '-e', script],
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    { stdio: 'pipe' },
   )
   const exit = once(child, 'exit')
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
-  assert.deepEqual([await exit, output, errors], [[0, null], 'listed\n', ''])
+  const [output, errors] = [text(child.stdout), text(child.stderr)]
   const admin = new Redis(redis.url)
   t.after(() => admin.disconnect())
-  const keys = await admin.keys('*')
-  assert.ok(
-    keys.some(key => key.startsWith('b_animal-adoption-store')),
-    `${keys}`,
-  )
+  // After two seconds without a connection, the process goes on alone, and connects later.
+  const patience = AbortSignal.timeout(60_000)
+  let isShared = false
+  while (!isShared && child.exitCode === null && !patience.aborted) {
+    const keys = await admin.keys('*')
+    isShared = keys.some(key => key.startsWith('b_animal-adoption-store'))
+  }
+  child.stdin.end()
+  assert.deepEqual([await exit, await output, await errors], [[0, null], 'listed\n', ''])
+  assert.ok(isShared)
 })
 
 /** Hides a package that is installed here. */

@@ -53,14 +53,14 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'answers once and then never again',
-    says: /no response: no complete response within 2000 ms/,
-    timeoutMs: 2_000,
+    says: /no response: no complete response within 5000 ms/,
+    timeoutMs: 5_000,
     http: () => afterFirst(() => {}),
   },
   {
     name: 'never answers a creation',
-    says: /no response: no complete response within 2000 ms/,
-    timeoutMs: 2_000,
+    says: /no response: no complete response within 5000 ms/,
+    timeoutMs: 5_000,
     http: () => {
       const serve = right()
       return (request, response) => {
@@ -71,7 +71,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   {
     name: 'never answers bytes of our own',
     says: /http\.host-twice: nothing/,
-    timeoutMs: 2_000,
+    timeoutMs: 5_000,
     http: () => {
       const serve = right()
       return (request, response) => {

@@ -38,7 +38,7 @@ async function endsWell(hostile: HostileServer): Promise<void> {
 /** In a process of its own, which ends by itself only if nothing of the server is left. */
 async function runAt(
   baseUrl: string,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<{ lines: readonly string[]; mebibytes: number }> {
   const script = fileURLToPath(new URL('./hostile-run.js', import.meta.url))
   const child = spawn(process.execPath, [script, baseUrl, KEY, String(timeoutMs)], {

@@ -11,7 +11,9 @@ if (path !== undefined && mark !== undefined) {
   const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
   const idempotency = { ttlMs: 86_400_000 }
   const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true, idempotency })
-  const server = await listen(store, { port: 0 })
+  // A busy driver can be late by more than the usual limits, and takes an error for the end of its server.
+  const limits = { keepAliveTimeout: 600_000, requestTimeout: 600_000 }
+  const server = await listen(store, { port: 0, ...limits })
   process.on('disconnect', async () => {
     await server.close()
     await storage.close()

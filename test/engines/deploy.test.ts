@@ -31,7 +31,8 @@ test('deploy - nginx balances requests, reports the client address, and hides a 
   const answered = [0, 0]
   const servers = await Promise.all(
     [0, 1].map(at => {
-      const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+      // All requests are in one minute.
+      const store = createStore({ storage: memoryStorage(), apiKeys: {}, clock: () => 0 })
       const handle: typeof store.handle = request => {
         answered[at] = (answered[at] ?? 0) + 1
         return store.handle(request)

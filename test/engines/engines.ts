@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -222,14 +223,23 @@ export function createCertificate(keyFile: string, certificateFile: string): voi
   execFileSync(OPENSSL as string, [...flags, ...subject, ...output], { stdio: 'ignore' })
 }
 
-/** A port of this machine that nothing listens on. */
+/**
+ * A port of this machine that nothing listens on, below those that the system gives to sockets, so
+ * that none of them takes it before its server starts.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const server = createServer().listen(randomInt(15_000, 32_000), '127.0.0.1')
+    try {
+      await once(server, 'listening')
+    } catch {
+      continue
+    }
+    const { port } = server.address() as { port: number }
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 interface Program extends Pick<Engine, 'url' | 'port' | 'folder'> {
@@ -259,7 +269,15 @@ async function startEngine(how: Program): Promise<Engine> {
     },
     cpu: () => family(child).reduce((sum, pid) => sum + cpuOf(pid), 0),
     async restart() {
-      child = await run(how)
+      // The kernel may still be ending processes of a PostgreSQL that was killed.
+      for (let tries = 1; ; tries++) {
+        try {
+          child = await run(how)
+          return
+        } catch (error) {
+          if (tries === 100 || !/shared memory block .* still in use/.test(`${error}`)) throw error
+        }
+      }
     },
     stop,
     [Symbol.asyncDispose]: stop,

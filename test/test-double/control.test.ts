@@ -476,7 +476,8 @@ function controlled(options: TestDoubleOptions = {}) {
 
 async function served(t: TestContext, options: TestDoubleOptions = {}) {
   const { double, direct } = controlled(options)
-  const { origin, url, port } = await double.listen()
+  // On a busy machine, requests are far apart, and one may meet the end of its connection.
+  const { origin, url, port } = await double.listen({ keepAliveTimeout: 60_000 })
   t.after(double.close)
   const send = (method: string, path: string, body?: unknown) =>
     command(method, `${origin}/_control/${path}`, body)

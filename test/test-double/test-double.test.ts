@@ -550,7 +550,7 @@ test('listen - close lets the process exit despite open sockets, hanging and del
     import { createTestDouble } from ${JSON.stringify(DOUBLE)}
     const headers = { authorization: 'Bearer demo-free' }
     const double = createTestDouble()
-    const server = await double.listen()
+    const server = await double.listen({ keepAliveTimeout: 60_000 })
     await Promise.all([1, 2, 3].map(async () => (await fetch(server.url + '/pets', { headers })).text()))
     double.faults.arm({ kind: 'hang' })
     double.faults.arm({ kind: 'delay', ms: 60_000, operation: 'createPet' })
@@ -563,8 +563,8 @@ test('listen - close lets the process exit despite open sockets, hanging and del
     console.log(await hung, (await late).status)`
   const [outcome, took] = (await node(script, '')).split('\n')
   assert.equal(outcome, 'UND_ERR_SOCKET 415')
-  // Idle sockets are kept for 5 s and the delay is longer: neither was waited for.
-  assert.ok(Number(took) < 2_000, `${took} ms`)
+  // Idle sockets are kept as long as the delay takes: neither was waited for.
+  assert.ok(Number(took) < 30_000, `${took} ms`)
 })
 
 test('clock - a delay on a running clock does not keep the process alive', async () => {
