@@ -48,6 +48,8 @@ export interface Subject {
   /** Without the origin, such as `/v1`. */
   readonly basePath: string
   readonly readOnly: boolean
+  /** Whether `exchange` works: not through a `fetch` function. */
+  readonly hasSockets: boolean
   /** A category that exists, as far as anyone can know. */
   readonly categoryId: Int64
   /** Sends within the budget of its key, and again after a 429 that others caused. */

@@ -50,6 +50,7 @@ export function createSession(options: ReadOptions): Session {
     credentials,
     basePath: transport.basePath,
     readOnly,
+    hasSockets: options.fetch === undefined,
     categoryId: 1,
     get requests() {
       return transport.requests

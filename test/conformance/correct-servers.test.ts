@@ -57,6 +57,34 @@ test('conformance - a server without limits and their headers gets one SHOULD', 
   assert.deepEqual(await broken({ baseUrl }), ['SHOULD ratelimit.present.200', ...NODE])
 })
 
+test('conformance - a refusal of a large body that is lost with its connection breaks nothing', async t => {
+  const { baseUrl, refused } = await withLimitedBodies(t, refusals => refusals === 1)
+  assert.deepEqual(await broken({ baseUrl, only: ['robust.large-body'] }), [])
+  assert.equal(refused(), 2)
+})
+
+test('conformance - a server that is gone after a large body breaks robust.large-body', async t => {
+  const { baseUrl, refused } = await withLimitedBodies(t, () => true)
+  const failed = await broken({ baseUrl, only: ['robust.large-body'] })
+  assert.deepEqual(failed, ['MUST robust.large-body'])
+  assert.equal(refused(), 2)
+})
+
+/** A server that answers 413 before it reads, or resets the connection instead. */
+async function withLimitedBodies(t: TestContext, resets: (refusals: number) => boolean) {
+  const plain = plainServer({ apiKeys: [KEY], clock: Date.now })
+  let refusals = 0
+  const baseUrl = await serve(t, (request, response) => {
+    if (Number(request.headers['content-length'] ?? 0) < 1_000_000) return plain(request, response)
+    if (resets(++refusals)) return request.socket.resetAndDestroy()
+    response.writeHead(413, { connection: 'close', 'content-type': 'application/json' })
+    response.end('{"code":"too_large","message":"The body is too large.","status":413}')
+    // Whoever still sends does not read it.
+    request.once('data', () => request.socket.resetAndDestroy())
+  })
+  return { baseUrl, refused: () => refusals }
+}
+
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
