@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -11,6 +8,7 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import { broken, KEY } from '../conformance/correct-servers/failed-checks.js'
+import { startNginx, withoutNginx } from '../engines/engines.js'
 import { firstOutput } from '../support/first-output.js'
 import { ROOT } from '../support/paths.js'
 
@@ -27,12 +25,16 @@ const PYTHON = [
 const GO = ['SHOULD deprecation.announced', 'MUST http.length-and-chunked']
 
 test('conformance - our own server behind nginx breaks nothing', {
-  skip: missing('nginx'),
+  skip: withoutNginx,
 }, async t => {
   const apiKeys = { [KEY]: { id: 'main', plan: 'business' } } as const
   const server = await listen(createStore({ storage: memoryStorage(), apiKeys }), { port: 0 })
   t.after(() => server.close())
-  assert.deepEqual(await broken({ baseUrl: await behindNginx(t, server.port) }), [])
+  const pass = `proxy_pass http://127.0.0.1:${server.port}; proxy_set_header Host $http_host`
+  await using nginx = await startNginx(
+    `server { listen 80; location / { ${pass}; proxy_http_version 1.1; } }`,
+  )
+  assert.deepEqual(await broken({ baseUrl: `${nginx.url}/v1` }), [])
 })
 
 test("conformance - a server on Python's http.server breaks only what that library does", {
@@ -62,43 +64,6 @@ async function start(t: TestContext, program: string, words: readonly string[]):
   t.after(() => child.kill('SIGKILL'))
   const line = await firstOutput(child)
   return Number(line)
-}
-
-async function behindNginx(t: TestContext, port: number): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-nginx-'))
-  const free = createServer().listen(0, '127.0.0.1')
-  await once(free, 'listening')
-  const { port: front } = free.address() as AddressInfo
-  await new Promise(resolve => free.close(resolve))
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    .map(name => `${name}_temp_path ${folder}/${name};`)
-    .join(' ')
-  await writeFile(
-    join(folder, 'nginx.conf'),
-    `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr emerg;
-events {}
-http { access_log off; ${paths}
-  server { listen 127.0.0.1:${front}; location / { proxy_pass http://127.0.0.1:${port}; proxy_set_header Host $http_host; proxy_http_version 1.1; } } }`,
-  )
-  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
-    stdio: 'ignore',
-  })
-  t.after(async () => {
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-    await rm(folder, { recursive: true, force: true })
-  })
-  const baseUrl = `http://127.0.0.1:${front}/v1`
-  // It is ready a moment after it was started.
-  for (let left = 200; left > 0; left--) {
-    const isReady = await fetch(baseUrl).then(
-      () => true,
-      () => false,
-    )
-    if (isReady) return baseUrl
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error('nginx does not start')
 }
 
 function missing(program: string): string | false {
