@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { borrowedCommand } from '../support/borrowed-command.js'
 import { runInThread } from '../support/command.js'
@@ -211,7 +212,7 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
       ['replay', newer],
       /newer\.json has version 2 of the format, and this program reads version 1; /,
     ],
-    [['replay', MAIN], /is damaged|is not a recording/],
+    [['replay', fileURLToPath(import.meta.url)], /is damaged|is not a recording/],
     [['diff', file], /^diff takes two files of exec --record/],
     [['diff', file, broken], /broken\.json is damaged/],
     [['serve', '--record', 'x.json'], /^--record works with exec only/],
