@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Page, Route } from 'playwright-core'
+import type { APIResponse, Page, Route } from 'playwright-core'
 import { Pool } from 'undici'
 import { startNginx, withoutNginx } from '../engines/engines.js'
 import { browser, manyKeys, opened, openedAt, started, withoutChromium } from './console-page.js'
@@ -152,8 +152,7 @@ test('console page - filters and the open request are in the address', { skip },
   const response = page.waitForResponse(/text=Lovelace/)
   await asked.continue()
   await (await response).finished()
-  await page.evaluate('new Promise(resolve => setTimeout(resolve))')
-  await page.evaluate('new Promise(requestAnimationFrame)')
+  await drawn(page)
   assert.equal(await page.getByText('0 of 3 requests', { exact: true }).count(), 1)
 
   await page.getByRole('button', { name: 'Show all' }).click()
@@ -587,6 +586,43 @@ test('console page - worlds are created, watched separately and deleted', { skip
   assert.equal((await fetch(`${origin}/worlds/w1/v1/pets`, { headers })).status, 404)
 })
 
+test('console page - an answer that a later one has overtaken changes nothing', {
+  skip,
+}, async t => {
+  const { page, call, origin } = await opened(t, ['--control', ...AT_NOON], 'test')
+  const faults = firstHeld(page, /_control\/faults$/)
+  await page.getByRole('button', { name: 'Arm' }).click()
+  const armed = await faults
+  await call('GET', '/pets', 'demo-free')
+  await armed.overtaken
+  await page.getByText('No fault is armed.').waitFor()
+  await armed.release()
+  assert.equal(await page.getByText('No fault is armed.').count(), 1)
+
+  const report = firstHeld(page, /_control\/report$/)
+  await call('GET', '/pets/7', 'demo-free')
+  const found = await report
+  await page.getByRole('button', { name: 'Reset', exact: true }).click()
+  await found.overtaken
+  await page.getByText('Nothing to judge yet.').waitFor()
+  await found.release()
+  assert.equal(await page.getByText('Nothing to judge yet.').count(), 1)
+
+  const command = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+  for (let n = 0; n < 2; n++) await fetch(`${origin}/_control/worlds`, command)
+  await page.reload()
+  const worlds = page.getByLabel('World')
+  await worlds.getByRole('option', { name: 'w2' }).waitFor({ state: 'attached' })
+  await fetch(`${origin}/_control/worlds/w1`, { ...command, method: 'DELETE' })
+  const info = firstHeld(page, /_console\/info\?/)
+  await worlds.selectOption('w1')
+  const gone = await info
+  await worlds.selectOption('w2')
+  await gone.overtaken
+  await gone.release()
+  assert.equal(new URL(page.url()).hash, '#test/w2')
+})
+
 test('console page - commands and keys can be copied, and no link is broken', {
   skip,
 }, async t => {
@@ -791,6 +827,36 @@ async function sendCurl(command: string): Promise<void> {
     headers: Object.fromEntries(headers.map(([, name, value]) => [name, value])),
     ...(body !== undefined && { body }),
   })
+}
+
+/** The first response to GET, held back until a later one has overtaken it. */
+async function firstHeld(page: Page, address: RegExp) {
+  const [route, response] = await new Promise<[Route, APIResponse]>(resolve => {
+    let isFirst = true
+    void page.route(address, async route => {
+      if (!isFirst || route.request().method() !== 'GET') return route.continue()
+      isFirst = false
+      return resolve([route, await route.fetch()])
+    })
+  })
+  const overtaken = page
+    .waitForResponse(later => address.test(later.url()) && later.request().method() === 'GET')
+    .then(later => later.finished())
+    .then(() => drawn(page))
+  return {
+    overtaken,
+    async release() {
+      await route.fulfill({ response })
+      await (await route.request().response())?.finished()
+      await drawn(page)
+    },
+  }
+}
+
+/** After what has arrived is on the page. */
+async function drawn(page: Page): Promise<void> {
+  await page.evaluate('new Promise(resolve => setTimeout(resolve))')
+  await page.evaluate('new Promise(requestAnimationFrame)')
 }
 
 function rows(page: Page): Promise<number> {

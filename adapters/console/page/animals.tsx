@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
 import { AddAnimal } from './add-animal.js'
+import { useLatest } from './latest.js'
 import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'
 import { pathsOf, read } from './server.js'
@@ -116,16 +117,14 @@ export function Animals({ live, world, place, go }: PanelProps) {
 function useAnimals(live: PanelProps['live'], world: string, isNewest: boolean, from: number) {
   const [range, setRange] = useState<Range>()
   const [failed, setFailed] = useState(false)
-  const latest = useRef(0)
+  const latest = useLatest()
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  const reload = async () => {
+  const reload = () => {
     timer.current = undefined
-    const call = ++latest.current
-    const found = await readAnimals(world, isNewest, from)
-    // Another call has begun since, or the view is gone.
-    if (call !== latest.current) return
-    setFailed(found === undefined)
-    if (found) setRange(found)
+    return latest(readAnimals(world, isNewest, from), found => {
+      setFailed(found === undefined)
+      if (found) setRange(found)
+    })
   }
   // A planned reading is that of the view as it is by then.
   const reading = useRef(reload)
@@ -138,13 +137,7 @@ function useAnimals(live: PanelProps['live'], world: string, isNewest: boolean, 
   useEffect(() => {
     if (range) timer.current ??= setTimeout(() => reading.current(), INTERVAL)
   }, [created?.n])
-  useEffect(
-    () => () => {
-      clearTimeout(timer.current)
-      latest.current++
-    },
-    [],
-  )
+  useEffect(() => () => clearTimeout(timer.current), [])
   return { range, failed, reload }
 }
 

@@ -7,6 +7,7 @@ import { Faults } from './faults.js'
 import { usePlace, type View } from './fragment.js'
 import { FirstRun } from './guide.js'
 import { Header } from './header.js'
+import { useLatest } from './latest.js'
 import { Requests } from './requests.js'
 import { pathsOf, read } from './server.js'
 import { Start } from './start.js'
@@ -22,8 +23,9 @@ export function App() {
   const { view, world } = place
   const [info, setInfo] = useState<Info>()
   const [revision, setRevision] = useState(0)
+  const latest = useLatest()
   const refresh = () => {
-    void read<Info>(pathsOf(world).console('info')).then(found => {
+    void latest(read<Info>(pathsOf(world).console('info')), found => {
       if (found) setInfo(found)
       // The world is gone.
       else if (world !== '') go({ world: '' })

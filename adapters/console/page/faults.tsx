@@ -1,5 +1,6 @@
 import type { InputHTMLAttributes } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { useLatest } from './latest.js'
 import type { PanelProps } from './panel.js'
 import { Choice, Panel, Problem } from './parts.js'
 import { type Failure, pathsOf, read, send } from './server.js'
@@ -49,8 +50,10 @@ export function Faults({ live, world, revision }: PanelProps & { readonly revisi
   const [armed, setArmed] = useState<readonly ArmedFault[]>([])
   const [failure, setFailure] = useState<Failure>()
   const path = pathsOf(world).control('faults')
+  const latest = useLatest()
   const reload = () =>
-    void read<{ faults: readonly ArmedFault[] }>(path).then(
+    void latest(
+      read<{ faults: readonly ArmedFault[] }>(path),
       found => found && setArmed(found.faults),
     )
   // A request may have used one up.

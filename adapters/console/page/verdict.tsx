@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLatest } from './latest.js'
 import type { PanelProps } from './panel.js'
 import { Marked, Panel } from './parts.js'
 import { Sides } from './request-detail.js'
@@ -44,11 +45,12 @@ const INTERVAL = 1_000
 /** What the client did wrong, so far. */
 export function Verdict({ live, world, revision }: PanelProps & { readonly revision: number }) {
   const [report, setReport] = useState<Report>()
+  const latest = useLatest()
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const path = pathsOf(world).control('report')
   const load = () => {
     timer.current = undefined
-    void read<Report>(path).then(setReport)
+    void latest(read<Report>(path), setReport)
   }
   useEffect(load, [path, revision])
   useEffect(() => {
