@@ -22,8 +22,9 @@ export async function locate(path: string): Promise<string> {
     const folder = dirname(path)
     throw refuse(`needs a folder that this process can write to; change ${folder}`, { cause })
   }
-  // SQLite would create an empty database and delete the WAL.
-  if (sizeOf(real) === 0 && sizeOf(`${real}-wal`) > 0) {
+  // SQLite would create an empty database and delete the WAL. The WAL is looked at first, as another
+  // process that creates both begins with the database.
+  if (sizeOf(`${real}-wal`) > 0 && sizeOf(real) === 0) {
     throw refuse(`is missing, but ${path}-wal has its last animals; restore it beside that file`)
   }
   return real

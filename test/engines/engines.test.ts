@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { after, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { memoryStorage } from '../../adapters/memory.js'
@@ -8,6 +7,7 @@ import { type PostgresStorage, postgresStorage } from '../../adapters/postgres/i
 import { redisRateLimits } from '../../adapters/redis/index.js'
 import { createStore } from '../../src/index.js'
 import { createRandom } from '../crash/random.js'
+import { firstMessage } from '../support/first-output.js'
 import {
   type Engine,
   PATIENT,
@@ -228,7 +228,7 @@ async function startServers(t: TestContext, name: string, perDay: number): Promi
     const words = [postgresUrl, redisUrl, name, String(perDay)]
     const child = fork(new URL('./server.js', import.meta.url), words)
     t.after(() => child.kill('SIGKILL'))
-    const [url] = await once(child, 'message')
+    const url = String(await firstMessage(child))
     return { child, url }
   }
   return Promise.all([start(), start()])

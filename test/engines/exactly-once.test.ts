@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { after, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
 import { createRandom } from '../crash/random.js'
+import { firstMessage } from '../support/first-output.js'
 import { type Engine, PATIENT, startPostgres, withoutPostgres } from './engines.js'
 import { checkLoad } from './load.js'
 
@@ -77,7 +77,7 @@ interface Server {
 async function startServer(t: TestContext): Promise<Server> {
   const child = fork(new URL('./once-server.js', import.meta.url), [postgres?.url as string])
   t.after(() => child.kill('SIGKILL'))
-  const [url] = await once(child, 'message')
+  const url = String(await firstMessage(child))
   return { child, url }
 }
 

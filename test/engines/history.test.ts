@@ -11,6 +11,7 @@ import { DAY } from '../../src/limits/decide.js'
 import { createRandom } from '../crash/random.js'
 import { createPetHistory, type PetHistory } from '../simulate/model/pet-history.js'
 import { seen, textOf } from '../simulate/model/pets.js'
+import { firstMessage } from '../support/first-output.js'
 import { type Engine, PATIENT, startPostgres, startRedis, withoutBoth } from './engines.js'
 
 /** Whether every proof runs as long as CI wants it. */
@@ -120,7 +121,7 @@ async function startServer(t: TestContext, name: string, perDay: number): Promis
   const given = [postgres?.url as string, redis?.url as string, name, String(perDay)]
   const child = fork(new URL('./server.js', import.meta.url), given)
   t.after(() => child.kill('SIGKILL'))
-  const [url] = await once(child, 'message')
+  const url = String(await firstMessage(child))
   return { child, url }
 }
 

@@ -12,6 +12,7 @@ import {
   jsonFileStorage,
 } from '../../adapters/json-file/index.js'
 import { storageSuite } from '../../adapters/storage-suite.js'
+import { firstMessage } from '../support/first-output.js'
 import { sealed } from './json-files.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-'))
@@ -357,7 +358,7 @@ test('json file - a second opening in this process is refused, under any name of
 test('json file - another process that uses the file is named; a dead one is taken over from', async () => {
   const path = join(folder(), 'pets.json')
   const holder = fork(new URL('../crash/server.js', import.meta.url), [path, '5', '0'])
-  const [port] = await once(holder, 'message')
+  const port = await firstMessage(holder)
   const answer = await fetch(`http://127.0.0.1:${port}/v1/pets`, {
     method: 'POST',
     headers: { authorization: 'Bearer crash', 'content-type': 'application/json' },

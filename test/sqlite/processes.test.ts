@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import type { Pet } from '../../src/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
+import { firstMessage } from '../support/first-output.js'
 import { ANY_DRIVER, OTHER_NODE, withoutBothDrivers } from './drivers.js'
 
 const { skip } = ANY_DRIVER
@@ -141,8 +142,8 @@ async function startServer(
   const words = [path, String(perDay), driver]
   const child = fork(new URL('server.js', import.meta.url), words, { execPath })
   t.after(() => child.kill('SIGKILL'))
-  const [url] = await once(child, 'message')
-  return { child, url: String(url) }
+  const url = String(await firstMessage(child))
+  return { child, url }
 }
 
 async function stop(servers: readonly Server[]): Promise<void> {

@@ -73,6 +73,30 @@ test('sqlite - a WAL without its database is refused, and kept', { skip }, async
   }
 })
 
+test('sqlite - a file that another process creates at the same time is no WAL without its database', {
+  skip,
+}, async t => {
+  const ready = await filled(1)
+  const other = await sqliteStorage(ready)
+  await other.insert(REX)
+  const path = newPath()
+  const { statSync } = fs
+  let looks = 0
+  t.mock.method(fs, 'statSync', ((name: string, options: fs.StatSyncOptions) => {
+    const found = statSync(name, options)
+    const isLook = options?.throwIfNoEntry === false && name.startsWith(path)
+    if (isLook && ++looks === 1) {
+      for (const end of ['', '-wal']) fs.copyFileSync(`${ready}${end}`, `${path}${end}`)
+    }
+    return found
+  }) as typeof fs.statSync)
+  const storage = await sqliteStorage(path)
+  assert.ok(looks > 0)
+  assert.equal((await storage.dump()).pets.length, 2)
+  await storage.close()
+  await other.close()
+})
+
 test('sqlite - an empty file becomes a database', { skip }, async () => {
   const path = newPath()
   fs.writeFileSync(path, '')
