@@ -11,3 +11,6 @@ const PLACES = [
 
 /** The browser on this machine; undefined when there is none. */
 export const CHROMIUM = PLACES.find(path => path !== '' && existsSync(path))
+
+/** In ms; beside much load, the browser takes longer than Playwright's 30 s. */
+export const PATIENCE = 180_000

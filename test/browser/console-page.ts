@@ -7,7 +7,7 @@ import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
-import { CHROMIUM } from './chromium.js'
+import { CHROMIUM, PATIENCE } from './chromium.js'
 
 /** For the `skip` of a test: false, or what is missing. */
 export const withoutChromium = CHROMIUM === undefined && 'no Chromium on this machine'
@@ -16,7 +16,11 @@ let launched: Promise<Browser> | undefined
 after(async () => (await launched)?.close())
 
 export function browser(): Promise<Browser> {
-  launched ??= chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
+  launched ??= chromium.launch({
+    executablePath: CHROMIUM ?? '',
+    args: ['--no-sandbox'],
+    timeout: PATIENCE,
+  })
   return launched
 }
 
@@ -41,6 +45,7 @@ export async function openedAt(
     permissions: ['clipboard-read', 'clipboard-write'],
     ...options,
   })
+  context.setDefaultTimeout(PATIENCE)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('pageerror', error => problems.push(String(error)))

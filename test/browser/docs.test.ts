@@ -7,7 +7,7 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { withDocs } from '../../adapters/openapi/docs.js'
 import { type ApiHandler, createStore } from '../../src/index.js'
-import { CHROMIUM } from './chromium.js'
+import { CHROMIUM, PATIENCE } from './chromium.js'
 
 const skip = CHROMIUM === undefined && 'no Chromium on this machine'
 const SCREENSHOTS = process.env['SCREENSHOTS']
@@ -93,8 +93,13 @@ async function opened(
   const store = createStore({ storage: memoryStorage(), apiKeys })
   const server = await listen(within(withDocs(store, { demoKeys: ['demo-free'] })), { port: 0 })
   t.after(() => server.close())
-  launched ??= chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
+  launched ??= chromium.launch({
+    executablePath: CHROMIUM ?? '',
+    args: ['--no-sandbox'],
+    timeout: PATIENCE,
+  })
   const page = await (await launched).newPage(options)
+  page.setDefaultTimeout(PATIENCE)
   const problems: string[] = []
   page.on('pageerror', error => problems.push(String(error)))
   page.on('console', message => {

@@ -83,14 +83,17 @@ async function runInBrowser(t: TestContext, browser: string, code: string): Prom
   const child = spawn(browser, [...flags, '--no-first-run', '--remote-debugging-port=0', url], {
     stdio: 'ignore',
   })
+  const exit = once(child, 'exit')
   t.after(async () => {
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await exit
     server.closeAllConnections()
     server.close()
     await rm(profile, { recursive: true, force: true, maxRetries: 5 })
   })
-  const [result] = (await once(server, 'result')) as [string]
+  const early = exit.then(([code]) => Promise.reject(new Error(`The browser ended with ${code}.`)))
+  early.catch(() => {})
+  const [result] = (await Promise.race([once(server, 'result'), early])) as [string]
   return JSON.parse(result) as Result
 }
 

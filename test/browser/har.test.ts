@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
 import { createTestDouble, type Har } from '../../adapters/test-double/index.js'
-import { CHROMIUM } from './chromium.js'
+import { CHROMIUM, PATIENCE } from './chromium.js'
 
 const SKIP = CHROMIUM === undefined && 'Chromium is not installed'
 const ADA = '{"name":"Ada","categoryId":9223372036854775807}'
@@ -78,11 +78,13 @@ async function browser(t: TestContext): Promise<{ page: Page; origin: string }> 
     const [, host] = /^DevTools listening on ws:\/\/([^/]+)/.exec(line) ?? []
     if (host === undefined) continue
     const origin = `http://${host}`
-    const connected = await chromium.connectOverCDP(origin)
+    const connected = await chromium.connectOverCDP(origin, { timeout: PATIENCE })
     t.after(() => connected.close())
     const [context] = connected.contexts()
     assert.ok(context)
-    return { page: await context.newPage(), origin }
+    const page = await context.newPage()
+    page.setDefaultTimeout(PATIENCE)
+    return { page, origin }
   }
   throw new Error('Chromium ended before it listened')
 }

@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { type Running, runInThread, startCommand, startInThread } from '../support/command.js'
+import { firstMessage } from '../support/first-output.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
@@ -703,9 +704,11 @@ test('cli - with --log json, everything is a record: start, requests, reloads, s
     }
     return records.at(-1) as Record<string, string>
   }
-  const { origin, baseUrl } = await until('ready')
+  const { baseUrl } = await until('ready')
   await fetch(`${baseUrl}/pets`)
-  await writeFile(keys, '{"two-12345678":{"id":"two","plan":"free"}}')
+  // At once, as a file that is being written is reported.
+  await writeFile(`${keys}~`, '{"two-12345678":{"id":"two","plan":"free"}}')
+  await rename(`${keys}~`, keys)
   const { message } = await until('reloaded')
   assert.match(message ?? '', /: added two; removed one$/)
   child.kill('SIGTERM')
@@ -719,10 +722,10 @@ test('cli - with --log json, everything is a record: start, requests, reloads, s
   assert.doesNotMatch(JSON.stringify(records), /12345678/)
   assert.equal(await stdout, '')
 
-  const taken = new URL(origin ?? '').port
-  const blocker = createServer().listen(Number(taken), '127.0.0.1')
+  const blocker = createServer().listen(0, '127.0.0.1')
   await once(blocker, 'listening')
-  const failed = await endedIn({}, '--log', 'json', '-p', taken)
+  const { port } = blocker.address() as AddressInfo
+  const failed = await endedIn({}, '--log', 'json', '-p', String(port))
   blocker.close()
   const last = JSON.parse(failed.stderr.trimEnd().split('\n').at(-1) ?? '')
   assert.deepEqual([failed.code, last.event], [1, 'failed'])
@@ -775,7 +778,8 @@ for (const [words, unneeded] of [
     const child = spawn(process.execPath, ['-e', script], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    const [[loaded], [code]] = await Promise.all([once(child, 'message'), once(child, 'exit')])
+    const [message, [code]] = await Promise.all([firstMessage(child), once(child, 'exit')])
+    const loaded = message as string[]
     assert.equal(code, 0)
     assert.deepEqual(
       unneeded.filter(name => loaded.includes(`NativeModule ${name}`)),

@@ -410,9 +410,10 @@ test('serve - --control controls everything over HTTP, and --clock time as well'
   await delayed()
   const waiting = fetch(`${baseUrl}/pets`, { headers })
   while (((await command('GET', 'requests'))['requests'] as unknown[]).length === 0);
+  const exit = once(server, 'exit')
   server.kill('SIGTERM')
   assert.equal(((await (await waiting).json()) as unknown[]).length, 20)
-  assert.deepEqual(await once(server, 'exit'), [0, null])
+  assert.deepEqual(await exit, [0, null])
 })
 
 test('exec - --har writes every exchange of the run: before resets, and of worlds', async t => {

@@ -243,7 +243,9 @@ async function started(t: TestContext, ...words: string[]) {
     server.kill()
     await server.exit
   })
-  const [line] = await once(server.stdout, 'data')
+  const early = server.exit.then(code => assert.fail(`ended with ${code}`))
+  early.catch(() => {})
+  const [line] = await Promise.race([once(server.stdout, 'data'), early])
   return { stderr: server.stderr, baseUrl: JSON.parse(String(line)).baseUrl as string }
 }
 

@@ -4,6 +4,7 @@ import { Session } from 'node:inspector/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../../adapters/client/index.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
 import { CODE_URL, ROOT } from '../support/paths.js'
 
 test('client - a warm call executes the files that CONTRIBUTING.md lists, and no others', async () => {
@@ -12,11 +13,16 @@ test('client - a warm call executes the files that CONTRIBUTING.md lists, and no
     const headers = {
       'x-ratelimit-limit': '300',
       'x-ratelimit-remaining': `${--remaining}`,
-      'x-ratelimit-reset': `${Math.floor(Date.now() / 60_000) * 60 + 60}`,
+      'x-ratelimit-reset': `${T0 / 1_000 + 60}`,
     }
     return Response.json([{ id: 1, name: 'Rex', categoryId: 2, status: 'sold' }], { headers })
   }
-  const pets = createClient({ baseUrl: 'http://store.test/v1', apiKey: 'key', fetch })
+  const pets = createClient({
+    baseUrl: 'http://store.test/v1',
+    apiKey: 'key',
+    fetch,
+    clock: () => T0,
+  })
   for (let n = 0; n < 3; n++) await pets.listPets()
   const executed = await filesOf(() => pets.listPets())
   assert.deepEqual(executed, listed())

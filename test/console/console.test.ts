@@ -546,7 +546,11 @@ async function watchStream(origin: string, headers: Record<string, string>) {
     id: () => id,
     close: () => controller.abort(),
     async next(): Promise<Update> {
-      while (!buffer.includes('\n\n')) buffer += (await reader?.read())?.value ?? ''
+      while (!buffer.includes('\n\n')) {
+        const { done, value } = (await reader?.read()) ?? { done: true }
+        if (done) throw new Error('The stream has ended.')
+        buffer += value
+      }
       const end = buffer.indexOf('\n\n')
       const message = buffer.slice(0, end)
       buffer = buffer.slice(end + 2)

@@ -104,7 +104,7 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
 }, async t => {
   await using animals = await startPostgres()
   await using counters = await startRedis()
-  const server = await started(t, '--store', `${animals.url}?timeout=5s`, '--limits', counters.url)
+  const server = await started(t, '--store', `${animals.url}?timeout=20s`, '--limits', counters.url)
   const { origin, baseUrl } = server.ready
   // A busy machine may be too late at first.
   const reports = (expected: object) =>
@@ -169,7 +169,7 @@ test('cli - a Redis that is unreachable at startup is reported, and counts once 
 }, async t => {
   await using counters = await startRedis()
   await counters.signal('SIGKILL')
-  const server = await started(t, '--limits', counters.url)
+  const server = await started(t, '--limits', `${counters.url}?timeout=20s`)
   const { origin, baseUrl } = server.ready
   const limits = async () => {
     const answer = await fetch(`${origin}/readyz`)
@@ -201,6 +201,7 @@ test('cli - --limits takes a timeout, also in the variable and beside it', {
     const server = await started(t, '--limits', limits)
     delete process.env['REDIS_URL']
     assert.equal(server.ready.limits, counters.url)
+    await until(async () => (await readiness(server.ready))['limits'] === 'ok')
     await counters.signal('SIGSTOP')
     assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
     await counters.signal('SIGCONT')

@@ -18,6 +18,7 @@ import {
   withoutRedis,
 } from './engines.js'
 import { checkLoad, startLoad } from './load.js'
+import { openAgain } from './open-again.js'
 import { startProxy } from './proxy.js'
 
 /** Whether every proof runs as long as CI wants it. */
@@ -88,7 +89,7 @@ test('engines - PostgreSQL is killed under load', { skip: withoutPostgres }, asy
     await load.acknowledge(500)
   }
   await load.stop()
-  await finish(storages, load)
+  await finish('crashed', storages, load)
 })
 
 test('engines - PostgreSQL is frozen under load', { skip: withoutPostgres }, async () => {
@@ -101,7 +102,7 @@ test('engines - PostgreSQL is frozen under load', { skip: withoutPostgres }, asy
   await (postgres as Engine).signal('SIGCONT')
   await load.acknowledge(500)
   await load.stop()
-  await finish(storages, load)
+  await finish('frozen', storages, load)
 })
 
 test('engines - what waits for a frozen PostgreSQL is bounded in number and time, and never sent later', {
@@ -151,7 +152,7 @@ test('engines - connections are cut at random', { skip: withoutPostgres }, async
   await admin.end()
   // Each batch is sent again, so nothing was even rejected.
   assert.equal(load.failed.size, 0)
-  await finish(storages, load)
+  await finish('cut', storages, load)
 })
 
 test('engines - Redis is killed and comes back', { skip: withoutRedis }, async () => {
@@ -249,16 +250,22 @@ async function create({ url }: Server, name: string) {
   }
 }
 
-/** By default, with a limit that ends soon where the database is away, and that opening still keeps. */
+/** By default, with a limit that ends soon where the database is away. */
 async function openTwo(schema: string, timeoutMs = 3_000): Promise<PostgresStorage[]> {
   await (await postgresStorage({ url: postgresUrl, schema, ...PATIENT })).close()
-  const open = () => postgresStorage({ url: postgresUrl, schema, timeoutMs })
+  const open = () => openAgain({ url: postgresUrl, schema, timeoutMs })
   return Promise.all([open(), open()])
 }
 
-async function finish(storages: readonly PostgresStorage[], load: ReturnType<typeof startLoad>) {
-  await checkLoad(load, storages[0] as PostgresStorage)
+async function finish(
+  schema: string,
+  storages: readonly PostgresStorage[],
+  load: ReturnType<typeof startLoad>,
+) {
   for (const storage of storages) await storage.close()
+  const patient = await postgresStorage({ url: postgresUrl, schema, ...PATIENT })
+  await checkLoad(load, patient)
+  await patient.close()
 }
 
 /** Lists and finds in parallel: neither may fail. */
@@ -283,7 +290,7 @@ async function cut(admin: pg.Client, pid: number): Promise<boolean> {
 }
 
 async function openStore(url = redisUrl) {
-  const limits = await redisRateLimits({ url })
+  const limits = await redisRateLimits({ url, connectTimeoutMs: 60_000 })
   const degraded: string[] = []
   const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
   const store = createStore({

@@ -129,7 +129,13 @@ export async function startRedis(...settings: readonly string[]): Promise<Engine
 /** Three primaries that share the keys. */
 export async function startRedisCluster(): Promise<Engine[]> {
   const buses = [await freePort(), await freePort(), await freePort()]
-  const start = (bus: number) => startRedis('--cluster-enabled yes', `--cluster-port ${bus}`)
+  const start = (bus: number) =>
+    startRedis(
+      '--cluster-enabled yes',
+      // A node that a test freezes is never taken for dead.
+      '--cluster-node-timeout 600000',
+      `--cluster-port ${bus}`,
+    )
   const nodes = await Promise.all(buses.map(start))
   const [first] = nodes as [Engine]
   const bounds = [0, 5_461, 10_923, 16_384]

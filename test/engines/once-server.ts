@@ -1,12 +1,12 @@
 import { listen } from '../../adapters/http/index.js'
-import { postgresStorage } from '../../adapters/postgres/index.js'
 import { createStore } from '../../src/store.js'
+import { openAgain } from './open-again.js'
 
 /** Forked by a test: serves the API with idempotency keys over a PostgreSQL until it is killed. */
 const [, , url] = process.argv
 if (url) {
   const store = createStore({
-    storage: await postgresStorage({ url, schema: 'once', timeoutMs: 3_000 }),
+    storage: await openAgain({ url, schema: 'once', timeoutMs: 3_000 }),
     rateLimit: false,
     apiKeys: { secret: { id: 'web', plan: 'free' } },
     idempotency: { ttlMs: 86_400_000 },

@@ -9,7 +9,7 @@ if (postgresUrl && redisUrl && name) {
   const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
   const store = createStore({
     storage: await postgresStorage({ url: postgresUrl, schema: name, timeoutMs: 60_000 }),
-    rateLimits: await redisRateLimits({ url: redisUrl }),
+    rateLimits: await redisRateLimits({ url: redisUrl, connectTimeoutMs: 60_000 }),
     rateLimitTimeoutMs: 20_000,
     apiKeys: { secret: { id: name, plan: 'enterprise', limits } },
     idempotency: { ttlMs: 86_400_000 },

@@ -210,7 +210,7 @@ test('postgres - several first starts at once work, serializable by default or n
 test('postgres - restore gives up where another transaction holds the ids', { skip }, async () => {
   const url = await createDatabase(engine as Engine, 'locked')
   await (await postgresStorage({ url, ...PATIENT })).close()
-  const storage = await postgresStorage({ url, timeoutMs: 3_000 })
+  const storage = await postgresStorage({ url, timeoutMs: 15_000 })
   const client = new pg.Client(url)
   await client.connect()
   await client.query('BEGIN')

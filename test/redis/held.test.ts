@@ -147,7 +147,8 @@ test('redis bans - with the clock of the server, Retry-After is that of the serv
   const asked = trips()
   const { bannedUntil: _, ...begun } = last
   const again = await limits.consume('key', SMALL, 0)
-  assert.ok([0, 1].includes(Number(begun.retryAfter) - Number(again.retryAfter)))
+  const passed = Number(begun.retryAfter) - Number(again.retryAfter)
+  assert.ok(passed >= 0 && passed < 60, `${passed} s`)
   assert.deepEqual({ ...again, retryAfter: begun.retryAfter }, begun)
   assert.equal(trips(), asked)
 })

@@ -374,6 +374,7 @@ async function open(options: RedisOptions = {}): Promise<RedisRateLimits> {
   const limits = await redisRateLimits({
     url,
     prefix: `${prefixes++}:`,
+    connectTimeoutMs: 60_000,
     ...options,
   })
   opened.push(limits)

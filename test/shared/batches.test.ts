@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { once } from 'node:events'
 import { test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
 import {
   type BatchLimits,
   createBatches,
@@ -54,8 +55,11 @@ test('batches - beyond the most that may wait, an item is rejected and the other
 test('batches - an answer that came while this process was busy counts', async () => {
   const limits = { ...LIMITS, patience: PATIENCE }
   const batches = createBatches<string, string>(async ([one]) => {
-    // As a socket would: the answer lies there after the busy turn, and is read after the timers.
-    await stat('.')
+    // As from a socket: the answer lies there after the busy turn, and is read after the timers.
+    const { port1, port2 } = new MessageChannel()
+    port2.postMessage('')
+    await once(port1, 'message')
+    port1.close()
     one?.resolve('answer')
   }, limits)
   const answer = batches.add('first')
