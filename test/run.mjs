@@ -51,8 +51,10 @@ const atOnce = availableParallelism() + (names.length === 0 ? 1 : 0)
 const { status } = spawnSync(
   process.execPath,
   [
-    '--require',
-    join(root, 'test/support/without-hooks.cjs'),
+    ...['without-hooks', 'patient-servers'].flatMap(name => [
+      '--require',
+      join(root, 'test/support', `${name}.cjs`),
+    ]),
     '--test',
     `--test-concurrency=${atOnce}`,
     ...given.slice(end + 1),

@@ -11,6 +11,6 @@ if (url) {
     apiKeys: { secret: { id: 'web', plan: 'free' } },
     idempotency: { ttlMs: 86_400_000 },
   })
-  const server = await listen(store, { port: 0 })
+  const server = await listen(store, { port: 0, keepAliveTimeout: 600_000 })
   process.send?.(server.url)
 }

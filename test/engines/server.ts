@@ -15,6 +15,6 @@ if (postgresUrl && redisUrl && name) {
     idempotency: { ttlMs: 86_400_000 },
     pagination: true,
   })
-  const { url } = await listen(store, { port: 0 })
+  const { url } = await listen(store, { port: 0, keepAliveTimeout: 600_000 })
   process.send?.(url)
 }

@@ -21,7 +21,7 @@ if (path !== undefined) {
     pagination: true,
     apiKeys: { secret: { id: 'shared', plan: 'enterprise', limits } },
   })
-  const server = await listen(store, { port: 0 })
+  const server = await listen(store, { port: 0, keepAliveTimeout: 600_000 })
   process.on('disconnect', async () => {
     await server.close()
     await rateLimits.close()

@@ -3,6 +3,7 @@
 const { Writable } = require('node:stream')
 const { pathToFileURL } = require('node:url')
 const { parentPort, workerData: main } = require('node:worker_threads')
+require('./patient-servers.cjs')
 
 let runs = 0
 
