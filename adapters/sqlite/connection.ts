@@ -50,12 +50,16 @@ export async function connect(path: string, options: ConnectionOptions): Promise
   const open = await loadDriver(path, options.driver)
   const real = await locate(path)
   let database: Database | undefined
+  let refuseReplaced: ((now: boolean) => void) | undefined
   try {
     const giveUp = timer(options.timeoutMs)
     return await untilFree(() => {
       database ??= open(real)
+      refuseReplaced ??= watch(path, real)
+      // While this waited, the WAL may have become that of another file.
+      refuseReplaced(true)
       prepareFile(database, path, options.synced)
-      return createConnection(path, database, options.timeoutMs, watch(path, real))
+      return createConnection(path, database, options.timeoutMs, refuseReplaced)
     }, giveUp)
   } catch (error) {
     database?.close()

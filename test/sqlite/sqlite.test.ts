@@ -7,7 +7,7 @@ import { type SqliteStorage, sqliteRateLimits, sqliteStorage } from '../../adapt
 import { storageSuite } from '../../adapters/storage-suite.js'
 import { createStore, type Pet } from '../../src/index.js'
 import type { PetStorage } from '../../src/ports.js'
-import { temporaryFolders } from '../json-file/json-files.js'
+import { gate, temporaryFolders } from '../json-file/json-files.js'
 import { ANY_DRIVER, DRIVER_TESTS } from './drivers.js'
 
 const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
@@ -276,6 +276,32 @@ for (const what of ['removed', 'replaced'] as const) {
     await storage.close()
   })
 }
+
+test('sqlite - a file that is replaced while its opening waits for the lock is an error', {
+  skip,
+}, async t => {
+  const path = newPath()
+  await (await openHere(path)).close()
+  const message = `${path} was moved, removed or replaced while open; put it back, or restart`
+  const other = (await loadDriver(path))(path)
+  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; DELETE FROM pets')
+  const located = gate()
+  const { statSync } = fs
+  t.mock.method(fs, 'statSync', ((name: string, options: fs.StatSyncOptions) => {
+    if (name === path) located.open()
+    return statSync(name, options)
+  }) as typeof fs.statSync)
+  const opening = sqliteStorage(path, { timeoutMs: 60_000 })
+  const refused = assert.rejects(opening, { name: 'SqliteError', message })
+  await located.passed
+  // Until then it has opened the file.
+  await new Promise(setImmediate)
+  fs.copyFileSync(path, `${path}.backup`)
+  fs.renameSync(`${path}.backup`, path)
+  other.exec('COMMIT')
+  other.close()
+  await refused
+})
 
 test('sqlite - closing a file that was replaced keeps the WAL of the new one', {
   skip,
