@@ -45,8 +45,17 @@ export interface ConnectionOptions {
   readonly synced: boolean
 }
 
-/** @throws SqliteError in one line, for a file that cannot be used */
-export async function connect(path: string, options: ConnectionOptions): Promise<Connection> {
+/**
+ * Opens a file for what `use` makes of the connection.
+ *
+ * @param use may be called again while another process holds the lock; if it throws, the file is closed
+ * @throws SqliteError in one line, for a file that cannot be used
+ */
+export async function connect<T>(
+  path: string,
+  options: ConnectionOptions,
+  use: (connection: Connection) => T,
+): Promise<T> {
   const open = await loadDriver(path, options.driver)
   const real = await locate(path)
   let database: Database | undefined
@@ -59,7 +68,7 @@ export async function connect(path: string, options: ConnectionOptions): Promise
       // While this waited, the WAL may have become that of another file.
       refuseReplaced(true)
       prepareFile(database, path, options.synced)
-      return createConnection(path, database, options.timeoutMs, refuseReplaced)
+      return use(createConnection(path, database, options.timeoutMs, refuseReplaced))
     }, giveUp)
   } catch (error) {
     database?.close()

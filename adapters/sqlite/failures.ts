@@ -11,8 +11,10 @@ export class SqliteError extends Error {
 
 /** Turns what a driver throws into one line with the fix. */
 export function explain(error: unknown, path: string): unknown {
-  const reason = REASONS[resultCode(error) ?? '']
-  return reason === undefined ? error : new SqliteError(path, reason, { cause: error })
+  const code = resultCode(error)
+  if (code === undefined) return error
+  const reason = REASONS[code] ?? `cannot be used: ${(error as Error).message}; ${UNDO}`
+  return new SqliteError(path, reason, { cause: error })
 }
 
 /** Another process held the lock for too long. */
@@ -50,6 +52,8 @@ const NAMES: Readonly<Record<number, string>> = {
   26: 'NOTADB',
 }
 
+/** For what else can fail, above all statements about tables that are not there. */
+const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { isOneOf, isTimeout, optional, type Rules, readOptions } from '../../src/lib/options.js'
-import { connect } from './connection.js'
+import { type Connection, connect } from './connection.js'
 import { DRIVERS, type DriverName } from './driver.js'
 import { createStorage, type SqliteStorage } from './storage.js'
 
@@ -28,8 +28,9 @@ export async function sqliteStorage(
   options: SqliteOptions = {},
 ): Promise<SqliteStorage> {
   const { driver, timeoutMs } = readOptions(options, DEFAULTS, RULES)
-  const connectAgain = () => connect(path, { driver, timeoutMs, synced: true })
-  return createStorage(await connectAgain(), path, timeoutMs, connectAgain)
+  const open = <T>(use: (connection: Connection) => T) =>
+    connect(path, { driver, timeoutMs, synced: true }, use)
+  return open(connection => createStorage(connection, path, timeoutMs, open))
 }
 
 const DEFAULTS = { timeoutMs: 2_500 } as const

@@ -49,8 +49,9 @@ export async function sqliteRateLimits(
   options: SqliteRateLimitOptions = {},
 ): Promise<SqliteRateLimits> {
   const { driver, timeoutMs } = readOptions(options, DEFAULTS, RULES)
-  const connection = await connect(path, { driver, timeoutMs, synced: false })
-  return createRateLimits(connection, path, timeoutMs)
+  return connect(path, { driver, timeoutMs, synced: false }, connection =>
+    createRateLimits(connection, path, timeoutMs),
+  )
 }
 
 /** Callers without a valid key are counted in this process, so strangers cannot fill the disk. */

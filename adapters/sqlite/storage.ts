@@ -20,7 +20,7 @@ import type { Row } from './driver.js'
 import { createKeys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
 import { createStatements } from './statements.js'
-import { inTransaction } from './transfer.js'
+import { type ConnectAgain, inTransaction } from './transfer.js'
 
 export interface SqliteStorage extends PetStorage, Streamable, AsyncDisposable {
   /** Rejects invalid fields, which a JavaScript caller may pass. */
@@ -48,8 +48,8 @@ export function createStorage(
   connection: Connection,
   path: string,
   timeoutMs: number,
-  /** Another connection to the same file. */
-  connectAgain: () => Promise<Connection>,
+  /** Opens another connection to the same file. */
+  connectAgain: ConnectAgain,
 ): SqliteStorage {
   const { run, reading, writing, refuseUnusable } = connection
   const statements = createStatements(connection)

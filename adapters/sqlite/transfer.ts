@@ -14,15 +14,17 @@ export interface Transfer {
   seed(content: PetStream, options?: RestoreOptions): Promise<boolean>
 }
 
+export type ConnectAgain = <T>(use: (connection: Connection) => T) => Promise<T>
+
 /** Uses a connection of its own, so that others can go on between two parts. */
 export async function inTransaction<T>(
-  connectAgain: () => Promise<Connection>,
+  connectAgain: ConnectAgain,
   kind: 'reading' | 'writing',
   task: (transfer: Transfer) => Promise<T>,
 ): Promise<T> {
-  const connection = await connectAgain()
+  const [connection, transfer] = await connectAgain(own => [own, createTransfer(own)] as const)
   try {
-    return await connection.during(kind, () => task(createTransfer(connection)))
+    return await connection.during(kind, () => task(transfer))
   } finally {
     await connection.close()
   }

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { loadDriver } from '../../adapters/sqlite/driver.js'
-import { sqliteStorage } from '../../adapters/sqlite/index.js'
+import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { OptionError } from '../../src/lib/options.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { ANY_DRIVER, DRIVER_TESTS } from './drivers.js'
@@ -58,6 +58,34 @@ test('sqlite - a file of a newer version is refused', { skip }, async () => {
   const path = await filled(1)
   await byHand(path, 'PRAGMA user_version = 7')
   await refuses(path, 'has version 7, and this package knows 1; update animal-adoption-store')
+})
+
+const CHANGED = {
+  'DROP INDEX pets_sold': 'no such index: pets_sold',
+  'DROP TABLE pet_keys': 'no such table: pet_keys',
+  'DROP TABLE usage': 'no such table: usage',
+}
+for (const [sql, problem] of Object.entries(CHANGED)) {
+  test(`sqlite - a file is refused after ${sql}, and closed`, { skip }, async () => {
+    const path = await filled(1)
+    await byHand(path, sql)
+    const open = sql.includes('usage') ? sqliteRateLimits : sqliteStorage
+    const fix = 'if somebody has changed its tables, undo that or restore a backup'
+    const message = `${path} cannot be used: ${problem}; ${fix}`
+    await assert.rejects(open(path), { name: 'SqliteError', message, path })
+    // The last connection to close removes the WAL.
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
+  })
+}
+
+test('sqlite - a table that is dropped while its file is open is an error that names the file', {
+  skip,
+}, async () => {
+  const path = await filled(1)
+  const storage = await sqliteStorage(path)
+  await byHand(path, 'DROP TABLE pet_keys; DROP TABLE pets')
+  await assert.rejects(storage.insert(REX), { name: 'SqliteError', path })
+  await storage.close()
 })
 
 test('sqlite - a WAL without its database is refused, and kept', { skip }, async () => {
