@@ -11,7 +11,7 @@ export interface Connection {
   prepare(sql: string): Statement
   /**
    * Runs a task at once. While another process holds the lock, it is repeated until `giveUp` returns
-   * true, by default after the time limit.
+   * true, by default after the time limit, and refused once the file is closed or another one.
    *
    * @throws SqliteError
    */
@@ -97,6 +97,7 @@ function createConnection(
   refuseReplaced: (now: boolean) => void,
 ): Connection {
   let closing: Promise<void> | undefined
+  let isClosed = false
   return {
     prepare: sql => database.prepare(sql),
     run,
@@ -122,11 +123,13 @@ function createConnection(
       }
     },
     refuseUnusable(now = false) {
-      if (closing) throw new SqliteError(path, 'is closed')
-      refuseReplaced(now)
+      refuse(closing !== undefined, now)
     },
     close(last = async () => {}) {
-      closing ??= last().then(() => void database.close())
+      closing ??= last().then(() => {
+        isClosed = true
+        database.close()
+      })
       return closing
     },
   }
@@ -136,10 +139,20 @@ function createConnection(
       return task()
     } catch (error) {
       if (!isBusy(error)) throw explain(error, path)
-      return untilFree(task, giveUp ?? timer(timeoutMs), error).catch(reason => {
+      return untilFree(again, giveUp ?? timer(timeoutMs), error).catch(reason => {
         throw explain(reason, path)
       })
     }
+
+    function again(): T {
+      refuse(isClosed, false)
+      return task()
+    }
+  }
+
+  function refuse(isOver: boolean, now: boolean): void {
+    if (isOver) throw new SqliteError(path, 'is closed')
+    refuseReplaced(now)
   }
 }
 

@@ -33,7 +33,10 @@ export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
    * @throws SqliteError
    */
   ping(): Promise<void>
-  /** Waits for the requests in progress, then frees the file. May be called again. */
+  /**
+   * Waits for the requests in progress, then frees the file; what else waits for a lock is refused. May be
+   * called again.
+   */
   close(): Promise<void>
 }
 

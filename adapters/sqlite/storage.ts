@@ -40,7 +40,10 @@ export interface SqliteStorage extends PetStorage, Streamable, AsyncDisposable {
    * @throws SqliteError
    */
   ping(): Promise<void>
-  /** Waits for the inserts in progress, then frees the file. May be called again. */
+  /**
+   * Waits for the inserts in progress, then frees the file; what else waits for a lock is refused. May be
+   * called again.
+   */
   close(): Promise<void>
 }
 

@@ -217,6 +217,40 @@ test('sqlite - a closed storage refuses everything, and closes once', { skip }, 
   await assert.rejects(async () => storage.list({ limit: 1 }), closed)
 })
 
+test('sqlite - what waits for a lock when its storage closes is refused', { skip }, async () => {
+  const path = newPath()
+  const storage = await openHere(path, 60_000)
+  const limits = await sqliteRateLimits(path, { timeoutMs: 60_000 })
+  await storage.insert(REX)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = [
+      storage.restore({ pets: [], nextId: 1 }),
+      storage.seed({ pets: [], nextId: 1 }),
+      limits.restore([]),
+      limits.reset(),
+    ].map(one => assert.rejects(one, { name: 'SqliteError', message: `${path} is closed` }))
+    await Promise.all([storage.close(), limits.close(), ...waiting])
+  })
+  const again = await openHere(path)
+  assert.deepEqual(await again.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
+})
+
+test('sqlite - what waits for a lock is refused once its file is replaced', { skip }, async () => {
+  const path = newPath()
+  const message = `${path} was moved, removed or replaced while open; put it back, or restart`
+  const storage = await openHere(path, 60_000)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = [storage.insert(REX), storage.restore({ pets: [], nextId: 1 })].map(one =>
+      assert.rejects(one, { name: 'SqliteError', message }),
+    )
+    fs.copyFileSync(path, `${path}.backup`)
+    fs.renameSync(`${path}.backup`, path)
+    await Promise.all(waiting)
+  })
+})
+
 test('sqlite - memory does not grow with the number of animals', { skip }, async () => {
   const path = newPath()
   const storage = await openHere(path)
