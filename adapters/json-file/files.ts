@@ -88,9 +88,7 @@ export function createFiles(parts: FileParts): Files {
       try {
         await compactAll()
       } finally {
-        await active.close()
-        await compacted.close()
-        await lock.release()
+        await closeJournals().finally(lock.release)
       }
     },
   }
@@ -167,8 +165,15 @@ export function createFiles(parts: FileParts): Files {
     if (!disk.existsSync(path)) await lock.retake()
     await document.write()
     for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)
-    await active.close()
-    await compacted.close()
+    await closeJournals()
+  }
+
+  async function closeJournals(): Promise<void> {
+    try {
+      await active.close()
+    } finally {
+      await compacted.close()
+    }
   }
 }
 

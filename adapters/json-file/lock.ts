@@ -78,7 +78,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   }
 
   async function takeOver(holder: string): Promise<boolean> {
-    if (await isAlive(disk, holder)) {
+    if (!FREED.has(holder) && (await isAlive(disk, holder))) {
       const pid = Number.parseInt(holder, 10)
       throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
     }
@@ -88,7 +88,12 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       if (isMissing(error)) return false
       throw error
     }
-    await empty()
+    try {
+      await empty()
+    } catch (error) {
+      await release()
+      throw error
+    }
     return true
   }
 
@@ -120,12 +125,15 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       await disk.rmdir(folder)
       await disk.rmdir(lock)
     } catch {
-      // Either the lock is not this process's to remove, or the disk failed: then the next opening
-      // takes over the lock of a dead process.
+      // Either the lock is not this thread's to remove, or the disk failed: then the next opening
+      // takes over the lock, elsewhere once this thread is dead.
+      FREED.add(own)
     }
   }
 }
 
+/** Owners of this thread that could not remove their locks. */
+const FREED = new Set<string>()
 const ROUNDS = 100
 /** Process, thread, start of the thread, and a random part. */
 const OWNER = /^\d+-\d*-\d*-[0-9a-f]{12}$/

@@ -8,7 +8,7 @@ import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/
 import type { PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
 import { countedDisk, type DiskCall, diskError, watchedDisk } from './disk-faults.js'
-import { gate, movedOf, until } from './json-files.js'
+import { gate, hideHolder, movedOf, until } from './json-files.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
 after(() => fs.rmSync(root, { recursive: true }))
@@ -297,6 +297,43 @@ test('json file - a close that cannot compact rejects, and leaves the journal', 
   assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }])
   await again.close()
 })
+
+test('json file - a close whose files cannot be closed rejects, and frees the lock', async () => {
+  const disk = faults()
+  const { storage, path } = await opened({}, disk.before)
+  await storage.insert(REX)
+  disk.fail('close', 'EIO')
+  await assert.rejects(storage.close(), { code: 'EIO' })
+  const again = await jsonFileStorage(path)
+  assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }])
+  await again.close()
+})
+
+for (const failing of ['one call fails', 'all calls from one on fail']) {
+  test(`json file - an opening in which ${failing} leaves the lock to the next one, and so does its close`, async () => {
+    for (let nth = 1; ; nth++) {
+      const { storage, path } = await opened()
+      await storage.insert(REX)
+      hideHolder(path)
+      const [owner = ''] = fs.readdirSync(`${path}.lock`)
+      fs.writeFileSync(join(`${path}.lock`, owner, 'document'), 'unfinished')
+      let left = nth
+      const disk = watchedDisk(() => {
+        left--
+        if (left === 0 || (left < 0 && failing.startsWith('all'))) throw diskError('EIO')
+      })
+      const failed = await jsonFileStorage(path, { whenIdle: never, disk }).catch(error => {
+        assert.equal(error.name, 'JsonFileError')
+      })
+      await failed?.close().catch(() => {})
+      const again = await jsonFileStorage(path)
+      assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }], `call ${nth}`)
+      await again.close()
+      assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'], `call ${nth}`)
+      if (left > 0) break
+    }
+  })
+}
 
 test('json file - whichever call of a restore fails, it is all or nothing', async () => {
   const snapshot = { pets: [{ id: 2, ...REX, name: 'Tom' }], nextId: 9 }
