@@ -68,6 +68,8 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
       refuseWhenClosed()
       const stream = isStream(content) ? content : streamOf(content)
       const seeded = await indexOf(checked(stream), options)
+      // Reading it took its time.
+      refuseWhenClosed()
       return inTurn(async () => {
         if (files.index.nextId() > 1) return false
         await files.replace(seeded)

@@ -13,7 +13,7 @@ import {
 } from '../../adapters/json-file/index.js'
 import { storageSuite } from '../../adapters/storage-suite.js'
 import { firstMessage } from '../support/first-output.js'
-import { sealed } from './json-files.js'
+import { gate, sealed } from './json-files.js'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'json-file-'))
 after(() => fs.rmSync(root, { recursive: true }))
@@ -58,6 +58,27 @@ test('json file - close can be called again, and inserts after it reject', async
   await assert.rejects(storage.insert(REX), /pets\.json is closed$/)
   await assert.rejects(storage.restore({ pets: [], nextId: 1 }), /is closed$/)
   await storage[Symbol.asyncDispose]()
+})
+
+test('json file - a seed that is still being read when its storage closes is refused', async () => {
+  const path = join(folder(), 'pets.json')
+  const storage = await open(path)
+  const read = gate()
+  async function* pets() {
+    yield [{ id: 1, ...REX }]
+    await read.passed
+  }
+  async function* idempotencyKeys() {}
+  const seeding = storage.seed({
+    nextId: 2,
+    count: 1,
+    pets: pets(),
+    idempotencyKeys: idempotencyKeys(),
+  })
+  await storage.close()
+  read.open()
+  await assert.rejects(seeding, { name: 'JsonFileError', message: `${path} is closed` })
+  assert.deepEqual(await (await open(path)).dump(), { pets: [], nextId: 1 })
 })
 
 test('json file - an insert of anything but a pet is rejected, and the next one succeeds', async () => {
