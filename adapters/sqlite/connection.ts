@@ -8,6 +8,7 @@ import { migrate } from './schema.js'
 
 /** One open file. */
 export interface Connection {
+  readonly path: string
   prepare(sql: string): Statement
   /**
    * Runs a task at once. While another process holds the lock, it is repeated until `giveUp` returns
@@ -56,11 +57,11 @@ export async function connect<T>(
   options: ConnectionOptions,
   use: (connection: Connection) => T,
 ): Promise<T> {
-  const open = await loadDriver(path, options.driver)
-  const real = await locate(path)
   let database: Database | undefined
   let refuseReplaced: ((now: boolean) => void) | undefined
   try {
+    const open = await loadDriver(path, options.driver)
+    const real = await locate(path)
     const giveUp = timer(options.timeoutMs)
     return await untilFree(() => {
       database ??= open(real)
@@ -72,7 +73,10 @@ export async function connect<T>(
     }, giveUp)
   } catch (error) {
     database?.close()
-    throw explain(error, path)
+    const explained = explain(error, path)
+    if (explained instanceof SqliteError) throw explained
+    const reason = `cannot be opened: ${(error as Error).message}`
+    throw new SqliteError(path, reason, { cause: error })
   }
 }
 
@@ -99,6 +103,7 @@ function createConnection(
   let closing: Promise<void> | undefined
   let isClosed = false
   return {
+    path,
     prepare: sql => database.prepare(sql),
     run,
     try(task) {

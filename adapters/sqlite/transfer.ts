@@ -2,6 +2,7 @@ import { checked, PART, type PetStream } from '../shared/pet-stream.js'
 import type { RestoreOptions } from '../shared/restore-options.js'
 import type { Connection } from './connection.js'
 import type { Row } from './driver.js'
+import { explain } from './failures.js'
 import { createKeys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
 import { createStatements } from './statements.js'
@@ -34,7 +35,12 @@ function createTransfer(connection: Connection): Transfer {
   const statements = createStatements(connection)
   const keys = createKeys(connection)
   return {
-    content: () => ({ nextId: nextId(), count: count(), pets: pets(), idempotencyKeys: used() }),
+    content: () => ({
+      nextId: nextId(),
+      count: count(),
+      pets: explained(pets()),
+      idempotencyKeys: explained(keys.readParts(PART)),
+    }),
     async seed(given, { onProgress } = {}) {
       if (nextId() > 1) return false
       const content = checked(given)
@@ -58,7 +64,7 @@ function createTransfer(connection: Connection): Transfer {
     return (statements.count.get() as Row)['count']
   }
 
-  async function* pets() {
+  function* pets() {
     for (let after = 0; ; ) {
       const page = statements.list.all(after, PART).map(fromRow)
       const last = page.at(-1)
@@ -68,7 +74,12 @@ function createTransfer(connection: Connection): Transfer {
     }
   }
 
-  async function* used() {
-    yield* keys.readParts(PART)
+  /** Who reads the parts would take an error for one of a file that it writes. */
+  async function* explained<T>(parts: Iterable<T>) {
+    try {
+      yield* parts
+    } catch (error) {
+      throw explain(error, connection.path)
+    }
   }
 }

@@ -148,6 +148,38 @@ test('sqlite - a path that is not a file is refused', { skip }, async () => {
   await refuses(dangling, 'is a symbolic link to a missing file; remove the link')
 })
 
+test('sqlite - what the system says of a path is an error that names it', { skip }, async () => {
+  const paths = {
+    ENOTDIR: join(await filled(1), 'pets.sqlite'),
+    ENAMETOOLONG: join(folder(), 'x'.repeat(300)),
+  }
+  for (const [code, path] of Object.entries(paths)) {
+    const message = new RegExp(`^${path} cannot be opened: ${code}`)
+    await assert.rejects(sqliteStorage(path), { name: 'SqliteError', message, path })
+  }
+})
+
+test('sqlite - a copy of a damaged file names that one, and not its target', { skip }, async () => {
+  const path = newPath()
+  const filling = await sqliteStorage(path)
+  const pets = Array.from({ length: 3_000 }, (_, at) => ({ id: at + 1, ...REX }))
+  await filling.restore({ pets, nextId: 3_001 })
+  await filling.close()
+  const bytes = fs.readFileSync(path)
+  const middle = Math.floor(bytes.length / 8_192) * 4_096
+  fs.writeFileSync(path, bytes.fill('damage', middle, middle + 8_192))
+  const damaged = await sqliteStorage(path)
+  const target = await sqliteStorage(newPath())
+  const message = `${path} is damaged; run animal-adoption-store check, and restore a backup`
+  await assert.rejects(
+    damaged.stream(content => target.seed(content)),
+    { name: 'SqliteError', message, path },
+  )
+  assert.equal(await target.count(), 0)
+  await damaged.close()
+  await target.close()
+})
+
 test('sqlite - a symbolic link leads to the same file and WAL', { skip }, async () => {
   const path = await filled(1)
   const link = newPath()
