@@ -52,7 +52,7 @@ async function runCommand(command: Command, flags: Flags, rest: readonly string[
   else if (command === 'exec') await commands.runExec(flags, rest)
   else if (command === 'copy') await commands.runCopy(rest)
   else if (command === 'check') await commands.runCheck(rest)
-  else await commands.runServe(flags, stopOnSignal)
+  else await commands.runServe(flags, stop => stopOnSignal(stop, flags.log === 'json'))
 }
 
 /** Options of its own, and none from the environment. */
@@ -77,13 +77,18 @@ async function runDiff(words: readonly string[]): Promise<void> {
   await commands.runDiff(words)
 }
 
-function stopOnSignal(stop: Stop): void {
+function stopOnSignal(stop: Stop, asJson = false): void {
   let stopping = false
+  const failToStop = (error: unknown) => {
+    fail(error, undefined, asJson)
+    // What could not be stopped would go on.
+    process.exit()
+  }
   for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
     process.on(signal, () => {
       if (stopping) process.exit(128 + number)
       stopping = true
-      stop(signal).then(() => process.exit(0), fail)
+      stop(signal).then(() => process.exit(0), failToStop)
     })
   }
 }

@@ -50,11 +50,8 @@ export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): P
       await setTimeout(drain)
     }
     notes.record('stopping', { signal })
-    await stopAll()
+    await stopAll(stops)
     notes.record('stopped', {})
-  }
-  const stopAll = async () => {
-    for (const one of stops.splice(0).reverse()) await one()
   }
   const running: Running = {
     log,
@@ -66,9 +63,28 @@ export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): P
   try {
     await start(flags, running)
   } catch (error) {
-    await stopAll()
+    // Why it did not start says more than what failed on the way out.
+    await stopAll(stops).catch(() => {})
     throw error
   }
+}
+
+/**
+ * The last first, and each one even where others fail: a server that still listens would keep the
+ * process alive.
+ *
+ * @throws what the first failure threw
+ */
+async function stopAll(stops: Stops): Promise<void> {
+  const failures: unknown[] = []
+  for (const one of stops.splice(0).reverse()) {
+    try {
+      await one()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
 }
 
 /** What all servers of one process share. */

@@ -312,6 +312,36 @@ test('cli - a second signal exits at once', async t => {
   await cutOff
 })
 
+test('cli - a storage that cannot be closed is one line, and all else stops nevertheless', {
+  // There, an open file keeps its folder in place.
+  skip: process.platform === 'win32',
+}, async t => {
+  const folder = await temporaryFolder(t)
+  for (const format of ['silent', 'json']) {
+    const [home, away] = [join(folder, format), join(folder, `${format}.away`)]
+    await mkdir(home)
+    const words = ['--store', join(home, 'pets.json'), '--staging-port', '0', '--delay', '300']
+    const server = await startedInProcess(t, '--json', '--log', format, ...words)
+    const { baseUrl, staging } = JSON.parse(server.ready)
+    assert.equal((await fetch(`${baseUrl}/pets`, ADA)).status, 201)
+    await rename(home, away)
+    const answer = fetch(`${staging.baseUrl}/pets`, { headers: FREE })
+    await arrived(staging.origin)
+    const { code, log } = await stopped(server)
+    assert.equal(code, 1)
+    assert.equal((await answer).status, 200)
+    const lines = log.trimEnd().split('\n')
+    if (format === 'silent') {
+      assert.equal(lines.length, 1, log)
+      assert.match(log, /^animal-adoption-store: .*pets\.json/)
+    } else {
+      const { event, message } = JSON.parse(lines.at(-1) ?? '')
+      assert.equal(event, 'failed')
+      assert.match(message, /pets\.json/)
+    }
+  }
+})
+
 test('cli - a failure is one line with the fix, and its exit code', async t => {
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
