@@ -101,7 +101,10 @@ export async function listen(
   server.on('checkContinue', (message, response) => onRequest(message, response, true))
   // Without a listener Node answers 417 to an expectation, and nothing at all to CONNECT.
   server.on('checkExpectation', (message, response) => onRequest(message, response, false))
-  server.on('connect', (_message, socket) => refuse(new Error('CONNECT'), socket as Socket))
+  server.on('connect', (_message, socket) => {
+    connections.get(socket as Socket)?.takeOver()
+    refuse(new Error('CONNECT'), socket as Socket)
+  })
   server.on('clientError', refuse)
 
   await new Promise<void>((resolve, reject) => {
@@ -160,10 +163,15 @@ export async function listen(
       // A client that does not read its response would keep the server open. It gets as long as a
       // request may take to arrive, and Node gets a second to notice one that timed out.
       const patience = Math.min(2 * requestTimeout + 1_000, LONGEST_TIMER)
-      const deadline = setTimeout(() => server.closeAllConnections(), patience)
+      const deadline = setTimeout(destroyAll, patience)
       for (const connection of connections.values()) connection.closeWhenIdle()
     })
     return closing
+  }
+
+  /** Also what Node no longer knows: on CONNECT, it forgets a connection. */
+  function destroyAll(): void {
+    for (const socket of connections.keys()) socket.destroy()
   }
 }
 

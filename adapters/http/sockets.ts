@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/errors.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api.js'
+import { keepForConnect } from '../shared/after-connect.js'
 
 /** What a socket of our own server does in addition to Node. */
 export type HttpConnection = ReturnType<typeof createHttpConnection>
@@ -63,6 +64,8 @@ export function createHttpConnection(
   return {
     /** The connection as the handler tracks it. */
     tracked,
+    /** Keeps the socket working for the responses before a CONNECT, which has just arrived. */
+    takeOver: keepForConnect(socket),
     /** @returns false when the connection is ending, so that the request is to be ignored */
     begin(response: ServerResponse): boolean {
       const before = last
@@ -133,7 +136,8 @@ export function createHttpConnection(
         unread.req.emit('error', refusal)
       }
       whenIdle(async () => {
-        if (!unread) writeWithoutResponse(socket, await answer())
+        // The last response may have ended the connection.
+        if (!unread && socket.writable) writeWithoutResponse(socket, await answer())
         endGently()
       })
     },

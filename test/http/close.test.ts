@@ -10,6 +10,8 @@ import { heldHandler } from './held-handler.js'
 import { openSocket, statusesIn } from './raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+const GET_ALL = GET.replace('/pets', '/pets?limit=100')
+const CONNECT = 'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n'
 const POST = (headers: string, body = '') =>
   `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
 const REX = '{"name":"Rex","categoryId":1}'
@@ -115,22 +117,72 @@ function open() {
 }
 
 test('close - does not wait forever for a client that does not read its response', async () => {
+  // Node forgets a socket on CONNECT.
+  for (const next of ['', CONNECT]) {
+    const server = await listen(openLarge(), { port: 0, requestTimeout: 50, headersTimeout: 50 })
+    const client = await openSocket(server.port)
+    client.socket.pause()
+    client.write(`${GET_ALL}${next}`)
+    await fetch(`${server.url}/pets?limit=1`, { headers: { authorization: 'Bearer demo' } })
+    await server.close()
+    client.socket.destroy()
+  }
+})
+
+test('close - a response arrives in full where CONNECT follows its request', async () => {
+  const server = await listen(openLarge(), { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(`${GET_ALL}${GET_ALL}${CONNECT}`)
+  const text = await client.ended()
+  assert.deepEqual(statusesIn(text), [200, 200, 400])
+  assert.ok(text.length > 60_000_000)
+  await server.close()
+})
+
+test('close - a client may reset its connection behind CONNECT', async () => {
+  const { handler, release, arrived } = heldHandler(open())
+  const [ended, end] = signal()
+  const server = await listen({ ...handler, connect: () => ({ end }) }, { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(`${GET}${CONNECT}`)
+  await arrived(1)
+  client.socket.resetAndDestroy()
+  await ended
+  release(0)
+  await server.close()
+})
+
+test('close - what follows a request that ends its connection is not answered', async () => {
+  for (const next of [CONNECT, 'garbage\r\n\r\n']) {
+    const { handler, release, arrived } = heldHandler(open())
+    let served = 0
+    const handle: ApiHandler['handle'] = request => {
+      served++
+      return handler.handle(request)
+    }
+    const server = await listen({ ...handler, handle }, { port: 0 })
+    const client = await openSocket(server.port)
+    client.write(`${GET}${next}`)
+    await arrived(1)
+    const closed = server.close()
+    release(0)
+    assert.deepEqual(statusesIn(await client.ended()), [200])
+    release(1)
+    await closed
+    assert.deepEqual([served, client.socket.errored], [1, null])
+  }
+})
+
+/** Responses larger than the system buffers. */
+function openLarge() {
   const pets = Array.from({ length: 60 }, (_, at) => ({
     id: at + 1,
     name: 'x'.repeat(500_000),
     categoryId: 1,
   }))
   const storage = memoryStorage({ pets, nextId: 61 })
-  const store = createStore({ storage, apiKeys: { demo: { id: 'demo', plan: 'pro' } } })
-  const server = await listen(store, { port: 0, requestTimeout: 50, headersTimeout: 50 })
-  const client = await openSocket(server.port)
-  client.socket.pause()
-  const request = 'GET /v1/pets?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
-  client.write(request)
-  await fetch(`${server.url}/pets?limit=1`, { headers: { authorization: 'Bearer demo' } })
-  await server.close()
-  client.socket.destroy()
-})
+  return createStore({ storage, apiKeys: { demo: { id: 'demo', plan: 'pro' } } })
+}
 
 test('keepAliveTimeout - closes an idle connection, but not one with a request in flight', async () => {
   const { handler, release, arrived } = heldHandler(open())

@@ -273,6 +273,32 @@ test('proxy - reaches one server: whole URLs, CONNECT, foreign hosts and other c
   assert.deepEqual([service.sockets.length, proxy.report().requests], [0, 0])
 })
 
+test('proxy - a response arrives in full where CONNECT follows its request', async t => {
+  const { baseUrl } = await serve(t, (_, response) => response.end(LARGE))
+  await using proxy = await proxyTo({ baseUrl })
+  const client = await connect(proxy)
+  client.write(`${GET}${GET}${CONNECT}`)
+  const text = await client.ended()
+  assert.deepEqual(statusesIn(text), [200, 200, 405])
+  assert.ok(text.length > 2 * LARGE.length)
+})
+
+test('proxy - closing cuts off a client that reads nothing and has sent CONNECT', async t => {
+  const { baseUrl } = await serve(t, (_, response) => response.end(LARGE))
+  const proxy = await proxyTo({ baseUrl })
+  const client = await connect(proxy)
+  client.write(`${GET}${CONNECT}`)
+  await client.until('200 OK')
+  client.socket.pause()
+  await proxy.close()
+  client.socket.destroy()
+})
+
+/** More than the system buffers. */
+const LARGE = Buffer.alloc(20_000_000, 'x')
+const GET = 'GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const CONNECT = 'CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n'
+
 test('proxy - redirects are not followed, so that no other server gets the key', async () => {
   await using other = await rawService(answering(OK))
   await using service = await rawService(

@@ -7,6 +7,8 @@ export interface Line {
   readonly agent: Agent
   /** Closes an idle connection of the client, as the service has closed its own. */
   readonly onServiceEnd: () => void
+  /** Keeps the socket working for the responses before a CONNECT. */
+  readonly takeOver: () => void
   /** The end of the latest exchange: pipelined requests are sent one after the other. */
   turn: Promise<void>
   pending: number

@@ -8,6 +8,7 @@ import {
 import { Agent as HttpsAgent } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { createConnections } from '../../exchanges/callers.js'
+import { keepForConnect } from '../../shared/after-connect.js'
 import { isLoopbackHost } from '../../shared/loopback.js'
 import { splitTarget } from '../../shared/request.js'
 import type { Observer } from '../observer.js'
@@ -60,6 +61,7 @@ export async function openProxy({
     const line: Line = {
       span: connect(),
       agent: new Agent({ keepAlive: true, maxSockets: 1 }),
+      takeOver: keepForConnect(socket),
       turn: Promise.resolve(),
       pending: 0,
       latest: undefined,
@@ -80,7 +82,10 @@ export async function openProxy({
   server.on('request', (request, response) => onRequest(request, response, false))
   server.on('checkContinue', (request, response) => onRequest(request, response, true))
   server.on('checkExpectation', (request, response) => onRequest(request, response, false))
-  server.on('connect', (_, socket) => refuseLast(socket as Socket, 405, NOT_OPEN))
+  server.on('connect', (_, socket) => {
+    lines.get(socket as Socket)?.takeOver()
+    refuseLast(socket as Socket, 405, NOT_OPEN)
+  })
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) =>
     refuseLast(socket as Socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, NOT_HTTP),
   )
@@ -97,7 +102,8 @@ export async function openProxy({
       const turns = [...lines.values()].map(({ turn }) => turn)
       const closed = once(server, 'close')
       server.close()
-      server.closeAllConnections()
+      // Also what Node no longer knows: on CONNECT, it forgets a connection.
+      for (const socket of lines.keys()) socket.destroy()
       await Promise.all([closed, ...turns])
     },
   }
