@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { UsageError } from './flags.js'
 
 export interface CapturedRun {
@@ -43,6 +44,7 @@ export async function runCaptured(
   signal.addEventListener('abort', abort)
   try {
     const code = await endOf(child, command)
+    clearTimeout(timer)
     // Whatever it has left running would hold its output, and disturb nobody but other runs.
     kill(child)
     await output.end()
@@ -77,20 +79,33 @@ async function endOf(child: ChildProcess, command: string): Promise<number> {
   }
 }
 
+/** A process that goes on writing may not hold the end for longer. */
+const MOST_TURNS = 100
+
 function captureOutput({ stdout, stderr }: ChildProcess) {
   let text = ''
+  let chunks = 0
   const streams = [stdout, stderr].filter(stream => stream !== null)
-  const ends = streams.map(stream => {
+  for (const stream of streams) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       text = (text + chunk).slice(-MOST_OUTPUT)
+      chunks++
     })
-    return once(stream, 'close')
-  })
+  }
   return {
     read: () => text,
+    /**
+     * Reads what the command has written. The streams may not end: a process in a session of its own
+     * is not ended with it, and may hold them.
+     */
     async end() {
-      if (!HAS_GROUPS) for (const stream of streams) stream.destroy()
-      await Promise.all(ends)
+      // What is in a pipe is read in the next turn of the event loop, after the rest of this one.
+      for (let turns = 0, quiet = 0; quiet < 2 && turns < MOST_TURNS; turns++) {
+        const before = chunks
+        await nextTurn()
+        quiet = chunks === before ? quiet + 1 : 0
+      }
+      for (const stream of streams) stream.destroy()
     },
   }
 }

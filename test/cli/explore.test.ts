@@ -167,6 +167,26 @@ test('exec --explore - ends a command that takes too long, with all it has start
   )
 })
 
+test('exec --explore - does not wait for a process in a session of its own that holds the output', async t => {
+  const { port } = await watchtower(t)
+  const files = await folder(t)
+  // It ends with this test.
+  const holder = `require('node:net').connect(${port}).resume().on('close', () => process.exit())`
+  const script = `
+    import { spawn } from 'node:child_process'
+    spawn(process.execPath, ['-e', ${JSON.stringify(holder)}], { detached: true, stdio: 'inherit' })
+    ${CLIENT}
+    const isCreated = await create()
+    process.stdout.write('x'.repeat(50_000) + 'end')
+    process.exit(isCreated ? 0 : 7)`
+  const flags = ['--faults', 'reset{"operation":"createPet"}', '--report', files('a.json')]
+  const { code, stderr } = await explore(flags, script, scriptCommand)
+  assert.equal(code, 1)
+  assert.match(stderr, /^Failed: createPet#1=reset: the command exited with 7$/m)
+  const { failures } = JSON.parse(await readFile(files('a.json'), 'utf8'))
+  assert.equal(failures[0].output, `${'x'.repeat(50_000)}end`)
+})
+
 test('exec --explore - with --strict, a broken rule is a failure', async () => {
   const early = `
     const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
@@ -258,9 +278,14 @@ async function folder(t: TestContext): Promise<(name: string) => string> {
 async function watchtower(t: TestContext) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => server.close())
+  const sockets: Socket[] = []
+  server.on('connection', socket => sockets.push(socket.on('error', () => {})))
+  t.after(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
   const next = once(server, 'connection').then(([socket]: Socket[]) => {
-    socket?.on('error', () => {}).resume()
+    socket?.resume()
     return socket as Socket
   })
   return { port: (server.address() as AddressInfo).port, next }
