@@ -67,7 +67,7 @@ function observeRequest(
   const text = textOf(body)
   if (text !== undefined) sent(new TextEncoder().encode(text))
   else if (isBytes(body)) sent(bytesOf(body))
-  else if (body instanceof Blob) void body.slice(0, MOST_BYTES).arrayBuffer().then(asBytes(sent))
+  else if (body instanceof Blob) readStart(body, sent)
   else if (isIterable(body)) return [input, { ...init, body: observeStream(body, sent) }]
   return given
 }
@@ -93,8 +93,13 @@ function bytesOf(body: ArrayBuffer | ArrayBufferView): Uint8Array {
   return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
 }
 
-function asBytes(sent: (body: Uint8Array) => void): (buffer: ArrayBuffer) => void {
-  return buffer => sent(new Uint8Array(buffer))
+function readStart(body: Blob, sent: (body: Uint8Array) => void): void {
+  const bytes = body.slice(0, MOST_BYTES).arrayBuffer()
+  // A file that has changed, for example, fails where it is sent, too.
+  bytes.then(
+    buffer => sent(new Uint8Array(buffer)),
+    () => {},
+  )
 }
 
 /** The body of a `Request` can be read once: what is read here is a copy, up to the limit. */
@@ -104,7 +109,7 @@ async function readCopy(request: Request, sent: (body: Uint8Array) => void): Pro
     // Of a used one there is no copy, and `fetch` refuses it.
     const reader = request.clone().body?.getReader()
     for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
-      if (body.add(part.value)) void reader?.cancel()
+      if (body.add(part.value)) void reader?.cancel().catch(() => {})
     }
   } catch {
     // It fails where it is sent, too.

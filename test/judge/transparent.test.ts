@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { openAsBlob } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { judge } from '../../adapters/judge/index.js'
 
@@ -188,6 +193,43 @@ test('judge - errors of fetch are passed on as they are', async t => {
   await used.text()
   await assert.rejects(fetch(used), TypeError)
   await assert.rejects(fetch(`${baseUrl}/pets`, { body: 'x' }), TypeError)
+})
+
+// A rejection that nobody handles fails a test, as it ends a process.
+test('judge - a body of a file that has changed fails the call only', async t => {
+  const { baseUrl, fetch } = await serve(t, (request, response) => {
+    request.resume()
+    response.end()
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-judge-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 'pet.json')
+  await writeFile(path, '{}')
+  const body = await openAsBlob(path)
+  await writeFile(path, '{"name":"Ada"}')
+  await assert.rejects(fetch(`${baseUrl}/pets`, { method: 'POST', body }))
+  // Begun after the one that the judge reads.
+  await assert.rejects(body.arrayBuffer(), { name: 'NotReadableError' })
+  await nextTurn()
+})
+
+test('judge - a body that cannot be canceled fails the call only', async () => {
+  const baseUrl = 'http://store.test/v1'
+  const { fetch } = judge(
+    async input => {
+      await (input as Request).body?.cancel().catch(() => {})
+      throw new TypeError('fetch failed')
+    },
+    { baseUrl },
+  )
+  const body = new ReadableStream({
+    pull: controller => controller.enqueue(new Uint8Array(2_097_152)),
+    cancel: () => Promise.reject(new Error('no')),
+  })
+  const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+  const call = fetch(new Request(`${baseUrl}/pets`, init))
+  await assert.rejects(call, { message: 'fetch failed' })
+  await nextTurn()
 })
 
 test('judge - bodies of 40 MiB pass in both directions', async t => {
