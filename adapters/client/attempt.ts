@@ -75,7 +75,7 @@ async function readText(response: Response, maxBytes: number): Promise<string | 
     if (done) return text + decoder.decode()
     bytes += value.byteLength
     if (bytes > maxBytes) {
-      void reader.cancel()
+      void reader.cancel().catch(() => {})
       return undefined
     }
     text += decoder.decode(value, { stream: true })
@@ -87,7 +87,7 @@ function isRedirect({ type, status }: Response): boolean {
 }
 
 function redirected(request: ClientRequest, { headers, body }: Response): ContractError {
-  void body?.cancel()
+  void body?.cancel().catch(() => {})
   const location = headers.get('location')
   const target = location ? ` to ${location.slice(0, 200)}` : ''
   return new ContractError(

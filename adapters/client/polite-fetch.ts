@@ -49,7 +49,10 @@ export function politeFetch(
       time,
       waitForBan: false,
       onRetry(retrying) {
-        void responses.get(retrying.error)?.body?.cancel()
+        void responses
+          .get(retrying.error)
+          ?.body?.cancel()
+          .catch(() => {})
         responses.delete(retrying.error)
         onRetry?.(retrying)
       },

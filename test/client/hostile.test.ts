@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import {
   ApiError,
@@ -56,6 +57,26 @@ test('hostile - no redirect is followed: key and animal stay, a create remains a
     assert.equal(requests, 2)
   }
   assert.equal(elsewhere, 0)
+})
+
+test('hostile - a body that fails, and is not read, fails nothing but its call', async () => {
+  const { client, faults } = createClientServer()
+  const large = (controller: ReadableStreamDefaultController) => {
+    controller.enqueue(new Uint8Array(101))
+    controller.error(new Error('cut off'))
+  }
+  const failed = (controller: ReadableStreamDefaultController) =>
+    controller.error(new Error('cut off'))
+  faults.push(
+    async () => new Response(new ReadableStream({ pull: large }, { highWaterMark: 0 })),
+    async () => new Response(new ReadableStream({ start: failed }), { status: 302 }),
+  )
+  const pets = client({ maxResponseBytes: 100 })
+  for (const message of [/is larger than/, /is redirected/]) {
+    await assert.rejects(pets.listPets(), { name: 'ContractError', message })
+    // A rejection that nobody handles would fail this test, as it ends a process.
+    await nextTurn()
+  }
 })
 
 test('hostile - a refused connection names host and cause, and sent nothing', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type LimitHeaders,
   OptionError,
@@ -170,6 +171,16 @@ test('politeFetch - the body of a response is released before its request is ret
   faults.push(async () => new Response(body(), { status: 503 }))
   assert.equal((await time.run(polite(PETS, { headers }))).status, 200)
   assert.equal(cancelled, 1)
+})
+
+test('politeFetch - a rejection whose body fails is retried like any other', async () => {
+  const { polite, faults, time } = createServer('x-ratelimit')
+  const start = (controller: ReadableStreamDefaultController) =>
+    controller.error(new Error('cut off'))
+  faults.push(async () => new Response(new ReadableStream({ start }), { status: 503 }))
+  assert.equal((await time.run(polite(PETS, { headers }))).status, 200)
+  // A rejection that nobody handles would fail this test, as it ends a process.
+  await nextTurn()
 })
 
 test('politeFetch - throws what fetch throws, and what cannot be sent at once', async () => {
