@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path'
 import { toJson } from '../../src/lib/json.js'
 import type { Plan } from '../../src/limits/plans.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
+import { ifPresent } from '../shared/missing-file.js'
 import { printable } from '../shared/printable.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
 import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
@@ -136,14 +137,11 @@ function digestOf(key: string): string {
  */
 async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Promise<void> {
   // A symbolic link stays one.
-  const target = await realpath(path).catch(error => {
-    if (error.code !== 'ELOOP') return path
-    throw new UsageError(`--keys ${path} ${unreadable(error)}`, '--keys')
-  })
+  const target = (await lookUp(path, realpath(path))) ?? path
   const temporary = `${target}.new`
   const file = await create(temporary, path)
   try {
-    const before = await stat(target).catch(() => undefined)
+    const before = await lookUp(path, stat(target))
     const keys = change(before ? await readChecked(path) : {})
     checkKeys(path, keys)
     const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
@@ -158,6 +156,20 @@ async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Pro
     throw error
   }
   await syncFolder(dirname(target))
+}
+
+/**
+ * The answer, or undefined when there is no such file. Any other failure says nothing about its content,
+ * which would be replaced.
+ *
+ * @throws UsageError
+ */
+function lookUp<T>(path: string, call: Promise<T>): Promise<T | undefined> {
+  return ifPresent(call).catch(error => {
+    // Without its folder, it cannot be created.
+    if (error.code === 'ENOTDIR') return undefined
+    throw new UsageError(`--keys ${path} ${unreadable(error)}`, '--keys')
+  })
 }
 
 async function create(temporary: string, path: string): Promise<FileHandle> {

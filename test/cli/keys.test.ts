@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   existsSync,
+  lstatSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -13,9 +15,9 @@ import {
 } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runInThread, startInThread } from '../support/command.js'
+import { runCommand, runInThread, startInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 test('keys - new prints a key that the server accepts, and stores its SHA-256 only', async t => {
@@ -192,6 +194,39 @@ test('keys - every error is one line, and the file stays as it is', async t => {
   const locked = await keys('revoke', path, 'a')
   assert.match(locked.stderr, /another process is changing .*; if none is, remove keys\.json\.new/)
   assert.equal(readFileSync(path, 'utf8'), content)
+})
+
+test('keys - a file that cannot be looked at for a moment is not replaced', async t => {
+  const directory = folder(t)
+  const [path, link] = [join(directory, 'keys.json'), join(directory, 'link.json')]
+  const content = '{"k":{"id":"a","plan":"pro"}}'
+  await writeFile(path, content)
+  symlinkSync(path, link)
+  for (const call of ['stat', 'realpath']) {
+    const failing = join(directory, `${call}.cjs`)
+    await writeFile(
+      failing,
+      `const { promises } = require('node:fs')
+      const { ${call}: original } = promises
+      promises.${call} = async (path, ...rest) => {
+        if (!String(path).includes('${basename(directory)}')) return original(path, ...rest)
+        throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
+      }
+      require('node:module').syncBuiltinESMExports()`,
+    )
+    const before = process.env['NODE_OPTIONS'] ?? ''
+    const NODE_OPTIONS = `${before} --require=${JSON.stringify(failing)}`
+    const words = ['keys', 'new', link, '--id', 'b', '--plan', 'pro']
+    const { code, stdout, stderr } = await runCommand(words, { ...process.env, NODE_OPTIONS })
+    const line = `animal-adoption-store: --keys ${link} cannot be read: EIO\n`
+    assert.deepEqual([code, stdout, stderr], [2, '', line], call)
+    assert.equal(readFileSync(path, 'utf8'), content)
+    assert.ok(lstatSync(link).isSymbolicLink())
+    assert.deepEqual(
+      readdirSync(directory).filter(name => name.endsWith('.new')),
+      [],
+    )
+  }
 })
 
 test('keys - exec passes on a key in plain text, and says when there is none', async t => {
