@@ -94,6 +94,8 @@ export function createBatches<Item, Answer>(
         if (patience && waiting.length >= patience.items) throw patience.full()
         const since = patience || BATCHES.hasSubscribers ? performance.now() : 0
         waiting.push({ item, resolve, reject, since, isGone, isDropped: false })
+        // The batch in progress may hang, with no item left that its timer would fire for.
+        if (patience && sent.length > 0) timer ??= setTimeout(rejectLate, patience.ms, patience)
         working ??= work()
       }),
     idle: async () => working,

@@ -32,6 +32,23 @@ test('batches - an item that waits too long is rejected, and never sent', async 
   assert.deepEqual(batches.sent, [['first'], ['third']])
 })
 
+test('batches - an item that comes while a batch hangs waits no longer than the others', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  const { add } = createBatches<string, string>(() => new Promise(() => {}), {
+    ...LIMITS,
+    patience: PATIENCE,
+  })
+  for (const name of ['first', 'second', 'third']) {
+    const added = add(name)
+    await new Promise(setImmediate)
+    now += PATIENCE.ms
+    t.mock.timers.tick(PATIENCE.ms)
+    await assert.rejects(added, /^Error: late$/, name)
+  }
+})
+
 test('batches - the wait is counted from the arrival of each item', async () => {
   const { add, batches, release } = held({ ...LIMITS, patience: { ...PATIENCE, ms: 60_000 } })
   const first = add('first')
