@@ -308,9 +308,10 @@ export function createStorage(parts: StorageParts): PostgresStorage {
   }
 
   function close(): Promise<void> {
-    closing ??= Promise.all([inserts, keyed, finds, lists, clean].map(({ idle }) => idle())).then(
-      closePool,
-    )
+    closing ??= Promise.all([inserts, keyed, finds, lists].map(({ idle }) => idle()))
+      // The last insert may start it.
+      .then(() => clean.idle())
+      .then(closePool)
     return closing
   }
 

@@ -393,6 +393,24 @@ test('postgres keys - expired keys are deleted, except those that are locked', {
   )
 })
 
+test('postgres keys - close waits for the deletion that the last insert starts', {
+  skip,
+}, async () => {
+  const order: string[] = []
+  const storage = await open({
+    pool: watchedPool(async (query, next) => {
+      const answer = await next()
+      if (isCleaning(query)) order.push('cleaned')
+      return answer
+    }),
+  })
+  const inserted = storage.insertOnce(REX, once('last'), 0)
+  await storage.close()
+  order.push('closed')
+  await inserted
+  assert.deepEqual(order, ['cleaned', 'closed'])
+})
+
 test('postgres - a migration that fails leaves the schema as it was', { skip }, async () => {
   const schema = schemaOf.get(await open()) as string
   const next = [...MIGRATIONS, () => `DROP TABLE ${schema}.pets; SELECT 1 / 0`]
@@ -559,6 +577,10 @@ function isBatch(query: PostgresQuery): boolean {
 
 function isKeyedBatch(query: PostgresQuery): boolean {
   return query.text.startsWith('WITH given')
+}
+
+function isCleaning(query: PostgresQuery): boolean {
+  return /^DELETE FROM \S+\.pet_keys WHERE ctid/.test(query.text)
 }
 
 function once(key: string): Once {
