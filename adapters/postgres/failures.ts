@@ -3,6 +3,12 @@ export class PostgresError extends Error {
   override readonly name = 'PostgresError'
 }
 
+/** For a server or a pool that leaves a call waiting. */
+export function noAnswer(timeoutMs: number): PostgresError {
+  const error = new PostgresError(`PostgreSQL did not answer within ${timeoutMs} ms`)
+  return Object.assign(error, { code: 'ETIMEDOUT' })
+}
+
 /** Transient SQLSTATE classes: connection, rollback, resources, object state, intervention. */
 const PASSING = ['08', '40', '53', '55', '57']
 /** Transient as well: after a fail-over the address soon leads to the new primary. */
@@ -28,8 +34,8 @@ export function isDuplicate(error: unknown): boolean {
 
 /** Turns a failure to open a storage into one line. */
 export function explain(error: unknown, address: string): PostgresError {
-  if (error instanceof PostgresError) return error
   const { code = '', message } = error as { code?: string; message: string }
+  if (error instanceof PostgresError && !code) return error
   const known = PHRASES.find(([phrase]) => message.includes(phrase))
   const reason = REASONS[code] ?? known?.[1] ?? message.split('\n', 1)[0]
   return new PostgresError(`${address}: ${reason}`, { cause: error })

@@ -11,7 +11,13 @@ import {
   readOptions,
 } from '../../src/lib/options.js'
 import { explain, PostgresError } from './failures.js'
-import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
+import {
+  createDatabase,
+  limitOf,
+  type PostgresClient,
+  type PostgresPool,
+  withClient,
+} from './pool.js'
 import { migrate } from './schema.js'
 import { createStatements } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
@@ -69,7 +75,7 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
   const { address, pool, closePool } = await openPool(rest, timeoutMs)
   pool.on('error', ignore)
   try {
-    const prepare = await inspect(pool)
+    const prepare = await inspect(pool, timeoutMs)
     const database = createDatabase(pool, timeoutMs)
     await migrate(database, schema)
     const statements = createStatements(schema, prepare)
@@ -180,11 +186,12 @@ async function configure(
  *
  * @throws PostgresError when the database is unsuitable
  */
-function inspect(pool: PostgresPool): Promise<boolean> {
-  return withClient(pool, async (client: PostgresClient & Identified) => {
+function inspect(pool: PostgresPool, timeoutMs: number): Promise<boolean> {
+  return withClient(pool, limitOf(timeoutMs), async (client: PostgresClient & Identified) => {
     const { rows } = await client.query({
       text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
         current_setting('server_encoding') AS encoding`,
+      query_timeout: timeoutMs,
     })
     const [{ pid, replica, encoding }] = rows as [Record<string, unknown>]
     if (replica) throw Object.assign(new Error('read-only replica'), { code: '25006' })
@@ -210,7 +217,7 @@ const DEFAULTS = {
 
 const RULES: Rules<PostgresOptions> = {
   url: optional(isString),
-  pool: optional(hasMethods('query', 'connect', 'on', 'off')),
+  pool: optional(hasMethods('connect', 'on', 'off')),
   schema: {
     expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',
     accepts: value => typeof value === 'string' && /^[a-z][a-z0-9_]{0,62}$/.test(value),

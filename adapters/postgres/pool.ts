@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isRefused, PostgresError } from './failures.js'
+import { isRefused, noAnswer, PostgresError } from './failures.js'
 
 /** A query as `pg` takes it. */
 export interface PostgresQuery {
@@ -24,7 +24,6 @@ export interface PostgresPool {
   readonly totalCount?: number
   readonly idleCount?: number
   readonly waitingCount?: number
-  query(query: PostgresQuery): Promise<{ readonly rows: readonly Row[] }>
   connect(): Promise<PostgresClient>
   on(event: 'error', listener: () => void): unknown
   off(event: 'error', listener: () => void): unknown
@@ -59,23 +58,23 @@ const LONGEST_PAUSE = 320
 
 export function createDatabase(pool: PostgresPool, timeoutMs: number): Database {
   return {
-    queryOnce: (statement, values) => send(statement, values, performance.now() + timeoutMs),
+    queryOnce: (statement, values) => send(statement, values, limitOf(timeoutMs)),
     async query(statement, values) {
-      const end = performance.now() + timeoutMs
+      const limit = limitOf(timeoutMs)
       let reason: unknown
       for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
         try {
-          return await send(statement, values, end)
+          return await send(statement, values, limit)
         } catch (error) {
           // What the server said before tells more than that the last attempt had too little time.
           if (reason === undefined || !(error instanceof PostgresError)) reason = error
-          if (isRefused(error) || performance.now() + wait > end) throw reason
+          if (isRefused(error) || performance.now() + wait > limit.end) throw reason
           await pause(wait)
         }
       }
     },
     transaction: task =>
-      withClient(pool, async client => {
+      withClient(pool, limitOf(timeoutMs), async client => {
         const run: Run = async (text, values = []) =>
           (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows
         // Whatever the database has by default: several processes may migrate at a time.
@@ -87,18 +86,36 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
       }),
   }
 
-  function send(statement: Statement, values: unknown[], end: number): Promise<readonly Row[]> {
+  function send(statement: Statement, values: unknown[], limit: Limit): Promise<readonly Row[]> {
     const query = { ...statement, values, query_timeout: timeoutMs }
-    return before(end, timeoutMs, async () => (await pool.query(query)).rows)
+    return withClient(pool, limit, async client => (await before(limit, client.query(query))).rows)
   }
 }
 
-/** Lends a connection. After a failure it is dropped, which rolls back even if it hangs. */
+/** The time limit of an operation. */
+export interface Limit {
+  /** When it is over, in ms of `performance.now`. */
+  readonly end: number
+  /** How long it is, for messages. */
+  readonly timeoutMs: number
+}
+
+/** The limit of an operation that begins now. */
+export function limitOf(timeoutMs: number): Limit {
+  return { end: performance.now() + timeoutMs, timeoutMs }
+}
+
+/**
+ * Lends a connection. After a failure it is dropped, which rolls back even if it hangs.
+ *
+ * @param limit for the wait, which the pool of a host may not have
+ */
 export async function withClient<T>(
   pool: PostgresPool,
+  limit: Limit,
   task: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect()
+  const client = await lend(pool, limit)
   // A broken connection emits `error` in addition to rejecting its statement.
   client.on('error', ignore)
   try {
@@ -112,15 +129,25 @@ export async function withClient<T>(
   }
 }
 
-/** Rejects at `end` at the latest; the timeouts of the pool end the abandoned call. */
-async function before<T>(end: number, timeoutMs: number, call: () => Promise<T>): Promise<T> {
+/** Resolves in time or rejects: a connection that comes later goes back unused. */
+async function lend(pool: PostgresPool, limit: Limit): Promise<PostgresClient> {
+  const connecting = pool.connect()
+  try {
+    return await before(limit, connecting)
+  } catch (error) {
+    connecting.then(client => client.release(), ignore)
+    throw error
+  }
+}
+
+/** Rejects at the end at the latest. */
+async function before<T>({ end, timeoutMs }: Limit, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    const fail = () => reject(new PostgresError(`PostgreSQL did not answer within ${timeoutMs} ms`))
-    timer = setTimeout(fail, end - performance.now())
+    timer = setTimeout(() => reject(noAnswer(timeoutMs)), end - performance.now())
   })
   try {
-    return await Promise.race([call(), late])
+    return await Promise.race([answer, late])
   } finally {
     clearTimeout(timer)
   }

@@ -25,7 +25,7 @@ import type { RestoreOptions } from '../shared/restore-options.js'
 import { readNewPet } from '../shared/stored-pet.js'
 import { readOnce } from '../shared/used-keys.js'
 import { createCleaning } from './cleaning.js'
-import { isDuplicate, isReadOnly, PostgresError } from './failures.js'
+import { isDuplicate, isReadOnly, noAnswer, PostgresError } from './failures.js'
 import { readPages } from './pages.js'
 import type { Database, Row, Run } from './pool.js'
 import { fromKeyRow, fromRow, type PetRow, toKey, toRow } from './rows.js'
@@ -77,7 +77,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
   const patience: Patience = {
     ms: timeoutMs,
     items: QUEUE,
-    late: () => new PostgresError(`PostgreSQL did not answer within ${timeoutMs} ms`),
+    late: () => noAnswer(timeoutMs),
     full: storageOverloaded,
   }
   const inserts = createBatches(answerAll(insertBatch), {

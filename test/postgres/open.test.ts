@@ -34,7 +34,7 @@ test('postgres - invalid options are rejected, and show no URL', async () => {
     [{ url: 'postgres://db/x', schema: 'A"; --' }, /`schema` to be lower-case letters/],
     [{ url: 'postgres://db/x', timeoutMs: 0 }, /`timeoutMs` to be an integer from 1 to/],
     [{ url: 'postgres://db/x', ssl: 's3cret' as never }, /`ssl` to be true, false or TLS options/],
-    [{ pool: {} as never }, /`pool` to be an object with the methods query, connect, on, off/],
+    [{ pool: {} as never }, /`pool` to be an object with the methods connect, on, off/],
   ]
   for (const [options, message] of cases) {
     const error = await failure(options)
@@ -104,10 +104,50 @@ test('postgres - a server that accepts but never responds times out', async () =
 test('postgres - a last attempt that has no time left does not hide why those before it failed', async () => {
   const answers = [Promise.reject({ code: '25006' }), new Promise<never>(() => {})]
   const { query } = pool.createDatabase(
-    { query: () => answers.shift() as Promise<never> } as unknown as pool.PostgresPool,
+    poolOf(() => answers.shift() as Promise<never>),
     500,
   )
   await assert.rejects(query({ text: '' }, []), { code: '25006' })
+})
+
+test('postgres - a call that was given up while it waited for a connection is never sent', async () => {
+  const sent: string[] = []
+  let released = 0
+  let recover = () => {}
+  const recovered = new Promise<void>(resolve => {
+    recover = resolve
+  })
+  const exhausted = poolOf(async ({ text }) => {
+    sent.push(text)
+    return { rows: [] }
+  })
+  const { query } = pool.createDatabase(
+    {
+      ...exhausted,
+      async connect() {
+        await recovered
+        return { ...(await exhausted.connect()), release: () => released++ }
+      },
+    },
+    1,
+  )
+  const inserts = [1, 2, 3].map(() => query({ text: 'INSERT' }, []))
+  for (const insert of await Promise.allSettled(inserts)) assert.equal(insert.status, 'rejected')
+  recover()
+  while (released < inserts.length) await new Promise(setImmediate)
+  assert.deepEqual(sent, [])
+})
+
+test('postgres - a pool whose server or connections do not answer is reported in time', async () => {
+  // As `pg`, it takes a time limit for each query.
+  const mute = poolOf(({ query_timeout: limit }) =>
+    limit ? Promise.reject(new Error('Query read timeout')) : new Promise(() => {}),
+  )
+  const exhausted = { ...mute, connect: () => new Promise<never>(() => {}) }
+  for (const pool of [mute, exhausted]) {
+    const { message } = await failure({ pool, timeoutMs: 1 })
+    assert.match(message, /^The database of `pool`: no answer in time; check the address/)
+  }
 })
 
 test('postgres - a read-only replica is refused, and an insert leaves no trace', {
@@ -168,19 +208,16 @@ test('postgres - ping fails where an insert would: read-only by default, or with
 
 test('postgres - ping refuses a primary that another has replaced', { skip }, async () => {
   let timeline = '00000002'
-  const pool = new pg.Pool({ connectionString: engine?.url })
-  after(() => pool.end())
+  const client = new pg.Client(engine?.url)
+  await client.connect()
+  after(() => client.end())
   const storage = await postgresStorage({
     ...PATIENT,
-    pool: {
-      connect: () => pool.connect(),
-      on: (name, listener) => pool.on(name, listener),
-      off: (name, listener) => pool.off(name, listener),
-      async query(query) {
-        const { rows } = await pool.query(query)
-        return { rows: rows.map(row => ('timeline' in row ? { timeline } : row)) }
-      },
-    },
+    pool: poolOf(async query => {
+      const answer = await client.query(query)
+      // A migration has several statements, and no rows.
+      return answer.rows?.[0]?.timeline ? { rows: [{ timeline }] } : answer
+    }),
     schema: 'timelines',
   })
   await storage.ping()
@@ -245,6 +282,13 @@ test('postgres - TLS requires a trusted certificate', {
     await storage.close()
   }
 })
+
+/** A pool of one connection. */
+function poolOf(query: pool.PostgresClient['query']): pool.PostgresPool {
+  const on = () => {}
+  const client = { query, release() {}, on, off: on }
+  return { connect: async () => client, on, off: on }
+}
 
 async function failure(options: PostgresOptions): Promise<Error> {
   try {

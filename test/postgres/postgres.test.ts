@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import {
+  type PostgresClient,
   type PostgresOptions,
   type PostgresPool,
   type PostgresQuery,
@@ -128,8 +129,7 @@ test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet i
   const batches: number[] = []
   const storage = await open({
     pool: watchedPool((query, next) => {
-      const [names] = query.values as [string[]]
-      if (isBatch(query)) batches.push(names.length)
+      if (isBatch(query)) batches.push((query.values as [string[]])[0].length)
       return next()
     }),
   })
@@ -526,13 +526,20 @@ async function open(options: Partial<PostgresOptions> = {}): Promise<PostgresSto
 function watchedPool(
   watch: (
     query: PostgresQuery,
-    next: () => ReturnType<PostgresPool['query']>,
-  ) => ReturnType<PostgresPool['query']>,
+    next: () => ReturnType<PostgresClient['query']>,
+  ) => ReturnType<PostgresClient['query']>,
 ): PostgresPool {
   const real = pool
   return {
-    query: query => watch(query, () => real.query(query)),
-    connect: () => real.connect(),
+    async connect() {
+      const client = await real.connect()
+      return {
+        query: query => watch(query, () => client.query(query)),
+        release: error => client.release(error),
+        on: (name, listener) => client.on(name, listener),
+        off: (name, listener) => client.off(name, listener),
+      }
+    },
     on: (name, listener) => real.on(name, listener),
     off: (name, listener) => real.off(name, listener),
   }
