@@ -12,6 +12,7 @@ export interface RedisConnection {
   readonly servers: () => readonly string[]
   /** Which of them holds a key. */
   readonly serverOf: (key: string) => string
+  /** Never rejects, however often it is called. */
   readonly close: () => Promise<void>
 }
 
@@ -32,12 +33,12 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
   const client = createClient(settings)
   // Unhandled, a lost connection would crash the process; commands fail on their own.
   client.on('error', ignore)
-  const destroy = () => client.destroy()
-  signal.addEventListener('abort', destroy)
+  const giveUp = () => destroy(client)
+  signal.addEventListener('abort', giveUp)
   await client.connect()
   if (!(await isCluster(client))) {
     settled = true
-    signal.removeEventListener('abort', destroy)
+    signal.removeEventListener('abort', giveUp)
     client.unref()
     const send: RedisSend = command => client.sendCommand([...command])
     return {
@@ -45,11 +46,11 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
       nodes: async () => [send],
       servers: () => [''],
       serverOf: () => '',
-      close: async () => client.destroy(),
+      close: async () => destroy(client),
     }
   }
-  client.destroy()
-  signal.removeEventListener('abort', destroy)
+  destroy(client)
+  signal.removeEventListener('abort', giveUp)
 
   const { socket, database: _, ...defaults } = settings
   const { host, port, ...others } = socket
@@ -60,7 +61,11 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
     RESP: 2,
   })
   cluster.on('error', ignore)
-  signal.addEventListener('abort', () => cluster.destroy())
+  // One client after the other: the cluster stops at the first that is closed already.
+  const destroyAll = () => {
+    for (const one of [cluster, ...cluster.masters.map(({ client }) => client)]) destroy(one)
+  }
+  signal.addEventListener('abort', destroyAll)
   await cluster.connect()
   settled = true
   return {
@@ -71,7 +76,16 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
     },
     servers: () => cluster.masters.map(({ address }) => address),
     serverOf: key => cluster.slots[slotOf(key)]?.master.address ?? '',
-    close: async () => cluster.destroy(),
+    close: async () => destroyAll(),
+  }
+}
+
+/** Versions of the client before 6.3 refuse it when they are closed, as after a failed connect. */
+function destroy(client: { destroy(): void } | undefined): void {
+  try {
+    client?.destroy()
+  } catch {
+    // It is closed.
   }
 }
 

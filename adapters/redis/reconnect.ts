@@ -49,7 +49,7 @@ export function withReconnect(
     serverOf: key => current.serverOf(key),
     async close() {
       isClosed = true
-      for (const connection of all) await connection.close()
+      await Promise.all([...all].map(connection => connection.close()))
     },
   }
 

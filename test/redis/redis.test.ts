@@ -4,9 +4,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
-import { createClient } from '@redis/client'
+import { ClientClosedError, createClient, RedisClient } from '@redis/client'
 import {
   type RedisOptions,
   type RedisRateLimits,
@@ -328,6 +328,24 @@ test('redis - a server that accepts but never responds times out at the start', 
   mute.close()
 })
 
+test('redis - a failed connect is an error also where the client refuses to be destroyed twice', async t => {
+  refuseSecondDestroy(t)
+  const url = `redis://127.0.0.1:${await freePort()}`
+  assert.match((await failure({ url })).message, /nothing listens there; start Redis/)
+  const limits = await redisRateLimits({ url, required: false })
+  await limits.close()
+})
+
+test('redis - closing twice is harmless also where the client refuses to be destroyed twice', {
+  skip,
+}, async t => {
+  refuseSecondDestroy(t)
+  const limits = await open()
+  await limits.close()
+  // A connection that was replaced is also closed twice, if the others are closed meanwhile.
+  await limits.close()
+})
+
 test('redis - `connectTimeoutMs` may exceed the 5 s of the client library', async t => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
@@ -352,6 +370,15 @@ test('redis - a machine that stalls while it connects does not use up the time l
   }
   await (await redisRateLimits({ send })).close()
 })
+
+/** As in versions of the client before 6.3. */
+function refuseSecondDestroy(t: TestContext): void {
+  const { destroy } = RedisClient.prototype
+  t.mock.method(RedisClient.prototype, 'destroy', function (this: typeof admin) {
+    if (!this.isOpen) throw new ClientClosedError()
+    destroy.call(this)
+  })
+}
 
 async function consumer() {
   const limits = await open({ clock: 'store' })
