@@ -26,6 +26,7 @@ export interface Access {
 /** Connects to a server, or to the whole cluster it belongs to. */
 export async function connect({ url, tls, signal }: Access): Promise<RedisConnection> {
   const { createClient, createCluster } = await loadClient()
+  signal.throwIfAborted()
   let settled = false
   const settings = readUrl(url, tls, (retries, cause) =>
     settled ? Math.min(50 * 2 ** retries, 1_000) : cause,
@@ -36,7 +37,9 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
   const giveUp = () => destroy(client)
   signal.addEventListener('abort', giveUp)
   await client.connect()
-  if (!(await isCluster(client))) {
+  const isNode = await isCluster(client)
+  failIfAborted(signal, giveUp)
+  if (!isNode) {
     settled = true
     signal.removeEventListener('abort', giveUp)
     client.unref()
@@ -67,6 +70,7 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
   }
   signal.addEventListener('abort', destroyAll)
   await cluster.connect()
+  failIfAborted(signal, destroyAll)
   settled = true
   return {
     send: (command, key) => cluster.sendCommand(key, false, [...command]),
@@ -78,6 +82,12 @@ export async function connect({ url, tls, signal }: Access): Promise<RedisConnec
     serverOf: key => cluster.slots[slotOf(key)]?.master.address ?? '',
     close: async () => destroyAll(),
   }
+}
+
+/** A client that was destroyed while it connected may have connected nevertheless. */
+function failIfAborted(signal: AbortSignal, giveUp: () => void): void {
+  if (signal.aborted) giveUp()
+  signal.throwIfAborted()
 }
 
 /** Versions of the client before 6.3 refuse it when they are closed, as after a failed connect. */

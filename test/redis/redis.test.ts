@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import { ClientClosedError, createClient, RedisClient } from '@redis/client'
+import { connect } from '../../adapters/redis/connect.js'
 import {
   type RedisOptions,
   type RedisRateLimits,
@@ -344,6 +345,24 @@ test('redis - closing twice is harmless also where the client refuses to be dest
   await limits.close()
   // A connection that was replaced is also closed twice, if the others are closed meanwhile.
   await limits.close()
+})
+
+test('redis - a connect that is cancelled at any time opens nothing', { skip }, async t => {
+  const tls = undefined
+  const early = AbortSignal.abort()
+  await assert.rejects(connect({ url, tls, signal: early }), { name: 'AbortError' })
+
+  const late = new AbortController()
+  const { sendCommand } = RedisClient.prototype
+  t.mock.method(
+    RedisClient.prototype,
+    'sendCommand',
+    function (this: typeof admin, words: string[]) {
+      late.abort()
+      return sendCommand.call(this, words)
+    },
+  )
+  await assert.rejects(connect({ url, tls, signal: late.signal }), { name: 'AbortError' })
 })
 
 test('redis - `connectTimeoutMs` may exceed the 5 s of the client library', async t => {
