@@ -14,6 +14,8 @@ import type { Time } from './time.js'
 
 /** How long calls wait for the first connection before the process continues without Redis. */
 const CONNECT_PATIENCE = 2 * SECOND
+/** How long one attempt to connect may take. */
+const CONNECT_TIMEOUT = 5 * SECOND
 /** How often a process with waiting calls checks whether to open the next window. */
 const CHECK = SECOND
 /** Another process opens the window if the first has no response after this time. */
@@ -263,7 +265,10 @@ async function connectToUrl(url: string): Promise<IoredisForm> {
     const message = '`shared` needs the package @redis/client or ioredis: npm install @redis/client'
     throw new Error(message, { cause })
   })
-  const settings = readUrl(url, undefined, retries => Math.min(50 * 2 ** retries, 2_000))
+  const settings = readUrl(url, undefined, {
+    connectTimeout: CONNECT_TIMEOUT,
+    reconnectStrategy: retries => Math.min(50 * 2 ** retries, 2_000),
+  })
   return asIoredis(createClient(settings) as unknown as NodeRedisClient)
 }
 

@@ -19,18 +19,26 @@ export interface RedisConnection {
 export interface Access {
   readonly url: string
   readonly tls: ConnectionOptions | undefined
+  /** How long a socket may take to connect. */
+  readonly connectTimeoutMs: number
   /** Cancels a pending connect. */
   readonly signal: AbortSignal
 }
 
 /** Connects to a server, or to the whole cluster it belongs to. */
-export async function connect({ url, tls, signal }: Access): Promise<RedisConnection> {
-  const { createClient, createCluster } = await loadClient()
+export async function connect(access: Access): Promise<RedisConnection> {
+  const { url, tls, connectTimeoutMs, signal } = access
+  const { createClient, createCluster, ConnectionTimeoutError } = await loadClient()
   signal.throwIfAborted()
   let settled = false
-  const settings = readUrl(url, tls, (retries, cause) =>
-    settled ? Math.min(50 * 2 ** retries, 1_000) : cause,
-  )
+  const settings = readUrl(url, tls, {
+    connectTimeout: connectTimeoutMs,
+    // If this process stalled, the answer may have been in time.
+    reconnectStrategy: (retries, cause) =>
+      settled || cause instanceof ConnectionTimeoutError
+        ? Math.min(50 * 2 ** retries, 1_000)
+        : cause,
+  })
   const client = createClient(settings)
   // Unhandled, a lost connection would crash the process; commands fail on their own.
   client.on('error', ignore)

@@ -119,7 +119,8 @@ function accessOf({ url, send, nodes, tls, connectTimeoutMs }: Access): Server {
     const open = async () => {
       const given = new AbortController()
       try {
-        return await inTime(connectTimeoutMs, connect({ url, tls, signal: given.signal }))
+        const access = { url, tls, connectTimeoutMs, signal: given.signal }
+        return await inTime(connectTimeoutMs, connect(access))
       } catch (error) {
         given.abort()
         throw error

@@ -1,5 +1,11 @@
 import type { ConnectionOptions } from 'node:tls'
 
+interface Patience {
+  /** In ms. Only this ends a socket that is still connecting when its client is destroyed. */
+  readonly connectTimeout: number
+  readonly reconnectStrategy: (retries: number, cause: Error) => number | Error
+}
+
 /**
  * An address as settings of `@redis/client`. Parsed here, because errors of the client would contain
  * the URL and its password.
@@ -7,14 +13,13 @@ import type { ConnectionOptions } from 'node:tls'
 export function readUrl(
   url: string,
   tls: ConnectionOptions | undefined,
-  reconnectStrategy: (retries: number, cause: Error) => number | Error,
+  { connectTimeout, reconnectStrategy }: Patience,
 ) {
   const { protocol, hostname, port, username, password, pathname } = new URL(url)
   const endpoint = {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || 6379),
-    // The caller sets the time limit, which may be longer than the client's own 5 s.
-    connectTimeout: 0,
+    connectTimeout,
   }
   const secure = protocol === 'rediss:' || protocol === 'valkeys:'
   return {

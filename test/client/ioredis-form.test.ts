@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createClient as createNodeRedis } from '@redis/client'
@@ -105,7 +106,7 @@ test('shared - with @redis/client only, an address is enough, and close ends the
   const server = await listen(createStore({ storage: memoryStorage(), apiKeys }), { port: 0 })
   t.after(() => server.close())
   const script = `
-    const { createClient } = await import(${JSON.stringify(new URL('../../adapters/client/index.js', import.meta.url))})
+    const { createClient } = await import(${adapter('client/index.js')})
     const pets = createClient({
       baseUrl: ${JSON.stringify(server.url)}, apiKey: 'a-long-secret', shared: ${JSON.stringify(redis.url)},
     })
@@ -113,16 +114,7 @@ test('shared - with @redis/client only, an address is enough, and close ends the
     console.log('listed')
     for await (const _ of process.stdin);
     await pets.close()`
-  const child = spawn(
-    process.execPath,
-    // Newer versions of Node deprecate what hides a package.
-    [
-      ...process.execArgv,
-      ...['--no-deprecation', '--import', WITHOUT_IOREDIS],
-      ...['--input-type=module', '-e', script],
-    ],
-    { stdio: 'pipe' },
-  )
+  const child = startWithoutIoredis(script)
   const exit = once(child, 'exit')
   const [output, errors] = [text(child.stdout), text(child.stderr)]
   const admin = new Redis(redis.url)
@@ -138,6 +130,38 @@ test('shared - with @redis/client only, an address is enough, and close ends the
   assert.deepEqual([await exit, await output, await errors], [[0, null], 'listed\n', ''])
   assert.ok(isShared)
 })
+
+test('shared - with @redis/client only, a socket that cannot connect is given up', async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const script = `
+    const { Socket } = await import('node:net')
+    const { createSharedKey } = await import(${adapter('client/shared.js')})
+    const { createTime } = await import(${adapter('client/time.js')})
+    const key = createSharedKey({ shared: 'redis://127.0.0.1:${port}', key: 'a', time: createTime() })
+    Socket.prototype.setTimeout = ms => {
+      console.log(ms)
+      process.exit()
+    }
+    key.start()`
+  const child = startWithoutIoredis(script)
+  const exit = once(child, 'exit')
+  const [output, errors] = [text(child.stdout), text(child.stderr)]
+  assert.deepEqual([await exit, await output, await errors], [[0, null], '5000\n', ''])
+})
+
+function adapter(path: string): string {
+  return JSON.stringify(new URL(`../../adapters/${path}`, import.meta.url))
+}
+
+function startWithoutIoredis(script: string): ChildProcessWithoutNullStreams {
+  // Newer versions of Node deprecate what hides a package.
+  const flags = ['--no-deprecation', '--import', WITHOUT_IOREDIS]
+  const words = [...process.execArgv, ...flags, '--input-type=module', '-e', script]
+  return spawn(process.execPath, words, { stdio: 'pipe' })
+}
 
 /** Hides a package that is installed here. */
 const WITHOUT_IOREDIS = dataUrl(`

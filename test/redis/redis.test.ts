@@ -348,9 +348,9 @@ test('redis - closing twice is harmless also where the client refuses to be dest
 })
 
 test('redis - a connect that is cancelled at any time opens nothing', { skip }, async t => {
-  const tls = undefined
+  const access = { url, tls: undefined, connectTimeoutMs: 60_000 }
   const early = AbortSignal.abort()
-  await assert.rejects(connect({ url, tls, signal: early }), { name: 'AbortError' })
+  await assert.rejects(connect({ ...access, signal: early }), { name: 'AbortError' })
 
   const late = new AbortController()
   const { sendCommand } = RedisClient.prototype
@@ -362,10 +362,10 @@ test('redis - a connect that is cancelled at any time opens nothing', { skip }, 
       return sendCommand.call(this, words)
     },
   )
-  await assert.rejects(connect({ url, tls, signal: late.signal }), { name: 'AbortError' })
+  await assert.rejects(connect({ ...access, signal: late.signal }), { name: 'AbortError' })
 })
 
-test('redis - `connectTimeoutMs` may exceed the 5 s of the client library', async t => {
+test('redis - the client gives up its socket after `connectTimeoutMs`, not after its own 5 s', async t => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const { port } = silent.address() as { port: number }
@@ -378,7 +378,19 @@ test('redis - `connectTimeoutMs` may exceed the 5 s of the client library', asyn
   await opening
   const limits = idle.mock.calls.map(call => call.arguments[0])
   // Connections of other tests may be among them.
-  assert.deepEqual([...new Set(limits)], [0])
+  assert.deepEqual([...new Set(limits)], [60_000])
+})
+
+test('redis - an attempt to connect that ended because the machine stalled is repeated', {
+  skip,
+}, async t => {
+  let stalls = 1
+  t.mock.method(Socket.prototype, 'setTimeout', function (this: Socket) {
+    if (stalls-- > 0) process.nextTick(() => this.emit('timeout'))
+    return this
+  })
+  await (await open()).close()
+  assert.ok(stalls < 0)
 })
 
 test('redis - a machine that stalls while it connects does not use up the time limit', async t => {
