@@ -51,6 +51,11 @@ export function asIoredis(client: NodeRedisClient): IoredisForm {
   const messageListeners: Listener[] = []
   // Errors without a listener would end the process; `connect` repeats what fails.
   client.on('error', ignore)
+  let isClosed = false
+  // The client has no hold on a socket until it is connected.
+  client.on('connect', () => {
+    if (isClosed) client.destroy()
+  })
   void client.connect().catch(ignore)
 
   const form: IoredisForm & Record<string, unknown> = {
@@ -73,6 +78,7 @@ export function asIoredis(client: NodeRedisClient): IoredisForm {
     },
     once: (event, listener) => client.once(event, listener),
     disconnect() {
+      isClosed = true
       if (client.isOpen) client.destroy()
     },
   }

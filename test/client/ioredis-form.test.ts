@@ -97,6 +97,18 @@ test('ioredis form - emits close when the connection is lost, and disconnecting 
   await assert.rejects(form.call('PING'))
 })
 
+test('ioredis form - disconnecting before the socket is connected closes it, too', async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const connected = once(server, 'connection')
+  const client = createNodeRedis({ url: `redis://127.0.0.1:${port}`, ...OWN_SETTINGS })
+  asIoredis(client as unknown as NodeRedisClient).disconnect()
+  const [socket] = await connected
+  await once(socket.resume(), 'close', { signal: AbortSignal.timeout(60_000) })
+})
+
 test('shared - with @redis/client only, an address is enough, and close ends the process', {
   skip,
 }, async t => {
