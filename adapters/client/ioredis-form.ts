@@ -1,6 +1,7 @@
+import { destroyClient } from '../shared/destroy-client.js'
+
 /** A client of `@redis/client`, as far as it is used. */
 export interface NodeRedisClient {
-  readonly isOpen: boolean
   readonly isReady: boolean
   readonly isPubSubActive: boolean
   connect(): Promise<unknown>
@@ -54,7 +55,7 @@ export function asIoredis(client: NodeRedisClient): IoredisForm {
   let isClosed = false
   // The client has no hold on a socket until it is connected.
   client.on('connect', () => {
-    if (isClosed) client.destroy()
+    if (isClosed) destroyClient(client)
   })
   void client.connect().catch(ignore)
 
@@ -79,7 +80,7 @@ export function asIoredis(client: NodeRedisClient): IoredisForm {
     once: (event, listener) => client.once(event, listener),
     disconnect() {
       isClosed = true
-      if (client.isOpen) client.destroy()
+      destroyClient(client)
     },
   }
   return form

@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
+import { destroyClient } from '../shared/destroy-client.js'
 import { slotOf } from './cluster-slot.js'
 import { RedisError } from './failures.js'
 import type { RedisSend } from './send.js'
@@ -42,7 +43,7 @@ export async function connect(access: Access): Promise<RedisConnection> {
   const client = createClient(settings)
   // Unhandled, a lost connection would crash the process; commands fail on their own.
   client.on('error', ignore)
-  const giveUp = () => destroy(client)
+  const giveUp = () => destroyClient(client)
   signal.addEventListener('abort', giveUp)
   await client.connect()
   const isNode = await isCluster(client)
@@ -57,10 +58,10 @@ export async function connect(access: Access): Promise<RedisConnection> {
       nodes: async () => [send],
       servers: () => [''],
       serverOf: () => '',
-      close: async () => destroy(client),
+      close: async () => destroyClient(client),
     }
   }
-  destroy(client)
+  destroyClient(client)
   signal.removeEventListener('abort', giveUp)
 
   const { socket, database: _, ...defaults } = settings
@@ -74,7 +75,7 @@ export async function connect(access: Access): Promise<RedisConnection> {
   cluster.on('error', ignore)
   // One client after the other: the cluster stops at the first that is closed already.
   const destroyAll = () => {
-    for (const one of [cluster, ...cluster.masters.map(({ client }) => client)]) destroy(one)
+    for (const one of [cluster, ...cluster.masters.map(({ client }) => client)]) destroyClient(one)
   }
   signal.addEventListener('abort', destroyAll)
   await cluster.connect()
@@ -96,15 +97,6 @@ export async function connect(access: Access): Promise<RedisConnection> {
 function failIfAborted(signal: AbortSignal, giveUp: () => void): void {
   if (signal.aborted) giveUp()
   signal.throwIfAborted()
-}
-
-/** Versions of the client before 6.3 refuse it when they are closed, as after a failed connect. */
-function destroy(client: { destroy(): void } | undefined): void {
-  try {
-    client?.destroy()
-  } catch {
-    // It is closed.
-  }
 }
 
 async function isCluster(client: { sendCommand(command: string[]): Promise<unknown> }) {

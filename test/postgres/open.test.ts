@@ -206,11 +206,11 @@ test('postgres - ping fails where an insert would: read-only by default, or with
   await until(/did not answer within|statement timeout/)
 })
 
-test('postgres - ping refuses a primary that another has replaced', { skip }, async () => {
+test('postgres - ping refuses a primary that another has replaced', { skip }, async t => {
   let timeline = '00000002'
   const client = new pg.Client(engine?.url)
   await client.connect()
-  after(() => client.end())
+  t.after(() => client.end())
   const storage = await postgresStorage({
     ...PATIENT,
     pool: poolOf(async query => {
@@ -247,7 +247,7 @@ test('postgres - several first starts at once work, serializable by default or n
 test('postgres - restore gives up where another transaction holds the ids', { skip }, async () => {
   const url = await createDatabase(engine as Engine, 'locked')
   await (await postgresStorage({ url, ...PATIENT })).close()
-  const storage = await postgresStorage({ url, timeoutMs: 15_000 })
+  const storage = await postgresStorage({ url, timeoutMs: 6_000 })
   const client = new pg.Client(url)
   await client.connect()
   await client.query('BEGIN')
