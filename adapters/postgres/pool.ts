@@ -88,7 +88,10 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
 
   function send(statement: Statement, values: unknown[], limit: Limit): Promise<readonly Row[]> {
     const query = { ...statement, values, query_timeout: timeoutMs }
-    return withClient(pool, limit, async client => (await before(limit, client.query(query))).rows)
+    return withClient(pool, limit, async client => {
+      const { rows } = await before(limit, () => client.query(query))
+      return rows
+    })
   }
 }
 
@@ -131,23 +134,23 @@ export async function withClient<T>(
 
 /** Resolves in time or rejects: a connection that comes later goes back unused. */
 async function lend(pool: PostgresPool, limit: Limit): Promise<PostgresClient> {
-  const connecting = pool.connect()
+  let connecting: Promise<PostgresClient> | undefined
   try {
-    return await before(limit, connecting)
+    return await before(limit, () => (connecting = pool.connect()))
   } catch (error) {
-    connecting.then(client => client.release(), ignore)
+    connecting?.then(client => client.release(), ignore)
     throw error
   }
 }
 
-/** Rejects at the end at the latest. */
-async function before<T>({ end, timeoutMs }: Limit, answer: Promise<T>): Promise<T> {
+/** Rejects at the end at the latest: its timer is set first, as the call has one for the same millisecond. */
+async function before<T>({ end, timeoutMs }: Limit, call: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(noAnswer(timeoutMs)), end - performance.now())
   })
   try {
-    return await Promise.race([answer, late])
+    return await Promise.race([call(), late])
   } finally {
     clearTimeout(timer)
   }
