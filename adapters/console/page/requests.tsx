@@ -164,9 +164,12 @@ function useHeldRows(live: readonly Row[], paused: boolean, open: number | undef
   return held.current
 }
 
+const NONE: ReadonlySet<number> = new Set()
+
 /** The numbers of the requests whose bodies contain a text, which only the server knows. */
 function useFound(text: string, world: string, receivedAt: number): ReadonlySet<number> {
-  const [found, setFound] = useState<ReadonlySet<number>>(new Set())
+  // With its text, as an answer may come between the next text and the end of this effect.
+  const [found, setFound] = useState({ text: '', numbers: NONE })
   const second = Math.floor(receivedAt / 1_000)
   useEffect(() => {
     if (text === '') return undefined
@@ -174,14 +177,14 @@ function useFound(text: string, world: string, receivedAt: number): ReadonlySet<
     let isWanted = true
     const timer = setTimeout(async () => {
       const answer = await read<{ matches: readonly number[] }>(path)
-      if (isWanted) setFound(new Set(answer?.matches))
+      if (isWanted) setFound({ text, numbers: new Set(answer?.matches) })
     }, 200)
     return () => {
       isWanted = false
       clearTimeout(timer)
     }
   }, [text, world, second])
-  return text === '' ? new Set() : found
+  return found.text === text ? found.numbers : NONE
 }
 
 function Filters(props: {
