@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 
 /**
- * On CONNECT, Node leaves the socket to the listener and no longer looks after it. The responses that
- * are still being sent need two things: to be told when the socket has room, and a reset that is no
- * uncaught error.
+ * On CONNECT, Node hands the socket to the listener and stops managing it. Responses that are still being
+ * sent must learn when the socket has room again, and a reset by the client must not become an uncaught
+ * error.
  *
  * @param socket one that its server has just accepted
  * @returns what to call on CONNECT

@@ -7,9 +7,9 @@ import { digits, figure, inRounds, quiet, ratios } from './harness/rounds.mjs'
 
 const { rounds } = readArguments({ rounds: 15 })
 
-const REQUEST = `
+const requestFor = count => `
   const response = await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
-  assert.ok(Array.isArray(await response.json()))`
+  assert.equal((await response.json()).length, ${count})`
 const SEED = "await double.seed([{ name: 'Ada', categoryId: at }])"
 
 const PLATFORM = `
@@ -22,8 +22,8 @@ const SUITES = {
   'nothing, with a double imported': ['', ''],
   'a `Request` and a `Response` of Node': ['', PLATFORM],
   'a reset': ['double.reset()', ''],
-  'a reset and a request': ['double.reset()', REQUEST],
-  'a reset, an animal and a request': ['double.reset()', SEED + REQUEST],
+  'a reset and a request': ['double.reset()', requestFor(0)],
+  'a reset, an animal and a request': ['double.reset()', SEED + requestFor(1)],
 }
 const WITH_DOUBLE = `
   import { createTestDouble } from '${new URL('../../dist/adapters/test-double/index.js', import.meta.url)}'

@@ -15,7 +15,7 @@ const skip = withoutChromium
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
 
 test('console page - a request appears, opens, is copied and sent again', { skip }, async t => {
-  const { page, call } = await opened(t)
+  const { page, call } = await opened(t, AT_NOON)
   await page.getByText('No requests yet.').waitFor()
   await call('POST', '/pets?dry=1', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
   const row = page.getByRole('button', {
@@ -42,9 +42,7 @@ test('console page - a request appears, opens, is copied and sent again', { skip
   // What is sent again opens, with its equal one step away.
   await page.getByRole('button', { name: 'Send again' }).click()
   await page.getByText('1 of 2').waitFor()
-  await page
-    .getByRole('button', { name: /201 POST .* 2 times demo-pro 29[89] of 300 left/ })
-    .waitFor()
+  await page.getByRole('button', { name: /201 POST .* 2 times demo-pro 298 of 300 left/ }).waitFor()
   await page.getByText('"id": 43').waitFor()
   await page.getByRole('button', { name: 'Older equal request' }).click()
   await page.getByText('"id": 42').waitFor()

@@ -147,8 +147,7 @@ test('redis bans - with the clock of the server, Retry-After is that of the serv
   const asked = trips()
   const { bannedUntil: _, ...begun } = last
   const again = await limits.consume('key', SMALL, 0)
-  const passed = Number(begun.retryAfter) - Number(again.retryAfter)
-  assert.ok(passed >= 0 && passed < 60, `${passed} s`)
+  assert.ok([0, 1].includes(Number(begun.retryAfter) - Number(again.retryAfter)))
   assert.deepEqual({ ...again, retryAfter: begun.retryAfter }, begun)
   assert.equal(trips(), asked)
 })
