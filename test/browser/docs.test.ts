@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { after, type TestContext, test } from 'node:test'
-import { type Browser, chromium } from 'playwright-core'
+import { type TestContext, test } from 'node:test'
+import type { Browser } from 'playwright-core'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { withDocs } from '../../adapters/openapi/docs.js'
 import { type ApiHandler, createStore } from '../../src/index.js'
 import { CHROMIUM, PATIENCE } from './chromium.js'
+import { browser } from './console-page.js'
 
 const skip = CHROMIUM === undefined && 'no Chromium on this machine'
 const SCREENSHOTS = process.env['SCREENSHOTS']
-
-let launched: Promise<Browser> | undefined
-after(async () => (await launched)?.close())
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`docs page - in ${colorScheme}, an operation is tried out with the demo key, and axe finds no violation`, {
@@ -93,12 +91,7 @@ async function opened(
   const store = createStore({ storage: memoryStorage(), apiKeys })
   const server = await listen(within(withDocs(store, { demoKeys: ['demo-free'] })), { port: 0 })
   t.after(() => server.close())
-  launched ??= chromium.launch({
-    executablePath: CHROMIUM ?? '',
-    args: ['--no-sandbox'],
-    timeout: PATIENCE,
-  })
-  const page = await (await launched).newPage(options)
+  const page = await (await browser()).newPage(options)
   page.setDefaultTimeout(PATIENCE)
   const problems: string[] = []
   page.on('pageerror', error => problems.push(String(error)))
