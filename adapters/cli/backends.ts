@@ -6,6 +6,7 @@ import { isStream, type PetStream, snapshotOf, streamOf } from '../shared/pet-st
 import type { RestoreOptions } from '../shared/restore-options.js'
 import { readDuration } from './duration.js'
 import { UsageError } from './flags.js'
+import type { Stops } from './stops.js'
 import { unreadable } from './unreadable.js'
 import { withoutSecrets } from './without-secrets.js'
 
@@ -35,8 +36,6 @@ export interface OpenLimits {
   /** Undefined for the store's default. */
   readonly rateLimitTimeoutMs?: number | undefined
 }
-
-type Stops = (() => Promise<void>)[]
 
 /**
  * @throws UsageError for an unknown kind of storage

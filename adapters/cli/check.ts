@@ -1,5 +1,6 @@
 import { openStorage, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
+import { withStops } from './stops.js'
 
 /**
  * Opens a storage and reads all of it. Resolves with the exit code: 1 when something is damaged.
@@ -13,8 +14,7 @@ export async function check(words: readonly string[]): Promise<number> {
   }
   if (name === 'memory:') throw new UsageError('check takes a storage that outlives its process')
   refuseMissing(name)
-  const stops: (() => Promise<void>)[] = []
-  try {
+  return withStops(async stops => {
     const opened = await openStorage('check <store>', name, stops)
     const problems = (await opened.check?.()) ?? []
     for (const problem of problems) process.stderr.write(`${opened.name}: ${problem}\n`)
@@ -22,7 +22,5 @@ export async function check(words: readonly string[]): Promise<number> {
     const { pets, nextId } = await opened.storage.dump()
     process.stdout.write(`${opened.name}: ${pets.length} animals, the next id is ${nextId}\n`)
     return 0
-  } finally {
-    for (const stop of stops.reverse()) await stop()
-  }
+  })
 }

@@ -1,6 +1,7 @@
 import { openStorage, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'
+import { withStops } from './stops.js'
 
 /**
  * Copies all animals and the next id into a storage that was never used, all or nothing.
@@ -21,8 +22,7 @@ export async function copy(words: readonly string[]): Promise<void> {
   }
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
   refuseMissing(from)
-  const stops: (() => Promise<void>)[] = []
-  try {
+  await withStops(async stops => {
     const source = await openStorage('copy <from>', from, stops)
     const target = await openStorage('copy <to>', to, stops)
     await source.stream(async content => {
@@ -38,7 +38,5 @@ export async function copy(words: readonly string[]): Promise<void> {
         `Copied ${content.count} animals from ${source.name} to ${target.name}; the next id is ${content.nextId}\n`,
       )
     })
-  } finally {
-    for (const stop of stops.reverse()) await stop()
-  }
+  })
 }

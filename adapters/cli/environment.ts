@@ -18,6 +18,7 @@ import { type Flags, rateLimitMode, UsageError, usageError, wholeNumber } from '
 import type { Backends } from './health.js'
 import type { Metrics } from './metrics.js'
 import type { Notes } from './notes.js'
+import type { Stops } from './stops.js'
 import { withoutSecrets } from './without-secrets.js'
 
 /** Everything that is served at one address. */
@@ -54,7 +55,6 @@ export interface Changed {
 }
 
 export type Keys = Readonly<Record<string, ApiKey>>
-type Stops = (() => Promise<void>)[]
 
 const LONGEST_DELAY = 600_000
 

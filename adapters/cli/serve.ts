@@ -24,9 +24,8 @@ import { withIndex } from './index-page.js'
 import { listenOn, type PortFlag } from './listen-on.js'
 import { createNotes, type Notes } from './notes.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
+import { type Stops, stopAll, stopOnFailure } from './stops.js'
 import { version } from './version.js'
-
-type Stops = (() => Promise<void>)[]
 
 /** Stops the servers; on SIGTERM, after the time of `--drain`. */
 export type Stop = (signal?: string) => Promise<void>
@@ -60,31 +59,7 @@ export async function serve(flags: Flags, stopOnSignal: (stop: Stop) => void): P
     draining: draining.signal,
     beforeReady: () => stopOnSignal(stop),
   }
-  try {
-    await start(flags, running)
-  } catch (error) {
-    // Why it did not start says more than what failed on the way out.
-    await stopAll(stops).catch(() => {})
-    throw error
-  }
-}
-
-/**
- * The last first, and each one even where others fail: a server that still listens would keep the
- * process alive.
- *
- * @throws what the first failure threw
- */
-async function stopAll(stops: Stops): Promise<void> {
-  const failures: unknown[] = []
-  for (const one of stops.splice(0).reverse()) {
-    try {
-      await one()
-    } catch (error) {
-      failures.push(error)
-    }
-  }
-  if (failures.length > 0) throw failures[0]
+  await stopOnFailure(stops, () => start(flags, running))
 }
 
 /** What all servers of one process share. */
