@@ -39,8 +39,7 @@ test('crash - a compaction can be killed at each of its steps', async () => {
   const script = fileURLToPath(new URL('compaction.js', import.meta.url))
   const steps: string[] = []
   for (let step = 1; ; step++) {
-    const folder = join(fs.mkdtempSync(join(tmpdir(), 'crash-compaction-')), 'data')
-    fs.mkdirSync(folder)
+    const folder = fs.mkdtempSync(join(tmpdir(), 'crash-compaction-'))
     const path = join(folder, 'pets.json')
     const { signal, status, stdout } = spawnSync(process.execPath, [script, path, String(step)])
     if (signal === null) {
