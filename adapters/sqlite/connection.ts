@@ -141,6 +141,7 @@ function createConnection(
 
   function run<T>(task: () => T, giveUp?: (error: unknown) => boolean): Awaitable<T> {
     try {
+      refuse(isClosed, false)
       return task()
     } catch (error) {
       if (!isBusy(error)) throw explain(error, path)
@@ -150,7 +151,7 @@ function createConnection(
     }
 
     function again(): T {
-      refuse(isClosed, false)
+      refuse(isClosed, true)
       return task()
     }
   }

@@ -251,6 +251,23 @@ test('sqlite - what waits for a lock is refused once its file is replaced', { sk
   })
 })
 
+test('sqlite - what waits for a lock is refused even if its file was replaced a moment ago', {
+  skip,
+}, async () => {
+  const path = newPath()
+  const storage = await openHere(path, 60_000)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = storage.insert(REX)
+    // Until it has found the lock taken.
+    await new Promise(setImmediate)
+    fs.copyFileSync(path, `${path}.backup`)
+    fs.renameSync(`${path}.backup`, path)
+    other.exec('ROLLBACK')
+    await assert.rejects(async () => waiting, { name: 'SqliteError', message: /was moved/ })
+  })
+})
+
 test('sqlite - memory does not grow with the number of animals', { skip }, async () => {
   const path = newPath()
   const storage = await openHere(path)
