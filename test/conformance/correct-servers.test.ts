@@ -70,6 +70,25 @@ test('conformance - a server that is gone after a large body breaks robust.large
   assert.equal(refused(), 2)
 })
 
+test('conformance - a server that a body crashes breaks its check, whatever it answers to a head alone', async t => {
+  const plain = plainServer({ apiKeys: [KEY], clock: Date.now })
+  let bodies = 0
+  let heads = 0
+  const baseUrl = await serve(t, (request, response) => {
+    if (Number(request.headers['content-length'] ?? 0) < 30_000) return plain(request, response)
+    if (bodies === heads) {
+      bodies++
+      request.once('data', () => request.socket.resetAndDestroy())
+    } else {
+      heads++
+      response.writeHead(408, { connection: 'close' }).end()
+    }
+  })
+  const failed = await broken({ baseUrl, only: ['robust.nesting'] })
+  assert.deepEqual(failed, ['MUST robust.nesting'])
+  assert.deepEqual([bodies, heads], [1, 1])
+})
+
 /** A server that answers 413 before it reads, or resets the connection instead. */
 async function withLimitedBodies(t: TestContext, resets: (refusals: number) => boolean) {
   const plain = plainServer({ apiKeys: [KEY], clock: Date.now })

@@ -356,7 +356,7 @@ function spliced(json: string, bytes: readonly number[]): Uint8Array {
 
 /**
  * Whoever refuses a body before reading it may reset the connection, and the reply with it (RFC 9112 §9.6).
- * Whether a server refuses it shows in the reply to its head alone.
+ * A server that does so answers the head alone with 413. Any other reply says nothing about the body.
  */
 async function sendBody(
   subject: Subject,
@@ -375,7 +375,7 @@ async function sendBody(
     }
     const { replies } = await subject.exchange(call).catch(resetAsClosed)
     const [reply] = replies
-    if (reply) return reply
+    if (reply?.status === 413) return reply
     throw error
   }
 }
