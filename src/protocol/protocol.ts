@@ -23,6 +23,7 @@ import { createRouter, type OperationRoute } from './route.js'
 export interface ProtocolOptions extends HeaderOptions {
   readonly clock: Clock
   readonly maxBodyBytes: number
+  readonly pagination: boolean
 }
 
 export interface Protocol extends ApiHandler {

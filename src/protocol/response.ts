@@ -105,7 +105,6 @@ export type Draft = (typeof DRAFTS)[number]
 export interface HeaderOptions {
   readonly basePath: string
   readonly cors: boolean
-  readonly pagination: boolean
   readonly standardHeaders: Draft | null
   readonly sunset: number | null
   readonly deprecatedAt: number | null
@@ -113,11 +112,11 @@ export interface HeaderOptions {
 }
 
 const EXPOSED =
-  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, WWW-Authenticate, Location, Date'
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, Allow, Location, Date'
 
 /** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
-  const { basePath, cors, pagination, standardHeaders, sunset, deprecatedAt, idempotency } = options
+  const { basePath, cors, standardHeaders, sunset, deprecatedAt, idempotency } = options
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
   let sunsetDate: string | undefined
@@ -126,7 +125,6 @@ export function responseHeaders(options: HeaderOptions) {
   const exposed = [
     EXPOSED,
     ...(standardHeaders ? ['RateLimit', 'RateLimit-Policy'] : []),
-    ...(pagination ? ['Link'] : []),
     ...(idempotency ? ['Idempotent-Replayed'] : []),
   ].join(', ')
 
