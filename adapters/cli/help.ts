@@ -72,13 +72,13 @@ export function helpText(command?: Command): string {
   if (!manual) {
     const usages = Object.values(MANUALS).map(usageRow)
     const rows = [...usages, `${PROGRAM} help [command] | version`]
-    return `Usage: ${rows.join('\n       ')}\n\n${helpRows(OPTIONS)}\n\n${FROM_ENVIRONMENT}`
+    return `Usage: ${rows.join('\n       ')}\n\n${helpRows(OPTIONS)}\n\n${fromEnvironment(FLAGS)}`
   }
   const { usage, does, more, flags } = manual
   const table = new Map([...OPTIONS].filter(([name]) => flags.includes(name)))
   const sentence = `${does.charAt(0).toUpperCase()}${does.slice(1)}.`
   const text = more === undefined ? sentence : `${sentence}\n${more}`
-  const environment = flags.length > 1 ? `\n${FROM_ENVIRONMENT}` : ''
+  const environment = flags.length > 1 ? `\n${fromEnvironment(flags)}` : ''
   return `Usage: ${PROGRAM} ${usage}\n\n${text}\n\n${helpRows(table)}\n${environment}`
 }
 
@@ -86,9 +86,12 @@ function isDescribed(command: Command | undefined): command is keyof typeof MANU
   return command !== undefined && Object.hasOwn(MANUALS, command)
 }
 
-const FROM_ENVIRONMENT = `An option that is not given comes from the environment: ADOPTION_STORE_SEED for --seed,
-ADOPTION_STORE_NO_CORS=1 for --no-cors and so on; PORT and HOST work as well.
+function fromEnvironment(flags: readonly string[]): string {
+  const listens = flags.includes('port') ? '; PORT and HOST work as well' : ''
+  return `An option that is not given comes from the environment: ADOPTION_STORE_KEYS for --keys,
+ADOPTION_STORE_NO_RATE_LIMIT=1 for --no-rate-limit and so on${listens}.
 `
+}
 
 /** Where the descriptions begin. */
 const COLUMN = 42

@@ -861,6 +861,14 @@ test('cli - help prints one command, with its options only', async () => {
   for (const help of [exec, serve]) {
     assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
   }
+  for (const command of ['serve', 'exec', 'openapi']) {
+    const { stdout } = await ended(command, '--help')
+    const flags = flagsOf(stdout)
+    assert.equal(/PORT and HOST/.test(stdout), flags.includes('port'), command)
+    for (const [, flag = ''] of stdout.matchAll(/for --([\w-]+)/g)) {
+      assert.ok(flags.includes(flag), `${command} --${flag}`)
+    }
+  }
   const unknown = await ended('help', 'exce')
   assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
   assert.match(unknown.stderr, /Unknown command 'exce'; did you mean exec\?/)
