@@ -14,6 +14,7 @@ import type { Watch } from '../test-double/state.js'
 import { fileOf, openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
 import { readDuration } from './duration.js'
+import { noteFailures, noteUnreachable } from './failure-notes.js'
 import { type Flags, rateLimitMode, UsageError, usageError, wholeNumber } from './flags.js'
 import type { Backends } from './health.js'
 import type { Metrics } from './metrics.js'
@@ -88,7 +89,7 @@ export async function openEnvironment(
     stops,
   )
   const limits = await openLimits(limitsName, flags['require-limits'] ?? false, stops)
-  await limits?.ping().catch(error => notes.say('ratelimit.degraded', countingHere(error)))
+  await limits?.ping().catch(error => noteUnreachable(error, notes))
   // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
   const isDatabase = storeName !== 'memory:' && fileOf(storeName)?.kind !== 'json'
   const empty = flags.empty || (isDatabase && flags.keys !== undefined)
@@ -104,12 +105,7 @@ export async function openEnvironment(
     ...(limits?.rateLimitTimeoutMs && { rateLimitTimeoutMs: limits.rateLimitTimeoutMs }),
   })
   metrics?.watch(store, connections)
-  store.events.on('storage.failed', ({ operation, error }) =>
-    notes.repeat('storage.failed', `store: ${operation} failed: ${messageOf(error)}`),
-  )
-  store.events.on('ratelimit.degraded', ({ error }) =>
-    notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}`),
-  )
+  noteFailures(store.events, notes)
   let known = keys
   return {
     handler: await withDelay(store, readDelay(flags)),
@@ -133,10 +129,6 @@ export async function openEnvironment(
       known = keys
     },
   }
-}
-
-function countingHere(error: unknown): string {
-  return `limits: ${messageOf(error)}; this process counts by itself until the server answers`
 }
 
 function refuseBackend(flag: 'store' | 'limits', name: string): void {
@@ -321,8 +313,4 @@ async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {
       return handler.handle(request)
     },
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { noteFailures } from '../../adapters/cli/failure-notes.js'
+import { createNotes } from '../../adapters/cli/notes.js'
 import { withRequestLog } from '../../adapters/cli/request-log.js'
+import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
+import { createStore } from '../../src/index.js'
 import { blocksOf } from '../support/pages.js'
 
 const API_KEYS = {
@@ -85,6 +89,20 @@ test('request log - the page shows lines as they are written', async () => {
       assert.ok(written.has(withoutDuration(line)), line)
     }
   }
+})
+
+test('request log - a failing storage is a record as the page shows it', async () => {
+  const [, shown = ''] = blocksOf('adapters/cli/README.md', 'json')
+  const lines: string[] = []
+  const clock = () => Date.parse('2030-01-01T12:01:07Z')
+  const insert = async () => {
+    throw new Error('permission denied for table pets')
+  }
+  const store = createStore({ storage: { ...memoryStorage(), insert }, apiKeys: {} })
+  const write = (line: string) => lines.push(line)
+  noteFailures(store.events, createNotes({ asJson: true, clock, write }))
+  await assert.rejects(store.createPet({ name: 'Rex', categoryId: 1 }), { status: 503 })
+  assert.deepEqual(lines, [shown.trim()])
 })
 
 test('request log - json has the same fields, and no keys', async () => {
