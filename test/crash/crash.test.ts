@@ -39,12 +39,14 @@ test('crash - a compaction can be killed at each of its steps', async () => {
   const script = fileURLToPath(new URL('compaction.js', import.meta.url))
   const steps: string[] = []
   for (let step = 1; ; step++) {
-    const folder = fs.mkdtempSync(join(tmpdir(), 'crash-compaction-'))
+    const parent = fs.mkdtempSync(join(tmpdir(), 'crash-compaction-'))
+    const folder = join(parent, 'data')
+    fs.mkdirSync(folder)
     const path = join(folder, 'pets.json')
     const { signal, status, stdout } = spawnSync(process.execPath, [script, path, String(step)])
     if (signal === null) {
       assert.equal(status, 0)
-      fs.rmSync(folder, { recursive: true })
+      fs.rmSync(parent, { recursive: true })
       break
     }
     steps.push(String(stdout).replace(/^existsSync .*/, 'existsSync'))
@@ -59,7 +61,7 @@ test('crash - a compaction can be killed at each of its steps', async () => {
     assert.equal((await storage.insert({ name: 'd', categoryId: 1 })).id, 4)
     await storage.close()
     assert.deepEqual(fs.readdirSync(folder), ['pets.json'])
-    fs.rmSync(folder, { recursive: true })
+    fs.rmSync(parent, { recursive: true })
   }
   const write = ['open document', 'write', 'fsync', 'close', 'rename document', 'open data']
   for (const step of [...write, 'rename pets.json.journal', 'unlink removed']) {
