@@ -1,8 +1,11 @@
 /**
- * CPU time per request over PostgreSQL and Redis, of the servers and of the engines: ours with each
- * of them, and Fastify with pg and @fastify/rate-limit doing the same by hand. The servers share one
- * core, the engines and the load generator the others. Engines are fresh in every run.
+ * CPU time per request over SQLite, PostgreSQL and Redis, of the servers and of the engines: ours with
+ * each of them, and Fastify with pg and @fastify/rate-limit doing the same by hand. The servers share
+ * one core, the engines and the load generator the others. Engines are fresh in every run.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startPostgres, startRedis } from '../../dist/test/engines/engines.js'
 import { readArguments } from './harness/arguments.mjs'
 import { cpuSeconds, startServer, stayOnOtherCores, stop } from './harness/children.mjs'
@@ -13,11 +16,12 @@ import { WORKLOADS } from './harness/workload.mjs'
 
 /** The server, and which engines it is given. */
 const SUBJECTS = {
-  memory: ['ours-engines', false, false],
-  redis: ['ours-engines', false, true],
-  postgres: ['ours-engines', true, false],
-  both: ['ours-engines', true, true],
-  fastify: ['fastify-engines', true, true],
+  memory: { server: 'ours-engines', engines: [] },
+  sqlite: { server: 'ours-engines', engines: ['sqlite'] },
+  redis: { server: 'ours-engines', engines: ['redis'] },
+  postgres: { server: 'ours-engines', engines: ['postgres'] },
+  both: { server: 'ours-engines', engines: ['postgres', 'redis'] },
+  fastify: { server: 'fastify-engines', engines: ['postgres', 'redis'] },
 }
 const COLUMNS = [
   'animals and counters in',
@@ -40,7 +44,7 @@ const { rounds, seconds, warmup, connections, processes, only } = readArguments(
 })
 
 stayOnOtherCores()
-printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'], GENERATOR)
+printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg', 'better-sqlite3'], GENERATOR)
 for (const count of processes) {
   for (const name of ['create', 'list']) {
     const results = await inRounds(rounds, only, subject => measure(subject, name, count))
@@ -60,10 +64,12 @@ for (const count of processes) {
 }
 
 async function measure(subject, workloadName, count) {
-  const [server, withPostgres, withRedis] = SUBJECTS[subject]
-  const postgres = withPostgres ? await startPostgres() : undefined
-  const redis = withRedis ? await startRedis() : undefined
-  const words = ['servers/start.mjs', server, postgres?.url ?? '', redis?.url ?? '']
+  const { server, engines } = SUBJECTS[subject]
+  const postgres = engines.includes('postgres') ? await startPostgres() : undefined
+  const redis = engines.includes('redis') ? await startRedis() : undefined
+  const folder = mkdtempSync(join(tmpdir(), 'bench-engines-'))
+  const file = engines.includes('sqlite') ? join(folder, 'animals.sqlite') : ''
+  const words = ['servers/start.mjs', server, postgres?.url ?? '', redis?.url ?? '', file]
   const servers = []
   for (let n = 0; n < count; n++) servers.push(await startServer(words))
   const times = () => ({
@@ -82,6 +88,7 @@ async function measure(subject, workloadName, count) {
   for (const { child } of servers) await stop(child)
   await postgres?.stop()
   await redis?.stop()
+  rmSync(folder, { recursive: true })
 
   const total = field => runs.reduce((sum, run) => sum + run[field], 0)
   const perRequest = name => (after[name] - before[name]) / total('count')
@@ -90,8 +97,8 @@ async function measure(subject, workloadName, count) {
     rate: total('rate'),
     failed: total('failed'),
     server: own,
-    postgres: withPostgres ? animals : Number.NaN,
-    redis: withRedis ? counters : Number.NaN,
+    postgres: postgres ? animals : Number.NaN,
+    redis: redis ? counters : Number.NaN,
     all: own + animals + counters,
   }
 }

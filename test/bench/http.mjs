@@ -166,7 +166,7 @@ function writePage() {
       })),
       most: 1,
       mark: 1,
-      format: value => value.toFixed(2),
+      format: value => (value > 1 ? '≥ 1' : value.toFixed(2)),
     }),
   )
 }
@@ -191,8 +191,13 @@ function ahead() {
           `${PEERS[peer]} in ${name} (${digits(share(peer))} to our ${digits(share('ours'))})`,
       )
   })
-  if (found.length === 0) return 'No peer is ahead of ours in any of these tables.'
+  if (found.length === 0) return 'No peer in this table is ahead of ours.'
   return `**Where a peer is ahead:** ${found.join(', ')}.`
+}
+
+/** Above 1 is noise: two processes of one program differ as much. */
+function shareText(share) {
+  return share > 1 ? 'at least 1' : digits(share)
 }
 
 function goals() {
@@ -202,7 +207,7 @@ function goals() {
       .filter(({ share }) => Number.isFinite(share))
       .map(({ limit, goal, share }) => {
         const verdict = share < goal ? `misses ${goal}` : `goal ${goal}`
-        return `${name} ${digits(share)} of ${limit} (${verdict})`
+        return `${name} ${shareText(share)} of ${limit} (${verdict})`
       }),
   )
   return `Ours reaches ${list.join(', ')}.`
