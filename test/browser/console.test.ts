@@ -172,6 +172,24 @@ test('console page - filters and the open request are in the address', { skip },
   await other.getByText('1 of 4 requests', { exact: true }).waitFor()
 })
 
+test('console page - what a slow search has found is shown while requests keep coming', {
+  skip,
+}, async t => {
+  const { page, call } = await opened(t)
+  await call('POST', '/pets', 'demo-pro', '{"name":"Ada Lovelace","categoryId":1}')
+  await page.getByText('1 request', { exact: true }).waitFor()
+  const questions: Route[] = []
+  await page.route(/text=lovelace/, route => void questions.push(route))
+  await page.getByRole('searchbox', { name: 'Search' }).fill('lovelace')
+  // It is asked again in each second with a request.
+  while (questions.length < 2) {
+    await call('GET', '/pets', 'demo-pro')
+    await drawn(page)
+  }
+  await questions[0]?.continue()
+  await page.getByText(/^1 of \d+ requests$/).waitFor()
+})
+
 test('console page - rows are walked with the arrows, and left with Escape', { skip }, async t => {
   const { page, call } = await opened(t)
   for (const path of ['/pets/1', '/pets/2', '/pets/3']) await call('GET', path, 'demo-free')

@@ -168,23 +168,22 @@ const NONE: ReadonlySet<number> = new Set()
 
 /** The numbers of the requests whose bodies contain a text, which only the server knows. */
 function useFound(text: string, world: string, receivedAt: number): ReadonlySet<number> {
-  // With its text, as an answer may come between the next text and the end of this effect.
-  const [found, setFound] = useState({ text: '', numbers: NONE })
+  const path = pathsOf(world).console('exchanges', `text=${encodeURIComponent(text)}`)
+  // With its question, as an answer may come after the next one was asked.
+  const [found, setFound] = useState({ path: '', question: 0, numbers: NONE })
+  const questions = useRef(0)
   const second = Math.floor(receivedAt / 1_000)
   useEffect(() => {
     if (text === '') return undefined
-    const path = pathsOf(world).console('exchanges', `text=${encodeURIComponent(text)}`)
-    let isWanted = true
     const timer = setTimeout(async () => {
+      const question = ++questions.current
       const answer = await read<{ matches: readonly number[] }>(path)
-      if (isWanted) setFound({ text, numbers: new Set(answer?.matches) })
+      const next = { path, question, numbers: new Set(answer?.matches) }
+      setFound(shown => (shown.question < question ? next : shown))
     }, 200)
-    return () => {
-      isWanted = false
-      clearTimeout(timer)
-    }
-  }, [text, world, second])
-  return found.text === text ? found.numbers : NONE
+    return () => clearTimeout(timer)
+  }, [text, path, second])
+  return found.path === path ? found.numbers : NONE
 }
 
 function Filters(props: {
