@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { ConnectionOptions } from 'node:tls'
 import { destroyClient } from '../shared/destroy-client.js'
 import { slotOf } from './cluster-slot.js'
@@ -32,22 +33,33 @@ export async function connect(access: Access): Promise<RedisConnection> {
   const { createClient, createCluster, ConnectionTimeoutError } = await loadClient()
   signal.throwIfAborted()
   let settled = false
+  const sockets = new AbortController()
+  // A cluster may have many nodes.
+  setMaxListeners(0, sockets.signal)
   const settings = readUrl(url, tls, {
     connectTimeout: connectTimeoutMs,
-    // If this process stalled, the answer may have been in time.
-    reconnectStrategy: (retries, cause) =>
-      settled || cause instanceof ConnectionTimeoutError
+    reconnectStrategy(retries, cause) {
+      if (sockets.signal.aborted) return cause
+      // If this process stalled, the answer may have been in time.
+      return settled || cause instanceof ConnectionTimeoutError
         ? Math.min(50 * 2 ** retries, 1_000)
-        : cause,
+        : cause
+    },
+    signal: sockets.signal,
   })
   const client = createClient(settings)
   // Unhandled, a lost connection would crash the process; commands fail on their own.
   client.on('error', ignore)
-  const giveUp = () => destroyClient(client)
+  const end = (...clients: readonly ({ destroy(): void } | undefined)[]) => {
+    for (const client of clients) destroyClient(client)
+    // Not at once: a socket that is created with an aborted signal connects nevertheless.
+    setImmediate(() => sockets.abort())
+  }
+  const giveUp = () => end(client)
   signal.addEventListener('abort', giveUp)
   await client.connect()
   const isNode = await isCluster(client)
-  failIfAborted(signal, giveUp)
+  signal.throwIfAborted()
   if (!isNode) {
     settled = true
     signal.removeEventListener('abort', giveUp)
@@ -74,12 +86,10 @@ export async function connect(access: Access): Promise<RedisConnection> {
   })
   cluster.on('error', ignore)
   // One client after the other: the cluster stops at the first that is closed already.
-  const destroyAll = () => {
-    for (const one of [cluster, ...cluster.masters.map(({ client }) => client)]) destroyClient(one)
-  }
-  signal.addEventListener('abort', destroyAll)
+  const clients = () => [cluster, ...cluster.masters.map(({ client }) => client)]
+  signal.addEventListener('abort', () => end(...clients()))
   await cluster.connect()
-  failIfAborted(signal, destroyAll)
+  signal.throwIfAborted()
   settled = true
   return {
     send: (command, key) => cluster.sendCommand(key, false, [...command]),
@@ -89,14 +99,10 @@ export async function connect(access: Access): Promise<RedisConnection> {
     },
     servers: () => cluster.masters.map(({ address }) => address),
     serverOf: key => cluster.slots[slotOf(key)]?.master.address ?? '',
-    close: async () => destroyAll(),
+    async close() {
+      for (const one of clients()) destroyClient(one)
+    },
   }
-}
-
-/** A client that was destroyed while it connected may have connected nevertheless. */
-function failIfAborted(signal: AbortSignal, giveUp: () => void): void {
-  if (signal.aborted) giveUp()
-  signal.throwIfAborted()
 }
 
 async function isCluster(client: { sendCommand(command: string[]): Promise<unknown> }) {

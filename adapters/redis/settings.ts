@@ -1,9 +1,11 @@
 import type { ConnectionOptions } from 'node:tls'
 
 interface Patience {
-  /** In ms. Only this ends a socket that is still connecting when its client is destroyed. */
+  /** In ms. */
   readonly connectTimeout: number
   readonly reconnectStrategy: (retries: number, cause: Error) => number | Error
+  /** Ends the sockets, also those that are still connecting, on which a client has no hold. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -13,13 +15,14 @@ interface Patience {
 export function readUrl(
   url: string,
   tls: ConnectionOptions | undefined,
-  { connectTimeout, reconnectStrategy }: Patience,
+  { connectTimeout, reconnectStrategy, signal }: Patience,
 ) {
   const { protocol, hostname, port, username, password, pathname } = new URL(url)
   const endpoint = {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || 6379),
     connectTimeout,
+    ...(signal && { signal }),
   }
   const secure = protocol === 'rediss:' || protocol === 'valkeys:'
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { createServer, Socket } from 'node:net'
+import net, { createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
@@ -366,6 +366,23 @@ test('redis - a connect that is cancelled at any time opens nothing', { skip }, 
   await assert.rejects(connect({ ...access, signal: late.signal }), { name: 'AbortError' })
 })
 
+test('redis - a connect to a cluster that is cancelled while it asks for its nodes connects to none', async t => {
+  const silent = await freePort()
+  let attempts = 0
+  const { createConnection } = net
+  t.mock.method(net, 'createConnection', (options: net.TcpNetConnectOpts) => {
+    if (options.port !== silent) return createConnection(options)
+    // The first attempt is never answered; a second one is refused, which ends the test.
+    return attempts++ === 0 ? new Socket() : new Socket().destroy(new Error('refused'))
+  })
+  const cancel = new AbortController()
+  const port = await startEntry(t, silent, () => cancel.abort())
+  const url = `redis://127.0.0.1:${port}`
+  const access = { url, tls: undefined, connectTimeoutMs: 50, signal: cancel.signal }
+  await assert.rejects(connect(access))
+  assert.equal(attempts, 0)
+})
+
 test('redis - the client gives up its socket after `connectTimeoutMs`, not after its own 5 s', async t => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
@@ -408,6 +425,29 @@ test('redis - a machine that stalls while it connects does not use up the time l
   }
   await (await redisRateLimits({ send })).close()
 })
+
+/** A node that names a single master of its cluster; `asked` is called before it does. */
+async function startEntry(t: TestContext, master: number, asked: () => void): Promise<number> {
+  const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`
+  const node = `*3\r\n${bulk('127.0.0.1')}:${master}\r\n${bulk('0'.repeat(40))}`
+  const answer = (command: string) => {
+    if (command.includes('\nINFO')) return bulk('cluster_enabled:1')
+    if (!command.includes('\nSLOTS')) return '+OK\r\n'
+    asked()
+    return `*1\r\n*3\r\n:0\r\n:16383\r\n${node}`
+  }
+  const server = createServer(socket => {
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    socket.on('data', data => {
+      const [, ...commands] = String(data).split(/^\*\d+\r\n/m)
+      for (const command of commands) socket.write(answer(command))
+    })
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return (server.address() as { port: number }).port
+}
 
 /** As in versions of the client before 6.3. */
 function refuseSecondDestroy(t: TestContext): void {
