@@ -55,14 +55,14 @@ export async function connect(access: Access): Promise<RedisConnection> {
     // Not at once: a socket that is created with an aborted signal connects nevertheless.
     setImmediate(() => sockets.abort())
   }
-  const giveUp = () => end(client)
-  signal.addEventListener('abort', giveUp)
+  const endClient = () => end(client)
+  signal.addEventListener('abort', endClient)
   await client.connect()
   const isNode = await isCluster(client)
   signal.throwIfAborted()
   if (!isNode) {
     settled = true
-    signal.removeEventListener('abort', giveUp)
+    signal.removeEventListener('abort', endClient)
     client.unref()
     const send: RedisSend = command => client.sendCommand([...command])
     return {
@@ -70,11 +70,11 @@ export async function connect(access: Access): Promise<RedisConnection> {
       nodes: async () => [send],
       servers: () => [''],
       serverOf: () => '',
-      close: async () => destroyClient(client),
+      close: async () => endClient(),
     }
   }
   destroyClient(client)
-  signal.removeEventListener('abort', giveUp)
+  signal.removeEventListener('abort', endClient)
 
   const { socket, database: _, ...defaults } = settings
   const { host, port, ...others } = socket
@@ -86,8 +86,8 @@ export async function connect(access: Access): Promise<RedisConnection> {
   })
   cluster.on('error', ignore)
   // One client after the other: the cluster stops at the first that is closed already.
-  const clients = () => [cluster, ...cluster.masters.map(({ client }) => client)]
-  signal.addEventListener('abort', () => end(...clients()))
+  const endAll = () => end(cluster, ...cluster.masters.map(({ client }) => client))
+  signal.addEventListener('abort', endAll)
   await cluster.connect()
   signal.throwIfAborted()
   settled = true
@@ -99,9 +99,7 @@ export async function connect(access: Access): Promise<RedisConnection> {
     },
     servers: () => cluster.masters.map(({ address }) => address),
     serverOf: key => cluster.slots[slotOf(key)]?.master.address ?? '',
-    async close() {
-      for (const one of clients()) destroyClient(one)
-    },
+    close: async () => endAll(),
   }
 }
 

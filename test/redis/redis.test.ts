@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import net, { createServer, Socket } from 'node:net'
+import net, { connect as connectSocket, createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
@@ -425,6 +425,36 @@ test('redis - a machine that stalls while it connects does not use up the time l
   }
   await (await redisRateLimits({ send })).close()
 })
+
+for (const [name, start] of [
+  ['server', async () => [await startRedis()]],
+  ['cluster', startRedisCluster],
+] as const) {
+  test(`redis - closing while a lost connection to a ${name} is replaced closes that one, too`, {
+    skip,
+    timeout: 60_000,
+  }, async t => {
+    const servers = await start()
+    t.after(() => Promise.all(servers.map(server => server.stop())))
+    const [first] = servers as [Engine]
+    const limits = await open({ url: first.url })
+    const { createConnection } = net
+    const replaced = new Promise<Socket>(resolve => {
+      t.mock.method(net, 'createConnection', (options: net.TcpNetConnectOpts) => {
+        const socket = createConnection(options)
+        if (options.port === first.port) resolve(socket)
+        return socket
+      })
+    })
+    const killer = connectSocket(first.port, '127.0.0.1')
+    killer.end('CLIENT KILL TYPE normal\r\n').resume()
+    const socket = await replaced
+    assert.ok(socket.connecting)
+    const closed = new Promise(resolve => socket.once('close', resolve))
+    await limits.close()
+    await closed
+  })
+}
 
 /** A node that names a single master of its cluster; `asked` is called before it does. */
 async function startEntry(t: TestContext, master: number, asked: () => void): Promise<number> {
