@@ -258,7 +258,8 @@ async function connectTo(shared: string | RedisConnection): Promise<IoredisForm>
 async function connectToUrl(url: string): Promise<IoredisForm> {
   const ioredis = await import('ioredis').catch(() => undefined)
   if (ioredis) {
-    const own = new ioredis.Redis(url.replace(/^valkey/, 'redis'), OWN_SETTINGS)
+    const settings = { ...OWN_SETTINGS, connectTimeout: CONNECT_TIMEOUT }
+    const own = new ioredis.Redis(url.replace(/^valkey/, 'redis'), settings)
     return own as unknown as IoredisForm
   }
   const { createClient } = await import('@redis/client').catch(cause => {

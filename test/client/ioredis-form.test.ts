@@ -143,26 +143,31 @@ test('shared - with @redis/client only, an address is enough, and close ends the
   assert.ok(isShared)
 })
 
-test('shared - with @redis/client only, a socket that cannot connect is given up', async t => {
-  const server = createServer().listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  const script = `
-    const { Socket } = await import('node:net')
-    const { createSharedKey } = await import(${adapter('client/shared.js')})
-    const { createTime } = await import(${adapter('client/time.js')})
-    const key = createSharedKey({ shared: 'redis://127.0.0.1:${port}', key: 'a', time: createTime() })
-    Socket.prototype.setTimeout = ms => {
-      console.log(ms)
-      process.exit()
-    }
-    key.start()`
-  const child = startWithoutIoredis(script)
-  const exit = once(child, 'exit')
-  const [output, errors] = [text(child.stdout), text(child.stderr)]
-  assert.deepEqual([await exit, await output, await errors], [[0, null], '5000\n', ''])
-})
+for (const [library, start] of [
+  ['ioredis', startProcess],
+  ['@redis/client only', startWithoutIoredis],
+] as const) {
+  test(`shared - with ${library}, a socket that cannot connect is given up`, async t => {
+    const server = createServer().listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const script = `
+      const { Socket } = await import('node:net')
+      const { createSharedKey } = await import(${adapter('client/shared.js')})
+      const { createTime } = await import(${adapter('client/time.js')})
+      const key = createSharedKey({ shared: 'redis://127.0.0.1:${port}', key: 'a', time: createTime() })
+      Socket.prototype.setTimeout = ms => {
+        console.log(ms)
+        process.exit()
+      }
+      key.start()`
+    const child = start(script)
+    const exit = once(child, 'exit')
+    const [output, errors] = [text(child.stdout), text(child.stderr)]
+    assert.deepEqual([await exit, await output, await errors], [[0, null], '5000\n', ''])
+  })
+}
 
 function adapter(path: string): string {
   return JSON.stringify(new URL(`../../adapters/${path}`, import.meta.url))
@@ -170,7 +175,10 @@ function adapter(path: string): string {
 
 function startWithoutIoredis(script: string): ChildProcessWithoutNullStreams {
   // Newer versions of Node deprecate what hides a package.
-  const flags = ['--no-deprecation', '--import', WITHOUT_IOREDIS]
+  return startProcess(script, '--no-deprecation', '--import', WITHOUT_IOREDIS)
+}
+
+function startProcess(script: string, ...flags: readonly string[]): ChildProcessWithoutNullStreams {
   const words = [...process.execArgv, ...flags, '--input-type=module', '-e', script]
   return spawn(process.execPath, words, { stdio: 'pipe' })
 }
