@@ -4,6 +4,7 @@ import { destroyClient } from '../shared/destroy-client.js'
 export interface NodeRedisClient {
   readonly isReady: boolean
   readonly isPubSubActive: boolean
+  readonly options?: { readonly socket?: object }
   connect(): Promise<unknown>
   destroy(): void
   duplicate(overrides: object): NodeRedisClient
@@ -47,16 +48,20 @@ export const OWN_SETTINGS = {
   commandOptions: { timeout: 0 },
 } as const
 
-/** Presents a client of `@redis/client` in the form of ioredis, which bottleneck knows, and connects it. */
-export function asIoredis(client: NodeRedisClient): IoredisForm {
+/** `OWN_SETTINGS`, and those of a client that has a `signal` for its sockets. */
+export function withSignal({ options }: Pick<NodeRedisClient, 'options'>, signal: AbortSignal) {
+  return { ...OWN_SETTINGS, ...(options && { socket: { ...options.socket, signal } }) }
+}
+
+/**
+ * Presents a client of `@redis/client` in the form of ioredis, which bottleneck knows, and connects it.
+ *
+ * @param sockets ends its sockets: the client has no hold on one that is still connecting
+ */
+export function asIoredis(client: NodeRedisClient, sockets: AbortController): IoredisForm {
   const messageListeners: Listener[] = []
   // Errors without a listener would end the process; `connect` repeats what fails.
   client.on('error', ignore)
-  let isClosed = false
-  // The client has no hold on a socket until it is connected.
-  client.on('connect', () => {
-    if (isClosed) destroyClient(client)
-  })
   void client.connect().catch(ignore)
 
   const form: IoredisForm & Record<string, unknown> = {
@@ -67,7 +72,10 @@ export function asIoredis(client: NodeRedisClient): IoredisForm {
     publish: (channel, message) => client.sendCommand(['PUBLISH', channel, message]),
     subscribe,
     unsubscribe: channel => client.unsubscribe(channel),
-    duplicate: () => asIoredis(client.duplicate(OWN_SETTINGS)),
+    duplicate() {
+      const own = new AbortController()
+      return asIoredis(client.duplicate(withSignal(client, own.signal)), own)
+    },
     defineCommand(name, { lua }) {
       form[name] = scriptRunner(client, lua)
     },
@@ -79,8 +87,8 @@ export function asIoredis(client: NodeRedisClient): IoredisForm {
     },
     once: (event, listener) => client.once(event, listener),
     disconnect() {
-      isClosed = true
       destroyClient(client)
+      sockets.abort()
     },
   }
   return form

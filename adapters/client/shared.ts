@@ -2,7 +2,13 @@ import type Bottleneck from 'bottleneck'
 import type { RateLimit } from '../../src/errors.js'
 import { DAY, SECOND } from '../../src/limits/decide.js'
 import { readUrl } from '../redis/settings.js'
-import { asIoredis, type IoredisForm, type NodeRedisClient, OWN_SETTINGS } from './ioredis-form.js'
+import {
+  asIoredis,
+  type IoredisForm,
+  type NodeRedisClient,
+  OWN_SETTINGS,
+  withSignal,
+} from './ioredis-form.js'
 import type { Rejection } from './rejection.js'
 import type { Time } from './time.js'
 
@@ -245,10 +251,12 @@ async function open(
 
 async function connectTo(shared: string | RedisConnection): Promise<IoredisForm> {
   if (typeof shared === 'string') return connectToUrl(shared)
-  const own = shared.duplicate(OWN_SETTINGS) as Partial<IoredisForm & NodeRedisClient>
+  const sockets = new AbortController()
+  const settings = withSignal(shared as Partial<NodeRedisClient>, sockets.signal)
+  const own = shared.duplicate(settings) as Partial<IoredisForm & NodeRedisClient>
   if (own.defineCommand) return own as IoredisForm
   // A cluster or a sentinel of `@redis/client` has no such thing.
-  if (own.isPubSubActive !== undefined) return asIoredis(own as NodeRedisClient)
+  if (own.isPubSubActive !== undefined) return asIoredis(own as NodeRedisClient, sockets)
   throw new Error(
     '`shared` takes an address, an ioredis client, or a client of @redis/client for one server',
   )
@@ -266,11 +274,13 @@ async function connectToUrl(url: string): Promise<IoredisForm> {
     const message = '`shared` needs the package @redis/client or ioredis: npm install @redis/client'
     throw new Error(message, { cause })
   })
+  const sockets = new AbortController()
   const settings = readUrl(url, undefined, {
     connectTimeout: CONNECT_TIMEOUT,
     reconnectStrategy: retries => Math.min(50 * 2 ** retries, 2_000),
+    signal: sockets.signal,
   })
-  return asIoredis(createClient(settings) as unknown as NodeRedisClient)
+  return asIoredis(createClient(settings) as unknown as NodeRedisClient, sockets)
 }
 
 interface ScriptRunner {

@@ -5,7 +5,7 @@ interface Patience {
   readonly connectTimeout: number
   readonly reconnectStrategy: (retries: number, cause: Error) => number | Error
   /** Ends the sockets, also those that are still connecting, on which a client has no hold. */
-  readonly signal?: AbortSignal
+  readonly signal: AbortSignal
 }
 
 /**
@@ -22,7 +22,7 @@ export function readUrl(
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || 6379),
     connectTimeout,
-    ...(signal && { signal }),
+    signal,
   }
   const secure = protocol === 'rediss:' || protocol === 'valkeys:'
   return {

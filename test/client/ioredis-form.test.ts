@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import net, { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createClient as createNodeRedis } from '@redis/client'
@@ -12,10 +12,13 @@ import {
   type NodeRedisClient,
   OWN_SETTINGS,
 } from '../../adapters/client/ioredis-form.js'
+import { createSharedKey } from '../../adapters/client/shared.js'
+import { createTime } from '../../adapters/client/time.js'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
 import { type Engine, startRedis, withoutRedis } from '../engines/engines.js'
+import { refuseSecondDestroy } from '../redis/refuse-second-destroy.js'
 
 const skip = withoutRedis
 const LUA = `redis.call('set', KEYS[1], ARGV[1])
@@ -97,17 +100,38 @@ test('ioredis form - emits close when the connection is lost, and disconnecting 
   await assert.rejects(form.call('PING'))
 })
 
-test('ioredis form - disconnecting before the socket is connected closes it, too', async t => {
-  const server = createServer().listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  const connected = once(server, 'connection')
-  const client = createNodeRedis({ url: `redis://127.0.0.1:${port}`, ...OWN_SETTINGS })
-  asIoredis(client as unknown as NodeRedisClient).disconnect()
-  const [socket] = await connected
-  await once(socket.resume(), 'close', { signal: AbortSignal.timeout(60_000) })
-})
+for (const [client, prepare] of [
+  ['@redis/client', () => {}],
+  ['@redis/client before 6.3', refuseSecondDestroy],
+] as const) {
+  test(`shared - with ${client}, closing while the sockets connect closes them, too`, {
+    timeout: 60_000,
+  }, async t => {
+    prepare(t)
+    const server = createServer().listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const sockets: net.Socket[] = []
+    const { createConnection } = net
+    // One for commands, one for messages.
+    const both = new Promise<void>(resolve => {
+      t.mock.method(net, 'createConnection', (options: net.TcpNetConnectOpts) => {
+        const socket = createConnection(options)
+        if (sockets.push(socket) === 2) resolve()
+        return socket
+      })
+    })
+    const shared = createNodeRedis({ url: `redis://127.0.0.1:${port}` })
+    const key = createSharedKey({ shared, key: 'key', time: createTime() })
+    key.start()
+    key.close()
+    await both
+    const closed = sockets.map(socket => new Promise(resolve => socket.once('close', resolve)))
+    await Promise.all(closed)
+    assert.equal(sockets.length, 2)
+  })
+}
 
 test('shared - with @redis/client only, an address is enough, and close ends the process', {
   skip,
@@ -204,7 +228,7 @@ async function connected(t: TestContext): Promise<{ redis: Engine; form: Ioredis
     ...OWN_SETTINGS,
     socket: { reconnectStrategy: 20 },
   })
-  const form = asIoredis(client as unknown as NodeRedisClient)
+  const form = asIoredis(client as unknown as NodeRedisClient, new AbortController())
   t.after(async () => {
     form.disconnect()
     await redis.stop()

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
-import { ClientClosedError, createClient, RedisClient } from '@redis/client'
+import { createClient, RedisClient } from '@redis/client'
 import { connect } from '../../adapters/redis/connect.js'
 import {
   type RedisOptions,
@@ -30,6 +30,7 @@ import {
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
 import { ROOT_URL } from '../support/paths.js'
+import { refuseSecondDestroy } from './refuse-second-destroy.js'
 
 const skip = withoutRedis
 const STEPS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 200_000 : 20_000
@@ -477,15 +478,6 @@ async function startEntry(t: TestContext, master: number, asked: () => void): Pr
   t.after(() => server.close())
   await once(server, 'listening')
   return (server.address() as { port: number }).port
-}
-
-/** As in versions of the client before 6.3. */
-function refuseSecondDestroy(t: TestContext): void {
-  const { destroy } = RedisClient.prototype
-  t.mock.method(RedisClient.prototype, 'destroy', function (this: typeof admin) {
-    if (!this.isOpen) throw new ClientClosedError()
-    destroy.call(this)
-  })
 }
 
 async function consumer() {
