@@ -11,7 +11,7 @@ import { after, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { borrowedCommand } from '../support/borrowed-command.js'
-import { runInThread } from '../support/command.js'
+import { runCommand, runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const CLIENT = `
@@ -104,6 +104,26 @@ test('replay - --against sends the requests to a server, and names the first dif
   const none = await runInThread(['replay', file, '--against', 'http://127.0.0.1:1/v1'])
   assert.equal(none.code, 1)
   assert.match(none.stderr, /^animal-adoption-store: 127\.0\.0\.1:1 cannot be reached: [^\n]+\n$/)
+})
+
+test('replay - --against fails where a request never ends, and keeps no process alive', async t => {
+  const file = await recordedRun()
+  // As in Node 20 where a server closes the connection at once. 30 s are over immediately.
+  const stuck = join(await temporary(t), 'stuck.cjs')
+  await writeFile(
+    stuck,
+    `globalThis.fetch = () => new Promise(() => {})
+    const { setTimeout } = globalThis
+    globalThis.setTimeout = (call, ms) => setTimeout(call, ms === 30_000 ? 0 : ms)`,
+  )
+  const env = { ...process.env, NODE_OPTIONS: `--require ${stuck}` }
+  const words = ['replay', file, '--against', 'http://127.0.0.1:4280/v1']
+  const { code, stdout, stderr } = await runCommand(words, env)
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.equal(
+    stderr,
+    'animal-adoption-store: 127.0.0.1:4280 cannot be reached: no complete response within 30 s\n',
+  )
 })
 
 test('replay - --against takes the key of the server from the environment', async t => {

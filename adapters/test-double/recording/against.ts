@@ -25,7 +25,7 @@ export interface AgainstResult {
  * Sends the recorded requests to a server, one after the other in the order in which they took effect,
  * and compares status, body, and the headers that describe it. It stops at the first difference.
  *
- * @throws TypeError when the server cannot be reached
+ * @throws TypeError when the server cannot be reached, Error when it takes too long
  */
 export async function sendSteps(
   { begin, steps }: RecordingFile,
@@ -44,7 +44,7 @@ export async function sendSteps(
       continue
     }
     sent++
-    const got = await responseOf(await fetch(request))
+    const got = await inTime(stop => fetch(request, { signal: stop }).then(responseOf))
     const what = isWhole(answer)
       ? differenceOfResponses(withoutTimes(answer), withoutTimes(got), isCompared)
       : undefined
@@ -111,7 +111,6 @@ function requestOf(
       ][],
       ...(bytes !== undefined && { body: bytes }),
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
     })
   } catch {
     return undefined
@@ -119,6 +118,25 @@ function requestOf(
 }
 
 const TIMEOUT_MS = 30_000
+
+/**
+ * With a timer that keeps the process alive, which `AbortSignal.timeout` does not: in Node 20, `fetch` may
+ * never settle where the server closes the connection at once.
+ */
+async function inTime<T>(work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const end = () => reject(new Error(`no complete response within ${TIMEOUT_MS / 1000} s`))
+    timer = setTimeout(end, TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([work(stop.signal), late])
+  } finally {
+    clearTimeout(timer)
+    stop.abort()
+  }
+}
 
 function withKey(name: string, value: string, keyOf: (name: string) => string): string {
   if (name !== 'authorization' || !value.startsWith('Bearer ')) return value
