@@ -1,4 +1,6 @@
+import { isKey } from '../conformance/options.js'
 import { withConsole } from '../console/index.js'
+import { isServiceUrl } from '../judge/options.js'
 import { count } from '../shared/count.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { type AgainstResult, sendSteps } from '../test-double/recording/against.js'
@@ -130,16 +132,32 @@ async function against(
   flags: Flags,
   until: number,
 ): Promise<number> {
-  if (!/^https?:\/\/[^/]/i.test(baseUrl) || !URL.canParse(baseUrl)) {
+  // Not shown: it may hold a password.
+  if (!isServiceUrl.accepts(baseUrl)) {
     throw new UsageError(
-      '--against takes the base URL of a server, such as http://127.0.0.1:4280/v1',
+      '--against takes the base URL of a server, such as http://127.0.0.1:4280/v1, without user name, query and fragment',
+      '--against',
     )
   }
-  const { sent, left, difference } = await sendOrFail(file, baseUrl, readKeys(file, flags), until)
+  const keyOf = readKeys(file, flags)
+  const result = await sendOrFail(file, baseUrl, keyOf, until)
+  const { difference, compared, sent, left } = result
   if (difference) return fail(`${path}: step ${difference.step}: ${difference.what}`)
+  if (compared > 0) return print(`${path}: ${equalText(result)}.\n`, 0)
+  const requests = sent + left
+  const found = requests === 0 ? 'it has no request' : count(requests, 'request')
+  const upTo = until < file.steps.length ? ` up to step ${until}` : ''
+  const rest = requests === 0 ? '' : ' cannot be'
+  return fail(`${path}: nothing was compared: ${found}${upTo}${rest}`)
+}
+
+function equalText({ sent, compared, left }: AgainstResult): string {
+  const malformed = sent - compared
+  const equal = malformed === 0 ? 'all' : compared
+  const others = malformed === 0 ? '' : `, ${malformed} not compared`
   const were = left === 1 ? 'was' : 'were'
   const rest = left === 0 ? '' : `; ${left} cannot be compared and ${were} left out`
-  return print(`${path}: ${count(sent, 'request')} sent, all answered as recorded${rest}.\n`, 0)
+  return `${count(sent, 'request')} sent, ${equal} answered as recorded${others}${rest}`
 }
 
 async function sendOrFail(
@@ -163,6 +181,12 @@ function readKeys({ begin, steps }: RecordingFile, flags: Flags): (name: string)
   const given = variable === undefined ? undefined : process.env[variable]
   if (variable !== undefined && !given) {
     throw new UsageError(`--key-env names ${variable}, which is not set`, '--key-env')
+  }
+  if (given !== undefined && !isKey.accepts(given)) {
+    throw new UsageError(
+      `--key-env names ${variable}, whose key has to be ${isKey.expected}`,
+      '--key-env',
+    )
   }
   const added = steps.flatMap(step => (step.do === 'key' ? [step.key] : []))
   const names = new Set([...begin.keys, ...added].map(({ name }) => name))

@@ -160,7 +160,7 @@ const DEFAULTS = {
   clock: () => Date.now(),
 }
 
-const isKey: Rule = {
+export const isKey: Rule = {
   expected: 'printable ASCII without spaces',
   accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
   secret: true,

@@ -149,6 +149,57 @@ test('replay - --against takes the key of the server from the environment', asyn
   assert.equal(double.requests()[0]?.key, 'x')
 })
 
+test('replay - --against refuses an address and a key that requests cannot have, without their secrets', async () => {
+  const file = await recordedRun()
+  const address =
+    '--against takes the base URL of a server, such as http://127.0.0.1:4280/v1, without user name, query and fragment'
+  for (const url of [
+    'http://u:sekret1@127.0.0.1:1/v1',
+    'http://127.0.0.1:1/v1?key=sekret1',
+    'http://127.0.0.1:1/v1#sekret1',
+  ]) {
+    const { code, stdout, stderr } = await runInThread(['replay', file, '--against', url])
+    assert.deepEqual([code, stdout, stderr], [2, '', `animal-adoption-store: ${address}\n`])
+  }
+  const words = ['replay', file, '--against', 'http://127.0.0.1:1/v1', '--key-env', 'SERVER_KEY']
+  for (const key of ['sekret€1', 'sekret1\n', 'sekret 1']) {
+    const { code, stdout, stderr } = await runInThread(words, { ...process.env, SERVER_KEY: key })
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.equal(
+      stderr,
+      'animal-adoption-store: --key-env names SERVER_KEY, whose key has to be printable ASCII without spaces\n',
+    )
+  }
+})
+
+test('replay - --against fails where nothing is compared, and says what is not', async t => {
+  const file = await recordedRun()
+  const without = await recorded(t, '')
+  const fault = ['--schedule', 'createPet#1=malformed']
+  const malformed = await recorded(t, `${CLIENT} await create('Ada'); await create('Bo')`, ...fault)
+  await using double = createTestDouble({ cors: true })
+  const { url } = await double.listen()
+  const dead = 'http://127.0.0.1:1/v1'
+  const cases: [words: string[], what: string][] = [
+    [[without, '--against', dead], 'it has no request'],
+    [[file, '--until', '0', '--against', dead], 'it has no request up to step 0'],
+    [[file, '--until', '1', '--against', dead], '1 request up to step 1 cannot be'],
+    [[malformed, '--until', '2', '--against', url], '1 request up to step 2 cannot be'],
+  ]
+  for (const [words, what] of cases) {
+    const { code, stdout, stderr } = await runInThread(['replay', ...words])
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.equal(stderr, `animal-adoption-store: ${words[0]}: nothing was compared: ${what}\n`)
+  }
+  assert.equal(double.requests().length, 1)
+  double.reset()
+  const { code, stdout } = await runInThread(['replay', malformed, '--against', url])
+  assert.deepEqual(
+    [code, stdout],
+    [0, `${malformed}: 2 requests sent, 1 answered as recorded, 1 not compared.\n`],
+  )
+})
+
 test('replay - repeats the faults of a schedule', async t => {
   const flags = ['--schedule', 'createPet#1=status:503-after,createPet#2=delay:2s']
   const clock = `await command('/clock', { auto: true });`

@@ -17,6 +17,8 @@ export interface AgainstResult {
   readonly difference: Difference | undefined
   /** How many requests were sent. */
   readonly sent: number
+  /** How many of their responses were compared: not those that a fault had malformed. */
+  readonly compared: number
   /** How many were left out, because a fault had kept them from running, or they are of a world. */
   readonly left: number
 }
@@ -34,7 +36,7 @@ export async function sendSteps(
   const base = basePathOf(begin.options)
   const taken = steps.slice(0, until)
   const answers = new Map(taken.filter(isAnswer).map(answer => [answer.id, answer]))
-  let [sent, left] = [0, 0]
+  let [sent, compared, left] = [0, 0, 0]
   for (const send of inOrderOfEffect(taken)) {
     const answer = answers.get(send.id)
     const request =
@@ -45,15 +47,15 @@ export async function sendSteps(
     }
     sent++
     const got = await inTime(stop => fetch(request, { signal: stop }).then(responseOf))
-    const what = isWhole(answer)
-      ? differenceOfResponses(withoutTimes(answer), withoutTimes(got), isCompared)
-      : undefined
+    if (!isWhole(answer)) continue
+    compared++
+    const what = differenceOfResponses(withoutTimes(answer), withoutTimes(got), isCompared)
+    if (what === undefined) continue
     const { method, path } = send.request
-    if (what !== undefined) {
-      return { difference: { step: send.step, what: `${method} ${path}: ${what}` }, sent, left }
-    }
+    const difference = { step: send.step, what: `${method} ${path}: ${what}` }
+    return { difference, sent, compared, left }
   }
-  return { difference: undefined, sent, left }
+  return { difference: undefined, sent, compared, left }
 }
 
 function isAnswer(step: Step): step is Step & AnswerStep {
