@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Stats } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
 import { parseJson } from '../../src/lib/json.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import * as z from '../../src/lib/zod.js'
@@ -11,7 +9,7 @@ import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
 import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
 import { instantOf } from '../shared/time.js'
 import { UsageError } from './flags.js'
-import { unreadable } from './unreadable.js'
+import { readBytes } from './read-bytes.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
@@ -97,7 +95,7 @@ function nameOf(item: unknown): string {
 }
 
 async function readJson(flag: string, path: string): Promise<unknown> {
-  const text = decode(flag, path, await readBytes(flag, path))
+  const text = decode(flag, path, await readBytes(path, flag))
   const value = await parseJson(text).catch(async () => {
     const where = await describeSyntaxError(text)
     throw new UsageError(`${flag} ${path} is not valid JSON${where}`, flag)
@@ -107,24 +105,6 @@ async function readJson(flag: string, path: string): Promise<unknown> {
   // In --keys, the name may be a key.
   const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
   throw new UsageError(`${flag} ${path} has ${name} twice, at ${duplicate.place}`, flag)
-}
-
-async function readBytes(flag: string, path: string): Promise<Uint8Array> {
-  const stats = await stat(path).catch(() => undefined)
-  if (stats && mayWaitForever(path, stats)) {
-    throw new UsageError(`${flag} ${path} is not a regular file`, flag)
-  }
-  try {
-    return await readFile(path)
-  } catch (error) {
-    throw new UsageError(`${flag} ${path} ${unreadable(error)}`, flag)
-  }
-}
-
-/** A pipe or a device; but not what a shell passes, as in `--keys <(print-keys)`, or `--keys /dev/stdin`. */
-function mayWaitForever(path: string, stats: Stats): boolean {
-  if (stats.isFIFO()) return !/^\/dev\/(stdin|fd\/\d+)$/.test(path)
-  return !stats.isFile() && !stats.isDirectory()
 }
 
 function decode(flag: string, path: string, bytes: Uint8Array): string {

@@ -1,13 +1,14 @@
-import { readFile } from 'node:fs/promises'
 import type { RecordingFile } from '../test-double/recording/format.js'
 import { RecordingError, readRecording } from '../test-double/recording/read.js'
 import { UsageError } from './flags.js'
+import { readBytes } from './read-bytes.js'
 import { unreadable } from './unreadable.js'
 
 /** @throws UsageError for a file that cannot be read, or is no recording */
 export async function readRecordingFile(path: string): Promise<RecordingFile> {
+  const bytes = await readBytes(path)
   try {
-    return await readRecording(await readFile(path, 'utf8'), path)
+    return await readRecording(bytes.toString(), path)
   } catch (error) {
     if (error instanceof RecordingError) throw new UsageError(error.message)
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
