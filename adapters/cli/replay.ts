@@ -6,6 +6,7 @@ import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { type AgainstResult, sendSteps } from '../test-double/recording/against.js'
 import type { RecordingFile, Step } from '../test-double/recording/format.js'
 import { createDoubleFor, type Difference, takeSteps } from '../test-double/recording/replay.js'
+import { readKey } from './api-key.js'
 import { viewOf, viewsOf } from './environment.js'
 import { type Flag, type FlagTable, parseOptions, UsageError, wholeNumber } from './flags.js'
 import { helpRows } from './help.js'
@@ -178,10 +179,7 @@ async function sendOrFail(
 /** @throws UsageError when a key is needed that the file only names */
 function readKeys({ begin, steps }: RecordingFile, flags: Flags): (name: string) => string {
   const variable = flags['key-env']
-  const given = variable === undefined ? undefined : process.env[variable]
-  if (variable !== undefined && !given) {
-    throw new UsageError(`--key-env names ${variable}, which is not set`, '--key-env')
-  }
+  const given = readKey({ 'key-env': variable }, 'key')
   if (given !== undefined && !isKey.accepts(given)) {
     throw new UsageError(
       `--key-env names ${variable}, whose key has to be ${isKey.expected}`,

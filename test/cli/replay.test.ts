@@ -276,6 +276,14 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     [['replay', file, '--port', '99999'], /^--port takes a whole number from 0 to 65535/],
     [['replay', file, '--against', 'localhost'], /^--against takes the base URL of a server/],
     [['replay', file, '--key-env', 'X'], /^--key-env needs --against <base-url>$/],
+    [
+      ['replay', file, '--against', 'http://127.0.0.1:1/v1', '--key-env', 'sk-live-sekret1'],
+      /^--key-env takes the name of an environment variable, such as ADOPTION_KEY; the one given is not set$/,
+    ],
+    [
+      ['replay', file, '--against', 'http://127.0.0.1:1/v1', '--key-env', 'NOT_SET'],
+      /^--key-env names NOT_SET, which is not set$/,
+    ],
     [['replay', 'none.json'], /^none\.json does not exist$/],
     [['replay', tmpdir()], /is a folder; name a file in it$/],
     [['replay', broken], /broken\.json is damaged: it is not complete JSON$/],
