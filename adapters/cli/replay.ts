@@ -51,6 +51,14 @@ export async function replayCommand(
   if (flags['key-env'] !== undefined && flags.against === undefined) {
     throw new UsageError('--key-env needs --against <base-url>', '--key-env')
   }
+  const other = flags.check ? '--check' : flags.against !== undefined && '--against'
+  if (flags.port !== undefined && other) {
+    throw new UsageError(
+      `--port cannot be combined with ${other}, which opens no console`,
+      '--port',
+      other,
+    )
+  }
   const file = await readRecordingFile(path)
   const until = readStep(flags.until, path, file)
   if (flags.against !== undefined) return against(path, file, flags.against, flags, until)

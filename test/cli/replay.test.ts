@@ -275,6 +275,14 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     [['replay', file, '--until', 'x'], /^--until takes a step/],
     [['replay', file, '--port', '99999'], /^--port takes a whole number from 0 to 65535/],
     [['replay', file, '--against', 'localhost'], /^--against takes the base URL of a server/],
+    [
+      ['replay', file, '--check', '--port', '5'],
+      /^--port cannot be combined with --check, which opens no console$/,
+    ],
+    [
+      ['replay', file, '--port', '5', '--against', 'http://127.0.0.1:1/v1'],
+      /^--port cannot be combined with --against, which opens no console$/,
+    ],
     [['replay', file, '--key-env', 'X'], /^--key-env needs --against <base-url>$/],
     [
       ['replay', file, '--against', 'http://127.0.0.1:1/v1', '--key-env', 'sk-live-sekret1'],
