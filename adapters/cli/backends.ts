@@ -28,6 +28,15 @@ export interface OpenStorage {
   readonly check?: () => Promise<readonly string[]>
 }
 
+/** A storage that is read, and nothing else. */
+export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream'> {
+  readonly storage: Pick<PetStorage, 'dump'>
+  /** What is damaged, in a line each. */
+  problems(): Promise<readonly string[]>
+  /** What else to know before it is opened, in a line each. */
+  readonly notes: readonly string[]
+}
+
 /** A rate limit store named on the command line. */
 export interface OpenLimits {
   readonly rateLimits: RateLimitStore
@@ -52,6 +61,20 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
     `${flag} takes ${memory}a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…; got '${withoutSecrets(name)}'`,
     flag,
   )
+}
+
+/**
+ * Opens a storage to read all of it. A JSON file stays as it is, with its journals.
+ *
+ * @throws as `openStorage`
+ */
+export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
+  const file = fileOf(name)
+  if (file?.kind === 'json') return readJson(file.path)
+  const opened = await openStorage(flag, name, stops)
+  const problems = async () =>
+    ((await opened.check?.()) ?? []).map(problem => `${opened.name}: ${problem}`)
+  return { ...opened, problems, notes: [] }
 }
 
 /** The file that a storage is in; undefined for one that is in no file. */
@@ -146,6 +169,18 @@ async function openJsonFile(path: string, stops: Stops): Promise<OpenStorage> {
   stops.push(storage.close)
   const { seed, ping } = storage
   return { ...openHere(storage), seed, ping, name: path }
+}
+
+async function readJson(path: string): Promise<ReadStorage> {
+  const { readJsonFile } = await import('../json-file/read.js')
+  const { snapshot, problems, notes } = await readJsonFile(path)
+  return {
+    storage: { dump: async () => snapshot },
+    name: path,
+    stream: read => read(streamOf(snapshot)),
+    problems: async () => problems,
+    notes,
+  }
 }
 
 async function openSqlite(path: string, stops: Stops): Promise<OpenStorage> {

@@ -1,9 +1,9 @@
-import { openStorage, refuseMissing } from './backends.js'
+import { openToRead, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { withStops } from './stops.js'
 
 /**
- * Opens a storage and reads all of it. Resolves with the exit code: 1 when something is damaged.
+ * Reads all of a storage. Resolves with the exit code: 1 when something is damaged.
  *
  * @throws UsageError, and whatever the storage throws that cannot be opened
  */
@@ -15,9 +15,10 @@ export async function check(words: readonly string[]): Promise<number> {
   if (name === 'memory:') throw new UsageError('check takes a storage that outlives its process')
   refuseMissing(name)
   return withStops(async stops => {
-    const opened = await openStorage('check <store>', name, stops)
-    const problems = (await opened.check?.()) ?? []
-    for (const problem of problems) process.stderr.write(`${opened.name}: ${problem}\n`)
+    const opened = await openToRead('check <store>', name, stops)
+    for (const note of opened.notes) process.stderr.write(`animal-adoption-store: ${note}\n`)
+    const problems = await opened.problems()
+    for (const problem of problems) process.stderr.write(`${problem}\n`)
     if (problems.length > 0) return 1
     const { pets, nextId } = await opened.storage.dump()
     process.stdout.write(`${opened.name}: ${pets.length} animals, the next id is ${nextId}\n`)

@@ -8,7 +8,7 @@ import { createFiles, type Files } from './files.js'
 import { createJournal, removeJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { type Lock, takeLock } from './lock.js'
-import { replayJournals } from './replay.js'
+import { type LeftOut, replayJournals } from './replay.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
 export interface JsonFileOptions {
@@ -45,6 +45,22 @@ export async function jsonFileStorage(
   options: JsonFileOptions = {},
 ): Promise<JsonFileStorage> {
   const { whenIdle, onError, disk } = readOptions(options, DEFAULTS, RULES)
+  return locked(disk, path, async (real, lock) =>
+    createStorage(real, await openFiles(disk, real, lock, guarded(onError)), whenIdle),
+  )
+}
+
+/**
+ * Takes the lock of a file for what `use` makes of it.
+ *
+ * @param use receives its real path; if it throws, the lock is released
+ * @throws JsonFileError
+ */
+export async function locked<T>(
+  disk: Disk,
+  path: string,
+  use: (real: string, lock: Lock) => Promise<T>,
+): Promise<T> {
   try {
     const real = await locateFile(
       disk,
@@ -53,7 +69,7 @@ export async function jsonFileStorage(
     )
     const lock = await takeLock(disk, real)
     try {
-      return createStorage(real, await openFiles(disk, real, lock, guarded(onError)), whenIdle)
+      return await use(real, lock)
     } catch (error) {
       await lock.release()
       throw error
@@ -62,6 +78,11 @@ export async function jsonFileStorage(
     if (error instanceof JsonFileError) throw error
     throw new JsonFileError(path, `cannot be opened: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** The journals of a document. */
+export function journalsOf(path: string): readonly [string, string] {
+  return [`${path}.journal`, `${path}.journal2`]
 }
 
 async function openFiles(
@@ -74,9 +95,10 @@ async function openFiles(
   // All state is lowdb's data: one index, read and written by our own adapter.
   const document = new Low<PetIndex>(content, createPetIndex())
   await document.read()
-  const journalPaths = [`${path}.journal`, `${path}.journal2`] as const
+  const journalPaths = journalsOf(path)
   const missing = content.length === 0 ? path : undefined
-  const hasJournals = await replayJournals(disk, journalPaths, document.data, report, missing)
+  const drop = (end: LeftOut) => report(dropped(end))
+  const hasJournals = await replayJournals(disk, journalPaths, document.data, drop, missing)
 
   // All files have been read. Journals are replaced, not continued: the process that left them may still
   // be alive where this one cannot see it.
@@ -90,6 +112,11 @@ async function openFiles(
     createJournal(disk, second, path, lock),
   ] as const
   return createFiles({ disk, path, document, content, journals, journalPaths, lock, report })
+}
+
+function dropped({ path, bytes }: LeftOut): JsonFileError {
+  const reason = `ended in ${bytes} bytes of an unfinished write, which were dropped`
+  return new JsonFileError(path, `${reason}; they were never acknowledged`)
 }
 
 /** A listener that throws must not stop a compaction. */

@@ -10,11 +10,21 @@ import { JsonFileError } from './json-file-error.js'
 import { KEY_START, parseKeyLine } from './key-line.js'
 import { parsePetLine } from './pet-line.js'
 
+/** The end of a journal that is no intact batch, and that its reader leaves out. */
+export interface LeftOut {
+  /** Of the journal. */
+  readonly path: string
+  readonly line: number
+  readonly bytes: number
+  /** A kill leaves less than a whole batch: either a power cut or damage did this. */
+  readonly isComplete: boolean
+}
+
 /**
  * Adds the pets of all journals that the index lacks, oldest journal first. False when there is no
  * journal.
  *
- * @param report receives the end of a journal that was dropped
+ * @param leaveOut receives the end of a journal that is left out
  * @param missing the path of the document if there is none
  * @throws JsonFileError naming the line that is damaged, or the document that is missing
  */
@@ -22,7 +32,7 @@ export async function replayJournals(
   disk: Disk,
   paths: readonly string[],
   index: PetIndex,
-  report: (error: JsonFileError) => void,
+  leaveOut: (end: LeftOut) => void,
   missing?: string,
 ): Promise<boolean> {
   const journals: OpenJournal[] = []
@@ -44,7 +54,7 @@ export async function replayJournals(
     const first = journals.find(({ firstId }) => firstId > 0)
     if (missing !== undefined && first && first.firstId > 1) throw withoutDocument(missing, first)
     for (const journal of journals) {
-      for await (const { entries } of batchesOf(journal, report)) {
+      for await (const { entries } of batchesOf(journal, leaveOut)) {
         replay(journal.path, entries, index)
       }
     }
@@ -91,7 +101,7 @@ function replay(path: string, entries: readonly Entry[], index: PetIndex): void 
  */
 async function* batchesOf(
   journal: OpenJournal,
-  report: (error: JsonFileError) => void = () => {},
+  leaveOut: (end: LeftOut) => void = () => {},
 ): AsyncGenerator<{ readonly entries: readonly Entry[] }> {
   const { path, size } = journal
   let line = 1
@@ -105,8 +115,8 @@ async function* batchesOf(
       // An unfinished write leaves no complete lines: something else changed a digit.
       if (read) throw damaged(path, `the checksum of line ${line} does not match its batch`)
       if (await isUnfinished(journal, position, header)) {
-        const reason = `ended in ${size - position} bytes of an unfinished write, which were dropped`
-        return report(new JsonFileError(path, `${reason}; they were never acknowledged`))
+        const isComplete = lines !== undefined || (await hasAllLines(journal, position, header))
+        return leaveOut({ path, line, bytes: size - position, isComplete })
       }
       throw damaged(path, `line ${line} does not begin an intact batch`)
     }
@@ -144,6 +154,17 @@ async function isUnfinished(
     const next = await readBatch(journal, at - 1)
     if (next.header && next.lines && isIntact(next.header, next.lines)) return false
   }
+}
+
+/** Whether the last batch is complete, but its header is damaged. */
+async function hasAllLines(
+  { read, size }: OpenJournal,
+  position: number,
+  header: BatchHeader | undefined,
+): Promise<boolean> {
+  if (!header) return (await read(size - 1, 1))[0] === NEWLINE
+  const begin = position + HEADER_LENGTH
+  return isIntact(header, await read(begin, size - begin))
 }
 
 /** Reads more than it is asked for, so that small batches do not cost a call each. */
@@ -199,3 +220,4 @@ function withoutDocument(path: string, { path: journal, firstId }: OpenJournal):
 }
 
 const PIECE = 65_536
+const NEWLINE = 0x0a

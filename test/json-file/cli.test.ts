@@ -5,10 +5,11 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { encodeBatch } from '../../adapters/json-file/batch.js'
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { runInThread } from '../support/command.js'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
-import { movedOf, temporaryFolders } from './json-files.js'
+import { movedOf, REX, sealed, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 const ROUNDS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 8 : 2
@@ -58,6 +59,74 @@ test('json file - check and copy of a document that is missing name its journal'
   }
 })
 
+const REX_1 = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}\n'
+const TOM_2 = '{"id":2,"name":"Tom","categoryId":2}\n'
+
+test('json file - check reads a journal, and changes neither it nor the document', async () => {
+  const whole = [encodeBatch(REX_1), encodeBatch(TOM_2)]
+  const damaged =
+    /^[^\n]*pets\.json\.journal is damaged: its last batch, from line 3 on, is complete, but does not match its checksum; [^\n]+\n$/
+  const unfinished =
+    /^animal-adoption-store: [^\n]*pets\.json\.journal ends in \d+ bytes of an unfinished write, [^\n]+\n$/
+  const two = ': 2 animals, the next id is 3\n'
+  const one = ': 1 animals, the next id is 2\n'
+  const cases: [what: string, journal: Buffer, code: number, stdout: string, stderr: RegExp][] = [
+    ['whole', Buffer.concat(whole), 0, two, /^$/],
+    ['a letter of the last field', journalWith('"name":"Tom"', '"nbme":"Tom"'), 1, '', damaged],
+    ['a letter of the last header', journalWith('"crc32"', '"crd32"'), 1, '', damaged],
+    ['a longer last batch than there is', journalWith('"bytes":', '"bytes":9'), 1, '', damaged],
+    ['the last line end', journalWith('}\n', '} '), 1, '', damaged],
+    ['cut in its lines', Buffer.concat(whole).subarray(0, -9), 0, one, unfinished],
+    ['cut in its header', Buffer.concat(whole).subarray(0, -70), 0, one, unfinished],
+  ]
+  for (const [what, journal, code, stdout, stderr] of cases) {
+    const path = join(folder(), 'pets.json')
+    fs.writeFileSync(path, sealed('{"pets":[],"nextId":1}\n'))
+    fs.writeFileSync(`${path}.journal`, journal)
+    const before = contentOf(path)
+    for (const round of [1, 2]) {
+      const run = await runInThread(['check', path])
+      assert.equal(run.code, code, `${what}, ${round}: ${run.stderr}`)
+      assert.equal(run.stdout, stdout && path + stdout, what)
+      assert.match(run.stderr, stderr, what)
+      assert.deepEqual(contentOf(path), before, `${what}, ${round}`)
+    }
+  }
+
+  function journalWith(from: string, to: string): Buffer {
+    const text = String(encodeBatch(TOM_2))
+    const at = text.lastIndexOf(from)
+    assert.ok(at >= 0)
+    const changed = text.slice(0, at) + to + text.slice(at + from.length)
+    // The header keeps its length.
+    const same = to.length > from.length ? changed.replace(' \n', '\n') : changed
+    return Buffer.concat([encodeBatch(REX_1), Buffer.from(same)])
+  }
+})
+
+test('json file - check of a file that is open names the process', async () => {
+  const path = join(folder(), 'pets.json')
+  const storage = await jsonFileStorage(path)
+  await storage.insert(REX)
+  const before = contentOf(path)
+  const { code, stdout, stderr } = await runInThread(['check', path])
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /pets\.json is in use by process \d+; stop that process first\n$/)
+  assert.deepEqual(contentOf(path), before)
+  await storage.close()
+})
+
+test('json file - check without a document fails, whatever its journal has', async () => {
+  for (const journal of ['', encodeBatch(REX_1)]) {
+    const path = join(folder(), 'pets.json')
+    fs.writeFileSync(`${path}.journal`, journal)
+    const { code, stdout, stderr } = await runInThread(['check', path])
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^[^\n]*pets\.json is missing; [^\n]+\n$/)
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json.journal'])
+  }
+})
+
 test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {
   const path = join(folder(), 'pets.json')
   const { server, log, baseUrl, origin, apiKeys } = await startReady(t, path)
@@ -83,6 +152,15 @@ test('json file - a server whose document is moved is not ready, answers creates
     `animal-adoption-store: store: createPet failed: ${movedOf(path)}`,
   ])
 })
+
+/** Every file beside a document, and the document. */
+function contentOf(path: string): Record<string, string> {
+  const above = join(path, '..')
+  const files = fs.readdirSync(above, { withFileTypes: true }).filter(entry => entry.isFile())
+  return Object.fromEntries(
+    files.map(({ name }) => [name, fs.readFileSync(join(above, name), 'latin1')]),
+  )
+}
 
 /** What its ready line says, and what it has written to stderr so far. */
 async function startReady(t: TestContext, path: string) {
