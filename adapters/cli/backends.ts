@@ -29,10 +29,10 @@ export interface OpenStorage {
 }
 
 /** A storage that is read, and nothing else. */
-export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream'> {
+export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'check'> {
   readonly storage: Pick<PetStorage, 'dump'>
-  /** What is damaged, in a line each. */
-  problems(): Promise<readonly string[]>
+  /** What opening has found damaged, in a line each. */
+  readonly problems: readonly string[]
   /** What else to know before it is opened, in a line each. */
   readonly notes: readonly string[]
 }
@@ -71,10 +71,7 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
 export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
   const file = fileOf(name)
   if (file?.kind === 'json') return readJson(file.path)
-  const opened = await openStorage(flag, name, stops)
-  const problems = async () =>
-    ((await opened.check?.()) ?? []).map(problem => `${opened.name}: ${problem}`)
-  return { ...opened, problems, notes: [] }
+  return { ...(await openStorage(flag, name, stops)), problems: [], notes: [] }
 }
 
 /** The file that a storage is in; undefined for one that is in no file. */
@@ -178,7 +175,7 @@ async function readJson(path: string): Promise<ReadStorage> {
     storage: { dump: async () => snapshot },
     name: path,
     stream: read => read(streamOf(snapshot)),
-    problems: async () => problems,
+    problems,
     notes,
   }
 }

@@ -17,7 +17,8 @@ export async function check(words: readonly string[]): Promise<number> {
   return withStops(async stops => {
     const opened = await openToRead('check <store>', name, stops)
     for (const note of opened.notes) process.stderr.write(`animal-adoption-store: ${note}\n`)
-    const problems = await opened.problems()
+    const found = (await opened.check?.()) ?? []
+    const problems = [...opened.problems, ...found.map(problem => `${opened.name}: ${problem}`)]
     for (const problem of problems) process.stderr.write(`${problem}\n`)
     if (problems.length > 0) return 1
     const { pets, nextId } = await opened.storage.dump()

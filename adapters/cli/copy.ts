@@ -1,4 +1,4 @@
-import { openStorage, refuseMissing } from './backends.js'
+import { openStorage, openToRead, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'
 import { withStops } from './stops.js'
@@ -6,7 +6,7 @@ import { withStops } from './stops.js'
 /**
  * Copies all animals and the next id into a storage that was never used, all or nothing.
  *
- * @throws UsageError
+ * @throws UsageError, and an Error for a source that is damaged
  */
 export async function copy(words: readonly string[]): Promise<void> {
   const [from, to, ...others] = words
@@ -23,7 +23,10 @@ export async function copy(words: readonly string[]): Promise<void> {
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
   refuseMissing(from)
   await withStops(async stops => {
-    const source = await openStorage('copy <from>', from, stops)
+    const source = await openToRead('copy <from>', from, stops)
+    const [problem] = source.problems
+    if (problem !== undefined) throw new Error(problem)
+    for (const note of source.notes) process.stderr.write(`animal-adoption-store: ${note}\n`)
     const target = await openStorage('copy <to>', to, stops)
     await source.stream(async content => {
       const progress = createProgress(content.count)

@@ -24,7 +24,7 @@ export async function readJsonFile(path: string, disk = NODE_DISK): Promise<Json
   return locked(disk, path, async (real, lock) => {
     const problems: JsonFileError[] = []
     const notes: JsonFileError[] = []
-    const content = documentFile(disk, real, lock, error => notes.push(error))
+    const content = documentFile(disk, real, lock, error => problems.push(error))
     const index = (await content.read()) ?? createPetIndex()
     const missing = content.length === 0 ? real : undefined
     const leaveOut = (end: LeftOut) =>
@@ -42,7 +42,7 @@ function linesOf(errors: readonly JsonFileError[]): readonly string[] {
 
 function damaged({ path, line }: LeftOut): JsonFileError {
   const found = `its last batch, from line ${line} on, is complete, but does not match its checksum`
-  const fix = 'keep a copy of it, as a server leaves that batch out and removes it'
+  const fix = 'restore a backup, or serve it once to go on without that batch'
   return new JsonFileError(path, `is damaged: ${found}; ${fix}`)
 }
 

@@ -127,6 +127,53 @@ test('json file - check without a document fails, whatever its journal has', asy
   }
 })
 
+test('json file - check and copy fail for a document that does not match its checksum', async () => {
+  const path = join(folder(), 'pets.json')
+  const target = `${path}.copy.json`
+  const edited = sealed(`{"pets":[\n${REX_1}],"nextId":2}\n`).replace('Rex', 'Max')
+  fs.writeFileSync(path, edited)
+  fs.writeFileSync(`${path}.journal`, encodeBatch(TOM_2))
+  const before = contentOf(path)
+  const changed = /^[^\n]*pets\.json has changed since it was saved: [^\n]*remove its `crc32`\n$/
+  for (const words of [
+    ['check', path],
+    ['copy', path, target],
+  ]) {
+    const { code, stdout, stderr } = await runInThread(words)
+    assert.deepEqual([code, stdout], [1, ''], stderr)
+    assert.match(stderr, changed)
+    assert.deepEqual(contentOf(path), before)
+  }
+  // What the line says works.
+  fs.writeFileSync(path, edited.replace(/,"crc32":"\w+"/, ''))
+  assert.deepEqual(await runInThread(['check', path]), {
+    code: 0,
+    stdout: `${path}: 2 animals, the next id is 3\n`,
+    stderr: '',
+  })
+  assert.equal((await runInThread(['copy', path, target])).code, 0)
+  assert.match(fs.readFileSync(target, 'utf8'), /"Max".*\n.*"Tom"/)
+})
+
+test('json file - copy refuses a damaged journal, and leaves out an unfinished write', async () => {
+  for (const [rest, code, line] of [
+    [String(encodeBatch(TOM_2)).replace('"name"', '"nbme"'), 1, /journal is damaged: /],
+    [String(encodeBatch(TOM_2)).slice(0, -9), 0, /journal ends in \d+ bytes of an unfinished/],
+  ] as const) {
+    const path = join(folder(), 'pets.json')
+    fs.writeFileSync(path, sealed('{"pets":[],"nextId":1}\n'))
+    fs.writeFileSync(`${path}.journal`, encodeBatch(REX_1) + rest)
+    const before = contentOf(path)
+    const run = await runInThread(['copy', path, `${path}.copy.json`])
+    assert.equal(run.code, code, run.stderr)
+    assert.match(run.stderr, line)
+    assert.match(run.stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.equal(fs.existsSync(`${path}.copy.json`), code === 0)
+    fs.rmSync(`${path}.copy.json`, { force: true })
+    assert.deepEqual(contentOf(path), before)
+  }
+})
+
 test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {
   const path = join(folder(), 'pets.json')
   const { server, log, baseUrl, origin, apiKeys } = await startReady(t, path)
