@@ -64,13 +64,15 @@ export async function openStorage(flag: string, name: string, stops: Stops): Pro
 }
 
 /**
- * Opens a storage to read all of it. A JSON file stays as it is, with its journals.
+ * Opens a storage to read all of it. A JSON file stays as it is, with its journals, and so does an empty
+ * database.
  *
  * @throws as `openStorage`
  */
 export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
   const file = fileOf(name)
   if (file?.kind === 'json') return readJson(file.path)
+  if (file) return { ...(await openSqlite(file.path, stops, true)), problems: [], notes: [] }
   return { ...(await openStorage(flag, name, stops)), problems: [], notes: [] }
 }
 
@@ -180,23 +182,25 @@ async function readJson(path: string): Promise<ReadStorage> {
   }
 }
 
-async function openSqlite(path: string, stops: Stops): Promise<OpenStorage> {
-  const { sqliteStorage } = await importSqlite()
-  const storage = await sqliteStorage(path)
+async function openSqlite(path: string, stops: Stops, toRead = false): Promise<OpenStorage> {
+  loadNodeSqlite()
+  const { existingStorage, sqliteStorage } = await import('../sqlite/open.js')
+  const storage = await (toRead ? existingStorage : sqliteStorage)(path)
   stops.push(storage.close)
   const { seed, stream, count, ping, check } = storage
   return { storage, name: path, seed, stream, count, ping, check }
 }
 
 async function openSqliteLimits(path: string, stops: Stops): Promise<OpenLimits> {
-  const { sqliteRateLimits } = await importSqlite()
+  loadNodeSqlite()
+  const { sqliteRateLimits } = await import('../sqlite/index.js')
   const rateLimits = await sqliteRateLimits(path)
   stops.push(rateLimits.close)
   return { rateLimits, name: `sqlite:${path}`, ping: rateLimits.ping }
 }
 
 /** Node 22 warns once that its SQLite is experimental, between the lines of this program. */
-function importSqlite(): Promise<typeof import('../sqlite/index.js')> {
+function loadNodeSqlite(): void {
   const { emitWarning } = process
   process.emitWarning = () => {}
   try {
@@ -204,7 +208,6 @@ function importSqlite(): Promise<typeof import('../sqlite/index.js')> {
   } finally {
     process.emitWarning = emitWarning
   }
-  return import('../sqlite/index.js')
 }
 
 /** For storages that no other process changes. */

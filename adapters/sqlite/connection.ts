@@ -44,6 +44,8 @@ export interface ConnectionOptions {
   readonly timeoutMs: number
   /** Whether a commit is synced, so that it survives a power cut too. */
   readonly synced: boolean
+  /** Whether an empty file becomes a database; by default, it does. */
+  readonly create?: boolean
 }
 
 /**
@@ -68,7 +70,7 @@ export async function connect<T>(
       refuseReplaced ??= watch(path, real)
       // While this waited, the WAL may have become that of another file.
       refuseReplaced(true)
-      prepareFile(database, path, options.synced)
+      prepareFile(database, path, options)
       return use(createConnection(path, database, options.timeoutMs, refuseReplaced))
     }, giveUp)
   } catch (error) {
@@ -80,10 +82,14 @@ export async function connect<T>(
   }
 }
 
-function prepareFile(database: Database, path: string, synced: boolean): void {
+function prepareFile(
+  database: Database,
+  path: string,
+  { synced, create }: ConnectionOptions,
+): void {
   // A driver that waits blocks the process; `run` waits without that.
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`)
-  migrate(database, path, transactionsOf(database).writing)
+  migrate(database, path, transactionsOf(database).writing, create)
   database.exec(`PRAGMA cache_size = -${CACHE_KIB};
     PRAGMA journal_size_limit = ${LONGEST_WAL};
     PRAGMA trusted_schema = OFF`)

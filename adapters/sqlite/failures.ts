@@ -54,6 +54,8 @@ const NAMES: Readonly<Record<number, string>> = {
 
 /** For what else can fail, above all statements about tables that are not there. */
 const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
+export const NOT_A_DATABASE =
+  'is not a SQLite database; name another file, this one was left as it is'
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -68,5 +70,5 @@ const REASONS: Readonly<Record<string, string>> = {
   CANTOPEN: 'cannot be opened; make the file and its folder readable and writable',
   TOOBIG: 'cannot hold a value of this length',
   CONSTRAINT: 'has assigned its last id; no more animals fit',
-  NOTADB: 'is not a SQLite database; name another file, this one was left as it is',
+  NOTADB: NOT_A_DATABASE,
 }

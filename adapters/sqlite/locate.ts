@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { dirname } from 'node:path'
 import { type FileCalls, locateFile } from '../shared/locate-file.js'
 import { isSameFile, MOVED } from '../shared/same-file.js'
-import { SqliteError } from './failures.js'
+import { NOT_A_DATABASE, SqliteError } from './failures.js'
 
 /**
  * The real path of a database, so that all its names share one WAL. The file is never opened here:
@@ -22,6 +22,8 @@ export async function locate(path: string): Promise<string> {
     const folder = dirname(path)
     throw refuse(`needs a folder that this process can write to; change ${folder}`, { cause })
   }
+  // SQLite takes a file of one byte for an empty one.
+  if (sizeOf(real) === 1) throw refuse(NOT_A_DATABASE)
   // SQLite would create an empty database and delete the WAL. The WAL is looked at first, as another
   // process that creates both begins with the database.
   if (sizeOf(`${real}-wal`) > 0 && sizeOf(real) === 0) {

@@ -27,13 +27,29 @@ export async function sqliteStorage(
   path: string,
   options: SqliteOptions = {},
 ): Promise<SqliteStorage> {
-  const { driver, timeoutMs } = readOptions(options, DEFAULTS, RULES)
+  return openStorage(path, readOptions(options, DEFAULTS, RULES), true)
+}
+
+/**
+ * The same for a file to read. One that is empty is refused, and stays empty.
+ *
+ * @throws SqliteError
+ */
+export async function existingStorage(path: string): Promise<SqliteStorage> {
+  return openStorage(path, DEFAULTS, false)
+}
+
+async function openStorage(
+  path: string,
+  { driver, timeoutMs }: SqliteOptions & typeof DEFAULTS,
+  create: boolean,
+): Promise<SqliteStorage> {
   const open = <T>(use: (connection: Connection) => T) =>
-    connect(path, { driver, timeoutMs, synced: true }, use)
+    connect(path, { driver, timeoutMs, synced: true, create }, use)
   return open(connection => createStorage(connection, path, timeoutMs, open))
 }
 
-const DEFAULTS = { timeoutMs: 2_500 } as const
+const DEFAULTS = { timeoutMs: 2_500 }
 
 const RULES: Rules<SqliteOptions> = {
   driver: optional(isOneOf(DRIVERS)),

@@ -56,6 +56,7 @@ export const MIGRATIONS: readonly string[] = [
 /**
  * Creates or upgrades the tables.
  *
+ * @param create whether to create them in an empty database, or to refuse it
  * @param transaction runs a task in a transaction that holds the lock
  * @throws SqliteError for a file of another program or of a newer version, and changes nothing
  */
@@ -63,12 +64,16 @@ export function migrate(
   database: Database,
   path: string,
   transaction: (task: () => void) => void,
+  create = true,
   migrations = MIGRATIONS,
 ): void {
   // Before anything is written: switching to WAL changes the file.
-  const isCurrent = versionOf(database, path, migrations.length) === migrations.length
+  const found = versionOf(database, path, migrations.length)
+  if (found === 0 && !create) {
+    throw new SqliteError(path, 'is an empty database; restore a backup, or name another file')
+  }
   useWal(database, path)
-  if (isCurrent) return
+  if (found === migrations.length) return
   transaction(() => {
     // Another process may have been faster.
     const version = versionOf(database, path, migrations.length)

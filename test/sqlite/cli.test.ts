@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { loadDriver } from '../../adapters/sqlite/driver.js'
 import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { runInThread } from '../support/command.js'
@@ -126,6 +127,39 @@ test('sqlite cli - check reads a file, and fails when it is damaged', { skip }, 
   assert.equal(damaged.status, 1)
   assert.equal(damaged.stdout, '')
   assert.match(damaged.stderr, /^animal-adoption-store: pets\.sqlite.*\n|^pets\.sqlite: .*\n/)
+})
+
+test('sqlite cli - a file without a store is neither checked nor copied, and stays as it is', {
+  skip,
+}, async () => {
+  const above = folder()
+  const path = join(above, 'pets.sqlite')
+  const database = (await loadDriver(path))(path)
+  database.exec('CREATE TABLE dogs (name TEXT); DROP TABLE dogs')
+  database.close()
+  const withoutTables = fs.readFileSync(path)
+  assert.ok(withoutTables.length > 0)
+  const isEmpty = / is an empty database; restore a backup, or name another file\n$/
+  const isNone = / is not a SQLite database; name another file, this one was left as it is\n$/
+  for (const [content, line] of [
+    [Buffer.alloc(0), isEmpty],
+    [withoutTables, isEmpty],
+    [Buffer.from('x'), isNone],
+    [Buffer.from('xy'), isNone],
+  ] as const) {
+    fs.writeFileSync(path, content)
+    for (const words of [
+      ['check', path],
+      ['copy', path, join(above, 'copy.json')],
+    ]) {
+      const { code, stdout, stderr } = await runInThread(words)
+      assert.deepEqual([code, stdout], [1, ''], `${words}: ${stderr}`)
+      assert.match(stderr, line)
+      assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+      assert.equal(fs.readFileSync(path).equals(content), true)
+      assert.deepEqual(fs.readdirSync(above), ['pets.sqlite'])
+    }
+  }
 })
 
 test('cli - a storage that cannot be checked, or is missing, is an error of one line', () => {

@@ -17,7 +17,7 @@ for (const { driver, skip } of DRIVER_TESTS) {
   test(`${driver} - a file that is no database is refused, and left as it is`, {
     skip,
   }, async () => {
-    for (const content of ['hello', 'x'.repeat(10_000), '{"pets":[]}']) {
+    for (const content of ['x', 'hello', 'x'.repeat(10_000), '{"pets":[]}']) {
       const path = newPath()
       fs.writeFileSync(path, content)
       await refuses(path, 'is not a SQLite database; name another file, this one was left as it is')
