@@ -317,6 +317,15 @@ export const UNFIT = {
   ],
 } as const satisfies Record<string, readonly Name[]>
 
+/** All that some commands take, besides `--help` and `--version`. */
+export const FEW = {
+  openapi: ['keys', 'rate-limit', 'no-rate-limit', 'pagination', 'idempotency'],
+  copy: [],
+  check: [],
+  help: [],
+  version: [],
+} as const satisfies { readonly [command in Command]?: readonly Name[] }
+
 /** `--through` starts no store, so the options of a store do not apply. */
 const WITH_THROUGH: readonly string[] = [
   'through',
@@ -334,13 +343,21 @@ const WITH_THROUGH: readonly string[] = [
 const ONLY_WITH_THROUGH = ['key', 'key-env']
 
 function unfitFor(command: Command, through: string | undefined): readonly string[] {
+  if (Object.hasOwn(FEW, command)) {
+    const few: readonly string[] = [...FEW[command as keyof typeof FEW], 'help', 'version']
+    return [...OPTIONS.keys()].filter(name => !few.includes(name))
+  }
   if (command !== 'exec') return UNFIT.others
   if (through === undefined) return [...UNFIT.exec, ...ONLY_WITH_THROUGH]
   return [...OPTIONS.keys()].filter(name => !WITH_THROUGH.includes(name))
 }
 
 function unfitReason(name: string, { command, flags }: CommandLine): string {
-  if (command !== 'exec') return 'works with exec only: exec [options] -- <command>'
+  const ofExec: readonly string[] = UNFIT.others
+  if (command !== 'exec' && ofExec.includes(name)) {
+    return 'works with exec only: exec [options] -- <command>'
+  }
+  if (command !== 'exec') return `cannot be combined with ${command}`
   if (flags.through !== undefined) return `cannot be combined with --through: ${elsewhere(name)}`
   if (ONLY_WITH_THROUGH.includes(name)) return 'works with --through <base-url> only'
   return 'cannot be combined with exec'

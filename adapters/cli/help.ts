@@ -1,4 +1,4 @@
-import { type Command, type FlagTable, OPTIONS, UNFIT } from './flags.js'
+import { type Command, FEW, type FlagTable, OPTIONS, UNFIT } from './flags.js'
 
 /** How a command is used. */
 interface Manual {
@@ -29,13 +29,13 @@ ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option be
     usage: 'copy <from> <to>',
     does: 'copy all animals into an empty store',
     more: 'A store is x.json, x.sqlite, postgres://… or postgres:, as for --store.',
-    flags: ['help'],
+    flags: [...FEW.copy, 'help'],
   },
   check: {
     usage: 'check <store>',
     does: 'read all of a store, and say what is damaged',
     more: 'A store is x.json, x.sqlite, postgres://… or postgres:, as for --store.',
-    flags: ['help'],
+    flags: [...FEW.check, 'help'],
   },
   verify: {
     usage: 'verify <base-url> [options]',
@@ -60,7 +60,7 @@ ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option be
   openapi: {
     usage: 'openapi',
     does: 'print the OpenAPI 3.1 description',
-    flags: ['keys', 'rate-limit', 'no-rate-limit', 'pagination', 'idempotency', 'help'],
+    flags: [...FEW.openapi, 'help'],
   },
 }
 

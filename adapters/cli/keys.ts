@@ -40,6 +40,10 @@ export async function keysCommand(words: readonly string[]): Promise<void> {
   if (path === undefined || path === '') {
     throw new UsageError('keys takes a command and a file: keys new|list|revoke <file.json>')
   }
+  const [unfit] = Object.keys(flags)
+  if (unfit !== undefined && (command === 'list' || command === 'revoke')) {
+    throw new UsageError(`--${unfit} works with keys new only`)
+  }
   if (command === 'new' && rest.length === 0) return newKey(path, flags)
   if (command === 'list' && rest.length === 0) return list(path)
   const [name, ...others] = rest

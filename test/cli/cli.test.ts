@@ -488,6 +488,49 @@ test('cli - a loop of symbolic links is named as such', {
   rmSync(folder, { recursive: true })
 })
 
+test('cli - a command refuses the options that it does not take, and ignores their variables', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'cli-'))
+  t.after(() => rm(directory, { recursive: true }))
+  const store = join(directory, 'pets.json')
+  const target = join(directory, 'target.json')
+  const cases: [words: string[], line: RegExp][] = [
+    [['check', store, '--json'], /--json cannot be combined with check$/m],
+    [['check', '--port', 'abc', store], /--port cannot be combined with check$/m],
+    [['check', store, '--strict'], /--strict works with exec only: /],
+    [['copy', store, target, '--seed', 'x'], /--seed cannot be combined with copy$/m],
+    [['version', '--port', 'abc'], /--port cannot be combined with version$/m],
+    [['help', '--quiet'], /--quiet cannot be combined with help$/m],
+    [['openapi', '--port', 'abc'], /--port cannot be combined with openapi$/m],
+  ]
+  for (const [words, line] of cases) {
+    await writeFile(store, '{"pets":[]}')
+    const { code, stdout, stderr } = await ended(...words)
+    assert.deepEqual([code, stdout], [2, ''], `${words}: ${stderr}`)
+    assert.match(stderr, line)
+    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
+    assert.equal(existsSync(target), false)
+  }
+  const environment = {
+    ADOPTION_STORE_EMPTY: '1',
+    ADOPTION_STORE_JSON: '1',
+    ADOPTION_STORE_SEED: 'none.json',
+    ADOPTION_STORE_STRICT: '1',
+    PORT: 'abc',
+  }
+  for (const words of [
+    ['check', store],
+    ['copy', store, target],
+    ['version'],
+    ['help'],
+    ['openapi'],
+    ['check', '--help'],
+    ['copy', '-v'],
+  ]) {
+    const { code, stderr } = await endedIn(environment, ...words)
+    assert.equal(code, 0, `${words}: ${stderr}`)
+  }
+})
+
 test('cli - invalid usage shows no password and no key', async () => {
   const cases: [words: string[], line: RegExp, environment?: NodeJS.ProcessEnv][] = [
     [['--store', 'postgres:admin:s3cret@db/x'], /--store postgres:… needs .* DATABASE_URL/],

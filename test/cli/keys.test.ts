@@ -156,6 +156,8 @@ test('keys - every error is one line, and the file stays as it is', async t => {
     [['new', path, '--id', 'b', '--plan', 'enterprise'], /--per-minute takes .* got none$/m],
     [['new', path, '--id', 'b', '--plan', 'pro', '--per-day', 'x'], /--per-minute takes a whole/],
     [['new', path, '--id', 'b', '--plan', 'pro', '--expires', 'soon'], /got 'soon'$/m],
+    [['list', path, '--id', 'a'], /--id works with keys new only$/m],
+    [['revoke', path, 'a', '--plan', 'pro'], /--plan works with keys new only$/m],
     [['revoke', path], /takes a file and one id/],
     [['revoke', path, 'nobody'], /has no key with that id or digest; see keys list/],
     // Somebody may paste the key itself.
