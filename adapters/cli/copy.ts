@@ -1,4 +1,6 @@
-import { openStorage, openToRead, refuseMissing } from './backends.js'
+import { type BigIntStats, statSync } from 'node:fs'
+import { isSameFile } from '../shared/same-file.js'
+import { fileOf, openStorage, openToRead, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'
 import { withStops } from './stops.js'
@@ -20,7 +22,9 @@ export async function copy(words: readonly string[]): Promise<void> {
     if (name === 'memory:')
       throw new UsageError(`${flag} cannot be memory:, whose animals are lost when copy ends`)
   }
-  if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
+  if (from === to || isSameStore(from, to)) {
+    throw new UsageError('copy takes two storages, got the same one twice')
+  }
   refuseMissing(from)
   await withStops(async stops => {
     const source = await openToRead('copy <from>', from, stops)
@@ -42,4 +46,20 @@ export async function copy(words: readonly string[]): Promise<void> {
       )
     })
   })
+}
+
+/** Whether both are in one file, by whatever names. */
+function isSameStore(from: string, to: string): boolean {
+  const source = fileAt(from)
+  return source !== undefined && isSameFile(fileAt(to), source)
+}
+
+/** Undefined for a storage in no file, and where opening says what is wrong with it. */
+function fileAt(name: string): BigIntStats | undefined {
+  const file = fileOf(name)
+  try {
+    return file && statSync(file.path, { bigint: true })
+  } catch {
+    return undefined
+  }
 }
