@@ -56,6 +56,8 @@ const NAMES: Readonly<Record<number, string>> = {
 const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
 export const NOT_A_DATABASE =
   'is not a SQLite database; name another file, this one was left as it is'
+/** What `check` leaves out. */
+export const RUN_CHECK = 'run animal-adoption-store check, and '
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -65,7 +67,7 @@ const REASONS: Readonly<Record<string, string>> = {
   NOMEM: 'needs more memory than this process can get',
   READONLY: 'is read-only; make the file and its folder writable',
   IOERR: 'cannot be read or written: the disk failed; check the disk and the free space',
-  CORRUPT: 'is damaged; run animal-adoption-store check, and restore a backup',
+  CORRUPT: `is damaged; ${RUN_CHECK}restore a backup`,
   FULL: 'cannot grow, because the disk is full; free some space',
   CANTOPEN: 'cannot be opened; make the file and its folder readable and writable',
   TOOBIG: 'cannot hold a value of this length',

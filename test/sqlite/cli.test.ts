@@ -127,6 +127,17 @@ test('sqlite cli - check reads a file, and fails when it is damaged', { skip }, 
   assert.equal(damaged.status, 1)
   assert.equal(damaged.stdout, '')
   assert.match(damaged.stderr, /^animal-adoption-store: pets\.sqlite.*\n|^pets\.sqlite: .*\n/)
+  // The first page has the list of tables.
+  fs.writeFileSync(join(above, 'pets.sqlite'), bytes.fill('damage', 100))
+  assert.deepEqual(run(above, ['check', 'pets.sqlite']), {
+    status: 1,
+    stdout: '',
+    stderr: 'animal-adoption-store: pets.sqlite is damaged; restore a backup\n',
+  })
+  assert.match(
+    run(above, ['copy', 'pets.sqlite', 'b.json']).stderr,
+    /pets\.sqlite is damaged; run animal-adoption-store check, and restore a backup\n$/,
+  )
 })
 
 test('sqlite cli - a file without a store is neither checked nor copied, and stays as it is', {
