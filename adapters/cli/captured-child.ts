@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { constants } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { SIGNAL_PIPE, watchExitCode } from './exit-code.js'
 import { UsageError } from './flags.js'
 
 export interface CapturedRun {
@@ -29,11 +29,12 @@ export async function runCaptured(
 ): Promise<CapturedRun> {
   signal.throwIfAborted()
   const child = spawn(command, words, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...SIGNAL_PIPE],
     env,
     detached: HAS_GROUPS,
     windowsHide: true,
   })
+  const exitCode = watchExitCode(child)
   const output = captureOutput(child)
   let isLate = false
   const timer = setTimeout(() => {
@@ -43,7 +44,7 @@ export async function runCaptured(
   const abort = () => kill(child)
   signal.addEventListener('abort', abort)
   try {
-    const code = await endOf(child, command)
+    const code = exitCode.of(...(await endOf(child, command)))
     clearTimeout(timer)
     // Whatever it has left running would hold its output, and disturb nobody but other runs.
     kill(child)
@@ -53,6 +54,7 @@ export async function runCaptured(
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
+    exitCode.end()
   }
 }
 
@@ -69,10 +71,12 @@ function kill(child: ChildProcess): void {
   }
 }
 
-async function endOf(child: ChildProcess, command: string): Promise<number> {
+async function endOf(
+  child: ChildProcess,
+  command: string,
+): Promise<[code: number | null, signal: NodeJS.Signals | null]> {
   try {
-    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-    return signal === null ? (code ?? 1) : 128 + constants.signals[signal]
+    return (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(`exec cannot run ${command}: ${code}; is it installed and on the PATH?`)

@@ -1,8 +1,7 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import type { Socket } from 'node:net'
 import { constants } from 'node:os'
+import { SIGNAL_PIPE, watchExitCode } from './exit-code.js'
 import { UsageError } from './flags.js'
 
 /**
@@ -15,21 +14,21 @@ export async function runChild(
   [command = '', ...words]: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  const child = spawn(command, words, { stdio: STDIO, env })
-  const unnamed = watchUnnamedSignal(child)
+  const child = spawn(command, words, {
+    stdio: ['inherit', 'inherit', 'inherit', ...SIGNAL_PIPE],
+    env,
+  })
+  const exitCode = watchExitCode(child)
   const forward = (signal: NodeJS.Signals) => {
     // A terminal also signals the command.
     if (!FROM_TERMINAL.includes(signal) || !process.stdin.isTTY) child.kill(signal)
   }
   for (const signal of FORWARDED) process.on(signal, forward)
   try {
-    const [code, signal] = await endOf(child, command)
-    if (signal !== null) return 128 + constants.signals[signal]
-    const number = unnamed.read()
-    return number === undefined ? (code ?? 1) : 128 + number
+    return exitCode.of(...(await endOf(child, command)))
   } finally {
     for (const signal of FORWARDED) process.off(signal, forward)
-    unnamed.end()
+    exitCode.end()
   }
 }
 
@@ -54,52 +53,4 @@ async function endOf(
     throw new UsageError(`exec cannot run ${command}: ${code}; is it installed and on the PATH?`)
   }
   return (await ended) as [number | null, NodeJS.Signals | null]
-}
-
-/** Only there, signals have no names that Node knows. */
-const HAS_UNNAMED_SIGNALS = process.platform === 'linux'
-
-/** The pipe ends with the process: before Node takes note of its end, and after the system has. */
-const STDIO: StdioOptions = HAS_UNNAMED_SIGNALS
-  ? ['inherit', 'inherit', 'inherit', 'pipe']
-  : 'inherit'
-
-/** Node reports an end by a real-time signal as exit code 0; until then, `/proc` knows better. */
-function watchUnnamedSignal(child: ChildProcess) {
-  const pipe = child.stdio[3] as Socket | null | undefined
-  let signal: number | undefined
-  pipe
-    ?.on('error', () => {})
-    .on('end', () => {
-      if (child.pid !== undefined) signal = signalThatEnded(child.pid)
-    })
-  pipe?.resume()
-  return { read: () => signal, end: () => pipe?.destroy() }
-}
-
-/** The kernel closes the files of a process some microseconds before it records how it ended. */
-const MOST_READS = 1_000
-
-function signalThatEnded(pid: number): number | undefined {
-  for (let read = 0; read < MOST_READS; read++) {
-    const { state, waitStatus } = readStat(pid)
-    if (state === 'Z') return waitStatus & 0x7f || undefined
-    if (state === undefined) return undefined
-  }
-  // A process may close its files and live on.
-  return undefined
-}
-
-/** proc_pid_stat(5): the fields after the name, which may hold anything, begin with the third. */
-function readStat(pid: number): {
-  readonly state: string | undefined
-  readonly waitStatus: number
-} {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0], waitStatus: Number(fields[49]) }
-  } catch {
-    return { state: undefined, waitStatus: 0 }
-  }
 }
