@@ -1,11 +1,11 @@
 import { constants } from 'node:os'
 import type { OptionError } from '../../src/lib/options.js'
-import { durationOf } from '../shared/time.js'
 import { readFaults } from '../test-double/explore/options.js'
 import { type Schedule, splitWords } from '../test-double/explore/schedule.js'
 import { type Outcome, search } from '../test-double/explore/search.js'
 import type { Fault } from '../test-double/faults/fault.js'
 import { type CommandContext, type CommandFailure, runCommand } from './command-run.js'
+import { readDuration } from './duration.js'
 import { readSetup } from './exec.js'
 import { createExploreOutput } from './explore-output.js'
 import { type Flags, usageError, wholeNumber } from './flags.js'
@@ -78,7 +78,7 @@ function readSettings(flags: Flags): ExploreSettings {
     depth: wholeNumber(flags, 'depth', MOST, 1) ?? 1,
     schedules: wholeNumber(flags, 'schedules', MOST, 1) ?? Number.POSITIVE_INFINITY,
     jobs: wholeNumber(flags, 'jobs', MOST, 1) ?? 1,
-    timeoutMs: fromOption('--timeout', () => Math.max(1, durationOf('timeout', timeout))),
+    timeoutMs: fromOption('--timeout', () => readDuration('timeout', timeout)),
   }
 }
 

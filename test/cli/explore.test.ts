@@ -251,6 +251,10 @@ test('exec --explore - refuses what cannot be meant', async () => {
     [['--explore', '--faults', 'resett'], 'Expected --faults to be one of reset, '],
     [['--explore', '--depth', '0'], "--depth takes a whole number from 1 to 1000000, got '0'"],
     [['--explore', '--timeout', '1'], 'Expected --timeout to be a duration: '],
+    ...['25d', '0s'].map((given): [string[], string] => [
+      ['--explore', '--timeout', given],
+      `Expected --timeout to be a duration in whole ms, of at least 1ms and at most 2147483647ms, got '${given}'\n`,
+    ]),
     [
       ['--explore', '--schedule', 'getPet#1=reset'],
       '--explore cannot be combined with --schedule; use only one',
