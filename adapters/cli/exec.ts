@@ -20,7 +20,7 @@ import {
   readInitial,
 } from './environment.js'
 import { type Flags, UsageError, usageError } from './flags.js'
-import { type Output, writeOutputs } from './output.js'
+import { type Output, refuseSameFiles, writeOutputs } from './output.js'
 import { recordTo } from './record.js'
 
 /**
@@ -98,6 +98,7 @@ export function checkCommand(flags: Flags, words: readonly string[]): void {
   if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
   checkStrict(flags)
   checkAllowed(flags)
+  refuseSameFiles(flags)
 }
 
 /** The environment of a command, with the store that it is to use. */

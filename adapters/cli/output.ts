@@ -1,7 +1,8 @@
+import { realpathSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Awaitable } from '../../src/lib/async.js'
-import { UsageError } from './flags.js'
+import { type Flags, UsageError } from './flags.js'
 
 /** A result of a run, for a file that a flag names. */
 export interface Output {
@@ -23,6 +24,42 @@ export async function writeOutputs(outputs: readonly Output[]): Promise<void> {
   if (problems.length === 0) return
   const message = problems.map(({ message }) => message).join('; ')
   throw new UsageError(message, ...problems.flatMap(({ flags }) => flags))
+}
+
+const INPUTS = ['seed', 'keys'] as const
+const OUTPUTS = ['report', 'junit', 'record', 'har'] as const
+
+/**
+ * Refuses an output that would overwrite another one, or an input.
+ *
+ * @throws UsageError naming both options
+ */
+export function refuseSameFiles(flags: Flags): void {
+  const owners = new Map<string, string>()
+  for (const name of [...INPUTS, ...OUTPUTS]) {
+    const path = flags[name]
+    if (path === undefined) continue
+    const file = realPath(resolve(path))
+    const owner = owners.get(file)
+    if (owner !== undefined) {
+      throw new UsageError(
+        `${owner} and --${name} cannot both be ${path}; use two files`,
+        owner,
+        `--${name}`,
+      )
+    }
+    owners.set(file, `--${name}`)
+  }
+}
+
+/** Of a file that may not exist yet, nor its folder. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const folder = dirname(path)
+    return folder === path ? path : join(realPath(folder), basename(path))
+  }
 }
 
 async function write({ flag, path, text }: Output): Promise<void> {
