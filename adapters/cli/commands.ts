@@ -1,4 +1,5 @@
 import { type Flags, rateLimitMode } from './flags.js'
+import type { Write } from './keys.js'
 import type { Stop } from './serve.js'
 
 /** The commands that take more than the command line itself, each loaded when it runs. */
@@ -32,9 +33,9 @@ export async function runCheck(words: readonly string[]): Promise<void> {
   process.exitCode = await check(words)
 }
 
-export async function runKeys(words: readonly string[]): Promise<void> {
+export async function runKeys(words: readonly string[], write: Write): Promise<void> {
   const { keysCommand } = await import('./keys.js')
-  await keysCommand(words)
+  await keysCommand(words, write)
 }
 
 export async function runReplay(

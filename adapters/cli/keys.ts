@@ -26,13 +26,16 @@ type Flags = { readonly [name in Exclude<keyof typeof FLAGS, 'help'>]?: string }
   readonly help?: boolean
 }
 
+/** Writes to stdout, and rejects where that fails. */
+export type Write = (text: string) => Promise<void>
+
 /**
  * `keys new|list|revoke <file>`: manages a file for `--keys`. A new key is printed once; the file
  * keeps only its SHA-256.
  *
  * @throws UsageError
  */
-export async function keysCommand(words: readonly string[]): Promise<void> {
+export async function keysCommand(words: readonly string[], write: Write): Promise<void> {
   const operands: string[] = []
   const flags = parseOptions(words, TABLE, word => operands.push(word)) as Flags
   if (flags.help) return print(helpText())
@@ -44,7 +47,7 @@ export async function keysCommand(words: readonly string[]): Promise<void> {
   if (unfit !== undefined && (command === 'list' || command === 'revoke')) {
     throw new UsageError(`--${unfit} works with keys new only`)
   }
-  if (command === 'new' && rest.length === 0) return newKey(path, flags)
+  if (command === 'new' && rest.length === 0) return newKey(path, flags, write)
   if (command === 'list' && rest.length === 0) return list(path)
   const [name, ...others] = rest
   if (command === 'revoke' && name !== undefined && others.length === 0) return revoke(path, name)
@@ -55,7 +58,7 @@ export async function keysCommand(words: readonly string[]): Promise<void> {
   )
 }
 
-async function newKey(path: string, flags: Flags): Promise<void> {
+async function newKey(path: string, flags: Flags, write: Write): Promise<void> {
   const { id, plan, expires } = flags
   if (id === undefined || plan === undefined) {
     throw new UsageError('keys new needs an owner and a plan: --id <id> --plan <plan>')
@@ -64,8 +67,15 @@ async function newKey(path: string, flags: Flags): Promise<void> {
   const key = randomBytes(32).toString('base64url')
   // Checked with the whole file, before it is written.
   const record = { id, plan: plan as Plan, ...limitsOf(flags), ...(expires && { expires }) }
-  await changeFile(path, keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }))
-  print(`${key}\n`)
+  await changeFile(
+    path,
+    keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }),
+    async () => {
+      await write(`${key}\n`).catch((error: NodeJS.ErrnoException) => {
+        throw new Error(`the key cannot be printed: ${error.code}; nothing was added to ${path}`)
+      })
+    },
+  )
   note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
 }
 
@@ -138,8 +148,14 @@ function digestOf(key: string): string {
 /**
  * Replaces the file in one step: a server that reads it sees the old keys or the new ones. The new
  * file beside it is also the lock, so that two changes at a time cannot lose one.
+ *
+ * @param beforeReplace where it fails, the file stays as it is
  */
-async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Promise<void> {
+async function changeFile(
+  path: string,
+  change: (keys: KeyFile) => KeyFile,
+  beforeReplace = async () => {},
+): Promise<void> {
   // A symbolic link stays one.
   const target = (await lookUp(path, realpath(path))) ?? path
   const temporary = `${target}.new`
@@ -153,6 +169,7 @@ async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Pro
     await file.writeFile(`{\n  ${lines.join(',\n  ')}\n}\n`)
     await file.sync()
     await file.close()
+    await beforeReplace()
     await rename(temporary, target)
   } catch (error) {
     await file.close().catch(() => {})

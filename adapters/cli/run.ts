@@ -64,7 +64,7 @@ async function runVerify(words: readonly string[]): Promise<void> {
 /** Options of its own as well. */
 async function runKeys(words: readonly string[]): Promise<void> {
   const commands = await import('./commands.js')
-  await commands.runKeys(words)
+  await commands.runKeys(words, writeOrFail)
 }
 
 async function runReplay(words: readonly string[]): Promise<void> {
@@ -125,4 +125,18 @@ function failToWrite(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return
   fail(new Error(`cannot write the output: ${error.code}`))
   process.exit()
+}
+
+/** For a text that must arrive. */
+function writeOrFail(text: string): Promise<void> {
+  const { stdout } = process
+  return new Promise((resolve, reject) => {
+    // It would end the process before the caller can act.
+    stdout.off('error', failToWrite).once('error', reject)
+    stdout.write(text, error => {
+      if (error) return
+      stdout.off('error', reject).on('error', failToWrite)
+      resolve()
+    })
+  })
 }

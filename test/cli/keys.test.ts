@@ -231,6 +231,38 @@ test('keys - a file that cannot be looked at for a moment is not replaced', asyn
   }
 })
 
+test('keys - a key that cannot be printed is not added', async t => {
+  if (process.platform === 'win32') return t.skip('no pipes with names')
+  const directory = folder(t)
+  const [path, pipe] = [join(directory, 'keys.json'), join(directory, 'pipe')]
+  spawnSync('mkfifo', [pipe])
+  const words = [MAIN, 'keys', 'new', path, '--id', 'a', '--plan', 'pro']
+  const to = (redirections: string) => {
+    const script = `${redirections}; exec "$0" "$@"`
+    const run = spawnSync('sh', ['-c', script, process.execPath, ...words], {
+      encoding: 'utf8',
+      env: { ...process.env, PIPE: pipe },
+    })
+    return [run.status, run.stderr]
+  }
+  const line = (code: string) =>
+    `animal-adoption-store: the key cannot be printed: ${code}; nothing was added to ${path}\n`
+  // Nobody reads the pipe any more.
+  const unread = 'exec 3<>"$PIPE"; exec >"$PIPE"; exec 3<&-'
+  const outputs: [redirections: string, code: string][] = [[unread, 'EPIPE']]
+  if (existsSync('/dev/full')) outputs.push(['exec >/dev/full', 'ENOSPC'])
+  for (const [redirections, code] of outputs) {
+    rmSync(path, { force: true })
+    assert.deepEqual(to(redirections), [1, line(code)])
+    assert.equal(existsSync(path), false)
+    const content = '{"k":{"id":"a","plan":"pro"}}'
+    await writeFile(path, content)
+    assert.deepEqual(to(redirections), [1, line(code)])
+    assert.equal(readFileSync(path, 'utf8'), content)
+    assert.deepEqual(readdirSync(directory).sort(), ['keys.json', 'pipe'])
+  }
+})
+
 test('keys - exec passes on a key in plain text, and says when there is none', async t => {
   const path = join(folder(t), 'keys.json')
   await keys('new', path, '--id', 'web', '--plan', 'pro')
