@@ -131,7 +131,7 @@ async function revoke(path: string, name: string): Promise<void> {
     const { [entry[0]]: _, ...others } = keys
     return others
   })
-  note(`revoked the key of '${printable(revoked)}' in ${path}`)
+  note(`revoked the key of '${revoked}' in ${path}`)
 }
 
 /** @throws UsageError */
@@ -231,5 +231,5 @@ function print(text: string): void {
 }
 
 function note(text: string): void {
-  process.stderr.write(`animal-adoption-store: ${text}\n`)
+  process.stderr.write(`animal-adoption-store: ${printable(text)}\n`)
 }

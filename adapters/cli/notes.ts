@@ -1,5 +1,6 @@
 import { MINUTE } from '../../src/limits/decide.js'
 import type { Clock } from '../../src/ports.js'
+import { printable } from '../shared/printable.js'
 
 /** What the server says on stderr besides requests. */
 export interface Notes {
@@ -40,7 +41,7 @@ export function createNotes({ asJson, clock, write }: NotesOptions): Notes {
   function say(event: string, message: string, fields: object = {}): void {
     const [line = ''] = message.split('\n', 1)
     if (asJson) writeRecord(event, { message: line, ...fields })
-    else write(`animal-adoption-store: ${line}`)
+    else write(`animal-adoption-store: ${printable(line)}`)
   }
 
   function writeRecord(event: string, fields: object): void {

@@ -54,7 +54,8 @@ export function watchedFiles(flags: Flags, notes: Notes): WatchedFiles {
         try {
           notes.say('reloaded', await reload())
         } catch (error) {
-          notes.say('reload.failed', `${(error as Error).message}; nothing was reloaded`)
+          const reason = printable((error as Error).message)
+          notes.say('reload.failed', `${reason}; nothing was reloaded`)
         }
       }
     },

@@ -1,3 +1,4 @@
+import { printable } from '../shared/printable.js'
 import { type Command, type Flags, parseCommandLine, readCommand, UsageError } from './flags.js'
 import type { Stop } from './serve.js'
 import { readVariables } from './variables.js'
@@ -109,15 +110,17 @@ function fail(
     message,
     flags = [],
   } = (error instanceof Error ? error : { name: '', message: String(error) }) as Failure
-  const [line] = message.split('\n')
+  // By name, as each file of the bundle has classes of its own.
+  const isUsage = name === 'UsageError' || name === 'OptionError'
+  // Those are one line but for the data in them; of others, such as a missing module, the first says it.
+  const line = printable(isUsage ? message : (message.split('\n')[0] ?? ''))
   const hints = [...sources]
     .filter(([option]) => flags.includes(`--${option}`))
     .map(([option, variable]) => ` (--${option} is set by ${variable})`)
   const text = `${line}${hints.join('')}`
   const record = { time: new Date().toISOString(), event: 'failed', message: text }
   process.stderr.write(`${asJson ? JSON.stringify(record) : `animal-adoption-store: ${text}`}\n`)
-  // By name, as each file of the bundle has classes of its own.
-  process.exitCode = name === 'UsageError' || name === 'OptionError' ? 2 : 1
+  process.exitCode = isUsage ? 2 : 1
 }
 
 /** A reader that closes early, such as `head`, is not a failure. */

@@ -461,6 +461,25 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
   }
 })
 
+test('cli - a newline or an escape in a file is escaped in the line, which keeps its rule', async t => {
+  const seed = await file(t, '[{"name":"Ada\\nBo\\u001b[31m","categoryId":1.5}]')
+  const keys = await file(t, '{"k":{"id":"a\\nb","plan":"gold"}}')
+  const cases: [words: string[], line: RegExp][] = [
+    [
+      ['--seed', seed],
+      /: animal 1 \('Ada\\nBo\\x1b\[31m'\): `categoryId` must be an integer from [^\n]+$/,
+    ],
+    [['--keys', keys], /: Expected `apiKeys\['a\\nb'\]\.plan` to be one of .*, got a string$/],
+    [['--log', 'lo\nud'], /: --log takes pretty, json, silent, got 'lo\\nud'$/],
+  ]
+  for (const [words, line] of cases) {
+    const { code, stderr } = await ended('-p', '0', ...words)
+    assert.equal(code, 2)
+    assert.match(stderr, /^animal-adoption-store: \P{Cc}+\n$/u)
+    assert.match(stderr.trimEnd(), line)
+  }
+})
+
 test('cli - a loop of symbolic links is named as such', {
   skip: process.platform === 'win32',
 }, async () => {
@@ -666,6 +685,11 @@ test('cli - --watch reloads seed and keys, and an invalid file changes nothing',
       server,
       () => writeFile(seed, '[{"name":"Dee"}]'),
       /animal 1 \('Dee'\): `categoryId` is required; nothing was reloaded\n$/,
+    )
+    await loggedAfter(
+      server,
+      () => writeFile(seed, '[{"name":"Ed\\nFay\\u001b[31m"}]'),
+      /animal 1 \('Ed\\nFay\\x1b\[31m'\): `categoryId` is required; nothing was reloaded\n$/,
     )
     assert.deepEqual(await list('two'), ['Bo', 'Cy'])
     await stopped(server)

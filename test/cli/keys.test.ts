@@ -231,6 +231,13 @@ test('keys - a file that cannot be looked at for a moment is not replaced', asyn
   }
 })
 
+test('keys - the note on a new key is one line, whatever its id', async t => {
+  const path = join(folder(t), 'keys.json')
+  const { code, stderr } = await keys('new', path, '--id', 'a\nb\x1b[31m', '--plan', 'pro')
+  assert.equal(code, 0)
+  assert.match(stderr, /^animal-adoption-store: added a key of 'a\\nb\\x1b\[31m' to \P{Cc}+\n$/u)
+})
+
 test('keys - a key that cannot be printed is not added', async t => {
   if (process.platform === 'win32') return t.skip('no pipes with names')
   const directory = folder(t)
