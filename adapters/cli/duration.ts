@@ -1,5 +1,6 @@
 import { LONGEST_TIMER, OptionError } from '../../src/lib/options.js'
 import { durationOf } from '../shared/time.js'
+import { withoutUrl } from './without-secrets.js'
 
 /**
  * The value of an option such as `24h`, in ms.
@@ -12,9 +13,10 @@ export function readDuration(
   text: string,
   { least = 1, most = LONGEST_TIMER } = {},
 ): number {
-  const ms = durationOf(option, text)
+  const given = withoutUrl(text)
+  const ms = durationOf(option, given)
   if (Number.isInteger(ms) && ms >= least && ms <= most) return ms
   const end = most < Number.MAX_SAFE_INTEGER ? ` and at most ${most}ms` : ''
   const expected = `a duration in whole ms, of at least ${least}ms${end}`
-  throw new OptionError({ option, expected, got: `'${text}'` })
+  throw new OptionError({ option, expected, got: `'${given}'` })
 }

@@ -22,6 +22,7 @@ import {
 import { type Flags, UsageError, usageError } from './flags.js'
 import { type Output, refuseSameFiles, writeOutputs } from './output.js'
 import { recordTo } from './record.js'
+import { withoutUrl } from './without-secrets.js'
 
 /**
  * Runs a command next to a private store, and prints the verdict on everything it sent.
@@ -187,7 +188,7 @@ export function reports(
 
 function checkStrict({ strict = 'findings' }: Flags): void {
   if (strict === 'findings' || strict === 'notes') return
-  throw new UsageError(`--strict takes no value or =notes, got '${strict}'`, '--strict')
+  throw new UsageError(`--strict takes no value or =notes, got '${withoutUrl(strict)}'`, '--strict')
 }
 
 function checkAllowed({ allow }: Flags): void {
@@ -196,7 +197,7 @@ function checkAllowed({ allow }: Flags): void {
   if (unknown === undefined) return
   const known = nearestFirst(unknown, rules).join(', ')
   throw new UsageError(
-    `--allow takes a rule of the verdict, got '${unknown}'; expected one of ${known}`,
+    `--allow takes a rule of the verdict, got '${withoutUrl(unknown)}'; expected one of ${known}`,
     '--allow',
   )
 }

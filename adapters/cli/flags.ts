@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
 import { describeProblem, type OptionProblem } from '../../src/lib/options.js'
 import type { RateLimitMode } from '../../src/limits/mode.js'
-import { withoutSecrets } from './without-secrets.js'
+import { withoutSecrets, withoutUrl } from './without-secrets.js'
 
 export interface Flag {
   readonly short?: string
@@ -144,7 +144,9 @@ export class UsageError extends Error {
 
 /** The problem of an option in a program, with the option as it is on the command line. */
 export function usageError(problem: OptionProblem, flag: string): UsageError {
-  return new UsageError(describeProblem(problem, flag), flag)
+  const { option, expected, got } = problem
+  const shown = got === undefined ? undefined : withoutUrl(got)
+  return new UsageError(describeProblem({ option, expected, got: shown }, flag), flag)
 }
 
 /**
@@ -436,7 +438,10 @@ export function rateLimitMode(flags: Flags): RateLimitMode {
   const given = flags['rate-limit'] ?? (isOff ? 'off' : 'on')
   const mode = Object.hasOwn(RATE_LIMIT_MODES, given) ? RATE_LIMIT_MODES[given] : undefined
   if (mode === undefined) {
-    throw new UsageError(`--rate-limit takes on, off or shadow, got '${given}'`, '--rate-limit')
+    throw new UsageError(
+      `--rate-limit takes on, off or shadow, got '${withoutUrl(given)}'`,
+      '--rate-limit',
+    )
   }
   if (!isOff || mode === false) return mode
   throw new UsageError(
@@ -464,7 +469,7 @@ export function wholeNumber<N extends string>(
   const number = Number(given)
   if (/^\d+$/.test(given) && number >= minimum && number <= maximum) return number
   throw new UsageError(
-    `--${name} takes a whole number from ${minimum} to ${maximum}, got '${given}'`,
+    `--${name} takes a whole number from ${minimum} to ${maximum}, got '${withoutUrl(given)}'`,
     `--${name}`,
   )
 }

@@ -10,6 +10,7 @@ import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
 import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
 import { helpRows } from './help.js'
 import { unreadable } from './unreadable.js'
+import { withoutUrl } from './without-secrets.js'
 
 const FLAGS = {
   id: { value: 'id', help: 'new: who the key belongs to; keys with one id share a budget' },
@@ -87,7 +88,9 @@ function limitsOf(flags: Flags) {
 
 function count(flag: string, text: string | undefined): number {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new UsageError(`--${flag} takes a whole number of at least 1, got ${text ?? 'none'}`)
+  throw new UsageError(
+    `--${flag} takes a whole number of at least 1, got ${withoutUrl(text ?? 'none')}`,
+  )
 }
 
 async function list(path: string): Promise<void> {
@@ -189,7 +192,7 @@ function lookUp<T>(path: string, call: Promise<T>): Promise<T | undefined> {
   return ifPresent(call).catch(error => {
     // Without its folder, it cannot be created.
     if (error.code === 'ENOTDIR') return undefined
-    throw new UsageError(`--keys ${path} ${unreadable(error)}`, '--keys')
+    throw new UsageError(`--keys ${withoutUrl(path)} ${unreadable(error)}`, '--keys')
   })
 }
 
@@ -201,7 +204,7 @@ async function create(temporary: string, path: string): Promise<FileHandle> {
     throw new UsageError(
       code === 'EEXIST'
         ? `another process is changing ${path}; if none is, remove ${basename(temporary)} beside it`
-        : `${path} cannot be changed: ${code}; does its folder exist, and can you write to it?`,
+        : `${withoutUrl(path)} cannot be changed: ${code}; does its folder exist, and can you write to it?`,
     )
   }
 }

@@ -1,5 +1,6 @@
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { type HttpServer, listen } from '../http/listen.js'
+import { withoutUrl } from './without-secrets.js'
 
 /** The options that name a port. */
 export type PortFlag = 'port' | 'staging-port' | 'metrics-host'
@@ -22,11 +23,14 @@ export async function listenOn(
         throw new ListenError(`port ${port} is not allowed; ${free}`, `--${portFlag}`)
       case 'EADDRNOTAVAIL':
         throw new ListenError(
-          `${host} is not an address of this machine; use --host 127.0.0.1`,
+          `${withoutUrl(host)} is not an address of this machine; use --host 127.0.0.1`,
           '--host',
         )
       case 'ENOTFOUND':
-        throw new ListenError(`${host} is not a known host; use --host 127.0.0.1`, '--host')
+        throw new ListenError(
+          `${withoutUrl(host)} is not a known host; use --host 127.0.0.1`,
+          '--host',
+        )
       default:
         throw error
     }

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Awaitable } from '../../src/lib/async.js'
 import { type Flags, UsageError } from './flags.js'
+import { withoutUrl } from './without-secrets.js'
 
 /** A result of a run, for a file that a flag names. */
 export interface Output {
@@ -43,7 +44,7 @@ export function refuseSameFiles(flags: Flags): void {
     const owner = owners.get(file)
     if (owner !== undefined) {
       throw new UsageError(
-        `${owner} and --${name} cannot both be ${path}; use two files`,
+        `${owner} and --${name} cannot both be ${withoutUrl(path)}; use two files`,
         owner,
         `--${name}`,
       )
@@ -70,6 +71,6 @@ async function write({ flag, path, text }: Output): Promise<void> {
     await writeFile(path, content)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(`${flag} cannot write ${path}: ${code}`, flag)
+    throw new UsageError(`${flag} cannot write ${withoutUrl(path)}: ${code}`, flag)
   }
 }

@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { UsageError } from './flags.js'
 import { unreadable } from './unreadable.js'
+import { withoutUrl } from './without-secrets.js'
 
 /**
  * What a file holds.
@@ -10,7 +11,7 @@ import { unreadable } from './unreadable.js'
  * @throws UsageError for a file that cannot be read, or has no end
  */
 export async function readBytes(path: string, ...flag: readonly string[]): Promise<Buffer> {
-  const name = [...flag, path].join(' ')
+  const name = [...flag, withoutUrl(path)].join(' ')
   const stats = await stat(path).catch(() => undefined)
   if (stats && mayWaitForever(path, stats)) {
     throw new UsageError(`${name} is not a regular file`, ...flag)

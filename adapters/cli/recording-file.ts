@@ -3,6 +3,7 @@ import { RecordingError, readRecording } from '../test-double/recording/read.js'
 import { UsageError } from './flags.js'
 import { readBytes } from './read-bytes.js'
 import { unreadable } from './unreadable.js'
+import { withoutUrl } from './without-secrets.js'
 
 /** @throws UsageError for a file that cannot be read, or is no recording */
 export async function readRecordingFile(path: string): Promise<RecordingFile> {
@@ -12,6 +13,6 @@ export async function readRecordingFile(path: string): Promise<RecordingFile> {
   } catch (error) {
     if (error instanceof RecordingError) throw new UsageError(error.message)
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
-    throw new UsageError(`${path} ${unreadable(error)}`)
+    throw new UsageError(`${withoutUrl(path)} ${unreadable(error)}`)
   }
 }

@@ -13,6 +13,7 @@ import { helpRows } from './help.js'
 import { listenOn } from './listen-on.js'
 import { readRecordingFile } from './recording-file.js'
 import type { Stop } from './serve.js'
+import { withoutUrl } from './without-secrets.js'
 
 const FLAGS = {
   until: { value: 'n', help: 'the last step to replay (all)' },
@@ -70,7 +71,7 @@ function readStep(given: string | undefined, path: string, { steps }: RecordingF
   if (given === undefined) return steps.length
   if (/^\d{1,9}$/.test(given) && Number(given) <= steps.length) return Number(given)
   throw new UsageError(
-    `--until takes a step from 0 to ${steps.length}, the last one of ${path}, got '${given}'`,
+    `--until takes a step from 0 to ${steps.length}, the last one of ${path}, got '${withoutUrl(given)}'`,
     '--until',
   )
 }

@@ -26,6 +26,7 @@ import { createNotes, type Notes } from './notes.js'
 import { LOG_FORMATS, type LogFormat, withRequestLog } from './request-log.js'
 import { type Stops, stopAll, stopOnFailure } from './stops.js'
 import { version } from './version.js'
+import { withoutUrl } from './without-secrets.js'
 
 /** Stops the servers; on SIGTERM, after the time of `--drain`. */
 export type Stop = (signal?: string) => Promise<void>
@@ -271,7 +272,7 @@ function readHost(flags: Flags, proxyHops: number): string {
   if (LOOPBACK.test(host)) return host
   if (isControlled(flags)) {
     throw new UsageError(
-      `--host ${host} would let others use --control; use 127.0.0.1`,
+      `--host ${withoutUrl(host)} would let others use --control; use 127.0.0.1`,
       '--host',
       '--control',
       '--clock',
@@ -279,7 +280,7 @@ function readHost(flags: Flags, proxyHops: number): string {
   }
   if (keys !== undefined) return host
   throw new UsageError(
-    `--host ${host} would expose the demo keys; add --keys <file.json>, or use 127.0.0.1`,
+    `--host ${withoutUrl(host)} would expose the demo keys; add --keys <file.json>, or use 127.0.0.1`,
     '--host',
   )
 }
@@ -299,7 +300,7 @@ function readMetricsHost(given: string): { readonly host: string; readonly port:
     return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 9464 : Number(port) }
   }
   throw new UsageError(
-    `--metrics-host takes <host> or <host>:<port>, got '${given}'`,
+    `--metrics-host takes <host> or <host>:<port>, got '${withoutUrl(given)}'`,
     '--metrics-host',
   )
 }
@@ -307,7 +308,7 @@ function readMetricsHost(given: string): { readonly host: string; readonly port:
 function readLogFormat({ log = 'pretty', quiet }: Flags): LogFormat {
   const format = LOG_FORMATS.find(known => known === log)
   if (!format) {
-    throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${log}'`, '--log')
+    throw new UsageError(`--log takes ${LOG_FORMATS.join(', ')}, got '${withoutUrl(log)}'`, '--log')
   }
   return quiet ? 'silent' : format
 }

@@ -1,4 +1,5 @@
 import { type Flags, OPTIONS, UsageError } from './flags.js'
+import { withoutUrl } from './without-secrets.js'
 
 export interface Variables {
   readonly flags: Flags
@@ -39,5 +40,5 @@ function variablesFor(name: string): readonly string[] {
 function readSwitch(variable: string, text: string): boolean {
   if (/^(1|true)$/i.test(text)) return true
   if (/^(0|false)$/i.test(text)) return false
-  throw new UsageError(`${variable} takes 1 or 0, got '${text}'`)
+  throw new UsageError(`${variable} takes 1 or 0, got '${withoutUrl(text)}'`)
 }

@@ -29,13 +29,18 @@ function copy(text: string): string {
 function describe({ status, headers, body }: Reply, redact: Redact, guilty?: string): string {
   const fields = [...headers]
     .filter(([name]) => SHOWN.test(name))
-    .map(([name, value]) => `${name}: ${excerpt(value, 200, redact)}`)
+    .map(([name, value]) => `${name}: ${excerpt(withoutUser(value), 200, redact)}`)
   const content = body === '' ? [] : [excerpt(body, 300, redact, guilty)]
   return [`${status}`, ...fields, ...content].join(' | ')
 }
 
 const SHOWN =
   /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
+
+/** Addresses without user and password. */
+export function withoutUser(text: string): string {
+  return text.replace(/\/\/[^\s/?#]*@/g, '//…@')
+}
 
 /** Larger than any key, and small enough to look for keys in it. */
 const MARGIN = 65_536

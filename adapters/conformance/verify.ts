@@ -3,7 +3,7 @@ import { OptionError } from '../../src/lib/options.js'
 import { SUNSET } from '../../src/pets/specification.js'
 import type { Check, Credential, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
-import { evidenceOf, excerpt } from './evidence.js'
+import { evidenceOf, excerpt, withoutUser } from './evidence.js'
 import { isObject, jsonOf } from './expect.js'
 import { CheckFailure, CheckSkipped } from './failure.js'
 import { isClosed, NoReply } from './no-reply.js'
@@ -172,7 +172,8 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
   })
   const { status, headers } = reply
   if (status >= 300 && status < 400) {
-    const target = excerpt(headers.get('location') ?? 'another address', 200, session.redact)
+    const location = withoutUser(headers.get('location') ?? 'another address')
+    const target = excerpt(location, 200, session.redact)
     throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
   }
   if (status === 401 || status === 403) {

@@ -573,6 +573,39 @@ test('cli - invalid usage shows no password and no key', async () => {
       /--keys takes a file, .* \(--keys is set by ADOPTION_STORE_KEYS\)/,
       { ADOPTION_STORE_KEYS: '{"s3cret":{"id":"ci","plan":"pro"}}' },
     ],
+    ...[
+      ['http://u:s3cret@h', 'http://…'],
+      ['http://h/x?token=s3cret', 'http://…'],
+      ['u:s3cret@h', 'u:…'],
+    ].flatMap(([url = '', shown]): typeof cases => [
+      [['--seed', url], startingWith(`--seed ${shown} does not exist`)],
+      [[], startingWith(`--seed ${shown} does not exist (`), { ADOPTION_STORE_SEED: url }],
+      [['--keys', url], startingWith(`--keys ${shown} does not exist`)],
+      [
+        ['--port', url],
+        startingWith(`--port takes a whole number from 0 to 65535, got '${shown}'`),
+      ],
+      [[], startingWith('--port takes a whole number from 0'), { PORT: url }],
+      [['--host', url], startingWith(`--host ${shown} would expose the demo keys`)],
+      [['--log', url], startingWith(`--log takes pretty, json, silent, got '${shown}'`)],
+      [['--clock', url], startingWith('Expected --clock to be an instant')],
+      [['--drain', url], startingWith('Expected `--drain` to be a duration')],
+      [['--rate-limit', url], startingWith('--rate-limit takes on, off or')],
+      [[], startingWith('ADOPTION_STORE_NO_CORS takes 1 or 0'), { ADOPTION_STORE_NO_CORS: url }],
+      [['keys', 'list', url], startingWith(`--keys ${shown} does not exist`)],
+      [['replay', url], startingWith(`${shown} does not exist`)],
+      [['exec', '--allow', url, '--', 'true'], startingWith('--allow takes a rule')],
+      [['exec', `--strict=${url}`, '--', 'true'], startingWith('--strict takes no value')],
+      [['exec', '--schedule', url, '--', 'true'], startingWith('Expected --schedule to be')],
+    ]),
+    [
+      ['keys', 'new', 'http://u:s3cret@h', '--id', 'a', '--plan', 'pro'],
+      startingWith('http://… cannot be changed: ENOENT'),
+    ],
+    [
+      ['--metrics', '--metrics-host', 'http://u:s3cret@h'],
+      /--metrics-host takes <host> or <host>:<port>, got 'http:\/\/…'/,
+    ],
   ]
   for (const [words, line, environment = {}] of cases) {
     const { code, stdout, stderr } = await endedIn(environment, ...words)
@@ -1049,6 +1082,11 @@ async function loggedAfter(
     if (line.test(log)) return log
   }
   throw new Error(`It ended, and logged only: ${log}`)
+}
+
+/** A failure that says this. */
+function startingWith(text: string): RegExp {
+  return new RegExp(`^animal-adoption-store: ${text.replace(/[.?()]/g, '\\$&')}`)
 }
 
 /** Runs a command that exits on its own. */

@@ -411,6 +411,9 @@ test('conformance - a server that cannot be verified is one clear line', async t
   const redirectingWithKey = await serve((_, response) =>
     response.writeHead(301, { location: `https://a.example/${'x'.repeat(174)}?k=s3cret` }).end(),
   )
+  const redirectingWithPassword = await serve((_, response) =>
+    response.writeHead(301, { location: 'https://user:pa55@a.example/v1' }).end(),
+  )
   const refusing = await serve((_, response) => response.writeHead(401).end())
   const empty = await serve((_, response) => response.writeHead(404).end())
   const silent = await serve(() => {})
@@ -423,6 +426,7 @@ test('conformance - a server that cannot be verified is one clear line', async t
     [closingUrl, /closes the connection; is it http or https\?$/],
     [redirecting, /redirects to https:\/\/a\.example\/v1; verify that address$/],
     [redirectingWithKey, /redirects to https:\/\/a\.example\/x+\?k=<key>; verify that address$/],
+    [redirectingWithPassword, /redirects to https:\/\/…@a\.example\/v1; verify that address$/],
     [refusing, /rejects the API key with 401; is it valid there\?$/],
     [empty, /has no \/pets \(404\); the base URL ends with the version segment, such as \/v1$/],
     [silent, /does not answer within 1000 ms$/],
