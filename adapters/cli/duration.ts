@@ -1,5 +1,5 @@
 import { LONGEST_TIMER, OptionError } from '../../src/lib/options.js'
-import { durationOf } from '../shared/time.js'
+import { DURATION_TEXT, durationOf } from '../shared/time.js'
 import { withoutUrl } from './without-secrets.js'
 
 /**
@@ -14,7 +14,7 @@ export function readDuration(
   { least = 1, most = LONGEST_TIMER } = {},
 ): number {
   const given = withoutUrl(text)
-  const ms = durationOf(option, given)
+  const ms = durationOf(option, given, DURATION_TEXT)
   if (Number.isInteger(ms) && ms >= least && ms <= most) return ms
   const end = most < Number.MAX_SAFE_INTEGER ? ` and at most ${most}ms` : ''
   const expected = `a duration in whole ms, of at least ${least}ms${end}`

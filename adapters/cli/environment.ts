@@ -294,9 +294,9 @@ function readIdempotency({ idempotency }: Flags): Idempotency | null {
 /** Its frozen time, in ms since the epoch. @throws UsageError */
 export async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
-  const { instantOf } = await import('../shared/time.js')
+  const { INSTANT_TEXT, instantOf } = await import('../shared/time.js')
   try {
-    return instantOf('clock', clock)
+    return instantOf('clock', clock, INSTANT_TEXT)
   } catch (error) {
     throw usageError(error as OptionError, '--clock')
   }

@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { toJson } from '../../src/lib/json.js'
+import type { OptionError } from '../../src/lib/options.js'
 import type { Plan } from '../../src/limits/plans.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { ifPresent } from '../shared/missing-file.js'
 import { printable } from '../shared/printable.js'
+import { INSTANT_TEXT, instantOf } from '../shared/time.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
-import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
+import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
 import { helpRows } from './help.js'
 import { unreadable } from './unreadable.js'
 import { withoutUrl } from './without-secrets.js'
@@ -64,6 +66,7 @@ async function newKey(path: string, flags: Flags, write: Write): Promise<void> {
   if (id === undefined || plan === undefined) {
     throw new UsageError('keys new needs an owner and a plan: --id <id> --plan <plan>')
   }
+  if (expires !== undefined) checkExpires(expires)
   // 256 random bits: nobody guesses it, so a plain digest keeps it safe.
   const key = randomBytes(32).toString('base64url')
   // Checked with the whole file, before it is written.
@@ -78,6 +81,15 @@ async function newKey(path: string, flags: Flags, write: Write): Promise<void> {
     },
   )
   note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
+}
+
+/** @throws UsageError */
+function checkExpires(expires: string): void {
+  try {
+    instantOf('expires', expires, INSTANT_TEXT)
+  } catch (error) {
+    throw usageError(error as OptionError, '--expires')
+  }
 }
 
 function limitsOf(flags: Flags) {

@@ -16,29 +16,33 @@ export const isClockTime: Rule = {
   accepts: value => typeof value === 'number' && value >= EARLIEST && value <= LATEST,
 }
 
+const YEARS = 'an instant in the years 0000 to 9999'
+/** What `instantOf` and `durationOf` take from a command line, where a number alone is none. */
+export const INSTANT_TEXT = `${YEARS} in ISO 8601, such as 2030-01-01T00:00:00Z`
+export const DURATION_TEXT = 'a duration: a number with its unit, such as 500ms, 61s, 24h or 1d'
+
 /** @throws OptionError naming the field */
-export function instantOf(name: string, value: Instant): number {
+export function instantOf(
+  name: string,
+  value: Instant,
+  expected = `${YEARS}: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z'`,
+): number {
   const ms = typeof value === 'string' ? isoInstant(value) : value
   const instant = typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
   if (isClockTime.accepts(instant)) return instant
-  throw new OptionError({
-    option: name,
-    expected:
-      "an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z'",
-    got: show(value),
-  })
+  throw new OptionError({ option: name, expected, got: show(value) })
 }
 
 /** @throws OptionError naming the field */
-export function durationOf(name: string, value: Duration): number {
+export function durationOf(
+  name: string,
+  value: Duration,
+  expected = "a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d'",
+): number {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
   const ms = typeof value === 'number' ? value : Number(count) * (UNITS.get(unit) ?? Number.NaN)
   if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
-  throw new OptionError({
-    option: name,
-    expected: "a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d'",
-    got: show(value),
-  })
+  throw new OptionError({ option: name, expected, got: show(value) })
 }
 
 /** RFC 9110 §5.6.7; years have four digits there. */

@@ -390,6 +390,19 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       /Expected `--drain` to be a duration in whole ms, of at least 0ms and at most 2147483647ms, got '30d'$/m,
     ],
     [['--drain', 'soon'], 2, /Expected `--drain` to be a duration: .*, got 'soon'$/m],
+    ...['--idempotency', '--drain'].map((flag): (typeof cases)[number] => [
+      [flag, '99'],
+      2,
+      RegExp(
+        `Expected \`${flag}\` to be a duration: a number with its unit, such as 500ms, 61s, 24h or 1d, got '99'$`,
+        'm',
+      ),
+    ]),
+    [
+      ['--clock', '1893456000000'],
+      2,
+      /Expected --clock to be an instant in the years 0000 to 9999 in ISO 8601, such as 2030-01-01T00:00:00Z, got '1893456000000'$/m,
+    ],
     [['--idempotency', '1y'], 2, /Expected `--idempotency` to be a duration: .*, got '1y'$/m],
     [
       ['--idempotency=0s'],

@@ -155,6 +155,10 @@ test('keys - every error is one line, and the file stays as it is', async t => {
     [['new', path, '--id', 'a', '--plan', 'pro'], /all API keys of 'a' to have the same plan/],
     [['new', path, '--id', 'b', '--plan', 'enterprise'], /--per-minute takes .* got none$/m],
     [['new', path, '--id', 'b', '--plan', 'pro', '--per-day', 'x'], /--per-minute takes a whole/],
+    [
+      ['new', path, '--id', 'b', '--plan', 'pro', '--expires', '1893456000000'],
+      /Expected --expires to be an instant in the years 0000 to 9999 in ISO 8601, such as \S+, got '1893456000000'$/m,
+    ],
     [['new', path, '--id', 'b', '--plan', 'pro', '--expires', 'soon'], /got 'soon'$/m],
     [['list', path, '--id', 'a'], /--id works with keys new only$/m],
     [['revoke', path, 'a', '--plan', 'pro'], /--plan works with keys new only$/m],
