@@ -1,6 +1,6 @@
 import { parseJson } from '../../src/lib/json.js'
 import * as z from '../../src/lib/zod.js'
-import { type Pet, petSchema } from '../../src/pets/schema.js'
+import { ID_RULE, type Pet, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
 
@@ -56,9 +56,7 @@ function nameOf(text: string, position: number): string {
   return `\`pets[${position}]\` (line ${text.slice(0, start).split('\n').length})`
 }
 
-const positive = z
-  .int('must be a positive integer')
-  .check(z.minimum(1, 'must be a positive integer'))
+const positive = z.int(ID_RULE).check(z.minimum(1, ID_RULE))
 
 const usedKeySchema = z.strictObject(
   {

@@ -28,15 +28,15 @@ export const newPetSchema = z.object(
 )
 export type NewPet = Readonly<z.infer<typeof newPetSchema>>
 
+/** What the id of an animal of this service has to be. */
+export const ID_RULE = `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}`
+
 /** An animal as stored and returned (spec §2). Ids of this service are safe integers. */
 export const petSchema = z.object({
-  id: z
-    .int('must be a positive integer')
-    .check(z.minimum(1, 'must be a positive integer'))
-    .register(z.globalRegistry, {
-      format: 'int64',
-      description: 'Assigned by the service when the animal is added.',
-    }),
+  id: z.int(ID_RULE).check(z.minimum(1, ID_RULE)).register(z.globalRegistry, {
+    format: 'int64',
+    description: 'Assigned by the service when the animal is added.',
+  }),
   ...newPetSchema.shape,
   status: z.exactOptional(petStatusSchema),
 })

@@ -143,12 +143,22 @@ const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: Re
   'with a fraction': [pets('"categoryId":1.5'), /: `pets\[1\]\.categoryId` must be an integer/],
   'beyond int64': [pets('"categoryId":9223372036854775808'), /\.categoryId` must be an integer/],
   'with a wrong status': [pets('"status":"lost"'), /: `pets\[1\]\.status` must be one of/],
-  'with the id 0': [pets('"id":0'), /: `pets\[1\]\.id` must be a positive integer$/],
+  'with the id 0': [
+    pets('"id":0'),
+    /: `pets\[1\]\.id` must be an integer from 1 to 9007199254740991$/,
+  ],
+  'with an id beyond 2^53': [
+    pets('"id":9007199254740993'),
+    /: `pets\[1\]\.id` must be an integer from 1 to 9007199254740991$/,
+  ],
   'with an id twice': [
     pets('"id":1'),
     /: `pets\[1\]` \(line 1\) has the id 1 of `pets\[0\]` \(line 1\)$/,
   ],
-  'with a wrong nextId': ['{"pets":[],"nextId":0}', /: `nextId` must be a positive integer$/],
+  'with a wrong nextId': [
+    '{"pets":[],"nextId":0}',
+    /: `nextId` must be an integer from 1 to 9007199254740991$/,
+  ],
   'with a low nextId': [
     `{"pets":[\n\n${REX_1}],"nextId":1}`,
     /: `nextId` must be greater than the id 1 of `pets\[0\]` \(line 3\), got 1$/,

@@ -149,7 +149,7 @@ for (const [what, keys, reason] of [
   [
     'with a wrong petId',
     `[${KEY_1.replace('"petId":1', '"petId":0')}]`,
-    '.petId` must be a positive integer',
+    '.petId` must be an integer from 1 to 9007199254740991',
   ],
   ['with a wrong time', `[${KEY_1.replace('1000', '"later"')}]`, '.expiresAt` must be a number'],
 ] as const) {
