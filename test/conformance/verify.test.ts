@@ -12,7 +12,7 @@ import { createStore } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { runInThread } from '../support/command.js'
 import { firstOutput } from '../support/first-output.js'
-import { MAIN } from '../support/paths.js'
+import { MAIN, ROOT_URL } from '../support/paths.js'
 
 const KEY = 's3cret-key'
 
@@ -31,7 +31,10 @@ test('verify - our own command line breaks nothing, description and console incl
   const words = [baseUrl, '--key', apiKeys.business, '--idempotency', ...openApi]
   const { code, stdout, stderr } = await verify(words)
   assert.deepEqual([code, stderr], [0, ''])
-  assert.match(stdout, /^Verifying http:\S+\. Checks: \d+, requests: at most \d+\n/)
+  const [, most = ''] =
+    /^Verifying http:\S+\. Checks: \d+, requests: at most (\d+)\n/.exec(stdout) ?? []
+  const page = await readFile(new URL('adapters/conformance/README.md', ROOT_URL), 'utf8')
+  assert.match(page, RegExp(` never sends more than ${most} without \`--limits\``))
   const limits = CHECKS.filter(({ needs }) => needs?.includes('limits')).length
   const passed = CHECKS.length - limits
   assert.match(stdout, new RegExp(`\\n${limits} skipped: needs a spare key to exhaust\\n`))
