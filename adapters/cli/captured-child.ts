@@ -7,6 +7,8 @@ import { UsageError } from './flags.js'
 export interface CapturedRun {
   /** The exit code, or 128 + n where signal n ended it; undefined where it took too long. */
   readonly code: number | undefined
+  /** Otherwise, a code of 0 may stand for a signal. */
+  readonly isCertain: boolean
   /** The end of what it has printed, on stdout and stderr. */
   readonly output: string
 }
@@ -44,13 +46,15 @@ export async function runCaptured(
   const abort = () => kill(child)
   signal.addEventListener('abort', abort)
   try {
-    const code = exitCode.of(...(await endOf(child, command)))
+    const ended = await endOf(child, command)
     clearTimeout(timer)
+    const code = exitCode.of(...ended)
+    const isCertain = await exitCode.isCertain(...ended)
     // Whatever it has left running would hold its output, and disturb nobody but other runs.
     kill(child)
     await output.end()
     signal.throwIfAborted()
-    return { code: isLate ? undefined : code, output: output.read() }
+    return { code: isLate ? undefined : code, isCertain, output: output.read() }
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)

@@ -31,11 +31,26 @@ export interface CommandContext {
   readonly signal: AbortSignal
 }
 
-/** Runs the command once, next to a store and a server of its own. */
+/** How often a run is repeated of which it is not certain how it ended. */
+const MOST_TRIES = 3
+
+/** Runs the command, next to a store and a server of its own. */
 export async function runCommand(
   schedule: Schedule,
   context: CommandContext,
 ): Promise<Outcome<CommandFailure>> {
+  for (let tries = 1; ; tries++) {
+    const { outcome, isCertain } = await runOnce(schedule, context)
+    if (isCertain || tries === MOST_TRIES) return outcome
+  }
+}
+
+interface Ended {
+  readonly outcome: Outcome<CommandFailure>
+  readonly isCertain: boolean
+}
+
+async function runOnce(schedule: Schedule, context: CommandContext): Promise<Ended> {
   const { flags, words, setup, timeoutMs, signal } = context
   const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
   const { handler, double } = await openControlled(flags, setup.apiKeys, setup.initial, seen.watch)
@@ -56,7 +71,12 @@ export async function runCommand(
       report,
       requests: double.requests(),
     }
-    return { requests: seen.requests, isReached: seen.isReached(), failure: failure || undefined }
+    const outcome = {
+      requests: seen.requests,
+      isReached: seen.isReached(),
+      failure: failure || undefined,
+    }
+    return { outcome, isCertain: run.isCertain }
   } finally {
     await double.close()
     await server.close()

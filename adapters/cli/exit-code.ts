@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { constants } from 'node:os'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
  * The fourth stream of a command, for `watchExitCode`. The pipe ends with the process: before Node takes
@@ -16,9 +17,11 @@ export const SIGNAL_PIPE: readonly 'pipe'[] = process.platform === 'linux' ? ['p
 export function watchExitCode(child: ChildProcess) {
   const pipe = child.stdio[3] as Socket | null | undefined
   let unnamed: number | undefined
+  let hasEnded = false
   pipe
     ?.on('error', () => {})
     .on('end', () => {
+      hasEnded = true
       if (child.pid !== undefined) unnamed = signalThatEnded(child.pid)
     })
   pipe?.resume()
@@ -26,6 +29,17 @@ export function watchExitCode(child: ChildProcess) {
     of(code: number | null, signal: NodeJS.Signals | null): number {
       const number = signal === null ? unnamed : constants.signals[signal]
       return number === undefined ? (code ?? 1) : 128 + number
+    },
+    /**
+     * When one command ends, Node takes note of the ends of all of them: of one that has ended only just
+     * now, before its pipe was read. Then 0 may stand for a signal.
+     */
+    async isCertain(code: number | null, signal: NodeJS.Signals | null): Promise<boolean> {
+      if (!pipe || signal !== null || code !== 0 || hasEnded) return true
+      // In the next turn of the event loop, after the rest of this one, the end of the pipe is read.
+      await nextTurn()
+      await nextTurn()
+      return !hasEnded
     },
     end: () => pipe?.destroy(),
   }
