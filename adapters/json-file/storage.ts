@@ -36,7 +36,7 @@ export type WhenIdle = (task: () => void) => () => void
 export function createStorage(path: string, files: Files, whenIdle: WhenIdle): JsonFileStorage {
   const inserts = createBatches((batch: Batch) => inTurn(() => commit(batch)), LIMITS)
   const keyed = createBatches(
-    onceEach(batch => inTurn(() => commitOnce(batch))),
+    onceEach(inserts => inTurn(() => commitOnce(inserts()))),
     KEYED_LIMITS,
   )
   let lastTurn: Promise<unknown> = Promise.resolve()

@@ -38,13 +38,19 @@ export interface Statement {
   readonly name?: string
 }
 
+/** Values that are asked for when there is a connection; undefined if nothing is to be sent any more. */
+export type LateValues = () => unknown[] | undefined
+
 /** Runs a statement within a transaction. */
 export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
 
 /** A pool whose calls all end in bounded time. */
 export interface Database {
-  /** Retries while the server is unavailable, so the statement must be idempotent. */
-  query(statement: Statement, values: unknown[]): Promise<readonly Row[]>
+  /**
+   * Retries while the server is unavailable, so the statement must be idempotent, and late values must be
+   * the same each time. No rows if nothing was sent.
+   */
+  query(statement: Statement, values: unknown[] | LateValues): Promise<readonly Row[]>
   /** A single attempt. */
   queryOnce(statement: Statement, values: unknown[]): Promise<readonly Row[]>
   /** Commits when the task resolves, rolls back when it rejects. */
@@ -86,12 +92,18 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
       }),
   }
 
-  function send(statement: Statement, values: unknown[], limit: Limit): Promise<readonly Row[]> {
-    const query = { ...statement, values, query_timeout: timeoutMs }
-    return withClient(pool, limit, async client => {
-      const { rows } = await before(limit, () => client.query(query))
-      return rows
-    })
+  function send(
+    statement: Statement,
+    given: unknown[] | LateValues,
+    limit: Limit,
+  ): Promise<readonly Row[]> {
+    return withClient(pool, limit, client =>
+      before(limit, async () => {
+        const values = typeof given === 'function' ? given() : given
+        if (!values) return []
+        return (await client.query({ ...statement, values, query_timeout: timeoutMs })).rows
+      }),
+    )
   }
 }
 

@@ -11,7 +11,13 @@ import type {
   UsedKey,
 } from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
-import { answerAll, createBatches, type Patience } from '../shared/batches.js'
+import {
+  answerAll,
+  createBatches,
+  type Patience,
+  stillWaited,
+  type Waiting,
+} from '../shared/batches.js'
 import { type KeyedInsert, onceEach } from '../shared/once-each.js'
 import {
   checked,
@@ -80,7 +86,7 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     late: () => noAnswer(timeoutMs),
     full: storageOverloaded,
   }
-  const inserts = createBatches(answerAll(insertBatch), {
+  const inserts = createBatches(insertBatch, {
     ...LIMITS,
     name: 'postgres.insert',
     patience,
@@ -200,49 +206,62 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     [Symbol.asyncDispose]: close,
   }
 
-  async function insertBatch(rows: readonly PetRow[]): Promise<readonly number[]> {
-    const names = rows.map(row => row.name)
-    const categories = rows.map(row => row.categoryId)
-    const statuses = rows.map(row => row.status)
-    const values = [names, categories, statuses, writer, ++lastBatch]
+  async function insertBatch(batch: readonly Waiting<PetRow, number>[]): Promise<void> {
+    const number = ++lastBatch
+    let fixed: readonly Waiting<PetRow, number>[] | undefined
+    // Fixed when there is a connection: from then on the batch may be stored, and is sent again as it was.
+    const left = () => (fixed ??= stillWaited(batch))
+    const values = () => {
+      const rows = left().map(({ item }) => item)
+      if (rows.length === 0) return undefined
+      const names = rows.map(row => row.name)
+      const categories = rows.map(row => row.categoryId)
+      const statuses = rows.map(row => row.status)
+      return [names, categories, statuses, writer, number]
+    }
     let stored = await database.query(statements.insertBatch, values)
+    if (left().length === 0) return
     if (stored.length === 0) stored = await database.query(statements.insertBatch, values)
     if (stored.length === 0) throw new PostgresError('The outcome of the insert is unknown')
     const first = Number(stored[0].first)
-    return rows.map((_, at) => first + at)
+    for (const [at, { resolve }] of left().entries()) resolve(first + at)
   }
 
-  async function insertOnce(inserts: readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
-    const rows = inserts.map(({ pet }) => toRow(pet))
-    const keys = inserts.map(({ once }) => toKey(once))
-    const scopes = keys.map(({ scope }) => scope)
-    const names = keys.map(({ key }) => key)
-    const times = inserts.map(({ now }) => now)
-    const values = [
-      rows.map(row => row.name),
-      rows.map(row => row.categoryId),
-      rows.map(row => row.status),
-      scopes,
-      names,
-      inserts.map(({ once }) => once.fingerprint),
-      inserts.map(({ once }) => once.expiresAt),
-      times,
-      randomUUID(),
-    ]
+  async function insertOnce(left: () => readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
+    const batch = randomUUID()
+    const keyColumns = () => {
+      const keys = left().map(({ once }) => toKey(once))
+      return [keys.map(({ scope }) => scope), keys.map(({ key }) => key)]
+    }
+    const times = () => left().map(({ now }) => now)
+    const values = () => {
+      const inserts = left()
+      if (inserts.length === 0) return undefined
+      const rows = inserts.map(({ pet }) => toRow(pet))
+      return [
+        rows.map(row => row.name),
+        rows.map(row => row.categoryId),
+        rows.map(row => row.status),
+        ...keyColumns(),
+        inserts.map(({ once }) => once.fingerprint),
+        inserts.map(({ once }) => once.expiresAt),
+        times(),
+        batch,
+      ]
+    }
     for (let attempt = 1; ; attempt++) {
       try {
+        const rows = await database.query(statements.insertOnce, values)
+        if (left().length === 0) return []
         const answers: InsertedOnce[] = []
-        for (const { n, fingerprint, replayed, ...row } of await database.query(
-          statements.insertOnce,
-          values,
-        )) {
+        for (const { n, fingerprint, replayed, ...row } of rows) {
           answers[n - 1] = { pet: fromRow(row), fingerprint, replayed }
         }
-        clean(Math.max(...times))
+        clean(Math.max(...times()))
         return answers
       } catch (error) {
         if (!isDuplicate(error) || attempt === ATTEMPTS) throw error
-        await database.query(statements.forget, [scopes, names, times])
+        await database.query(statements.forget, [...keyColumns(), times()])
       }
     }
   }

@@ -8,8 +8,8 @@ test('once each - a key that comes again after its end is inserted by a call of 
   const calls: string[][] = []
   let lastId = 0
   const run = onceEach(async inserts => {
-    calls.push(inserts.map(({ once, now }) => `${once.key} at ${now}`))
-    return inserts.map(insertOf)
+    calls.push(inserts().map(({ once, now }) => `${once.key} at ${now}`))
+    return inserts().map(insertOf)
   })
   const answers: string[] = []
   await run(
