@@ -138,8 +138,8 @@ const SERVICE_DEFECTS = [
   {
     name: 'two creates with one key in one batch are both stored',
     file: 'adapters/shared/once-each.js',
-    from: 'if (earlier)',
-    to: 'if (false)',
+    from: 'if (!earlier)',
+    to: 'if (true)',
   },
   {
     name: 'a key counts for every customer',
