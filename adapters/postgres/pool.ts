@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isRefused, noAnswer, PostgresError } from './failures.js'
+import { isRefused, isTimeout, noAnswer, PostgresError } from './failures.js'
 
 /** A query as `pg` takes it. */
 export interface PostgresQuery {
@@ -155,7 +155,7 @@ async function lend(pool: PostgresPool, limit: Limit): Promise<PostgresClient> {
   }
 }
 
-/** Rejects at the end at the latest: its timer is set first, as the call has one for the same millisecond. */
+/** Rejects at the end at the latest. */
 async function before<T>({ end, timeoutMs }: Limit, call: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -163,6 +163,9 @@ async function before<T>({ end, timeoutMs }: Limit, call: () => Promise<T>): Pro
   })
   try {
     return await Promise.race([call(), late])
+  } catch (error) {
+    // `pg` has a timer for the same moment.
+    throw isTimeout(error) ? noAnswer(timeoutMs) : error
   } finally {
     clearTimeout(timer)
   }
