@@ -100,13 +100,15 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
   ): Observed {
     const response = { status: 0, headers: {} as Headers, body: '' }
     let isOver = false
+    let isDecided = false
     return {
       sent: exchange.receive,
       answered(status, headers) {
         if (isOver) return
         isOver = true
         Object.assign(response, { status, headers })
-        if (decides(status, headers)) decided++
+        isDecided = decides(status, headers)
+        if (isDecided) decided++
         exchange.end(response)
       },
       read(body = '') {
@@ -114,6 +116,9 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
       },
       lost(by) {
         exchange.note(by)
+        // Half a body, or no JSON, decides nothing.
+        if (isDecided) decided--
+        isDecided = false
         if (isOver) return
         isOver = true
         unanswered++

@@ -7,6 +7,7 @@ import {
   type RuleId,
   remember,
   resetOf,
+  retryAfterOf,
   type Seen,
   TOLERANCE,
   type Watch,
@@ -171,7 +172,7 @@ export function watchEarly(clients?: number): Watch {
     const { repeated, others } = certain
     if (repeated.length > 0) {
       const seen = `a rejected request was sent again ${times(repeated.length)} ${before}`
-      return [{ rule: 'retry-after.early', seen, exchanges: repeated }]
+      return [{ rule: ruleOf(repeated), seen, exchanges: repeated }]
     }
     if (others.length === 0) return []
     const seen = `${count(others.length, 'other request')} followed a rejection ${before}`
@@ -179,14 +180,23 @@ export function watchEarly(clients?: number): Watch {
     return [{ rule: 'remaining.ignored', seen, exchanges: others, isLikely }]
   }
 
+  /** Of rejected requests that were sent again: without Retry-After, the window asked to wait. */
+  function ruleOf(repeated: readonly Seen[]): RuleId {
+    const hasHeader = repeated.some(({ requestDigest }) => {
+      const rejection = rejected.get(requestDigest)?.exchange
+      return rejection && retryAfterOf(rejection) !== undefined
+    })
+    return hasHeader ? 'retry-after.early' : 'remaining.ignored'
+  }
+
   function uncertain(): readonly Breach[] {
     const repeated = [...rejected.values()].flatMap(({ senders }) => senders.missing())
     const all = [...repeated, ...anyone.missing()]
     const fewest = seemsToBeOne() ? FEWEST_ALONE : FEWEST_MISSING
-    if (repeated.length >= fewest.repeated) return [missing('retry-after.early', repeated)]
+    if (repeated.length >= fewest.repeated) return [missing(ruleOf(repeated), repeated)]
     if (all.length >= fewest.all) return [missing('remaining.ignored', all)]
     return [
-      ...perhaps('retry-after.early', likely.repeated),
+      ...perhaps(ruleOf(likely.repeated), likely.repeated),
       ...perhaps('remaining.ignored', likely.others),
     ]
   }

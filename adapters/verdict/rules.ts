@@ -87,11 +87,17 @@ export const TOLERANCE = 100
 export function waitOf(exchange: Seen): number | undefined {
   if (isLost(exchange)) return undefined
   const { answeredAt, status } = exchange
-  const until = retryAfterOf(exchange)
   if (answeredAt === null || status === null || status < 400) return undefined
+  const until = retryAfterOf(exchange) ?? exhaustedUntil(exchange)
   if (until === undefined || until <= answeredAt) return undefined
   // Whole seconds end a little after the window does; a client that reads Reset may come right then.
-  return isExhausted(exchange) ? Math.min(until, resetOf(exchange) ?? until) : until
+  const end = isExhausted(exchange) ? resetOf(exchange) : undefined
+  return end !== undefined && end > answeredAt ? Math.min(until, end) : until
+}
+
+/** The end of the window that a 429 says is exhausted, in ms. */
+export function exhaustedUntil(exchange: Seen): number | undefined {
+  return exchange.status === 429 && isExhausted(exchange) ? resetOf(exchange) : undefined
 }
 
 /** Retry-After as ms since the epoch; undefined where it is neither seconds nor an HTTP-date. */

@@ -3,6 +3,7 @@ import { watchCreates } from './creates.js'
 import { watchEarly } from './early.js'
 import {
   type Breach,
+  exhaustedUntil,
   isExhausted,
   isLost,
   MOST_SHOWN,
@@ -218,7 +219,7 @@ function isUntimedFailure(exchange: Seen): boolean {
   if (isLost(exchange)) return true
   const { status } = exchange
   const failed = status === 429 || (status !== null && status >= 500)
-  return failed && retryAfterOf(exchange) === undefined
+  return failed && (retryAfterOf(exchange) ?? exhaustedUntil(exchange)) === undefined
 }
 
 /** As many of the same rejected request are no mistake of a test of errors. */

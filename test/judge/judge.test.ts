@@ -163,6 +163,47 @@ test('judge create.repeated - also where no response came', async () => {
   }
 })
 
+test('judge - without Retry-After, a rejection asks to wait until its Reset', async () => {
+  const rejected = { code: 'rate_limit_exceeded', message: 'Wait.', status: 429 }
+  for (const [pause, expected] of [
+    [50, ['remaining.ignored']],
+    [60_000, []],
+  ] as const) {
+    let now = T0
+    const service = async () => {
+      const reset = Math.floor(now / 60_000) * 60 + 60
+      const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(reset) }
+      return Response.json(rejected, { status: 429, headers })
+    }
+    const { fetch, report } = judge(service, { baseUrl: BASE, clock: () => now })
+    for (let n = 0; n < 10; n++) {
+      await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+      now += pause
+    }
+    assert.deepEqual(rules(report().findings), expected)
+  }
+})
+
+test('judge - a Reset that is over does not cut Retry-After short', async () => {
+  let now = T0
+  const reset = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(T0 / 1_000 - 1) }
+  const service = answering(429, { ...reset, 'retry-after': '60' })
+  const { fetch, report } = judge(service, { baseUrl: BASE, clock: () => now })
+  for (let n = 0; n < 10; n++) {
+    await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+    now += 1_000
+  }
+  assert.deepEqual(rules(report().findings), ['retry-after.early'])
+})
+
+test('judge - a response that is no JSON decides nothing', async () => {
+  const service = async () =>
+    new Response('<html>', { headers: { 'content-type': 'application/json' } })
+  const { fetch, report } = judge(service, { baseUrl: BASE })
+  await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+  assert.deepEqual([report().requests, report().decided], [1, 0])
+})
+
 test('judge - allow and assertPolite({ notes }) are those of the double', async () => {
   let status = 200
   const allow = ['deprecated.called'] as const
