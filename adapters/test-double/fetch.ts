@@ -25,6 +25,7 @@ export function createFetch(
   const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
   let endless = 0
+  let isClosed = false
 
   return {
     async fetch(input, given) {
@@ -64,12 +65,14 @@ export function createFetch(
       }
     },
     close() {
+      isClosed = true
       for (const end of hanging) end(fetchFailed(otherSideClosed()))
     },
     hanging: () => endless,
   }
 
   function untilClosed(): Promise<never> {
+    if (isClosed) return Promise.reject(fetchFailed(otherSideClosed()))
     return new Promise((_, reject) => hanging.add(reject))
   }
 }

@@ -162,12 +162,12 @@ function read(given: TestDoubleOptions): DoubleSettings {
   }
 }
 
-/** Of a whole snapshot, only the animals count. */
+/** Of a whole snapshot, only the animals count. A copy: the caller may change its own. */
 function petsOf({ pets, nextId }: PetSnapshot): PetSnapshot {
   check('pets.pets', pets, isArray)
   for (const [at, pet] of pets.entries()) check(`pets.pets[${at}]`, pet, isPet)
   check('pets.nextId', nextId, isCount)
-  return { pets, nextId }
+  return { pets: pets.map(pet => ({ ...pet })), nextId }
 }
 
 /** @throws OptionError for ids that no storage accepts */

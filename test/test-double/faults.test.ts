@@ -142,6 +142,10 @@ test('faults - accepts values at their bounds and rejects values beyond', () => 
     const arm = () => double.faults.arm(fault as Fault)
     assert.throws(arm, { name: 'OptionError' }, JSON.stringify(fault))
   }
+  for (const fault of [1, 'hang', null]) {
+    const create = () => createTestDouble({ faults: [fault as never] })
+    assert.throws(create, { name: 'OptionError' }, JSON.stringify(fault))
+  }
 })
 
 test('faults - do not apply to requests without an operation', async () => {
@@ -339,6 +343,9 @@ test('faults - a hanging call in process ends when its double closes', async () 
   await settled()
   await double.close()
   await assert.rejects(call, { name: 'TypeError', message: 'fetch failed' })
+  double.faults.arm({ kind: 'hang' })
+  const late = double.fetch('pets', { headers: FREE })
+  await assert.rejects(late, { name: 'TypeError', message: 'fetch failed' })
 })
 
 test('faults - malformed leaves an empty body unchanged', async () => {

@@ -85,6 +85,15 @@ test('journal - redacts credentials wherever the client sends them', async () =>
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
 })
 
+test('journal - redacts a key that a query takes apart', async () => {
+  const key = 'p+q/r=s%t&u123'
+  const double = createTestDouble({ apiKeys: { [key]: { id: 'ci', plan: 'pro' } } })
+  const headers = { authorization: `Bearer ${key}` }
+  await double.handler.handle({ method: 'GET', path: '/v1/pets', query: `limit=${key}`, headers })
+  const [exchange] = double.requests()
+  assert.equal(exchange?.query, 'limit=REDACTED')
+})
+
 test('journal - redacts tokens of eight characters or more wherever they occur', async () => {
   for (const [token, shown] of [
     ['pet-key', 'my pet-key'],

@@ -35,6 +35,16 @@ test('reset - an upload that began earlier ends in the state it began in', async
   assert.deepEqual(double.requests(), [])
 })
 
+test('reset - brings back the animals as they were given, whatever became of the given objects', async () => {
+  const ada = { id: 1, name: 'Ada', categoryId: 1 }
+  const pets = { pets: [ada], nextId: 2 }
+  const double = createTestDouble({ pets })
+  ada.name = 'Eve'
+  pets.pets.push({ id: 2, name: 'Rex', categoryId: 1 })
+  double.reset()
+  assert.deepEqual(await double.pets.listPets(), [{ id: 1, name: 'Ada', categoryId: 1 }])
+})
+
 test('reset - a delayed upload that began before it is not delayed any more', async () => {
   for (const end of ['reset', 'close'] as const) {
     const double = createTestDouble()

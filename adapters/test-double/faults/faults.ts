@@ -36,7 +36,11 @@ export function createFaults(
 ): Faults {
   let armed: Armed[] = []
   const use = createUse(() => armed)
-  for (const one of begin) arm(one, 'left' in one ? 'restored' : one)
+  for (const one of begin) {
+    // Not checked yet: it may be anything.
+    const { left } = Object(one)
+    arm(one, left === undefined ? one : 'restored')
+  }
 
   return {
     arm: fault => arm(fault, 'test'),
