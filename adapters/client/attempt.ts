@@ -14,6 +14,8 @@ export interface Answer {
   readonly status: number
   readonly text: string
   readonly limits: Limits
+  /** When its headers came, in ms since the epoch. */
+  readonly arrivedAt: number
 }
 
 export interface AttemptOptions {
@@ -28,36 +30,53 @@ export interface AttemptOptions {
  * Sends a request once. Redirects are not followed: they would take the animal, or the key, to
  * another server.
  *
+ * @param onRejection called with a rejection as soon as its headers have come; if its body is lost
+ * or late, it is the answer without it
  * @throws ConnectionError without a complete response in time, ContractError for a redirect or a
  * response that is too large, or the reason of the signal
  */
-export function attempt(
+export async function attempt(
   request: ClientRequest,
   signal: AbortSignal | undefined,
   options: AttemptOptions,
+  onRejection: (rejection: Answer) => void,
 ): Promise<Answer> {
   const { time, timeoutMs } = options
+  let rejection: Answer | undefined
   const timedOut = () => connectionError(request, `no response within ${timeoutMs} ms`)
-  return time.within(timeoutMs, signal, signal => exchange(request, signal, options), timedOut)
+  const work = (signal: AbortSignal) =>
+    exchange(request, signal, options, answer => {
+      // A `fetch` that ignores the signal may come too late.
+      if (signal.aborted) return
+      rejection = answer
+      onRejection(answer)
+    })
+  try {
+    return await time.within(timeoutMs, signal, work, timedOut)
+  } catch (error) {
+    // The headers of a rejection say enough: when to come again.
+    if (rejection && error instanceof ConnectionError) return rejection
+    throw error
+  }
 }
 
 async function exchange(
   request: ClientRequest,
   signal: AbortSignal,
-  { fetch = globalThis.fetch, maxResponseBytes }: AttemptOptions,
+  { fetch = globalThis.fetch, maxResponseBytes, time }: AttemptOptions,
+  onRejection: (rejection: Answer) => void,
 ): Promise<Answer> {
   const { method, url, headers, body } = request
   try {
     const init = { method, headers, redirect: 'manual', signal } as const
     const response = await fetch(url, body === undefined ? init : { ...init, body })
     if (isRedirect(response)) throw redirected(request, response)
-    const text = await readText(response, maxResponseBytes).catch(lost => {
-      // The headers of a rejection say enough: when to come again.
-      if (response.status >= 400 && response.headers.has('retry-after')) return ''
-      throw lost
-    })
+    const limits = readLimits(response.headers)
+    const answer = { status: response.status, text: '', limits, arrivedAt: time.now() }
+    if (isRejection(answer)) onRejection(answer)
+    const text = await readText(response, maxResponseBytes)
     if (text === undefined) throw tooLarge(request, maxResponseBytes)
-    return { status: response.status, text, limits: readLimits(response.headers) }
+    return { ...answer, text }
   } catch (error) {
     throw error instanceof ContractError ? error : failedConnection(request, error)
   }
@@ -84,6 +103,10 @@ async function readText(response: Response, maxBytes: number): Promise<string | 
 
 function isRedirect({ type, status }: Response): boolean {
   return type === 'opaqueredirect' || (status >= 300 && status < 400)
+}
+
+function isRejection({ status, limits }: Answer): boolean {
+  return status === 429 || (status >= 400 && limits.retryAfter !== null)
 }
 
 function redirected(request: ClientRequest, { headers, body }: Response): ContractError {

@@ -85,7 +85,8 @@ export function createClient(given: ClientOptions): Client {
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
   const gate = createGate({ ...options, time }, `${options.baseUrl} ${apiKey}`, {
-    send: (request: Call, signal) => attempt(request, signal, { ...options, ...request, time }),
+    send: (request: Call, signal, onRejection) =>
+      attempt(request, signal, { ...options, ...request, time }, onRejection),
     explain,
     mayRepeat: ({ method, headers }, error) =>
       method === 'GET' ||

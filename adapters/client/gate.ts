@@ -4,7 +4,7 @@ import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
 import { type Limits, requestedWait } from './headers.js'
 import type { Rejection } from './rejection.js'
 import { createSharedKey, type SharedOptions } from './shared.js'
-import { createThrottle, type Job, type ThrottleOptions, type Wait } from './throttle.js'
+import { createThrottle, type Report, type ThrottleOptions, type Wait } from './throttle.js'
 
 /** A request about to be sent. */
 export interface Sending {
@@ -25,12 +25,21 @@ export interface Retrying extends Sending {
 export interface Reply {
   readonly status: number
   readonly limits: Limits
+  /** When its headers came, in ms since the epoch. */
+  readonly arrivedAt: number
 }
 
 /** What an API is asked, and how its responses are read. */
 export interface Api<Q, R extends Reply> {
-  /** @throws ConnectionError without a complete response; any other error is final */
-  send(request: Q, signal: AbortSignal | undefined): Promise<R>
+  /**
+   * @param onRejection called for the headers of a 429 whose body takes longer
+   * @throws ConnectionError without a complete response; any other error is final
+   */
+  send(
+    request: Q,
+    signal: AbortSignal | undefined,
+    onRejection: (rejection: Reply) => void,
+  ): Promise<R>
   /**
    * The error of a 408, 429 or 5xx.
    *
@@ -72,8 +81,6 @@ export interface Gate<Q, R> {
   close(): Promise<void>
   readonly rateLimit: Limits['rateLimit']
 }
-
-type Report = Parameters<Job<unknown>>[0]
 
 interface Failure {
   readonly error: Error
@@ -147,7 +154,7 @@ export function createGate<Q extends Named, R extends Reply>(
       const mayRepeat = isRejected || api.mayRepeat(request, error)
       if (!mayRepeat || failures > maxRetries || isTooLong || (isBan && !waitForBan)) throw error
 
-      const waitMs = opensAt - time.now()
+      const waitMs = Math.max(0, opensAt - time.now())
       onRetry({ method, url, attempt, error, waitMs })
       // After a 429 the throttle waits, for all calls at once.
       if (!isRejected) {
@@ -169,9 +176,14 @@ export function createGate<Q extends Named, R extends Reply>(
     progress: Progress,
   ): Promise<Outcome<R>> {
     const { attempt } = progress
+    let rejection: Reply | undefined
     onRequest({ method: request.method, url: request.url, attempt })
     try {
-      const reply = await api.send(request, signal)
+      const reply = await api.send(request, signal, head => {
+        if (head.status !== 429) return
+        rejection = head
+        report.hold()
+      })
       const { status, limits } = reply
       const isFailure = status === 429 || status === 408 || status >= 500
       // A proxy in front of the server does not count requests, and a 401 has the limits of the address.
@@ -179,6 +191,10 @@ export function createGate<Q extends Named, R extends Reply>(
       if (isOfKey) report.admitted(limits)
       return isFailure ? { failure: await understand(report, reply, progress) } : { reply }
     } catch (error) {
+      if (rejection) {
+        const { retryAt, opensAt } = retryTimes(rejection, progress)
+        report.rejected(rejection.limits, { ban: undefined, retryAt }, opensAt)
+      }
       if (!(error instanceof ConnectionError)) throw error
       const now = time.now()
       const wait = waitBefore({ requested: undefined, retries: attempt - 1, again: false }, random)
@@ -186,24 +202,25 @@ export function createGate<Q extends Named, R extends Reply>(
     }
   }
 
-  async function understand(
-    report: Report,
-    reply: R,
-    { attempt, wasRejected }: Progress,
-  ): Promise<Failure> {
+  async function understand(report: Report, reply: R, progress: Progress): Promise<Failure> {
     const { status, limits } = reply
-    const now = time.now()
+    const isRejected = status === 429
+    const { retryAt, opensAt } = retryTimes(reply, progress)
+    const error = await api.explain(reply, time.now(), retryAt)
+    if (!isRejected) return { ...NOT_REJECTED, error, retryAt, opensAt }
+    const ban = error instanceof ApiKeyBannedError ? rejectionOf(error) : undefined
+    return { error, isRejected, retryAt, ...report.rejected(limits, { ban, retryAt }, opensAt) }
+  }
+
+  /** When the server allows a retry, and when a client that backs off alone sends it. */
+  function retryTimes({ status, limits, arrivedAt }: Reply, { attempt, wasRejected }: Progress) {
     const isRejected = status === 429
     // A failure does not end when the limit resets.
     const asked = isRejected ? limits : { ...limits, rateLimit: undefined }
-    const requested = requestedWait(asked, now)
+    const requested = requestedWait(asked, arrivedAt)
     const again = isRejected && wasRejected
     const wait = waitBefore({ requested, retries: attempt - 1, again }, random)
-    const retryAt = now + (requested ?? wait)
-    const error = await api.explain(reply, now, retryAt)
-    if (!isRejected) return { ...NOT_REJECTED, error, retryAt, opensAt: now + wait }
-    const ban = error instanceof ApiKeyBannedError ? rejectionOf(error) : undefined
-    return { error, isRejected, retryAt, ...report.rejected(limits, { ban, retryAt }, now + wait) }
+    return { retryAt: arrivedAt + (requested ?? wait), opensAt: arrivedAt + wait }
   }
 }
 

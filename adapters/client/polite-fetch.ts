@@ -94,7 +94,8 @@ export function politeFetch(
       timedOut,
     )
     const { status, headers } = response
-    return { status, response, limits: readLimitsOf(limits, headers, time.now()) }
+    const arrivedAt = time.now()
+    return { status, response, limits: readLimitsOf(limits, headers, arrivedAt), arrivedAt }
   }
 
   async function explain(reply: FetchReply, now: number, retryAt: number): Promise<Error> {

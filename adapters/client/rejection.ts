@@ -30,7 +30,7 @@ export function toError(
 ): ApiError {
   if (status !== 429) return new ApiError(code, message, { status, rateLimit })
   const Rejected = code === 'api_key_banned' ? ApiKeyBannedError : RateLimitError
-  const retryAfter = Math.ceil((retryAt - now) / 1000)
+  const retryAfter = Math.max(0, Math.ceil((retryAt - now) / 1000))
   return new Rejected(code, message, { rateLimit, retryAfter, retryAt })
 }
 

@@ -35,8 +35,13 @@ export interface Throttle {
   close(): Promise<void>
 }
 
+export interface Report extends Pick<Budget, 'admitted' | 'rejected'> {
+  /** Nothing else starts before the job ends, because its request was rejected. */
+  hold(): void
+}
+
 /** Does all that needs the turn, and reports the response; without a report, there was none. */
-export type Job<T> = (report: Pick<Budget, 'admitted' | 'rejected'>) => Promise<T>
+export type Job<T> = (report: Report) => Promise<T>
 
 interface Waiting {
   readonly start: (unit?: Unit) => void
@@ -49,6 +54,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   const queue = createQueue()
   const alarm = createAlarm(time)
   const units = sharedKey && createUnits(sharedKey, time, startWith, startNext)
+  const holding = new Set<Job<unknown>>()
   let inFlight = 0
   let closed: { readonly done: Promise<void>; readonly finish: () => void } | undefined
 
@@ -102,6 +108,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
           hasResponse = true
           budget.admitted(limits)
         },
+        hold: () => void holding.add(job),
         rejected(...response) {
           hasResponse = true
           return budget.rejected(...response)
@@ -109,6 +116,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
       })
     } finally {
       if (!hasResponse) budget.lost()
+      holding.delete(job)
       inFlight--
       unit?.giveBack()
       if (inFlight === 0) closed?.finish()
@@ -131,7 +139,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
         return
       }
       const isShared = units !== undefined && sharedKey?.state !== 'away'
-      const at = isShared ? budget.nextShared() : budget.next(now)
+      const at = next(now, isShared)
       if (at > now) {
         waitUntil(at, now)
         return
@@ -148,9 +156,14 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   /** Uses a unit of the shared key. Returns whether a call waits for one. */
   function startWith(unit: Unit): boolean {
     const now = time.now()
-    if (queue.size === 0 || failureAt(now) || budget.nextShared() > now) return false
+    if (queue.size === 0 || failureAt(now) || next(now, true) > now) return false
     startFirst(unit)
     return true
+  }
+
+  function next(now: number, isShared: boolean): number {
+    if (holding.size > 0) return Number.POSITIVE_INFINITY
+    return isShared ? budget.nextShared() : budget.next(now)
   }
 
   function startFirst(unit?: Unit): void {

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, ConnectionError } from '../../adapters/client/index.js'
-import { answering, createClientServer, type Fault, hang, reset, T0 } from './client-server.js'
+import {
+  answering,
+  createClientServer,
+  type Fault,
+  hang,
+  reset,
+  stalled,
+  T0,
+} from './client-server.js'
 
 /** Half of the answer comes, then the connection ends. */
 const truncate: Fault = async serve => {
@@ -41,6 +49,11 @@ const FAULTS: Readonly<Record<string, readonly [faults: readonly Fault[], wait: 
   'answer cut off': [[truncate], 1_000],
   '429, cut off': [[truncated(429, { 'retry-after': '5' })], 5_000 + 750],
   '503 with Retry-After, cut off': [[truncated(503, { 'retry-after': '7' })], 7_000 + 850],
+  '429, stalled': [[stalled(429, { 'retry-after': '50' })], 50_000 + 3_000],
+  '429, stalled for longer': [[stalled(429, { 'retry-after': '5' })], 30_000],
+  '429, absent, stalled': [[stalled(429)], 30_000],
+  '503 with Retry-After, stalled': [[stalled(503, { 'retry-after': '50' })], 50_000 + 3_000],
+  '503, stalled': [[stalled(503)], 30_000 + 1_000],
   hang: [[hang], 30_000 + 1_000],
 }
 

@@ -8,6 +8,7 @@ import {
   hang,
   perMinute,
   reset,
+  stalled,
   T0,
 } from './client-server.js'
 import type { VirtualTime } from './virtual-time.js'
@@ -94,6 +95,57 @@ test('throttle - a 429 stops every call of the key, and the wait is never shorte
     'GET 200 +53000',
     'GET 200 +53000',
   ])
+})
+
+test('throttle - a 429 counts once its headers arrive, whatever becomes of its body', async () => {
+  const wait = { 'retry-after': '8' }
+  for (const [name, fault] of [
+    ['timed out', stalled(429, wait)],
+    ['aborted', stalled(429, wait)],
+    ['too large', answering(429, wait, 'x'.repeat(101))],
+    ['cut off', async () => new Response(failing(), { status: 429, headers: wait })],
+  ] as const) {
+    const { client, faults, time, seen } = createClientServer()
+    const pets = client({ timeoutMs: 2_000, maxResponseBytes: 100 })
+    faults.push(fault)
+    const stop = new AbortController()
+    const first = pets.listPets({}, { signal: stop.signal }).catch((error: unknown) => error)
+    await time.run(time.sleep(100, {}))
+    if (name === 'aborted') stop.abort('stopped')
+    const result = await time.run(Promise.all([first, pets.listPets()]))
+    const isRetried = name === 'timed out' || name === 'cut off'
+    const retries = Array(isRetried ? 2 : 1).fill('GET 200 +8900')
+    assert.deepEqual(seen, ['GET 429 +0', ...retries], name)
+    if (name === 'aborted') assert.equal(result[0], 'stopped')
+    if (name === 'too large') assert.equal((result[0] as Error).name, 'ContractError')
+  }
+})
+
+test('throttle - while the body of a 429 is on its way, waiting calls neither start nor fail', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  const pets = client({ waitForBan: true })
+  faults.push(async () => {
+    const body = new ReadableStream({
+      async start(body) {
+        await time.sleep(5_000, {})
+        body.enqueue(new TextEncoder().encode(rejection('api_key_banned')))
+        body.close()
+      },
+    })
+    return new Response(body, { status: 429, headers: { 'retry-after': '300' } })
+  })
+  assert.deepEqual(await time.run(Promise.all([pets.listPets(), pets.listPets()])), [[], []])
+  assert.deepEqual(seen, ['GET 429 +0', 'GET 200 +315000', 'GET 200 +315000'])
+})
+
+test('throttle - a 429 that comes after the time limit stops nothing', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  faults.push(async () => {
+    await time.sleep(2_500, {})
+    return new Response('', { status: 429 })
+  })
+  assert.deepEqual(await time.run(client({ timeoutMs: 2_000 }).listPets()), [])
+  assert.deepEqual(seen, ['GET 429 +2500', 'GET 200 +3000'])
 })
 
 test('throttle - asked to wait longer than maxWaitMs: fails at once, and nothing more is sent', async () => {
@@ -397,4 +449,8 @@ function slow(time: VirtualTime, answer: Fault = serve => serve(), turns = 50): 
       for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setTimeout(resolve))
       return answer(serve, request)
     })
+}
+
+function failing(): ReadableStream {
+  return new ReadableStream({ start: body => body.error(new TypeError('terminated')) })
 }
