@@ -147,7 +147,14 @@ function sleeper(sleep: Sleep): Start {
   return (ms, end, failed) => {
     const stop = new AbortController()
     const { signal } = stop
-    sleep(ms, { signal }).then(
+    const wait = async () => {
+      let left = ms
+      for (; left > LONGEST_TIMER && !signal.aborted; left -= LONGEST_TIMER) {
+        await sleep(LONGEST_TIMER, { signal })
+      }
+      if (!signal.aborted) await sleep(left, { signal })
+    }
+    wait().then(
       () => {
         if (!signal.aborted) end()
       },

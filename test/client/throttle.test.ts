@@ -165,6 +165,16 @@ test('throttle - asked to wait longer than maxWaitMs: fails at once, and nothing
   assert.deepEqual(await time.run(other.listPets()), [])
 })
 
+test('throttle - a wait longer than the longest timer ends in time, also by a given `sleep`', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  // As the timers of Node.js do.
+  const sleep: typeof time.sleep = (ms, options) => time.sleep(ms < 2 ** 31 ? ms : 1, options)
+  faults.push(answering(429, { 'retry-after': '5184000' }))
+  assert.deepEqual(await time.run(client({ sleep, maxWaitMs: 1e10 }).listPets()), [])
+  assert.deepEqual(seen, ['GET 429 +0', 'GET 200 +5184015000'])
+  assert.equal(time.sleeping, 0)
+})
+
 test('throttle - a ban rejects waiting and new calls until it ends, each with an error of its own', async () => {
   const { client, faults, time, seen } = createClientServer()
   const pets = client({ maxConcurrent: 2 })
