@@ -97,13 +97,12 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
     given: unknown[] | LateValues,
     limit: Limit,
   ): Promise<readonly Row[]> {
-    return withClient(pool, limit, client =>
-      before(limit, async () => {
-        const values = typeof given === 'function' ? given() : given
-        if (!values) return []
-        return (await client.query({ ...statement, values, query_timeout: timeoutMs })).rows
-      }),
-    )
+    return withClient(pool, limit, async client => {
+      const values = typeof given === 'function' ? given() : given
+      if (!values) return []
+      const query = { ...statement, values, query_timeout: timeoutMs }
+      return (await before(limit, client.query(query))).rows
+    })
   }
 }
 
@@ -146,23 +145,23 @@ export async function withClient<T>(
 
 /** Resolves in time or rejects: a connection that comes later goes back unused. */
 async function lend(pool: PostgresPool, limit: Limit): Promise<PostgresClient> {
-  let connecting: Promise<PostgresClient> | undefined
+  const connecting = pool.connect()
   try {
-    return await before(limit, () => (connecting = pool.connect()))
+    return await before(limit, connecting)
   } catch (error) {
-    connecting?.then(client => client.release(), ignore)
+    connecting.then(client => client.release(), ignore)
     throw error
   }
 }
 
 /** Rejects at the end at the latest. */
-async function before<T>({ end, timeoutMs }: Limit, call: () => Promise<T>): Promise<T> {
+async function before<T>({ end, timeoutMs }: Limit, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(noAnswer(timeoutMs)), end - performance.now())
   })
   try {
-    return await Promise.race([call(), late])
+    return await Promise.race([answer, late])
   } catch (error) {
     // `pg` has a timer for the same moment.
     throw isTimeout(error) ? noAnswer(timeoutMs) : error
