@@ -245,8 +245,7 @@ test('sqlite - what waits for a lock is refused once its file is replaced', { sk
     const waiting = [storage.insert(REX), storage.restore({ pets: [], nextId: 1 })].map(one =>
       assert.rejects(one, { name: 'SqliteError', message }),
     )
-    fs.copyFileSync(path, `${path}.backup`)
-    fs.renameSync(`${path}.backup`, path)
+    replace(path)
     await Promise.all(waiting)
   })
 })
@@ -261,8 +260,7 @@ test('sqlite - what waits for a lock is refused even if its file was replaced a 
     const waiting = storage.insert(REX)
     // Until it has found the lock taken.
     await new Promise(setImmediate)
-    fs.copyFileSync(path, `${path}.backup`)
-    fs.renameSync(`${path}.backup`, path)
+    replace(path)
     other.exec('ROLLBACK')
     await assert.rejects(async () => waiting, { name: 'SqliteError', message: /was moved/ })
   })
@@ -292,6 +290,12 @@ async function openHere(path = newPath(), timeoutMs = 2_500): Promise<SqliteStor
 
 function newPath(): string {
   return join(folder(), 'pets.sqlite')
+}
+
+/** Puts a copy in its place, which is another file. */
+function replace(path: string): void {
+  fs.copyFileSync(path, `${path}.backup`)
+  fs.renameSync(`${path}.backup`, path)
 }
 
 /** What somebody does with the file in another program. */
@@ -347,8 +351,7 @@ test('sqlite - a file that is replaced while its opening waits for the lock is a
   await located.passed
   // Until then it has opened the file.
   await new Promise(setImmediate)
-  fs.copyFileSync(path, `${path}.backup`)
-  fs.renameSync(`${path}.backup`, path)
+  replace(path)
   other.exec('COMMIT')
   other.close()
   await refused
