@@ -5,6 +5,7 @@ import {
   isBoolean,
   isObject,
   isOneOf,
+  isText,
   OptionError,
   type Rules,
   readOptions,
@@ -261,6 +262,7 @@ export function createDouble(
     },
     reset: () => start(begin),
     async snapshot(name) {
+      if (name !== undefined) check('name', name, isText)
       const snapshot = await state.dump(name)
       if (name !== undefined) snapshots.set(name, snapshot)
       return snapshot
@@ -294,7 +296,9 @@ export function createDouble(
       if (since === 'start') return verdict.report()
       return { ...state.recording.report(), dropped: state.journal.dropped() }
     },
-    assertPolite({ notes, ...reportOptions } = {}) {
+    assertPolite(assertOptions = {}) {
+      check('options', assertOptions, isObject)
+      const { notes, ...reportOptions } = assertOptions
       check('notes', notes ?? false, isBoolean)
       const found = own.report(reportOptions)
       const isClean = notes !== true || found.notes.every(note => note.allowed)

@@ -1,5 +1,7 @@
 import {
+  check,
   isCount,
+  isObject,
   isOneOf,
   isText,
   optional,
@@ -28,6 +30,7 @@ export interface ExchangeFilter {
 
 /** @throws OptionError */
 export function matcher(filter: ExchangeFilter | undefined): (exchange: Exchange) => boolean {
+  check('filter', filter, optional(isObject))
   const { since, until, ...wanted } = readOptions<ExchangeFilter, object>(filter, {}, FILTER_RULES)
   const from = since === undefined ? Number.NEGATIVE_INFINITY : instantOf('since', since)
   const to = until === undefined ? Number.POSITIVE_INFINITY : instantOf('until', until)

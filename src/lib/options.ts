@@ -66,6 +66,7 @@ export function readOptions<Options extends object, Defaults extends Partial<Opt
   rules: Rules<Options>,
   within = '',
 ): WithDefaults<Options, Defaults> {
+  if (given !== undefined) check(within.slice(0, -1) || 'options', given, isSecretObject)
   const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
   for (const [name] of set) {
     if (Object.hasOwn(rules, name)) continue

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { listen, toNodeHandler } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore, OptionError, type StoreOptions, SUNSET } from '../../src/index.js'
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
 import { check, isString, isText } from '../../src/lib/options.js'
@@ -57,6 +60,32 @@ test('options - an unknown option lists the known ones, closest first', () => {
       /^Unknown option `pagniation`; expected one of pagination, .*storage/,
     )
     return true
+  })
+})
+
+test('options - something else in their place is refused, not ignored', async () => {
+  const double = createTestDouble()
+  const given = 3000 as unknown as object
+  const refusal = {
+    name: 'OptionError',
+    message: 'Expected `options` to be an object, got 3000',
+  }
+  for (const use of [
+    createStore,
+    (options: object) => toFetchHandler(double, options),
+    (options: object) => toNodeHandler(double, options),
+    (options: object) => double.report(options),
+    (options: object) => double.assertPolite(options),
+    (options: object) => double.clock.resume(options),
+  ] as ((options: object) => unknown)[]) {
+    assert.throws(() => use(given), refusal)
+  }
+  await assert.rejects(listen(double, given), refusal)
+  const filter = { name: 'OptionError', message: 'Expected `filter` to be an object, got null' }
+  assert.throws(() => double.requests(null as unknown as object), filter)
+  await assert.rejects(double.snapshot(5 as unknown as string), {
+    name: 'OptionError',
+    message: 'Expected `name` to be a non-empty string, got 5',
   })
 })
 
