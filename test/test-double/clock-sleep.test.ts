@@ -129,6 +129,23 @@ test('timers - a missing, invalid or negative time means 1 ms, as in Node and br
   assert.deepEqual(fired, ['none', 'NaN', 'negative', '1'])
 })
 
+test('timers - one that is too long for a timer ends after 1 ms, as in Node and browsers', async () => {
+  const double = createTestDouble()
+  const { setTimeout, setInterval, clearInterval } = double.clock.timers
+  const fired: string[] = []
+  setTimeout(() => fired.push('infinite'), Number.POSITIVE_INFINITY)
+  setTimeout(() => fired.push('25 days'), 2 ** 31)
+  const tick = setInterval(() => fired.push('every 25 days'), 2 ** 31)
+  setTimeout(() => fired.push('longest'), 2 ** 31 - 1)
+  double.clock.advance(1)
+  clearInterval(tick)
+  assert.deepEqual(fired, ['infinite', '25 days', 'every 25 days'])
+  double.clock.advance(2 ** 31 - 3)
+  assert.equal(fired.length, 3)
+  double.clock.advance(1)
+  assert.equal(fired.at(-1), 'longest')
+})
+
 test('timers - a timer has the methods of a Node timer', () => {
   const { clock } = createTestDouble()
   let fired = 0

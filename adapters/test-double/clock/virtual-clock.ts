@@ -1,3 +1,4 @@
+import { LONGEST_TIMER } from '../../../src/lib/options.js'
 import type { Duration, Instant } from '../../shared/time.js'
 import type { ResumeOptions, StateClock } from './clock.js'
 
@@ -94,8 +95,9 @@ function createTimers(wait: StateClock['wait']): Timers {
   }
 
   function start(call: () => void, given: number | undefined, repeats: boolean): Timer {
-    // As the platforms do it.
-    const ms = Math.max(1, given || 0)
+    // As Node does it, also with a time that is missing or too long.
+    const wanted = Number(given)
+    const ms = wanted >= 1 && wanted <= LONGEST_TIMER ? wanted : 1
     let one = wait(ms, end)
     let hasRef = true
     const timer: Timer = {
