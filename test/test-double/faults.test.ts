@@ -335,6 +335,18 @@ test('faults - truncate sends the first half of the bytes, malformed that of the
   }
 })
 
+test('faults - malformed sends half of a long list, in process and on a socket', async () => {
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  await double.seed(Array.from({ length: 5 }, () => ({ name: 'A'.repeat(60_000), categoryId: 1 })))
+  const whole = await (await double.fetch('pets', { headers: FREE })).text()
+  for (const get of [double.fetch, fetch]) {
+    double.faults.arm({ kind: 'malformed' })
+    const malformed = await get(`${get === fetch ? url : double.baseUrl}/pets`, { headers: FREE })
+    assert.equal(await malformed.text(), whole.slice(0, whole.length >> 1))
+  }
+})
+
 test('faults - a hanging call in process ends when its double closes', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'hang' })

@@ -46,6 +46,22 @@ test('fault.unused - a fault that was cleared, or used up by a 401, has not fire
   )
 })
 
+test('fault.unused - a fault of the body has not fired where there is none', async () => {
+  const double = createTestDouble()
+  for (const fault of [
+    { kind: 'truncate' },
+    { kind: 'malformed' },
+    { kind: 'trickle', bytes: 1, ms: 1 },
+  ] as const) {
+    double.faults.arm(fault)
+    const answer = await double.fetch('pets', { method: 'HEAD', headers: FREE })
+    assert.equal(answer.status, 200)
+    assert.equal(double.requests().at(-1)?.fault, null)
+  }
+  const [note] = double.report().notes
+  assert.equal(note?.seen.match(/a fault was armed and never fired/g)?.length, 3)
+})
+
 test('fault.unused - the report since the start also has faults of earlier resets and of worlds', async () => {
   await using double = createTestDouble({ control: true })
   const { origin } = await double.listen()

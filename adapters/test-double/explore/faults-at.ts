@@ -48,7 +48,7 @@ function isFor({ operation, key }: Fault, request: Shown): boolean {
 function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
   if (!answer) return false
   if (kind === 'status') return answer.status === 401 || answer.status === 429
-  if (kind === 'truncate') return answer.length === 0
+  if (kind === 'truncate' || kind === 'trickle') return answer.length === 0
   return kind === 'malformed' && answer.length <= 1
 }
 

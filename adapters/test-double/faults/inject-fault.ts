@@ -23,9 +23,13 @@ export async function injectFault(
   }
   if (!fault) return store.handle(request)
   if (fault.kind === 'status') return refused(store, request, fault, { clock, note, isKnown })
-  note(fault.kind)
+  if (fault.kind === 'hang' || fault.kind === 'reset') note(fault.kind)
   if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
   const answer = await store.handle(request)
+  if (fault.kind === 'reset') return lost(answer, 'reset')
+  // One character cannot be halved.
+  if (answer.body.length <= (fault.kind === 'malformed' ? 1 : 0)) return answer
+  note(fault.kind)
   if (fault.kind === 'malformed') return halved(answer)
   if (fault.kind === 'trickle') return trickled(answer, fault, timeOf(fault.real))
   return lost(answer, fault.kind)
@@ -155,10 +159,13 @@ function merged(
 }
 
 /** A complete message whose body stops in the middle, so that it is not JSON. */
-function halved(answer: ApiResponse): ApiResponse {
+function halved({ pieces: _, ...answer }: ApiResponse): ApiResponse {
   const body = answer.body.slice(0, answer.body.length >> 1)
-  const headers = { ...answer.headers, 'Content-Length': String(utf8Length(body)) }
-  return body === '' ? answer : { ...answer, headers, body }
+  return {
+    ...answer,
+    headers: { ...answer.headers, 'Content-Length': String(utf8Length(body)) },
+    body,
+  }
 }
 
 /** How a network loses a response: a TCP reset, silence, or half of the body and then the end. */
@@ -182,9 +189,7 @@ const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse)
   },
   truncate(response, { status, headers, body }) {
     response.writeHead(status, headers as OutgoingHttpHeaders)
-    // A response to HEAD has no body to cut: it arrives in full.
-    response.flushHeaders()
-    if (body !== '') response.write(firstHalf(body))
+    response.write(firstHalf(body))
     response.req.socket.destroySoon()
   },
 }

@@ -12,7 +12,6 @@ export interface TrickleTime {
 /** The response with its body in pieces, each of which takes a while. */
 export function trickled(answer: ApiResponse, fault: TrickleFault, time: TrickleTime): ApiResponse {
   const body = new TextEncoder().encode(answer.body)
-  if (body.length === 0) return answer
   return { ...answer, stream: () => pieces(body, fault, time) }
 }
 
