@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { createClock } from '../../adapters/test-double/clock/clock.js'
 import {
@@ -251,6 +252,29 @@ test('sleep - on a running clock it takes real time', async t => {
   t.mock.timers.tick(500)
   await settled()
   assert.equal(ended, 2)
+})
+
+test('timers - one that throws holds up no other wait', async t => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
+  const { clock } = createTestDouble({ clock: 'running' })
+  let ended = false
+  clock.timers.setTimeout(() => {
+    throw new Error('a defect of the test')
+  }, 500)
+  void clock.sleep(1_000).then(() => {
+    ended = true
+  })
+  assert.throws(() => t.mock.timers.tick(500), { message: 'a defect of the test' })
+  t.mock.timers.tick(500)
+  await settled()
+  assert.equal(ended, true)
+})
+
+test('sleep - one that is over at once leaves no listener on its signal', async () => {
+  const { clock } = createTestDouble()
+  const { signal } = new AbortController()
+  for (const ms of [0, -1, 0]) await clock.sleep(ms, { signal })
+  assert.deepEqual(getEventListeners(signal, 'abort'), [])
 })
 
 test('clock - its timer keeps the process alive while one of the waits asks for it', async t => {

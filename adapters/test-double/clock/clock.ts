@@ -134,11 +134,12 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
           cancel()
           reject(signal?.reason)
         }
+        // Before the wait, which ends at once if it is over already.
+        signal?.addEventListener('abort', abort, { once: true })
         const { cancel } = wait(ms, () => {
           signal?.removeEventListener('abort', abort)
           resolve()
         })
-        signal?.addEventListener('abort', abort, { once: true })
       }),
     wait,
     delay: (ms, hasRef = false) =>
@@ -231,8 +232,16 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
   }
 
   function endWaits(): void {
+    try {
+      while (waits[0] && waits[0].until <= clock.now()) waits.shift()?.end()
+    } finally {
+      // Also when one of them has thrown.
+      startTimer()
+    }
+  }
+
+  function startTimer(): void {
     clearTimeout(timer)
-    while (waits[0] && waits[0].until <= clock.now()) waits.shift()?.end()
     if (!waits[0] || frozenAt !== undefined) return
     const ms = Math.ceil((waits[0].until - clock.now()) / scale)
     timer = setTimeout(endWaits, Math.min(ms, LONGEST_TIMER))
