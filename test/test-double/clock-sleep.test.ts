@@ -7,6 +7,7 @@ import {
   type TestDouble,
   type VirtualClock,
 } from '../../adapters/test-double/index.js'
+import { runOn } from '../../adapters/test-double/run.js'
 import { OptionError } from '../../src/lib/options.js'
 
 const T0 = Date.UTC(2030, 0, 1)
@@ -508,6 +509,34 @@ test('run - concurrent runs share the clock', async () => {
     ]),
     [1_000, 2_000, 1_500],
   )
+})
+
+test('run - gives up only where nothing happens for long, and later while others are at work', async () => {
+  const listeners = new Set<() => void>()
+  const idle = { listeners, isBusy: () => false, canPass: () => false, pass() {} }
+  const never = new Promise<void>(() => {})
+  const run = async (work: () => unknown, stopAt: number) => {
+    let turns = 0
+    const running = runOn({ ...idle, stuck: () => 'a reason' }, async () => work(), {
+      check: async () => {},
+      keepAlive() {},
+      async pass() {
+        turns++
+        if (turns === stopAt) for (const happened of listeners) happened()
+      },
+    })
+    await assert.rejects(running, { message: 'run cannot end: a reason' })
+    return turns
+  }
+  const alone = await run(() => never, 0)
+  assert.equal(await run(() => never, alone - 1), 2 * alone - 1)
+  let timer: NodeJS.Timeout | undefined
+  const among = await run(() => {
+    timer = setTimeout(() => {}, DAY)
+    return never
+  }, 0)
+  clearTimeout(timer)
+  assert.equal(among, 10 * alone)
 })
 
 test('run - works when fake timers have replaced the global ones', async t => {

@@ -1,5 +1,5 @@
 import type { JudgedDouble } from '../double.js'
-import { createTurns } from '../run.js'
+import { countResources, createTurns } from '../run.js'
 
 /** The work does not end. The message completes a sentence that begins with it. */
 export class EndlessError extends Error {
@@ -85,11 +85,4 @@ export async function untilIdle({ time }: Pick<JudgedDouble, 'time'>): Promise<v
 
 function oneTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
-}
-
-/** What keeps the process alive, but for turns such as ours; none where nobody counts it. */
-function countResources(): number {
-  const { process }: { process?: Partial<NodeJS.Process> } = globalThis
-  const names = process?.getActiveResourcesInfo?.() ?? []
-  return names.filter(name => name !== 'Immediate').length
 }
