@@ -1,4 +1,4 @@
-import { ApiError, type RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/errors.js'
 import type { Int64 } from '../../src/lib/int64.js'
 import { readJson, toJson } from '../../src/lib/json.js'
 import { check, isCount, isObject } from '../../src/lib/options.js'
@@ -91,7 +91,7 @@ export function createClient(given: ClientOptions): Client {
     mayRepeat: ({ method, headers }, error) =>
       method === 'GET' ||
       'Idempotency-Key' in headers ||
-      (options.retryCreates && isUnavailable(error)),
+      (options.retryCreates && UNAVAILABLE.has(error)),
   })
   const unanswered = createUnanswered(options.random)
 
@@ -178,12 +178,14 @@ export function createClient(given: ClientOptions): Client {
 }
 
 async function explain({ status, text, limits }: Answer, now: number, retryAt: number) {
-  return toError(await readRejection(status, text), limits.rateLimit, now, retryAt)
+  const rejection = await readRejection(status, text)
+  const error = toError(rejection, limits.rateLimit, now, retryAt)
+  if (rejection.isNamed && rejection.code === 'storage_unavailable') UNAVAILABLE.add(error)
+  return error
 }
 
-function isUnavailable(error: Error): boolean {
-  return error instanceof ApiError && error.code === 'storage_unavailable'
-}
+/** Errors of servers that say so themselves: behind a gateway's 503, the create may have been stored. */
+const UNAVAILABLE = new WeakSet<Error>()
 
 function checkCall(call: CallOptions): void {
   check('options', call, isObject)

@@ -10,15 +10,22 @@ export interface Rejection {
   readonly status: number
 }
 
+interface ReadRejection extends Rejection {
+  /** Whether the server named the code; otherwise it is that of the status. */
+  readonly isNamed: boolean
+}
+
 /**
  * Reads an error response. A code that this package does not know, from a newer server or a proxy,
  * becomes the code of its status.
  */
-export async function readRejection(status: number, text: string): Promise<Rejection> {
+export async function readRejection(status: number, text: string): Promise<ReadRejection> {
   const json = Promise.resolve(text).then(readJson)
   const body = errorBody(await json.catch(() => undefined))
-  const code = isKnown(body?.code) ? body.code : codeOf(status)
-  return { status, code, message: body?.message ?? foreignMessage(status, text) }
+  const message = body?.message ?? foreignMessage(status, text)
+  return isKnown(body?.code)
+    ? { status, code: body.code, isNamed: true, message }
+    : { status, code: codeOf(status), isNamed: false, message }
 }
 
 /** @param retryAt by the local clock; on a 429 */
