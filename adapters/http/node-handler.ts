@@ -87,7 +87,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
   function toRequest(
     message: IncomingMessage,
     response: ServerResponse,
-    { connection, expecting }: Circumstances,
+    { connection, expecting, next }: Circumstances,
   ): ApiRequest {
     const { method = '', url = '' } = message
     const headers = message.headers as ApiRequest['headers']
@@ -103,7 +103,11 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       query,
       mount: mountOf(message as Mounted, url),
       headers,
-      body: bodyOf(message, handler.maxBodyBytes, expecting ? response : undefined),
+      body: bodyOf(message, handler.maxBodyBytes, {
+        expecting: expecting ? response : undefined,
+        isOurs: next === undefined,
+      }),
+      passesOn: next !== undefined,
       client: addressKey(reported ?? message.socket.remoteAddress),
       // Clients speak HTTP/1.1; a proxy such as nginx speaks HTTP/1.0 by default.
       reported: proxyHops > 0 || message.httpVersion === '1.0' ? reported !== undefined : undefined,

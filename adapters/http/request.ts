@@ -8,17 +8,26 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
+interface BodyOptions {
+  /** The client waits for its `100 Continue`. */
+  readonly expecting: ServerResponse | undefined
+  /** Nobody else reads the body, so it can be read before it is asked for. */
+  readonly isOurs: boolean
+}
+
 /**
- * The body if all of it has arrived, otherwise a function that reads it: up to one byte above the
- * limit, as Node discards the rest. With `expecting`, the client waits for `100 Continue`.
+ * The body if all of it has arrived and is ours, otherwise a function that reads it: up to one byte above
+ * the limit, as Node discards the rest.
  */
 export function bodyOf(
   message: IncomingMessage,
   maxBodyBytes: number,
-  expecting: ServerResponse | undefined,
+  { expecting, isOurs }: BodyOptions,
 ): ApiRequest['body'] {
   if (!hasBody(message)) return undefined
-  if (message.complete && !message.readableEnded) return readNow(message, maxBodyBytes)
+  if (message.complete && !message.readableEnded) {
+    return isOurs ? readNow(message, maxBodyBytes) : () => readNow(message, maxBodyBytes)
+  }
   let fail = (error: ApiError) => {
     failure = error
   }

@@ -20,6 +20,8 @@ export interface ApiRequest {
    * most once, only when the headers allow the body, and rejects with the ApiError to respond with.
    */
   readonly body?: Uint8Array | string | (() => Awaitable<Uint8Array>) | undefined
+  /** Whether the door passes paths outside the API on to the app around it: their bodies stay unread. */
+  readonly passesOn?: boolean | undefined
   /** Where an app has mounted the handler, such as `/store`; links in responses begin with it. */
   readonly mount?: string | undefined
   /** The caller's address. Requests without a valid key are counted by it. */

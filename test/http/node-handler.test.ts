@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { withConsole } from '../../adapters/console/index.js'
 import { toNodeHandler } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { withDocs } from '../../adapters/openapi/docs.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
 import { type ApiRequest, createStore } from '../../src/index.js'
 import { openSocket } from './raw-socket.js'
 
@@ -55,6 +58,43 @@ test('toNodeHandler - passes on what it does not serve, and only that', async ()
     assert.equal((await send(app.origin + path)).status, status, path)
   }
   assert.equal((await fetch(app.origin, { method: 'HEAD' })).status, 418)
+})
+
+test('toNodeHandler - passes on a request with its body', async t => {
+  const double = createTestDouble()
+  t.after(double.close)
+  for (const api of [open(), withConsole(open()), double.handler]) {
+    const handler = toNodeHandler(api)
+    await using app = await serve(async (message, response) => {
+      // As after a middleware that looks up a session: by now, all of the body has arrived.
+      while (!message.complete) await new Promise(setImmediate)
+      handler(message, response, async () => {
+        const body = await text(message)
+        response.end(JSON.stringify({ length: body.length }))
+      })
+    })
+    for (const length of [1, 10_000]) {
+      const { body } = await send(`${app.origin}/orders`, {
+        method: 'POST',
+        body: 'x'.repeat(length),
+        signal: AbortSignal.timeout(10_000),
+      })
+      assert.deepEqual(body, { length })
+    }
+    const pet = { method: 'POST', body: '{"name":"Rex","categoryId":1}' }
+    assert.equal(
+      (await send(`${app.origin}/v1/pets`, pet)).status,
+      api === double.handler ? 401 : 201,
+    )
+  }
+  assert.deepEqual(
+    double.requests().map(({ path, requestBody }) => [path, requestBody]),
+    [
+      ['/orders', null],
+      ['/orders', null],
+      ['/v1/pets', '{"name":"Rex","categoryId":1}'],
+    ],
+  )
 })
 
 test('toNodeHandler - names the fix when a body parser has already run', async () => {
