@@ -47,15 +47,21 @@ export interface OpenLimits {
 }
 
 /**
+ * @param warn takes what to know of a storage that works, such as an edit by hand, in a line each
  * @throws UsageError for an unknown kind of storage
  * @throws PostgresError, SqliteError and JsonFileError on opening
  */
-export async function openStorage(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
+export async function openStorage(
+  flag: string,
+  name: string,
+  stops: Stops,
+  warn: (message: string) => void = printWarning,
+): Promise<OpenStorage> {
   if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
   if (name === 'memory:') return { ...openHere(memoryStorage()), name }
   const file = fileOf(name)
   if (file?.kind === 'sqlite') return openSqlite(file.path, stops)
-  if (file?.kind === 'json') return openJsonFile(file.path, stops)
+  if (file?.kind === 'json') return openJsonFile(file.path, stops, warn)
   const memory = flag === '--store' ? 'memory:, ' : ''
   throw new UsageError(
     `${flag} takes ${memory}a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…; got '${withoutSecrets(name)}'`,
@@ -160,11 +166,17 @@ function splitTimeout(flag: string, url: string): [url: string, own: { timeoutMs
   return [rest === '' ? address : `${address}?${rest}`, { timeoutMs }]
 }
 
-async function openJsonFile(path: string, stops: Stops): Promise<OpenStorage> {
+function printWarning(message: string): void {
+  process.stderr.write(`animal-adoption-store: ${message}\n`)
+}
+
+async function openJsonFile(
+  path: string,
+  stops: Stops,
+  warn: (message: string) => void,
+): Promise<OpenStorage> {
   const { jsonFileStorage } = await import('../json-file/index.js')
-  const onError = ({ message }: Error) =>
-    void process.stderr.write(`animal-adoption-store: ${message}\n`)
-  const storage = await jsonFileStorage(path, { onError })
+  const storage = await jsonFileStorage(path, { onError: ({ message }) => warn(message) })
   stops.push(storage.close)
   const { seed, ping } = storage
   return { ...openHere(storage), seed, ping, name: path }

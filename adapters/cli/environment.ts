@@ -87,6 +87,7 @@ export async function openEnvironment(
     '--store',
     storeName,
     stops,
+    message => notes.say('storage.warning', message),
   )
   const limits = await openLimits(limitsName, flags['require-limits'] ?? false, stops)
   await limits?.ping().catch(error => noteUnreachable(error, notes))

@@ -290,6 +290,18 @@ test('cli - a file keeps the animals between runs, and is seeded once', async t 
   assert.deepEqual({ animals, store }, { animals: 42, store: path })
 })
 
+test('cli - with --log json, the warning of a file is a record, too', async t => {
+  const path = join(await temporaryFolder(t), 'pets.json')
+  await stopped(await startedInProcess(t, '--json', '--store', path))
+  const saved = readFileSync(path, 'utf8')
+  await writeFile(path, saved.replace('"name":"', '"name":"X'))
+  const server = await startedInProcess(t, '--json', '--store', path, '--log', 'json')
+  const { log } = await stopped(server)
+  const records = log.trimEnd().split('\n').map(line => JSON.parse(line))
+  const { message } = records.find(({ event }) => event === 'storage.warning')
+  assert.match(message, /pets\.json has changed since it was saved/)
+})
+
 test('cli - a signal lets requests in flight finish and exits with 0', async t => {
   const server = await startedInProcess(t, '--json', '--delay', '300')
   const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
