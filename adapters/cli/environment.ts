@@ -257,7 +257,7 @@ export async function readInitial({ seed, empty }: Flags): Promise<Initial> {
 const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
 /** Only a file of keys names them by digest; hashing is slow to load. */
-async function digests({ keys }: Flags) {
+export async function digests({ keys }: Flags) {
   return keys === undefined ? {} : { sha256: (await import('./files.js')).sha256 }
 }
 

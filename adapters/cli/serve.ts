@@ -12,6 +12,7 @@ import { DEMO_KEYS } from '../shared/demo-keys.js'
 import type { Ready } from './banner.js'
 import { readDuration } from './duration.js'
 import {
+  digests,
   type Environment,
   isControlled,
   openEnvironment,
@@ -149,6 +150,7 @@ async function start(flags: Flags, running: Running): Promise<void> {
       clock,
       // --watch may have replaced those of the start.
       keys: environment.console.apiKeys,
+      ...(await digests(flags)),
       colors: hasColors(),
       write: writeLine,
     })

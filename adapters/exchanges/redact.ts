@@ -1,4 +1,5 @@
 import type { ApiRequest } from '../../src/protocol/api.js'
+import { DIGEST, type Sha256 } from '../../src/protocol/api-keys.js'
 import type { ReadRequest } from '../shared/read-request.js'
 import { createSecrets, type Secrets, SHORTEST_SECRET } from './hide-secrets.js'
 
@@ -12,6 +13,8 @@ export type Keys = readonly string[] | Readonly<Record<string, unknown>>
 export interface Captured {
   readonly request: ApiRequest
   readonly keys: Keys
+  /** Computes SHA-256 in hex, to recognize keys that are known by their digest where they are words. */
+  readonly sha256?: Sha256 | undefined
 }
 
 /** Replaces credentials in a text. */
@@ -21,13 +24,16 @@ export type Redact = (text: string) => string
  * Redacts the valid keys and the credential of the request, valid or not. Short ones would also match
  * parts of innocent words: they stay, or are redacted as whole words.
  */
-export function redactorOf({ request, keys }: Captured, short: 'shown' | 'words'): Redact {
+export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' | 'words'): Redact {
   const valid = secretsOf(keys)
   const presented = presentedIn(request).filter(word => !valid.all.has(word))
   const own = createSecrets(presented.filter(isLong))
   const inPlace = (text: string) => own.hide(valid.long.hide(text, label), label)
   if (short === 'shown') return inPlace
-  const isSecret = (word: string) => valid.all.has(word) || presented.includes(word)
+  const isDigested = (word: string) =>
+    sha256 !== undefined && valid.hasDigests && valid.all.has(DIGEST + sha256(word))
+  const isSecret = (word: string) =>
+    valid.all.has(word) || presented.includes(word) || isDigested(word)
   return text =>
     inPlace(text).replace(WORD, word =>
       isSecret(word) || isSecret(decoded(word)) ? REDACTED : word,
@@ -76,6 +82,7 @@ function isLong({ length }: string): boolean {
 interface ValidKeys {
   readonly all: Pick<Secrets, 'has'>
   readonly long: Secrets
+  readonly hasDigests: boolean
 }
 
 /** Every request has the same keys, until they change. */
@@ -85,7 +92,11 @@ function secretsOf(keys: Keys): ValidKeys {
   const found = known.get(keys)
   if (found) return found
   const list: readonly string[] = Array.isArray(keys) ? keys : Object.keys(keys)
-  const secrets = { all: new Set(list), long: createSecrets(list.filter(isLong)) }
+  const secrets = {
+    all: new Set(list),
+    long: createSecrets(list.filter(isLong)),
+    hasDigests: list.some(key => key.startsWith(DIGEST)),
+  }
   known.set(keys, secrets)
   return secrets
 }

@@ -297,7 +297,10 @@ test('cli - with --log json, the warning of a file is a record, too', async t =>
   await writeFile(path, saved.replace('"name":"', '"name":"X'))
   const server = await startedInProcess(t, '--json', '--store', path, '--log', 'json')
   const { log } = await stopped(server)
-  const records = log.trimEnd().split('\n').map(line => JSON.parse(line))
+  const records = log
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
   const { message } = records.find(({ event }) => event === 'storage.warning')
   assert.match(message, /pets\.json has changed since it was saved/)
 })

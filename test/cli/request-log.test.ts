@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noteFailures } from '../../adapters/cli/failure-notes.js'
+import { sha256 } from '../../adapters/cli/files.js'
 import { createNotes } from '../../adapters/cli/notes.js'
 import { withRequestLog } from '../../adapters/cli/request-log.js'
 import { memoryStorage } from '../../adapters/memory.js'
@@ -148,6 +149,25 @@ test('request log - a key in Base64 is not logged, however it is spelled', async
       ['/v1/pets/REDACTED', 'b=REDACTED'],
     ],
   )
+})
+
+test('request log - a key known by its digest is not logged where it stands alone', async () => {
+  const digest = `sha256:${sha256('Xk3-pQ_9')}`
+  const written: string[] = []
+  const double = createTestDouble()
+  const handler = withRequestLog(double, {
+    format: 'json',
+    clock: double.clock.now,
+    keys: () => ({ [digest]: {} }),
+    sha256,
+    colors: false,
+    write: line => written.push(line),
+  })
+  const query = 'api_key=Xk3-pQ_9&a=%58k3-pQ_9&b=Xk3-pQ_90'
+  await handler.handle({ method: 'GET', path: '/v1/pets/Xk3-pQ_9', query, headers: {} })
+  const { path, query: shown } = JSON.parse(written[0] ?? '')
+  assert.equal(path, '/v1/pets/REDACTED')
+  assert.equal(shown, 'api_key=REDACTED&a=REDACTED&b=Xk3-pQ_90')
 })
 
 test('request log - only terminals get colors', async () => {
