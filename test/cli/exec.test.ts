@@ -289,6 +289,38 @@ test('exec - requests for other paths than those of the API test nothing', async
   assert.equal((await exec(['--strict'], world)).code, 0)
 })
 
+test('exec - a request that is unanswered at the end was for a path of the API', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const junit = join(folder, 'verdict.xml')
+  /** Gives up on a request once it has arrived. */
+  const giveUp = (path: string, prepare = '') =>
+    borrowedCommand(`${GET} ${POST} ${prepare}
+    const stop = new AbortController()
+    const headers = { authorization: 'Bearer ' + key }
+    const got = fetch(${path}, { headers, signal: stop.signal }).catch(() => undefined)
+    while ((await (await fetch(control + '/requests')).json()).requests.length === 0);
+    stop.abort()
+    if (await got) process.exit(3)`)
+  const files = ['--strict', '--junit', junit]
+  const planned = await exec(
+    [...files, '--schedule', 'listPets#1=delay:60m'],
+    giveUp("url + '/pets'"),
+  )
+  assert.deepEqual([planned.code, planned.stderr], [0, 'Verdict: no violations in 1 request.\n'])
+  assert.match(await readFile(junit, 'utf8'), /failures="0"/)
+  const arm = `await post('/faults', 'POST', '{"kind":"delay","ms":3600000}')`
+  const armed = await exec(files, giveUp("url + '/pets'", arm))
+  assert.deepEqual([armed.code, armed.stderr], [0, 'Verdict: no violations in 1 request.\n'])
+  const wrong = await exec(
+    [...files, '--schedule', 'other#1=delay:60m'],
+    giveUp("new URL(url).origin + '/pets'"),
+  )
+  assert.equal(wrong.code, 1, wrong.stderr)
+  assert.match(wrong.stderr, /\nVerdict: no request was for a path of this API/)
+  assert.match(await readFile(junit, 'utf8'), /failures="1"/)
+})
+
 test('exec - --strict=notes fails for a note, and --clients makes it a finding', async () => {
   const noted = borrowedCommand(`${GET} ${POST}
     await post('/clock', 'POST', '{"frozen":true}')

@@ -205,6 +205,24 @@ test('exec --explore - with --strict, a broken rule is a failure', async () => {
   assert.match(stderr, /^Failed: listPets#1=status:429: the verdict: retry-after\.early$/m)
 })
 
+test('exec --explore - with --strict, a command may give up on a response', async () => {
+  const script = `
+    const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
+    const stop = new AbortController()
+    const headers = { authorization: 'Bearer ' + key }
+    const got = fetch(url + '/pets', { headers, signal: stop.signal }).catch(() => {})
+    let requests = []
+    while (requests.length === 0) ({ requests } = await (await fetch(control + '/requests')).json())
+    if (requests[0].fault === null) await got
+    stop.abort()`
+  const { code, stderr } = await explore(['--faults', 'delay:60m,hang', '--strict'], script)
+  assert.equal(code, 0, stderr)
+  assert.match(
+    stderr,
+    /^Explored every schedule of at most 1 fault: 3 runs, 0 pruned, 0 failures\.$/m,
+  )
+})
+
 test('exec --explore - a command that a signal without a name ends has failed', async t => {
   if (process.platform !== 'linux') return t.skip('real-time signals: only on Linux')
   const script = `${CLIENT} if (!(await create())) process.kill(process.pid, 35)`
