@@ -245,6 +245,42 @@ test('diff - the times of running clocks do not count', async t => {
   )
 })
 
+test('diff - a response that a fault has lost differs, also with running clocks', async t => {
+  const script = `${CLIENT} await create('Ada').then(response => response.text()).catch(() => {})`
+  const good = await recordedNow(t, script)
+  const step2 = 'Step 2 differs, the response to request 1'
+  for (const fault of ['reset', 'truncate']) {
+    const bad = await recordedNow(t, script, '--schedule', `createPet#1=${fault}`)
+    const lost = await runInThread(['diff', good, bad])
+    assert.deepEqual([lost.code, lost.stdout], [1, `${step2}: fault ${fault} instead of none.\n`])
+    const back = await runInThread(['diff', bad, good])
+    assert.equal(back.stdout, `${step2}: fault none instead of ${fault}.\n`)
+    assert.equal((await runInThread(['diff', bad, bad])).code, 0)
+  }
+  const status = await recordedNow(t, script, '--schedule', 'createPet#1=status:503')
+  const refused = await runInThread(['diff', good, status])
+  assert.equal(refused.stdout, `${step2}: status 503 instead of 201.\n`)
+})
+
+test('diff - faults that were planned differ where their effects do not', async t => {
+  const script = `${CLIENT} await create('Ada')`
+  const [one, again, other] = [
+    await recordedNow(t, script, '--schedule', 'createPet#1=delay:1ms'),
+    await recordedNow(t, script, '--schedule', 'createPet#1=delay:1ms'),
+    await recordedNow(t, script, '--schedule', 'createPet#1=delay:2ms'),
+  ]
+  const same = await runInThread(['diff', one, again])
+  assert.deepEqual([same.code, same.stdout], [0, 'No step differs: 3 in both recordings.\n'])
+  const { code, stdout } = await runInThread(['diff', one, other])
+  assert.deepEqual(
+    [code, stdout],
+    [
+      1,
+      'Step 1 differs, request 1, POST /v1/pets: planned {"delay":{"kind":"delay","ms":2}} instead of {"delay":{"kind":"delay","ms":1}}.\n',
+    ],
+  )
+})
+
 test('replay - a port that is taken is one line with the fix', async t => {
   const file = await recordedRun()
   const other = createServer().listen(0, '127.0.0.1')

@@ -16,6 +16,7 @@ export function differenceOfRecordings(
   if (what !== undefined) return { step: 0, what }
   const isFrozen = good.begin.frozen && bad.begin.frozen
   let isSameTime = good.begin.at === bad.begin.at
+  let planned: Difference | undefined
   for (const [index, one] of good.steps.entries()) {
     const other = bad.steps[index]
     if (!other) return { step: index + 1, what: 'the second recording ends before it' }
@@ -26,8 +27,10 @@ export function differenceOfRecordings(
     isSameTime &&= !isMoved
     const found = differenceOfSteps(one, other, isSameTime)
     if (found !== undefined) return { step: one.step, what: found }
+    planned ??= differenceOfPlans(one, other)
   }
-  if (bad.steps.length === good.steps.length) return undefined
+  // What a planned fault does says more than the plan, which differs at an earlier step.
+  if (bad.steps.length === good.steps.length) return planned
   return { step: good.steps.length + 1, what: 'the first recording ends before it' }
 }
 
@@ -80,13 +83,23 @@ function differenceOfRequests(one: SendStep, other: SendStep): string | undefine
   return undefined
 }
 
+function differenceOfPlans(one: Step, other: Step): Difference | undefined {
+  if (one.do !== 'send' || other.do !== 'send') return undefined
+  const [was, is] = [one, other].map(({ planned }) => (planned ? textOf(planned) : 'none'))
+  return was === is ? undefined : { step: one.step, what: `planned ${is} instead of ${was}` }
+}
+
 function differenceOfAnswers(
   one: AnswerStep,
   other: AnswerStep,
   isSameTime: boolean,
 ): string | undefined {
-  if (isSameTime) return differenceOfResponses(one, other)
-  return differenceOfResponses(withoutTimes(one), withoutTimes(other), name => !inTime(name))
+  const what = isSameTime
+    ? differenceOfResponses(one, other)
+    : differenceOfResponses(withoutTimes(one), withoutTimes(other), name => !inTime(name))
+  // A response that is lost on its way is recorded as it was sent.
+  if (what !== undefined || one.fault === other.fault) return what
+  return `fault ${other.fault ?? 'none'} instead of ${one.fault ?? 'none'}`
 }
 
 /** What a test did, but for the state that it restored. */
