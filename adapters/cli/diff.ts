@@ -3,7 +3,7 @@ import type { RecordingFile } from '../test-double/recording/format.js'
 import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
 import { helpRows } from './help.js'
 import { readRecordingFile } from './recording-file.js'
-import { describe } from './replay.js'
+import { describe, fail } from './replay.js'
 
 const FLAGS = {
   help: { short: 'h', help: 'print this help' },
@@ -14,7 +14,7 @@ const TABLE: FlagTable = new Map(Object.entries(FLAGS))
 /**
  * `diff <good.json> <bad.json>`: names the first step that differs.
  *
- * @returns the exit code: 0 when there is none, 1 otherwise
+ * @returns the exit code: 0 when there is none, 1 otherwise, also without any step
  * @throws UsageError
  */
 export async function diffCommand(words: readonly string[]): Promise<number> {
@@ -27,7 +27,7 @@ export async function diffCommand(words: readonly string[]): Promise<number> {
   }
   const [one, other] = [await readRecordingFile(good), await readRecordingFile(bad)]
   const difference = differenceOfRecordings(one, other)
-  if (!difference) return print(`No step differs: ${one.steps.length} in both recordings.\n`, 0)
+  if (!difference) return equal(one.steps.length)
   const { step, what } = difference
   if (step === 0)
     return print(
@@ -35,6 +35,11 @@ export async function diffCommand(words: readonly string[]): Promise<number> {
       1,
     )
   return print(`Step ${step} differs${placeOf(step, one, other)}: ${what}.\n`, 1)
+}
+
+function equal(steps: number): number {
+  if (steps > 0) return print(`No step differs: ${steps} in both recordings.\n`, 0)
+  return fail('nothing was compared: neither recording has a step')
 }
 
 function placeOf(step: number, ...files: readonly RecordingFile[]): string {
@@ -51,7 +56,7 @@ function helpText(): string {
   return `Usage: animal-adoption-store diff <good.json> <bad.json>
 
 Names the first step in which two recordings of exec --record differ.
-Exit codes: 0 there is none, 1 there is one, 2 a file cannot be read.
+Exit codes: 0 there is none, 1 there is one or there are no steps, 2 a file cannot be read.
 
 ${helpRows(TABLE)}
 `

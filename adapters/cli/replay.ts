@@ -92,6 +92,9 @@ async function show(
     send: request => send.handle(request),
   })
   if (difference) return tell(path, file, difference)
+  if (flags.check && until === 0) {
+    return fail(`${path}: nothing was compared: it has no step${upTo(until, file)}`)
+  }
   const last = file.steps[until - 1]
   process.stdout.write(`${path}: ${count(until, 'step')}, all as recorded.\n`)
   if (flags.check) {
@@ -156,9 +159,13 @@ async function against(
   if (compared > 0) return print(`${path}: ${equalText(result)}.\n`, 0)
   const requests = sent + left
   const found = requests === 0 ? 'it has no request' : count(requests, 'request')
-  const upTo = until < file.steps.length ? ` up to step ${until}` : ''
   const rest = requests === 0 ? '' : ' cannot be'
-  return fail(`${path}: nothing was compared: ${found}${upTo}${rest}`)
+  return fail(`${path}: nothing was compared: ${found}${upTo(until, file)}${rest}`)
+}
+
+/** Where only a part was to be compared. */
+function upTo(until: number, { steps }: RecordingFile): string {
+  return until < steps.length ? ` up to step ${until}` : ''
 }
 
 function equalText({ sent, compared, left }: AgainstResult): string {
@@ -227,7 +234,7 @@ export function describe(step: Step): string {
   }
 }
 
-function fail(line: string): number {
+export function fail(line: string): number {
   process.stderr.write(`animal-adoption-store: ${line}\n`)
   return 1
 }

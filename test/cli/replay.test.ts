@@ -200,6 +200,26 @@ test('replay - --against fails where nothing is compared, and says what is not',
   )
 })
 
+test('replay, diff - without a step, nothing is compared, and --check and diff fail', async t => {
+  const file = await recordedRun()
+  const [without, other] = [await recorded(t, ''), await recorded(t, '')]
+  const cases: [words: string[], what: string][] = [
+    [['replay', without, '--check'], `${without}: nothing was compared: it has no step`],
+    [
+      ['replay', file, '--until', '0', '--check'],
+      `${file}: nothing was compared: it has no step up to step 0`,
+    ],
+    [['diff', without, other], 'nothing was compared: neither recording has a step'],
+  ]
+  for (const [words, what] of cases) {
+    const { code, stdout, stderr } = await runInThread(words)
+    assert.deepEqual([code, stdout, stderr], [1, '', `animal-adoption-store: ${what}\n`])
+  }
+  const clock = await recorded(t, `${CLIENT} await command('/clock', { advance: '1s' })`)
+  const checked = await runInThread(['replay', clock, '--check'])
+  assert.deepEqual([checked.code, checked.stdout], [0, `${clock}: 1 step, all as recorded.\n`])
+})
+
 test('replay - repeats the faults of a schedule', async t => {
   const flags = ['--schedule', 'createPet#1=status:503-after,createPet#2=delay:2s']
   const clock = `await command('/clock', { auto: true });`
