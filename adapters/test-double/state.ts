@@ -22,7 +22,7 @@ import { retryInstant } from '../shared/retry-after.js'
 import { isClockTime } from '../shared/time.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, type StateClock } from './clock/clock.js'
-import type { ArmedFault, DelayFault, Fault } from './faults/fault.js'
+import { type ArmedFault, type DelayFault, type Fault, isAfter } from './faults/fault.js'
 import { createFaults, type Faults, type TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 import type { TrickleTime } from './faults/trickle.js'
@@ -158,12 +158,12 @@ export function createState(
       onEvent()
       try {
         // Whatever a request changes on arrival, it changes at one instant, for a replay to repeat.
-        const { answering, end, source, fault, answered } = clock.hold(() => arrive(request, id))
+        const { answering, end, source, injected, answered } = clock.hold(() => arrive(request, id))
         const response = await answering
         if (tape.pace) await tape.pace.answer(id)
         clock.hold(() => {
           end(response)
-          tell({ do: 'answer', id, response, fault: fault(), source })
+          tell({ do: 'answer', id, response, ...injected(), source })
         })
         answered?.(response)
         // Nobody asks for what a request adds to a period that is over.
@@ -240,7 +240,8 @@ export function createState(
       : store.handle(identified)
     tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned: watched?.taken })
     const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
-    return { answering, end, source, fault: () => fault, answered }
+    const injected = () => ({ fault, ran: fault === 'status' && isAfter(taken?.fault) })
+    return { answering, end, source, injected, answered }
   }
 
   function tell(act: Act): void {

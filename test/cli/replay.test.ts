@@ -200,6 +200,39 @@ test('replay - --against fails where nothing is compared, and says what is not',
   )
 })
 
+test('replay - --against sends a request that has run before its fault, and does not compare it', async t => {
+  const script = `${CLIENT} await create('Ada'); await create('Bo'); await fetch(url + '/pets', { headers })`
+  const arm = `${CLIENT} await command('/faults', { kind: 'status', status: 503, when: 'after' });`
+  const schedule = ['--schedule', 'createPet#1=status:503-after']
+  const planned = await recorded(t, script, ...schedule)
+  const armed = await recorded(t, script.replace(CLIENT, arm))
+  // As it was written when an answer did not say whether its request had run.
+  const older = join(await temporary(t), 'older.json')
+  const text = await readFile(planned, 'utf8')
+  assert.ok(text.includes('"ran":true,'))
+  await writeFile(older, text.replace('"ran":true,', ''))
+  for (const file of [planned, armed, older]) {
+    assert.equal((await runInThread(['replay', file, '--check'])).code, 0)
+    await using double = createTestDouble({ cors: true })
+    const { url } = await double.listen()
+    const equal = await runInThread(['replay', file, '--against', url])
+    assert.deepEqual(
+      [equal.code, equal.stdout, equal.stderr],
+      [0, `${file}: 3 requests sent, 2 answered as recorded, 1 not compared.\n`, ''],
+    )
+    const names = (await double.pets.listPets()).map(({ name }) => name)
+    assert.deepEqual(names, ['Ada', 'Bo'])
+    const again = await runInThread(['replay', file, '--against', url])
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /header location is "\/v1\/pets\/4" instead of "\/v1\/pets\/2"\n$/)
+  }
+  const limited = await recorded(t, script, '--schedule', 'createPet#1=status:503')
+  await using double = createTestDouble({ cors: true })
+  const { url } = await double.listen()
+  const left = await runInThread(['replay', limited, '--against', url])
+  assert.deepEqual([left.code, (await double.pets.listPets()).length], [0, 1])
+})
+
 test('replay, diff - without a step, nothing is compared, and --check and diff fail', async t => {
   const file = await recordedRun()
   const [without, other] = [await recorded(t, ''), await recorded(t, '')]

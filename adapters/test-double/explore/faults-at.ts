@@ -1,5 +1,5 @@
 import type { Operation } from '../../../src/pets/specification.js'
-import type { Fault } from '../faults/fault.js'
+import { type Fault, isAfter } from '../faults/fault.js'
 import { faultText } from './fault-text.js'
 
 /** A request that a later run can give a fault, and the response it had without one. */
@@ -55,10 +55,6 @@ function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
 /** Then it leaves the same behind whether it has run or not. */
 function storesNothing({ operation, answer }: Shown): boolean {
   return operation !== 'createPet' || (answer !== undefined && answer.status >= 400)
-}
-
-function isAfter(fault: Fault): boolean {
-  return fault.kind === 'status' && fault.when === 'after'
 }
 
 function isSameButLate(one: Fault, late: Fault): boolean {

@@ -95,6 +95,11 @@ export type DelayFault = Extract<Fault, { kind: 'delay' }>
 export type TrickleFault = Extract<Fault, { kind: 'trickle' }>
 export type StatusFault = Extract<Fault, { kind: 'status' }>
 
+/** Whether the operation runs before its response is replaced. */
+export function isAfter(fault: Fault | undefined): boolean {
+  return fault?.kind === 'status' && fault.when === 'after'
+}
+
 /** A fault as it is armed: `from` and `until` are in ms since the Unix epoch. */
 export type ArmedFault = Fault & {
   /** How many requests it still applies to. */

@@ -1,3 +1,4 @@
+import { isAfter } from '../faults/fault.js'
 import { differenceOfResponses, withoutTimes } from './difference.js'
 import type { AnswerStep, RecordingFile, SendStep, Step } from './format.js'
 import type { Difference } from './replay.js'
@@ -17,7 +18,7 @@ export interface AgainstResult {
   readonly difference: Difference | undefined
   /** How many requests were sent. */
   readonly sent: number
-  /** How many of their responses were compared: not those that a fault had malformed. */
+  /** How many of their responses were compared: not those that a fault had malformed or replaced. */
   readonly compared: number
   /** How many were left out, because a fault had kept them from running, or they are of a world. */
   readonly left: number
@@ -71,14 +72,19 @@ function inOrderOfEffect(steps: readonly Step[]): readonly (Step & SendStep)[] {
 }
 
 /** A request that a fault kept from running is not sent: its effect would be one too many. */
-function isSent({ world, late }: Step, { status, fault }: AnswerStep): boolean {
-  if (world !== undefined || late || status === 0) return false
-  return fault !== 'status'
+function isSent(send: Step & SendStep, answer: AnswerStep): boolean {
+  if (send.world !== undefined || send.late || answer.status === 0) return false
+  return answer.fault !== 'status' || hasRun(send, answer)
+}
+
+/** Whether a `status` fault let it run. Older recordings only say so of a fault that was planned. */
+function hasRun({ planned }: SendStep, { ran }: AnswerStep): boolean {
+  return ran === true || isAfter(planned?.fault)
 }
 
 /** Whether the recorded response is what the operation returned. */
 function isWhole({ fault }: AnswerStep): boolean {
-  return fault !== 'malformed'
+  return fault !== 'malformed' && fault !== 'status'
 }
 
 const COMPARED = ['content-type', 'location', 'allow', 'www-authenticate', 'link']

@@ -105,6 +105,8 @@ export interface AnswerStep {
   readonly body: string
   /** The fault that was injected. */
   readonly fault?: FaultKind | undefined
+  /** The operation has run before a `status` fault replaced its response. Missing in older files. */
+  readonly ran?: true | undefined
 }
 
 export interface ClockFields {

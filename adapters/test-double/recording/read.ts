@@ -93,6 +93,7 @@ const act = z.discriminatedUnion('do', [
     headers,
     body: z.string(),
     fault: z.optional(z.string()),
+    ran: z.optional(z.literal(true)),
   }),
   z.object({
     do: z.literal('clock'),

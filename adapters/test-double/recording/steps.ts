@@ -107,6 +107,7 @@ export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog
           id: act.id - before,
           ...responseOf(act.response, names),
           ...(act.fault !== null && { fault: act.fault }),
+          ...(act.ran && { ran: true as const }),
         }
       case 'clock': {
         const { now: _, ...clock } = state.clock.dump()
@@ -161,9 +162,13 @@ function outcomeOf({ step: _step, at, ...fields }: StepFields): unknown {
       const { id: _id, request: _request, planned: _planned, ...outcome } = fields
       return outcome
     }
-    case 'run':
-    case 'answer': {
+    case 'run': {
       const { id: _id, ...outcome } = fields
+      return outcome
+    }
+    case 'answer': {
+      // Older recordings have no `ran`.
+      const { id: _id, ran: _ran, ...outcome } = fields
       return outcome
     }
     case 'clock':
