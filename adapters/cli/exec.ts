@@ -48,11 +48,11 @@ export async function exec(flags: Flags, words: readonly string[]): Promise<numb
     if (files.isCut()) {
       process.stderr.write(`Recording: ${flags.record} ends after 100,000 steps.\n`)
     }
-    const missing = planned && neverSent(planned)
-    if (missing) process.stderr.write(`${missing}\n`)
+    const withoutEffect = planned ? faultsWithoutEffect(planned) : []
+    for (const line of withoutEffect) process.stderr.write(`--schedule: ${line}\n`)
     const isMissing = flags['require-faults'] === true && report.findings.some(isRequired)
     const isUnproven = flags.strict !== undefined && !isProven(report, flags, wasCalled)
-    return code === 0 && (isMissing || isUnproven || missing) ? 1 : code
+    return code === 0 && (isMissing || isUnproven || withoutEffect.length > 0) ? 1 : code
   } finally {
     try {
       await double.close()
@@ -123,10 +123,16 @@ function readPlanned({ schedule }: Flags): Watched | undefined {
   }
 }
 
-function neverSent({ isReached, missing, requests }: Watched): string | undefined {
-  if (isReached()) return undefined
+/** In one line each. */
+function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readonly string[] {
+  const never = missing().join(', ')
   const sent = requests.map(({ point }) => point).join(', ') || 'nothing'
-  return `--schedule: ${missing().join(', ')} never came; the command sent ${sent}`
+  const missed = never === '' ? [] : [`${never} never came; the command sent ${sent}`]
+  const refused = unaffected().map(
+    ({ point, status = 'no response' }) =>
+      `${point} came, but got ${status}: its fault had no effect`,
+  )
+  return [...missed, ...refused]
 }
 
 /** With `--require-faults`, a fault that never fired is certain to be wrong. */

@@ -343,7 +343,8 @@ function both(
     fault: given.fault ?? armed.fault,
     fire(kind) {
       const isGiven = (kind === 'delay' ? given.delay : given.fault) !== undefined
-      if (!isGiven) armed.fire(kind)
+      const one = isGiven ? given : armed
+      one.fire(kind)
     },
   }
 }

@@ -264,6 +264,65 @@ test('exec --schedule - runs the command once with those faults', async () => {
   )
 })
 
+test('exec --schedule - fails for a fault that had no effect, and says what its request got', async () => {
+  const script = `
+    const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
+    const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+    await fetch(url + '/pets')
+    await fetch(url + '/pets', { method: 'POST', headers, body: '{"name":"Ada","categoryId":1}' }).catch(() => {})`
+  const reset = 'createPet#1=reset'
+  const refused = 'listPets#1 came, but got 401: its fault had no effect'
+  const missing = 'getPet#2 never came; the command sent listPets#1, createPet#1'
+  const cases: [schedule: string, code: number, lines: string[]][] = [
+    [reset, 0, []],
+    [`listPets#1=delay:1ms ${reset}`, 0, []],
+    [`listPets#1=status:503 ${reset}`, 1, [refused]],
+    [`listPets#1=status:503-after getPet#2=hang`, 1, [missing, refused]],
+  ]
+  for (const [schedule, code, lines] of cases) {
+    const ended = await scheduledInThread(schedule, script)
+    const [, ...told] = ended.stderr.trimEnd().split('\n--schedule: ')
+    assert.deepEqual([ended.code, told], [code, lines], ended.stderr)
+  }
+})
+
+test('exec --schedule - a fault of any kind has an effect, also beside one that is armed', async () => {
+  // Gives up on a response that hangs.
+  const send = `
+    const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
+    const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+    const arm = fault => fetch(control + '/faults', { method: 'POST', headers, body: JSON.stringify(fault) })
+    const create = async () => {
+      const stop = new AbortController()
+      const init = { method: 'POST', headers, body: '{"name":"Ada","categoryId":1}', signal: stop.signal }
+      const got = fetch(url + '/pets', init).then(response => response.text()).catch(() => {})
+      let requests = []
+      while (requests.length === 0) ({ requests } = await (await fetch(control + '/requests')).json())
+      if (requests[0].fault === 'hang') stop.abort()
+      await got
+    };`
+  const green = 'Verdict: no violations in 1 request.\n'
+  const kinds = ['reset', 'truncate', 'malformed', 'hang', 'delay:1ms', 'trickle:16b/1ms']
+  for (const fault of [...kinds, 'status:503', 'status:503-after', 'status:429']) {
+    const { code, stderr } = await scheduledInThread(
+      `createPet#1=${fault}`,
+      `${send} await create()`,
+    )
+    assert.deepEqual([code, stderr], [0, green], fault)
+  }
+  for (const [planned, armed] of [
+    ['delay:1ms', "{ kind: 'status', status: 503 }"],
+    ['status:503', "{ kind: 'delay', ms: 1 }"],
+  ]) {
+    const { code, stderr } = await scheduledInThread(
+      `createPet#1=${planned}`,
+      `${send} await arm(${armed}); await create()`,
+      '--require-faults',
+    )
+    assert.deepEqual([code, stderr], [0, green], planned)
+  }
+})
+
 test('exec --explore - refuses what cannot be meant', async () => {
   const cases: [string[], string][] = [
     [['--explore', '--faults', 'resett'], 'Expected --faults to be one of reset, '],
@@ -303,6 +362,11 @@ function explore(flags: readonly string[], script: string, commandOf = borrowedC
 function scheduled(schedule: string, script: string) {
   const words = ['exec', '--schedule', schedule, '--', ...scriptCommand(script)]
   return runCommand(words, ENVIRONMENT)
+}
+
+function scheduledInThread(schedule: string, script: string, ...flags: readonly string[]) {
+  const words = ['exec', '--schedule', schedule, ...flags, '--', ...borrowedCommand(script)]
+  return runInThread(words, ENVIRONMENT)
 }
 
 async function folder(t: TestContext): Promise<(name: string) => string> {

@@ -23,6 +23,8 @@ export interface Watched {
   isReached(): boolean
   /** The requests of the schedule that have not. */
   missing(): readonly string[]
+  /** Those that have arrived, and on which their fault had no effect: a 401 comes before a status. */
+  unaffected(): readonly Sent[]
   /** What comes from now on is not of the run. */
   end(): void
 }
@@ -32,6 +34,7 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
   const faults = new Map(schedule.map(({ point, fault }) => [point, fault]))
   const pointOf = createPoints()
   const requests: Sent[] = []
+  const unaffected = new Set<Sent>()
   let [hasEnded, isOver] = [false, false]
 
   return {
@@ -48,8 +51,9 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
       const isHanging = fault?.kind === 'hang'
       const sent: Sent = { point, operation, key, isHanging, status: undefined, answer: undefined }
       requests.push(sent)
+      if (fault) unaffected.add(sent)
       return {
-        taken: fault && taken(fault),
+        taken: fault && taken(fault, () => unaffected.delete(sent)),
         answered({ status, body }, isFaultless) {
           if (isHanging) return
           sent.status = status
@@ -61,6 +65,7 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
     isOver: () => isOver,
     isReached: () => faults.size === 0,
     missing: () => [...faults.keys()],
+    unaffected: () => [...unaffected],
     end() {
       hasEnded = true
     },
@@ -71,7 +76,7 @@ const NOTHING = { taken: undefined, answered() {} }
 
 const HELD = { ...NOTHING, taken: taken({ kind: 'hang' }) }
 
-function taken(fault: Fault): TakenFaults {
-  if (fault.kind === 'delay') return { delay: fault, fault: undefined, fire() {} }
-  return { delay: undefined, fault, fire() {} }
+function taken(fault: Fault, fire: () => void = () => {}): TakenFaults {
+  if (fault.kind === 'delay') return { delay: fault, fault: undefined, fire }
+  return { delay: undefined, fault, fire }
 }
