@@ -405,6 +405,13 @@ function checkCombination(line: CommandLine): void {
       '--schedule',
     )
   }
+  if (flags.explore && flags['require-faults']) {
+    throw new UsageError(
+      '--explore cannot be combined with --require-faults; a run may not need every fault that the command arms, so run it once without --explore',
+      '--explore',
+      '--require-faults',
+    )
+  }
   const ofExplore = ['faults', 'depth', 'schedules', 'jobs', 'timeout'] as const
   const alone = flags.explore ? undefined : ofExplore.find(name => flags[name] !== undefined)
   if (alone) throw new UsageError(`--${alone} needs --explore`, `--${alone}`)

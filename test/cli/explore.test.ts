@@ -336,6 +336,7 @@ test('exec --explore - refuses what cannot be meant', async () => {
       ['--explore', '--schedule', 'getPet#1=reset'],
       '--explore cannot be combined with --schedule; use only one',
     ],
+    [['--explore', '--require-faults'], '--explore cannot be combined with --require-faults; '],
     [['--explore', '--har', 'a.har'], '--explore cannot be combined with --har; '],
     [['--depth', '2'], '--depth needs --explore'],
     [['--schedule', 'getPet=reset'], 'Expected --schedule to be faults at requests, such as '],
