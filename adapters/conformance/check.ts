@@ -60,7 +60,9 @@ export interface Subject {
   exchange(bytes: RawCall): Promise<RawExchange>
   /** A name by which everyone recognizes the animals of this run. */
   name(label: string): string
-  /** An animal of this status, created on the first call. @throws CheckSkipped */
+  /** The reply to the creation of an animal of this status, which is sent once. */
+  creation(status: PetStatus): Promise<Reply>
+  /** That animal. @throws CheckSkipped where it was not created */
   sample(status: PetStatus): Promise<Sample>
   /** Creates animals until the run has made this many. @throws CheckSkipped */
   fill(count: number): Promise<void>

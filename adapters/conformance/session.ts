@@ -60,6 +60,7 @@ export function createSession(options: ReadOptions): Session {
     send,
     once,
     exchange,
+    creation,
     sample,
     fill,
     ...spareKey,
@@ -129,16 +130,19 @@ export function createSession(options: ReadOptions): Session {
     }
   }
 
+  function creation(status: Sample['status']): Promise<Reply> {
+    const body = toJson({ name: session.name(status), categoryId: session.categoryId, status })
+    return once({ method: 'POST', path: '/pets', body })
+  }
+
   async function sample(status: Sample['status']): Promise<Sample> {
     if (readOnly) throw new CheckSkipped('needs an animal, and the run is read-only')
-    const name = session.name(status)
-    const body = toJson({ name, categoryId: session.categoryId, status })
-    const created = await once({ method: 'POST', path: '/pets', body })
+    const created = await creation(status)
     const pet = await jsonOf(created).catch(() => undefined)
     if (!isObject(pet) || created.status >= 300) {
       throw new CheckSkipped('no animal could be created')
     }
-    return { created, id: pet['id'] as Int64, name, status }
+    return { created, id: pet['id'] as Int64, name: session.name(status), status }
   }
 
   function budgetOf({ budget: owner }: Credential): Budget {

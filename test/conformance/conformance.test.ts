@@ -26,7 +26,7 @@ import { createStore, type Store, type StoreOptions, SUNSET } from '../../src/in
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
-import { MAIN_KEY, openFaulty, SPARE_KEY } from './faulty-server.js'
+import { creations, MAIN_KEY, openFaulty, SPARE_KEY } from './faulty-server.js'
 
 const DAY = 86_400_000
 const folder = temporaryFolders()
@@ -521,6 +521,23 @@ test('conformance - when a server is lost, the remaining checks are skipped', as
     [['auth.missing.create', 'no response: connection refused (ECONNREFUSED)']],
   )
   assert.equal(results.at(-1)?.reason, 'the server no longer answers')
+})
+
+test('conformance - a server that creates nothing breaks the checks of the creation itself', async () => {
+  const server = await openFaulty({ wrong: creations(() => ({})) })
+  const only = ['create.answer', 'create.type', 'create.status']
+  const { results, requests } = await verify({ ...server, apiKey: MAIN_KEY, only })
+  assert.deepEqual(
+    results.map(({ id, outcome, failure }) => [id, outcome, failure?.came.slice(0, 3)]),
+    [
+      ['create.answer', 'failed', '400'],
+      ['create.type', 'skipped', undefined],
+      ['create.status.available', 'failed', '400'],
+      ['create.status.pending', 'failed', '400'],
+      ['create.status.sold', 'failed', '400'],
+    ],
+  )
+  assert.equal(requests, 4)
 })
 
 test('conformance - options are checked at construction, and never show a key', () => {

@@ -47,11 +47,11 @@ export const createPetChecks: readonly Check[] = [
     title: 'a valid animal is answered 201 with the fields that were sent',
     requests: 1,
     needs: ['create'],
-    async run({ sample, categoryId }) {
-      const { created, name } = await sample('available')
+    async run({ creation, name, categoryId }) {
+      const created = await creation('available')
       expectStatus(created, 201)
       const pet = await objectOf(created)
-      expectThat(created, pet['name'] === name, 'the `name` that was sent')
+      expectThat(created, pet['name'] === name('available'), 'the `name` that was sent')
       expectThat(created, pet['categoryId'] === categoryId, 'the `categoryId` that was sent')
     },
   },
@@ -163,8 +163,9 @@ export const createPetChecks: readonly Check[] = [
     title: `\`status\` ${name} is kept`,
     requests: 1,
     needs: ['create'],
-    async run({ sample }) {
-      const { created } = await sample(name as 'sold')
+    async run({ creation }) {
+      const created = await creation(name as 'sold')
+      expectStatus(created, 201)
       expectThat(created, (await objectOf(created))['status'] === name, `\`status\` ${name}`)
     },
   })),

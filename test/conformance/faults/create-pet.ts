@@ -94,6 +94,13 @@ export const createPetFaults: readonly PlantedFault[] = [
       ),
     }),
   ),
+  ...(['pending', 'sold'] as const).map(
+    (name): PlantedFault => ({
+      name: `refuses ${name}`,
+      caughtBy: `create.status.${name}`,
+      wrong: creations(({ status }) => (status === name ? {} : undefined)),
+    }),
+  ),
   {
     name: 'rounds what it answers to a creation',
     caughtBy: 'create.int64.beyond-double',
