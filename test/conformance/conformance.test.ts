@@ -26,7 +26,16 @@ import { createStore, type Store, type StoreOptions, SUNSET } from '../../src/in
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
-import { creations, MAIN_KEY, openFaulty, SPARE_KEY } from './faulty-server.js'
+import {
+  answers,
+  creations,
+  failure,
+  isBan,
+  MAIN_KEY,
+  openFaulty,
+  SPARE_KEY,
+  type Wrong,
+} from './faulty-server.js'
 
 const DAY = 86_400_000
 const folder = temporaryFolders()
@@ -540,6 +549,20 @@ test('conformance - a server that creates nothing breaks the checks of the creat
   assert.equal(requests, 4)
 })
 
+test('conformance - a ban with 403 that ends when its Retry-After says is left to the server', async () => {
+  const wrong = answers(isBan, given => failure(403, given))
+  assert.deepEqual(await outcomesOf('limits', wrong), ['passed'])
+})
+
+test('conformance - a limit that ends before any ban leaves nothing to look at', async () => {
+  let rejections = 0
+  const wrong = answers(
+    (_, { status }) => status === 429 && ++rejections > 5,
+    given => ({ ...given, status: 200, headers: { ...given.headers, 'Retry-After': undefined } }),
+  )
+  assert.deepEqual(await outcomesOf('limits.ban-ends', wrong), ['skipped'])
+})
+
 test('conformance - options are checked at construction, and never show a key', () => {
   const rule =
     'an address that begins with http:// or https://, without user name, query and fragment'
@@ -619,6 +642,14 @@ test('conformance - a check that has nothing to look at skips its test', async (
   for (const run of runs) await run()
   assert.deepEqual(reasons, ['the store has no animals'])
 })
+
+/** Of the checks of a part, each once, against a server with this change. */
+async function outcomesOf(part: string, wrong: Wrong): Promise<readonly string[]> {
+  const server = await openFaulty({ wrong })
+  const keys = { apiKey: MAIN_KEY, spareKey: SPARE_KEY }
+  const { results } = await verify({ ...server, ...keys, limits: true, only: [part] })
+  return [...new Set(results.map(({ outcome }) => outcome))]
+}
 
 function withLimits(limits: { perMinute: number; perDay: number }): Partial<StoreOptions> {
   return { apiKeys: { [MAIN_KEY]: { id: 'main', plan: 'enterprise', limits } } }

@@ -180,6 +180,8 @@ export const status =
   (...statuses: readonly number[]): Where =>
   (_, given) =>
     statuses.includes(given.status)
+export const isBan: Where = (_, { status, body }) =>
+  status === 429 && body.includes('api_key_banned')
 export const all =
   (...wheres: readonly Where[]): Where =>
   (request, given) =>

@@ -177,7 +177,8 @@ export const limitChecks: readonly Check[] = [
     async run(subject) {
       const ban = await banned(subject)
       const wait = waitOf(ban, subject.now())
-      if (wait === undefined) throw new CheckSkipped('the ban does not say when it ends')
+      // Over the limit the specification has no other response than 429 with Retry-After (spec §7, §8).
+      expectThat(ban, wait !== undefined, 'a Retry-After that says when the ban ends')
       expectThat(ban, wait <= LONGEST_WINDOW, 'a ban of at most a day')
       await subject.wait(wait, 'until the ban ends')
       const reply = await ask(subject)
@@ -221,9 +222,11 @@ async function banned(subject: Subject): Promise<Reply> {
   const code = await codeOf(rejection)
   for (let count = 0; count < most; count++) {
     const reply = await ask(subject)
+    if (reply.status === 200) throw new CheckSkipped('the limit was over before any ban')
     if (reply.status !== 429 || (await codeOf(reply)) !== code) return reply
     const [before, now] = [rejection, reply].map(one => waitOf(one, subject.now()))
-    if (before !== undefined && now !== undefined && now > before + 2_000) return reply
+    if (before === undefined) continue
+    if (now === undefined || now > before + 2_000) return reply
   }
   throw new CheckSkipped(`${most} requests after a 429 led to no ban, which is allowed`)
 }

@@ -4,6 +4,7 @@ import {
   bodies,
   failure,
   headers,
+  isBan,
   isCreate,
   isSpare,
   key,
@@ -48,6 +49,7 @@ export const limitsFaults: readonly PlantedFault[] = [
   {
     name: 'rejects without Retry-After',
     caughtBy: 'limits.retry-after',
+    also: ['limits.ban-ends'],
     wrong: headers(status(429), () => ({ 'Retry-After': undefined })),
   },
   {
@@ -98,6 +100,28 @@ export const limitsFaults: readonly PlantedFault[] = [
     caughtBy: 'limits.ban-ends',
     wrong: headers(status(429), given => ({
       'Retry-After': Number(given['Retry-After']) > 61 ? '120' : given['Retry-After'],
+    })),
+  },
+  {
+    name: 'bans without Retry-After',
+    caughtBy: 'limits.ban-ends',
+    wrong: headers(isBan, () => ({ 'Retry-After': undefined })),
+  },
+  {
+    name: 'bans without Retry-After, and with the code of any 429',
+    caughtBy: 'limits.ban-ends',
+    wrong: answers(isBan, ({ body, headers }) => ({
+      status: 429,
+      headers: { ...headers, 'Retry-After': undefined },
+      body: body.replace('api_key_banned', 'rate_limit_exceeded'),
+    })),
+  },
+  {
+    name: 'bans with 403, and does not say until when',
+    caughtBy: 'limits.ban-ends',
+    wrong: answers(isBan, given => ({
+      ...failure(403, given),
+      headers: { ...given.headers, 'Retry-After': undefined },
     })),
   },
   {
