@@ -141,7 +141,7 @@ export interface Sample {
 export interface Exhaustion {
   /** The first reply. */
   readonly first: Reply
-  /** The last reply that was not 429; undefined if the first was 429. */
+  /** The last reply that was not 429; undefined if the first was 429. It ends where it is not 200. */
   readonly last: Reply | undefined
   /** Undefined where nothing is rejected. */
   readonly rejection: Reply | undefined

@@ -19,8 +19,16 @@ export interface Session extends Subject {
   readonly requests: number
   /** Of the API key. */
   readonly budget: Budget
+  /** Begins a check: what is sent from here on belongs to it. */
+  watch(): Watched
   /** Replaces keys by their labels. */
   redact(text: string): string
+}
+
+/** What came in response to the requests of one check. */
+export interface Watched {
+  /** The first reply by which the server says that it failed; undefined if there is none. */
+  breakdown: Reply | undefined
 }
 
 /** Characters of all replies that `once` keeps. */
@@ -39,6 +47,7 @@ export function createSession(options: ReadOptions): Session {
   const run = time.now().toString(36)
   let ahead = 0
   let description: Promise<Reply> | undefined
+  let watched: Watched = { breakdown: undefined }
 
   const now = () => time.now() + ahead
   const spareKey = createSpareKey(
@@ -56,6 +65,10 @@ export function createSession(options: ReadOptions): Session {
       return transport.requests
     },
     budget: budgetOf(credentials.valid),
+    watch() {
+      watched = { breakdown: undefined }
+      return watched
+    },
     redact,
     send,
     once,
@@ -66,7 +79,7 @@ export function createSession(options: ReadOptions): Session {
     ...spareKey,
     name: label => `[verify ${run}] ${label}`,
     now,
-    description: () => (description ??= transport.download(openApiUrl)),
+    description: () => (description ??= download()),
     async wait(ms, reason) {
       if (!patience.allows(ms)) {
         throw new CheckSkipped(
@@ -81,10 +94,13 @@ export function createSession(options: ReadOptions): Session {
   async function send(call: Call): Promise<Reply> {
     const credential = call.as ?? credentials.valid
     const budget = budgetOf(credential)
+    // The reply may come when another check has begun.
+    const mine = watched
     for (;;) {
       if (!call.impatient) await budget.ready()
       const reply = await transport.send(call, credential)
       budget.note(reply)
+      if (isBreakdown(reply, call.method)) mine.breakdown ??= reply
       const { sentAt } = readLimits(reply.headers)
       if (sentAt !== undefined) ahead = sentAt - time.now()
       if (reply.status === 201) created++
@@ -119,9 +135,11 @@ export function createSession(options: ReadOptions): Session {
 
   async function exchange(call: RawCall): Promise<RawExchange> {
     const { budget } = session
+    const mine = watched
     for (;;) {
       await budget.ready()
       const came = await transport.exchange(call, credentials.valid)
+      mine.breakdown ??= came.replies.find((reply, at) => isBreakdown(reply, call.methods[at]))
       // A refusal may be counted for the address instead.
       for (const reply of came.replies) if (reply.status < 400) budget.note(reply)
       const rejection = came.replies.find(({ status }) => status === 429)
@@ -133,6 +151,13 @@ export function createSession(options: ReadOptions): Session {
   function creation(status: Sample['status']): Promise<Reply> {
     const body = toJson({ name: session.name(status), categoryId: session.categoryId, status })
     return once({ method: 'POST', path: '/pets', body })
+  }
+
+  async function download(): Promise<Reply> {
+    const mine = watched
+    const reply = await transport.download(openApiUrl)
+    if (isBreakdown(reply)) mine.breakdown ??= reply
+    return reply
   }
 
   async function sample(status: Sample['status']): Promise<Sample> {
@@ -151,4 +176,10 @@ export function createSession(options: ReadOptions): Session {
     budgets.set(owner, budget)
     return budget
   }
+}
+
+/** RFC 9110 §15.6: the server says that it failed, or with 501, that it does not have a method. */
+function isBreakdown({ status }: Reply, method = 'GET'): boolean {
+  const isRequired = method === 'GET' || method === 'POST'
+  return status >= 500 && (status !== 501 || isRequired)
 }

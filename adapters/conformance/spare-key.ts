@@ -33,7 +33,7 @@ export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => n
   async function useUp(): Promise<Exhaustion> {
     const first = await ask({ path: '/pets' })
     if (first.status === 429) return { first, last: undefined, rejection: first, at: now() }
-    if (first.status !== 200) throw new CheckSkipped(`the spare key gets ${first.status}`)
+    if (first.status !== 200) return { first, last: first, rejection: undefined, at: now() }
     const { limit, remaining } = numbersOf(first)
     if (remaining > LARGEST_LIMIT || limit > LARGEST_LIMIT) {
       throw new CheckSkipped(`the limit of ${limit} is too large to exhaust`)
@@ -45,7 +45,7 @@ export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => n
       if (reply.status === 429) return { first, last, rejection: reply, at: now() }
       const isOver = numbersOf(last).remaining === 0 && sent > remaining
       last = reply
-      if (isOver) break
+      if (isOver || reply.status !== 200) break
     }
     return { first, last, rejection: undefined, at: now() }
   }

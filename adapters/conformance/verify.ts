@@ -1,7 +1,7 @@
 import { nearestFirst } from '../../src/lib/nearest.js'
 import { OptionError } from '../../src/lib/options.js'
 import { SUNSET } from '../../src/pets/specification.js'
-import type { Check, Credential, Need, Reply } from './check.js'
+import type { Check, Credential, Level, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
 import { evidenceOf, excerpt, withoutUser } from './evidence.js'
 import { isObject, jsonOf } from './expect.js'
@@ -118,21 +118,45 @@ export function prepare(given: ConformanceOptions): Run {
       const missing = missingNeed(check, options) ?? (check.always ? undefined : lost)
       if (missing !== undefined) return skipped(missing)
       if (isRemoved(check, session)) return skipped('getPet was removed on 5 December 2030')
-      try {
-        await check.run(session)
-        return { ...about, outcome: 'passed' }
-      } catch (thrown) {
-        if (thrown instanceof CheckSkipped) return skipped(thrown.message)
-        if (!(thrown instanceof CheckFailure)) throw thrown
-        const isBreakdown = isBrokenDown(thrown)
-        if (isBreakdown) lost ??= await isLost(thrown)
-        const level = isBreakdown ? 'MUST' : (thrown.level ?? requirement.level)
-        const { hint } = check
-        const evidence = evidenceOf(thrown, session.redact)
-        const failure = hint === undefined ? evidence : { ...evidence, hint }
-        return { ...about, level, outcome: 'failed', failure }
-      }
+      const { level, failure, reason } = await outcomeOf(check, session)
+      if (reason !== undefined) return skipped(reason)
+      if (!failure) return { ...about, outcome: 'passed' }
+      if (isBrokenDown(failure)) lost ??= await isLost(failure)
+      const { hint } = check
+      const evidence = evidenceOf(failure, session.redact)
+      const shown = hint === undefined ? evidence : { ...evidence, hint }
+      return { ...about, level, outcome: 'failed', failure: shown }
     },
+  }
+}
+
+interface Outcome {
+  readonly level: Level
+  readonly failure?: CheckFailure
+  /** Why it was skipped. */
+  readonly reason?: string
+}
+
+/** A reply from 500 on breaks a MUST, whatever the check makes of it. */
+async function outcomeOf(check: Check, session: Session): Promise<Outcome> {
+  const watched = session.watch()
+  const outcome = await runOf(check, session)
+  const { breakdown } = watched
+  const isBroken = outcome.failure !== undefined && outcome.level === 'MUST'
+  if (isBroken || !breakdown) return outcome
+  const { sent } = breakdown
+  const failure = new CheckFailure({ sent, came: breakdown, expected: 'a status below 500' })
+  return { level: 'MUST', failure }
+}
+
+async function runOf({ run, requirement: { level } }: Check, session: Session): Promise<Outcome> {
+  try {
+    await run(session)
+    return { level }
+  } catch (thrown) {
+    if (thrown instanceof CheckSkipped) return { level, reason: thrown.message }
+    if (!(thrown instanceof CheckFailure)) throw thrown
+    return { level: isBrokenDown(thrown) ? 'MUST' : (thrown.level ?? level), failure: thrown }
   }
 }
 

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { test } from 'node:test'
 import {
   CHECKS,
+  type CheckResult,
   type ConformanceOptions,
   type ConformanceReport,
   type ConformanceWait,
@@ -34,6 +35,7 @@ import {
   MAIN_KEY,
   openFaulty,
   SPARE_KEY,
+  type Where,
   type Wrong,
 } from './faulty-server.js'
 
@@ -561,6 +563,70 @@ test('conformance - a limit that ends before any ban leaves nothing to look at',
     given => ({ ...given, status: 200, headers: { ...given.headers, 'Retry-After': undefined } }),
   )
   assert.deepEqual(await outcomesOf('limits.ban-ends', wrong), ['skipped'])
+})
+
+test('conformance - a 5xx breaks a MUST in a check that would pass, skip or miss a SHOULD', async () => {
+  const fails = (where: Where) =>
+    openFaulty({
+      wrong: answers(where, (given, { text }) => failure(text.includes('name') ? 400 : 500, given)),
+    })
+  for (const [id, where] of [
+    ['error.internals', ({ text }) => text === '{'],
+    ['error.accept', ({ headers }) => String(headers['accept']).startsWith('text/html')],
+    ['robust.allow', ({ method }) => method === 'PROPFIND'],
+    [
+      'idempotency.refused',
+      ({ headers }) => String(headers['idempotency-key']).includes('refused'),
+    ],
+  ] as [string, Where][]) {
+    const options = { ...(await fails(where)), apiKey: MAIN_KEY, idempotency: true, only: [id] }
+    const { results, ok } = await verify(options)
+    const [{ level, failure } = {} as CheckResult] = results
+    assert.deepEqual([id, ok, level, failure?.came.slice(0, 3)], [id, false, 'MUST', '500'])
+  }
+})
+
+test('conformance - the first 5xx of a check is shown, as a status that was not expected', async () => {
+  const wrong = answers(
+    ({ path }) => /\/(0|9223372036854775806)$/.test(path),
+    given => ({ ...given, status: 503, headers: {}, body: '<h1>boom</h1>' }),
+  )
+  const options = { ...(await openFaulty({ wrong })), apiKey: MAIN_KEY, only: ['error.every'] }
+  const { results } = await verify(options)
+  assert.deepEqual(results.find(({ outcome }) => outcome === 'failed')?.failure, {
+    sent: 'GET /pets/0, with the key',
+    came: '503 | content-type: text/plain;charset=UTF-8 | <h1>boom</h1>',
+    expected: 'a status below 500',
+  })
+})
+
+test('conformance - a 5xx that comes after the end of its check breaks no other one', async () => {
+  const server = await openFaulty({})
+  let creations = 0
+  let end = () => {}
+  const isOver = new Promise<void>(resolve => {
+    end = resolve
+  })
+  const fetch = async (request: Request) => {
+    const isCreate = request.method === 'POST'
+    if (isCreate && ++creations === 1) throw new Error('reset')
+    if (isCreate && creations <= 6) {
+      await isOver
+      return new Response('', { status: 500 })
+    }
+    // The request after those that show that the server still answers.
+    if (request.url.endsWith('/pets/verify')) {
+      end()
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+    return server.fetch(request)
+  }
+  const only = ['create.concurrent', 'get.not-an-id']
+  const { results } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only })
+  assert.deepEqual(
+    results.map(({ id, outcome }) => `${id} ${outcome}`),
+    ['create.concurrent failed', 'get.not-an-id passed'],
+  )
 })
 
 test('conformance - options are checked at construction, and never show a key', () => {

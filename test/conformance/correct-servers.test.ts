@@ -57,6 +57,16 @@ test('conformance - a server without limits and their headers gets one SHOULD', 
   assert.deepEqual(await broken({ baseUrl }), ['SHOULD ratelimit.present.200', ...NODE])
 })
 
+test('conformance - a server that answers 501 to methods that it does not have breaks nothing', async t => {
+  const plain = plainServer({ apiKeys: [KEY], clock: Date.now })
+  const baseUrl = await serve(t, (request, response) => {
+    if (/^(GET|POST)$/.test(request.method ?? '')) return plain(request, response)
+    request.resume()
+    response.writeHead(501).end()
+  })
+  assert.deepEqual(await broken({ baseUrl }), ['SHOULD ratelimit.present.200', ...NODE])
+})
+
 test('conformance - a refusal of a large body that is lost with its connection breaks nothing', async t => {
   const { baseUrl, refused } = await withLimitedBodies(t, refusals => refusals === 1)
   assert.deepEqual(await broken({ baseUrl, only: ['robust.large-body'] }), [])

@@ -20,12 +20,13 @@ export const limitChecks: readonly Check[] = [
     requests: 0,
     needs: ['limits'],
     async run(subject) {
-      const { first, last, rejection } = await subject.exhausted()
+      const { first, last = first, rejection } = await subject.exhausted()
       if (rejection) return
-      if (last && numbersOf(last).remaining === numbersOf(first).remaining) {
+      expectThat(last, last.status === 200, '200, or 429 once no requests remain')
+      if (numbersOf(last).remaining === numbersOf(first).remaining) {
         throw new CheckSkipped('nothing is counted: the limits may not apply here (spec §8)')
       }
-      expectThat(last ?? first, false, '429 once no requests remain')
+      expectThat(last, false, '429 once no requests remain')
     },
   },
   {

@@ -2,6 +2,7 @@ import {
   all,
   answers,
   bodies,
+  failure,
   headers,
   isAnonymous,
   isCreate,
@@ -81,6 +82,31 @@ export const errorsFaults: readonly PlantedFault[] = [
     wrong: answers(
       ({ path }) => path === '/v1/pets/verify',
       given => ({ ...given, status: 404, headers: HTML, body: '<pre>Cannot GET</pre>' }),
+    ),
+  },
+  {
+    name: 'fails for the largest id but one',
+    caughtBy: 'error.every.404',
+    wrong: answers(
+      ({ path }) => path === '/v1/pets/9223372036854775806',
+      given => ({ ...given, status: 500, headers: HTML, body: '<h1>boom</h1>' }),
+    ),
+  },
+  {
+    name: 'answers 501 to the id 0',
+    caughtBy: 'error.every.404',
+    wrong: answers(
+      ({ path }) => path === '/v1/pets/0',
+      given => failure(501, given),
+    ),
+  },
+  {
+    name: 'fails for browsers',
+    caughtBy: 'error.accept',
+    wrong: answers(
+      ({ headers }, given) =>
+        given.status === 404 && String(headers['accept']).startsWith('text/html'),
+      given => failure(500, given),
     ),
   },
   {

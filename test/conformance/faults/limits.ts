@@ -26,6 +26,27 @@ export const limitsFaults: readonly PlantedFault[] = [
     },
   },
   {
+    name: 'answers 503 with a page over the limit',
+    caughtBy: 'limits.exhaust',
+    also: ['limits.other-key'],
+    wrong: answers(status(429), () => ({
+      status: 503,
+      headers: { 'Content-Type': 'text/html' },
+      body: '<h1>503 Service Temporarily Unavailable</h1>',
+    })),
+  },
+  {
+    name: 'fails for the spare key',
+    caughtBy: 'limits.exhaust',
+    also: ['limits.other-key'],
+    wrong: answers(isSpare, given => failure(500, given)),
+  },
+  {
+    name: 'answers 403 without rate limit headers over the limit',
+    caughtBy: 'limits.exhaust',
+    wrong: answers(status(429), () => ({ status: 403, headers: {}, body: '' })),
+  },
+  {
     name: 'rejects the last request of the limit',
     caughtBy: 'limits.whole-budget',
     wrong: answers(
