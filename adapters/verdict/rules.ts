@@ -83,16 +83,25 @@ export interface Seen extends Omit<Outline, 'requestHeaders'> {
 /** Timers may fire a little early, and a clock may be read a little late. In ms. */
 export const TOLERANCE = 100
 
+/**
+ * By how much Retry-After may end after the Reset that it means, in ms: it is rounded up to a second,
+ * and where Reset is read on another clock, the `Date` of that clock has whole seconds, too.
+ */
+const SAME_END = 2_000
+
 /** The end of the wait that a response asks for, in ms; undefined without one. */
 export function waitOf(exchange: Seen): number | undefined {
   if (isLost(exchange)) return undefined
-  const { answeredAt, status } = exchange
+  const { at, answeredAt, status } = exchange
   if (answeredAt === null || status === null || status < 400) return undefined
   const until = retryAfterOf(exchange) ?? exhaustedUntil(exchange)
   if (until === undefined || until <= answeredAt) return undefined
-  // Whole seconds end a little after the window does; a client that reads Reset may come right then.
   const end = isExhausted(exchange) ? resetOf(exchange) : undefined
-  return end !== undefined && end > answeredAt ? Math.min(until, end) : until
+  if (end === undefined || end <= answeredAt) return until
+  // A client that reads Reset may come right then, but not before a Retry-After that means another
+  // time. Both were decided at some time between the request and the response.
+  const isSame = until - end <= SAME_END + (answeredAt - at)
+  return isSame ? Math.min(until, end) : until
 }
 
 /** The end of the window that a 429 says is exhausted, in ms. */

@@ -196,6 +196,44 @@ test('judge - a Reset that is over does not cut Retry-After short', async () => 
   assert.deepEqual(rules(report().findings), ['retry-after.early'])
 })
 
+test('judge - a Reset that comes long before the end of Retry-After does not end the wait', async () => {
+  const reset = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(T0 / 1_000 + 2) }
+  for (const status of [429, 503]) {
+    let now = T0
+    const service = answering(status, { ...reset, 'retry-after': '120' })
+    const options = { baseUrl: BASE, clients: 1, clock: () => now }
+    const { fetch, report } = judge(service, options)
+    await fetch(`${BASE}/pets`, { headers: KEY })
+    now += 2_500
+    await fetch(`${BASE}/pets`, { headers: KEY })
+    assert.deepEqual(rules(report().findings), ['retry-after.early'], String(status))
+  }
+})
+
+test('judge - a client may come at Reset, by the clock of the service or one that agrees with it', async () => {
+  const end = T0 + 60_000
+  for (const skew of [-3_600_000, -2_500, -1_500, -500, 0, 500, 1_500, 2_500, 3_600_000]) {
+    for (const decided of [500, 1, 0, 999].map(ms => T0 + 40_000 + ms)) {
+      for (const latency of [0, 300]) {
+        let now = decided - skew + latency
+        const service = answering(429, {
+          date: new Date(decided).toUTCString(),
+          'retry-after': String(Math.ceil((end - decided) / 1_000)),
+          'x-ratelimit-remaining': '0',
+          'x-ratelimit-reset': String(end / 1_000),
+        })
+        const options = { baseUrl: BASE, clients: 1, clock: () => now }
+        const { fetch, report } = judge(service, options)
+        await fetch(`${BASE}/pets`, { headers: KEY })
+        const agrees = Math.abs(now - Math.floor(decided / 1_000) * 1_000) <= 2_000
+        now = agrees ? end : end - skew
+        await fetch(`${BASE}/pets`, { headers: KEY })
+        assert.deepEqual(report().findings, [], `${skew} ms, decided at ${decided}, ${latency} ms`)
+      }
+    }
+  }
+})
+
 test('judge - a response that is no JSON decides nothing', async () => {
   const service = async () =>
     new Response('<html>', { headers: { 'content-type': 'application/json' } })
@@ -301,7 +339,7 @@ test("judge - with api: 'any', Reset may be seconds, an instant in seconds or on
     ] as const) {
       let now = T0
       const headers = {
-        'retry-after': '60',
+        'retry-after': '41',
         'x-ratelimit-remaining': '0',
         'x-ratelimit-reset': reset,
       }

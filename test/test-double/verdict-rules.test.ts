@@ -50,6 +50,28 @@ test('verdict retry-after.early - a Reset that is not a Unix time does not short
   }
 })
 
+test('verdict retry-after.early - a Reset up to two seconds earlier ends the wait, any other does not', () => {
+  for (const [seconds, end] of [
+    [62, MINUTE],
+    [63, 63_000],
+    [120, 120_000],
+  ] as const) {
+    for (const status of [429, 503]) {
+      const headers = { ...EXHAUSTED, 'retry-after': String(seconds) }
+      const retry = (at: number) => findings([{ at: 0, status, headers }, { at }])
+      assert.deepEqual(retry(end - 100), [], `${status}, ${seconds} s`)
+      assert.deepEqual(retry(end - 101), ['retry-after.early'], `${status}, ${seconds} s`)
+    }
+  }
+})
+
+test('verdict retry-after.early - a slow rejection may name its Reset before it is on its way', () => {
+  const headers = { ...EXHAUSTED, 'retry-after': '60' }
+  const retry = (at: number) =>
+    findings([{ at: 0, answeredAt: T0 + 5_000, status: 429, headers }, { at }])
+  assert.deepEqual([retry(59_900), retry(59_899)], [[], ['retry-after.early']])
+})
+
 test('verdict retry-after.early - only rejections that reached the client start a wait', () => {
   const wait = { 'retry-after': '10' }
   for (const rejection of [

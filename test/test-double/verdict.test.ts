@@ -176,6 +176,28 @@ test('verdict ban.risked - an injected ban is no finding, whether the client wai
   }
 })
 
+test('verdict retry-after.early - a fault that asks for a longer wait than the exhausted window', async () => {
+  const limits = { perMinute: 1, perDay: 100 }
+  for (const [status, seconds] of [
+    [503, 120],
+    [429, 300],
+  ] as const) {
+    for (const [wait, expected] of [
+      [60, ['retry-after.early']],
+      [seconds, []],
+    ] as const) {
+      const apiKeys = { one: { id: 'one', plan: 'enterprise', limits } } as const
+      const double = createTestDouble({ apiKeys })
+      double.faults.arm({ kind: 'status', status, retryAfter: seconds })
+      const headers = { authorization: 'Bearer one' }
+      assert.equal((await double.fetch('pets', { headers })).status, status)
+      double.clock.advance(`${wait}s`)
+      assert.equal((await double.fetch('pets', { headers })).status, 200)
+      assert.deepEqual(rules(double), expected, `${status}, ${wait} s`)
+    }
+  }
+})
+
 test('verdict - allowed findings are listed, and the report is ok', async () => {
   const double = createTestDouble({ allow: ['deprecated.called', 'key.refused'] })
   const { send } = createApi(double)
