@@ -36,7 +36,7 @@ export interface Observed {
   answered(status: number, headers: Readonly<Record<string, string>>): void
   /** The body of a response from 400 on, in full, or undefined when it is too long to judge. */
   read(body: string | undefined): void
-  /** The response never came, or not in full. Undone by nothing, and harmless after the end. */
+  /** The response never came, or not in full, or is no JSON. Final, and harmless after the end. */
   lost(by: Loss): void
 }
 
@@ -115,7 +115,8 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
         response.body = body
       },
       lost(by) {
-        exchange.note(by)
+        // A client knows an error by its status and headers, whatever its body is.
+        if (by !== 'malformed' || response.status < 400) exchange.note(by)
         // Half a body, or no JSON, decides nothing.
         if (isDecided) decided--
         isDecided = false

@@ -242,6 +242,48 @@ test('judge - a response that is no JSON decides nothing', async () => {
   assert.deepEqual([report().requests, report().decided], [1, 0])
 })
 
+test('judge - an error whose body is no JSON decides nothing, and asks to wait all the same', async () => {
+  const limits = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(T0 / 1_000 + 60) }
+  const headers = { ...limits, 'content-type': 'application/json', 'retry-after': '60' }
+  for (const status of [429, 503]) {
+    for (const body of ['', 'Too many requests', '{"code":"rate_limit_']) {
+      for (const [pause, expected] of [
+        [300, ['retry-after.early']],
+        [60_000, []],
+      ] as const) {
+        let now = T0
+        const service = async () => new Response(body, { status, headers })
+        const { fetch, report } = judge(service, { baseUrl: BASE, clock: () => now })
+        for (let n = 0; n < 3; n++) {
+          await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+          now += pause
+        }
+        const { findings, notes, decided } = report()
+        assert.deepEqual([rules(findings), notes, decided], [expected, [], 0], `${status} ${body}`)
+      }
+    }
+  }
+})
+
+test('judge - a refusal whose body is no JSON is final, and one without Retry-After a failure', async () => {
+  for (const [status, expected] of [
+    [400, ['refusal.repeated']],
+    [500, ['backoff.constant']],
+    [429, ['backoff.constant']],
+  ] as const) {
+    let now = T0
+    const headers = { 'content-type': 'application/json' }
+    const service = async () => new Response('Oops', { status, headers })
+    const { fetch, report } = judge(service, { baseUrl: BASE, clock: () => now })
+    for (let n = 0; n < 6; n++) {
+      await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+      now += 1_000
+    }
+    now += 60_000
+    assert.deepEqual(rules(report().findings), expected, String(status))
+  }
+})
+
 test('judge - allow and assertPolite({ notes }) are those of the double', async () => {
   let status = 200
   const allow = ['deprecated.called'] as const

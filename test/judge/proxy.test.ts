@@ -492,6 +492,22 @@ test('proxy - a ban is seen in a compressed body', async () => {
   service.close()
 })
 
+test('proxy - a rejection that has no JSON in its body asks to wait all the same', async t => {
+  for (const body of ['', 'Too many requests']) {
+    const { baseUrl } = await serve(t, (_, response) => {
+      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '60' })
+      response.end(body)
+    })
+    await using proxy = await proxyTo({ baseUrl, clock: () => 0 })
+    const headers = { authorization: 'Bearer k' }
+    for (let count = 0; count < 2; count++) {
+      await (await fetch(`${proxy.url}/pets`, { headers })).text()
+    }
+    const { findings, decided } = proxy.report()
+    assert.deepEqual([rules(findings), decided], [['retry-after.early'], 0], body)
+  }
+})
+
 test('proxy - int64 and the verdict of the double arrive unchanged', async () => {
   await using double = createTestDouble()
   const { url } = await double.listen()
