@@ -1,6 +1,7 @@
 import { MINUTE } from '../../src/limits/decide.js'
 import {
   type Breach,
+  type Doubt,
   isExhausted,
   isLost,
   MOST_SHOWN,
@@ -37,8 +38,8 @@ interface Wait {
   until: number
   /** The first rejection after which nothing at all may be sent. */
   exhausted: Rejection | undefined
-  /** The last rejection on each connection. */
-  readonly connections: Map<number, Seen>
+  /** The last rejection on each connection, and the latest end that was read on it. */
+  readonly connections: Map<number, Rejection>
   /** Early requests whose sender certainly knew. */
   readonly certain: EarlyRequests
 }
@@ -54,13 +55,16 @@ interface EarlyRequests {
  * what can be known of their senders.
  *
  * @param clients how many share the key; undefined where nobody says so
+ * @param doubt makes a note of a ban that others may have caused
  */
-export function watchEarly(clients?: number): Watch {
+export function watchEarly(clients: number | undefined, doubt: Doubt): Watch {
   const rejected = new Map<string, RejectedRequest>()
   const bans = createBans()
   let anyone = createSenders()
   let likely: EarlyRequests = { repeated: [], others: [] }
   let wait: Wait | undefined
+  /** Whether this client certainly caused the last ban. */
+  let isToBlame = false
   /** Whether this key has only ever had one request in flight, as far as its connections show. */
   let isAlone = true
 
@@ -71,12 +75,15 @@ export function watchEarly(clients?: number): Watch {
       if (isOver) wait = undefined
       if (isAlone && !(exchange.overlap === 'none' && exchange.isOneByOne)) {
         isAlone = false
-        doubt()
+        doubtAll()
       }
       const ban = bans.see(exchange)
+      if (ban) isToBlame = isFinding(doubt(ban))
       // A ban is the gravest reading of the requests before it, and those during it add nothing.
-      if (ban) forget()
-      else if (!bans.lasts(exchange.at)) {
+      if (ban && isToBlame) forget()
+      // Of several clients, one may know only the wait that it was told to make before the ban.
+      else if (bans.lasts(exchange.at) && (isToBlame || !isAlone)) comeBack(exchange)
+      else {
         judge(exchange)
         listen(exchange)
       }
@@ -96,17 +103,19 @@ export function watchEarly(clients?: number): Watch {
   function judge(exchange: Seen): void {
     const { at, connection, requestDigest, overlap, isOneByOne } = exchange
     const same = rejected.get(requestDigest)
-    const isBack = { repeated: same?.senders.isBack(at), others: anyone.isBack(at) }
+    const isBack = comeBack(exchange)
     if (!wait) return
     const isRepeated = isEarly(exchange, same)
     const cause = isRepeated ? same : wait.exhausted
     if (!cause || !isEarly(exchange, cause)) return
     const kind = isRepeated ? 'repeated' : 'others'
     const own = connection === null ? undefined : wait.connections.get(connection)
-    const hasPaused = at - endOf(own ?? cause.exchange) > TOLERANCE
+    const hasPaused = at - endOf((own ?? cause).exchange) > TOLERANCE
     // Pipelined, it was on its way when the rejection was.
     if (overlap === 'connection' && !hasPaused) return
-    const hasRead = own !== undefined && (!isRepeated || cause.exchange.connection === connection)
+    // What was read on it may have asked for less.
+    const hasRead =
+      isEarly(exchange, own) && (!isRepeated || cause.exchange.connection === connection)
     const isCertain =
       clients === 1
         ? overlap === 'none' || hasPaused
@@ -121,6 +130,12 @@ export function watchEarly(clients?: number): Watch {
     if (isOneByOne || hasPaused) (isRepeated ? same?.senders : anyone)?.suspect(exchange)
   }
 
+  /** Whether a request may come from one that has waited. */
+  function comeBack({ at, requestDigest }: Seen) {
+    const same = rejected.get(requestDigest)
+    return { repeated: same?.senders.isBack(at), others: anyone.isBack(at) }
+  }
+
   /** Calls of this process, one after the other, that go on as if there had been no rejection. */
   function isOwnSuccess(exchange: Seen): boolean {
     const isOwn = clients === undefined && exchange.isInProcess && exchange.sequential
@@ -128,7 +143,7 @@ export function watchEarly(clients?: number): Watch {
   }
 
   /** Another client exists, which may have sent what seemed to come from one that knew better. */
-  function doubt(): void {
+  function doubtAll(): void {
     if (!wait || clients === 1) return
     const { repeated, others } = wait.certain
     for (const exchange of repeated.splice(0)) {
@@ -157,7 +172,10 @@ export function watchEarly(clients?: number): Watch {
     senders.reject(until)
     wait ??= startWait(until)
     wait.until = Math.max(wait.until, until)
-    if (connection !== null) remember(wait.connections, connection, exchange)
+    if (connection !== null) {
+      const known = wait.connections.get(connection)?.until ?? until
+      remember(wait.connections, connection, { exchange, until: Math.max(known, until) })
+    }
     if (status === 429 && isExhausted(exchange)) {
       if (!isEarly(exchange, same)) anyone.reject(until)
       wait.exhausted = { exchange: wait.exhausted?.exchange ?? exchange, until }
@@ -220,6 +238,10 @@ function isEarly({ n, at }: Seen, rejection: Rejection | undefined): boolean {
   if (!rejection) return false
   const { exchange, until } = rejection
   return exchange.n < n && at >= (exchange.answeredAt ?? at) && at < until - TOLERANCE
+}
+
+function isFinding(breach: Breach | undefined): boolean {
+  return breach !== undefined && breach.isLikely !== true
 }
 
 function isSuccess(exchange: Seen): boolean {

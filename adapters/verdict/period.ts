@@ -54,7 +54,9 @@ export function createPeriod(options: PeriodOptions): Period {
   function callerOf(key: string | null): Caller {
     const known = callers.get(key)
     if (known) return known
-    const watches = (key === null ? STRANGER_WATCHES : KEY_WATCHES).map(watch => watch(clients))
+    const watches = (key === null ? STRANGER_WATCHES : KEY_WATCHES).map(watch =>
+      watch(clients, doubt),
+    )
     const caller = { watches, orderOf: watchConnections() }
     callers.set(key, caller)
     return caller

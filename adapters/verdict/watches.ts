@@ -3,6 +3,7 @@ import { watchCreates } from './creates.js'
 import { watchEarly } from './early.js'
 import {
   type Breach,
+  type Doubt,
   exhaustedUntil,
   isExhausted,
   isLost,
@@ -16,8 +17,10 @@ import {
   type Watch,
 } from './rules.js'
 
+type CreateWatch = (clients: number | undefined, doubt: Doubt) => Watch
+
 /** For requests with a valid key. */
-export const KEY_WATCHES: readonly ((clients?: number) => Watch)[] = [
+export const KEY_WATCHES: readonly CreateWatch[] = [
   watchEarly,
   watchResetAsDelta,
   watchBackoff,
@@ -29,7 +32,7 @@ export const KEY_WATCHES: readonly ((clients?: number) => Watch)[] = [
 ]
 
 /** For requests without one. */
-export const STRANGER_WATCHES: readonly ((clients?: number) => Watch)[] = [
+export const STRANGER_WATCHES: readonly CreateWatch[] = [
   () => each('key.refused', refusedCredential),
 ]
 

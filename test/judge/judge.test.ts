@@ -141,6 +141,67 @@ test('judge ban.risked - certain with as many rejections as ban a key of its pla
   }
 })
 
+test('judge - early retries count whether or not a ban that others may have caused follows', async () => {
+  const limits = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0' }
+  for (const [banAfter, clients, expected, noted] of [
+    [Infinity, undefined, ['retry-after.early'], []],
+    [8, undefined, ['retry-after.early'], ['ban.risked']],
+    [8, 2, ['retry-after.early'], ['ban.risked']],
+    [8, 1, ['ban.risked'], []],
+  ] as const) {
+    let [now, sent] = [T0, 0]
+    const service: typeof fetch = async () => {
+      const isBanned = ++sent > banAfter
+      const headers = {
+        ...limits,
+        'x-ratelimit-reset': String(T0 / 1_000 + (isBanned ? 360 : 60)),
+        'retry-after': isBanned ? '360' : '60',
+      }
+      const code = isBanned ? 'api_key_banned' : 'rate_limit_exceeded'
+      return Response.json({ code, message: '', status: 429 }, { status: 429, headers })
+    }
+    const options = { baseUrl: BASE, clock: () => now, ...(clients && { clients }) }
+    const { fetch, report } = judge(service, options)
+    for (let count = 0; count < 12; count++) {
+      await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+      now += 150
+    }
+    const { findings, notes } = report()
+    assert.deepEqual([rules(findings), rules(notes)], [expected, noted], `${banAfter}, ${clients}`)
+  }
+})
+
+test('judge - a client that waits is not to blame for the ban that another one causes', async () => {
+  for (const [pause, expected] of [
+    [300_000, []],
+    [5_000, ['retry-after.early']],
+  ] as const) {
+    let now = T0
+    const answers = [
+      ['rate_limit_exceeded', 5],
+      ['api_key_banned', 300],
+    ] as const
+    let sent = 0
+    const service: typeof fetch = async () => {
+      const [code, seconds] = answers[Math.min(sent++, 1)] ?? answers[0]
+      const headers = {
+        'x-ratelimit-limit': '60',
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': String(now / 1_000 + seconds),
+        'retry-after': String(seconds),
+      }
+      return Response.json({ code, message: '', status: 429 }, { status: 429, headers })
+    }
+    const { fetch, report } = judge(service, { baseUrl: BASE, clock: () => now })
+    for (const wait of [5_000, pause, 0]) {
+      await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+      now += wait
+    }
+    const { findings, notes } = report()
+    assert.deepEqual([rules(findings), rules(notes)], [expected, ['ban.risked']], `${pause} ms`)
+  }
+})
+
 test('judge create.repeated - also where no response came', async () => {
   for (const [key, noted] of [
     [undefined, ['create.repeated']],

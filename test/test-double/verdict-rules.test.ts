@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, Finding, Report, RuleId } from '../../adapters/test-double/index.js'
 import { reportText } from '../../adapters/verdict/report.js'
+import type { Doubt } from '../../adapters/verdict/rules.js'
 import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 
@@ -234,6 +235,15 @@ test('verdict remaining.ignored - one other request after a rejection is a note,
   assert.match(only(others(100)).seen, /^at least 100 other requests followed/)
 })
 
+test('verdict remaining.ignored - a shorter wait of another request leaves the window exhausted', () => {
+  const { seen } = only([
+    { at: 0, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } },
+    { at: 1_000, status: 503, headers: { 'retry-after': '5' }, requestDigest: 'b' },
+    ...repeat(2, at => ({ at: at * 10_000, requestDigest: `other ${at}` })),
+  ])
+  assert.equal(seen, `3 other requests followed a rejection before ${iso(MINUTE)}`)
+})
+
 test('verdict remaining.ignored - other requests may continue while the quota is not exhausted', () => {
   const rejection = { at: 0, status: 503, headers: { 'retry-after': '60' } }
   const headers = { ...rejection.headers, ...EXHAUSTED }
@@ -299,6 +309,52 @@ test('verdict ban.risked - each ban is reported', () => {
     seen,
     `the 2 rejections of one minute banned the key until ${iso(300_000)}; the 2 rejections of one minute banned the key until ${iso(600_000)}`,
   )
+})
+
+test('verdict - several senders that come too early count before a ban that others may have caused', () => {
+  const rows = [COMPANY, ...[0, 1, 2, 3].map(at => rejected(at, { connection: at % 2 }))]
+  assert.deepEqual(findings(rows), ['retry-after.early'])
+  const { findings: found, notes } = doubted([...rows, banned(4)])
+  assert.deepEqual([rulesOf(found), rulesOf(notes)], [['retry-after.early'], ['ban.risked']])
+})
+
+test('verdict - senders that wait come back in a ban that others may have caused, or after it', () => {
+  const together = { overlap: 'key', answeredAt: T0 + 9_000 } as const
+  const five = (start: number, row: typeof rejected, rest: Partial<Row> = {}) =>
+    [1, 2, 3, 4, 5].map(connection => row(start + connection, { ...rest, connection }))
+  const back = (count: number) =>
+    repeat(count, connection => ({ at: 360_000 + connection * 200, connection }))
+  const inFlight = [
+    ...five(0, rejected, together),
+    ...[6, 7, 8].map(connection => banned(connection, { ...together, connection })),
+  ]
+  const unaware = [...five(10, rejected), banned(20, { connection: 6 })]
+  const early = five(60, banned)
+  for (const digestOf of [() => 'request', ({ connection }: Row) => `${connection}`]) {
+    for (const rows of [
+      [...inFlight, ...early],
+      [...inFlight, ...early, ...back(8)],
+      [...inFlight, ...back(8)],
+      [...unaware, ...early],
+      [...unaware, ...early, ...back(6)],
+      [...unaware, ...back(6)],
+    ]) {
+      const sent = rows.map(row => ({ ...row, requestDigest: digestOf(row) }))
+      assert.deepEqual(doubted([COMPANY, ...sent]).findings, [])
+    }
+  }
+})
+
+test('verdict - scripts that never meet may come back in a ban that others may have caused', () => {
+  const script = (connection: number) => {
+    return { sequential: true, connection, requestDigest: `${connection}` }
+  }
+  const back = [1, 2, 3].map(at => ({ ...script(at), at: 360_000 + at * 200 }))
+  const rows = [
+    ...[rejected(0, script(1)), rejected(1, script(2)), banned(2, script(3))],
+    ...[banned(61, script(1)), banned(62, script(2)), ...back],
+  ]
+  assert.deepEqual(doubted(rows).findings, [])
 })
 
 test('verdict reset.as-delta - a pause as long as Reset is after 1970 is a finding, with a tolerance', () => {
@@ -645,11 +701,11 @@ test('verdict - the text report counts requests, findings and notes', () => {
 })
 
 function findings(rows: readonly Row[], now?: number): readonly RuleId[] {
-  return report(rows, now).findings.map(({ rule }) => rule)
+  return rulesOf(report(rows, now).findings)
 }
 
 function notes(rows: readonly Row[], now?: number): readonly RuleId[] {
-  return report(rows, now).notes.map(({ rule }) => rule)
+  return rulesOf(report(rows, now).notes)
 }
 
 /** The one finding. */
@@ -664,11 +720,42 @@ function report(rows: readonly Row[], now = T0 + DAY): Report {
   return reportOn(exchanges, now)
 }
 
-function reportOn(exchanges: readonly Exchange[], now: number): Report {
+function reportOn(exchanges: readonly Exchange[], now: number, doubt?: Doubt): Report {
   const restored = { exchanges, received: exchanges.length }
   return createVerdict()
-    .record(null, { now: () => now, restored })
+    .record(null, { now: () => now, restored, doubt })
     .report()
+}
+
+/** Where others may use the key. */
+function doubted(rows: readonly Row[]): Report {
+  const exchanges = rows.map((row, index) => exchangeOf(row, index + 1))
+  return reportOn(exchanges, T0 + DAY, breach => {
+    return breach.rule === 'ban.risked' ? { ...breach, isLikely: true } : breach
+  })
+}
+
+/** In a window of a minute; `second` after T0. */
+function rejected(second: number, row: Partial<Row> = {}): Row {
+  return { ...waiting(second, 60), code: 'rate_limit_exceeded', ...row }
+}
+
+/** By a ban until five minutes later. */
+function banned(second: number, row: Partial<Row> = {}): Row {
+  return { ...waiting(second, 360), code: 'api_key_banned', ...row }
+}
+
+function waiting(second: number, until: number): Row {
+  const headers = {
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': String(T0 / 1000 + until),
+    'retry-after': String(until - second),
+  }
+  return { at: second * 1_000, status: 429, headers, sequential: false }
+}
+
+function rulesOf(findings: readonly Finding[]): readonly RuleId[] {
+  return findings.map(({ rule }) => rule)
 }
 
 /** By default one client on one connection lists pets with a valid key, and is answered at once. */
