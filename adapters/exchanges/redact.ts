@@ -30,15 +30,17 @@ export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' |
   const own = createSecrets(presented.filter(isLong))
   const inPlace = (text: string) => own.hide(valid.long.hide(text, label), label)
   if (short === 'shown') return inPlace
-  const isDigested = (word: string) =>
-    sha256 !== undefined && valid.hasDigests && valid.all.has(DIGEST + sha256(word))
+  let digested = sha256 && valid.hasDigests ? 0 : MOST_DIGESTED
   const isSecret = (word: string) =>
-    valid.all.has(word) || presented.includes(word) || isDigested(word)
+    valid.all.has(word) ||
+    presented.includes(word) ||
+    (digested++ < MOST_DIGESTED && valid.all.has(DIGEST + sha256?.(word)))
   return text =>
-    inPlace(text).replace(WORD, word =>
-      isSecret(word) || isSecret(decoded(word)) ? REDACTED : word,
-    )
+    inPlace(text).replace(WORD, word => (readingsOf(word).some(isSecret) ? REDACTED : word))
 }
+
+/** How many words of an exchange are worth a digest: one word takes a microsecond or two. */
+const MOST_DIGESTED = 100
 
 /** The request headers with each credential as `REDACTED`; the scheme stays. */
 export function redactedHeaders(
@@ -116,8 +118,14 @@ const SCHEME = /^(?:Bearer|Basic|Token)(?: +|$)|^$/i
 /** What delimits a value in a path, a query, JSON or a header. */
 export const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
 
+/** A word as it stands, decoded, and the words of that, as in `Bearer%20<key>` and `Bearer+<key>`. */
+function readingsOf(word: string): readonly string[] {
+  if (!/[%+]/.test(word)) return [word]
+  const plain = decoded(word)
+  return [...new Set([word, plain, ...plain.split(/[\s/?&=#"'<>,;:{}()[\]+]+/)])]
+}
+
 function decoded(word: string): string {
-  if (!word.includes('%')) return word
   try {
     return decodeURIComponent(word)
   } catch {

@@ -4,6 +4,7 @@ import { noteFailures } from '../../adapters/cli/failure-notes.js'
 import { sha256 } from '../../adapters/cli/files.js'
 import { createNotes } from '../../adapters/cli/notes.js'
 import { withRequestLog } from '../../adapters/cli/request-log.js'
+import { redactorOf } from '../../adapters/exchanges/redact.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
@@ -163,11 +164,26 @@ test('request log - a key known by its digest is not logged where it stands alon
     colors: false,
     write: line => written.push(line),
   })
-  const query = 'api_key=Xk3-pQ_9&a=%58k3-pQ_9&b=Xk3-pQ_90'
+  const query =
+    'api_key=Xk3-pQ_9&a=%58k3-pQ_9&b=Xk3-pQ_90&c=Bearer%20Xk3-pQ_9&d=Bearer+Xk3-pQ_9&e=%22Xk3-pQ_9%22'
   await handler.handle({ method: 'GET', path: '/v1/pets/Xk3-pQ_9', query, headers: {} })
   const { path, query: shown } = JSON.parse(written[0] ?? '')
   assert.equal(path, '/v1/pets/REDACTED')
-  assert.equal(shown, 'api_key=REDACTED&a=REDACTED&b=Xk3-pQ_90')
+  assert.equal(shown, 'api_key=REDACTED&a=REDACTED&b=Xk3-pQ_90&c=REDACTED&d=REDACTED&e=REDACTED')
+  // A long URL is not worth hashing in full.
+  let hashed = 0
+  const digestOf = (text: string) => {
+    hashed++
+    return sha256(text)
+  }
+  const redact = redactorOf(
+    { request: { method: '', path: '', query: '', headers: {} }, keys: [digest], sha256: digestOf },
+    'words',
+  )
+  assert.equal(redact('limit=1&status=sold'), 'limit=1&status=sold')
+  assert.equal(hashed, 4)
+  redact('&a=1'.repeat(1_000))
+  assert.equal(hashed, 100)
 })
 
 test('request log - only terminals get colors', async () => {
