@@ -7,6 +7,7 @@ import {
   isOneOf,
   isText,
   OptionError,
+  optional,
   type Rules,
   readOptions,
 } from '../../src/lib/options.js'
@@ -360,6 +361,7 @@ export function createDouble(
   }
 
   async function serve(listenOptions?: ListenOptions): Promise<HttpServer> {
+    check('options', listenOptions, optional(isObject))
     let closing = false
     const { listen } = await door()
     const server = await listen(

@@ -81,6 +81,8 @@ test('options - something else in their place is refused, not ignored', async ()
     assert.throws(() => use(given), refusal)
   }
   await assert.rejects(listen(double, given), refusal)
+  await assert.rejects(double.listen(given), refusal)
+  await assert.rejects(double.clock.sleep(0, given), refusal)
   const filter = { name: 'OptionError', message: 'Expected `filter` to be an object, got null' }
   assert.throws(() => double.requests(null as unknown as object), filter)
   await assert.rejects(double.snapshot(5 as unknown as string), {

@@ -1,4 +1,4 @@
-import { check, LONGEST_TIMER, type Rule, readOptions } from '../../../src/lib/options.js'
+import { check, isObject, LONGEST_TIMER, type Rule, readOptions } from '../../../src/lib/options.js'
 import { type Duration, durationOf, type Instant, instantOf, LATEST } from '../../shared/time.js'
 
 /** A clock as the state of a double has it. */
@@ -126,9 +126,11 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     },
     frozen: () => frozenAt !== undefined,
     scale: () => scale,
-    sleep: (ms, { signal } = {}) =>
+    sleep: (ms, options = {}) =>
       new Promise((resolve, reject) => {
         check('ms', ms, isWait)
+        check('options', options, isObject)
+        const { signal } = options
         signal?.throwIfAborted()
         const abort = () => {
           cancel()
