@@ -180,7 +180,8 @@ export function createClient(given: ClientOptions): Client {
 async function explain({ status, text, limits }: Answer, now: number, retryAt: number) {
   const rejection = await readRejection(status, text)
   const error = toError(rejection, limits.rateLimit, now, retryAt)
-  if (rejection.isNamed && rejection.code === 'storage_unavailable') UNAVAILABLE.add(error)
+  const { code, isNamed } = rejection
+  if (status === 503 && isNamed && code === 'storage_unavailable') UNAVAILABLE.add(error)
   return error
 }
 

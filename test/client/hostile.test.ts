@@ -165,12 +165,13 @@ test('hostile - retryCreates repeats a create after 503 storage_unavailable, and
     answering(503, {}, '<h1>503</h1>'),
     answering(503, {}, ''),
     answering(503, {}, '{}'),
+    answering(504, {}, unavailable),
   ]
   for (const fault of [answering(500, {}, crashed), reset, ...others]) {
     faults.push(fault)
     await assert.rejects(time.run(pets.createPet(REX)))
   }
-  assert.equal(seen.length, 7)
+  assert.equal(seen.length, 8)
 })
 
 test('hostile - what the server would refuse is refused before it is sent, by the same rules', async () => {
