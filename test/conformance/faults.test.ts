@@ -26,6 +26,21 @@ for (const fault of PLANTED_FAULTS) {
   })
 }
 
+test('conformance - a ban that is no 429 should say when it ends, and a 429 must', async () => {
+  for (const [name, level] of [
+    ['bans without Retry-After', 'MUST'],
+    ['bans with 403, and does not say until when', 'SHOULD'],
+  ] as const) {
+    const fault = PLANTED_FAULTS.find(planted => planted.name === name) ?? {}
+    assert.deepEqual(
+      (await resultsOf(fault))
+        .filter(({ outcome }) => outcome === 'failed')
+        .map(({ level }) => level),
+      [level],
+    )
+  }
+})
+
 for (const fault of [{ name: 'changes no bytes' }, ...BYTE_FAULTS]) {
   const caughtBy = 'caughtBy' in fault ? [fault.caughtBy] : []
   test(`conformance - ${caughtBy[0] ?? 'nothing'} catches a server that ${fault.name}`, async () => {
@@ -57,6 +72,10 @@ test('conformance - the page shows a broken MUST as it is printed', async () => 
 })
 
 async function brokenBy(fault: Partial<PlantedFault>): Promise<readonly string[]> {
+  return failed(await resultsOf(fault))
+}
+
+async function resultsOf(fault: Partial<PlantedFault>): Promise<readonly CheckResult[]> {
   const server = await openFaulty(fault)
   const options = {
     ...server,
@@ -66,7 +85,7 @@ async function brokenBy(fault: Partial<PlantedFault>): Promise<readonly string[]
     idempotency: true,
     maxWaitMs: DAY,
   }
-  return failed((await verify(options)).results)
+  return (await verify(options)).results
 }
 
 function failed(results: readonly CheckResult[]): readonly string[] {
