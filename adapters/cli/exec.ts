@@ -27,7 +27,7 @@ import { withoutUrl } from './without-secrets.js'
 /**
  * Runs a command next to a private store, and prints the verdict on everything it sent.
  *
- * @returns the exit code: the command's own, or 1 when `--strict` fails
+ * @returns the exit code: the command's own, or 1 when `--strict`, `--require-faults` or `--schedule` fails
  * @throws UsageError
  */
 export async function exec(flags: Flags, words: readonly string[]): Promise<number> {
@@ -123,7 +123,7 @@ function readPlanned({ schedule }: Flags): Watched | undefined {
   }
 }
 
-/** In one line each. */
+/** What to say of each fault of the schedule that has not happened. */
 function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readonly string[] {
   const never = missing().join(', ')
   const sent = requests.map(({ point }) => point).join(', ') || 'nothing'

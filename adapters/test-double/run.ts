@@ -21,10 +21,10 @@ const {
   MessageChannel,
 } = globalThis
 
-/** How many turns in a row, without anything happening, it takes to believe that nothing will, */
+/** How many turns in a row without anything happening prove that nothing will. */
 const MOST_IDLE = 300
 
-/** and how many while something else goes on in the process, such as a real timer. */
+/** The same while something else goes on in the process, such as a real timer. */
 const MOST_IDLE_AMONG_OTHERS = 3_000
 
 /**

@@ -130,7 +130,7 @@ export function watchEarly(clients: number | undefined, doubt: Doubt): Watch {
     if (isOneByOne || hasPaused) (isRepeated ? same?.senders : anyone)?.suspect(exchange)
   }
 
-  /** Whether a request may come from one that has waited. */
+  /** Counts a request as one of a sender that has waited, if it can be. @returns whether it can */
   function comeBack({ at, requestDigest }: Seen) {
     const same = rejected.get(requestDigest)
     return { repeated: same?.senders.isBack(at), others: anyone.isBack(at) }
