@@ -1,5 +1,5 @@
 import type { Operation } from '../../../src/pets/specification.js'
-import { type Fault, isAfter } from '../faults/fault.js'
+import { type Fault, isAfter, leastBody } from '../faults/fault.js'
 import { faultText } from './fault-text.js'
 
 /** A request that a later run can give a fault, and the response it had without one. */
@@ -48,8 +48,7 @@ function isFor({ operation, key }: Fault, request: Shown): boolean {
 function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
   if (!answer) return false
   if (kind === 'status') return answer.status === 401 || answer.status === 429
-  if (kind === 'truncate' || kind === 'trickle') return answer.length === 0
-  return kind === 'malformed' && answer.length <= 1
+  return answer.length < leastBody(kind)
 }
 
 /** Then it leaves the same behind whether it has run or not. */

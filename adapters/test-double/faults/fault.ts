@@ -100,6 +100,12 @@ export function isAfter(fault: Fault | undefined): boolean {
   return fault?.kind === 'status' && fault.when === 'after'
 }
 
+/** How many characters a body has at least if the fault is to change it: one cannot be halved. */
+export function leastBody(kind: Fault['kind']): number {
+  if (kind === 'malformed') return 2
+  return kind === 'truncate' || kind === 'trickle' ? 1 : 0
+}
+
 /** A fault as it is armed: `from` and `until` are in ms since the Unix epoch. */
 export type ArmedFault = Fault & {
   /** How many requests it still applies to. */

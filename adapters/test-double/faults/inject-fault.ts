@@ -6,7 +6,7 @@ import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/
 import type { FaultKind } from '../../exchanges/exchange.js'
 import { httpDate } from '../../shared/time.js'
 import type { StateClock } from '../clock/clock.js'
-import type { DelayFault, StatusFault } from './fault.js'
+import { type DelayFault, leastBody, type StatusFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
 import { type TrickleTime, trickled } from './trickle.js'
 
@@ -27,8 +27,7 @@ export async function injectFault(
   if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
   const answer = await store.handle(request)
   if (fault.kind === 'reset') return lost(answer, 'reset')
-  // One character cannot be halved.
-  if (answer.body.length <= (fault.kind === 'malformed' ? 1 : 0)) return answer
+  if (answer.body.length < leastBody(fault.kind)) return answer
   note(fault.kind)
   if (fault.kind === 'malformed') return halved(answer)
   if (fault.kind === 'trickle') return trickled(answer, fault, timeOf(fault.real))
