@@ -46,6 +46,11 @@ export interface OpenLimits {
   readonly rateLimitTimeoutMs?: number | undefined
 }
 
+/** What to know of a storage that works, for people. */
+export function printWarning(message: string): void {
+  process.stderr.write(`animal-adoption-store: ${message}\n`)
+}
+
 /**
  * @param warn takes what to know of a storage that works, such as an edit by hand, in a line each
  * @throws UsageError for an unknown kind of storage
@@ -164,10 +169,6 @@ function splitTimeout(flag: string, url: string): [url: string, own: { timeoutMs
   const timeoutMs = readDuration(`${flag} ?timeout`, given.slice('timeout='.length))
   const rest = parameters.filter(parameter => parameter !== given).join('&')
   return [rest === '' ? address : `${address}?${rest}`, { timeoutMs }]
-}
-
-function printWarning(message: string): void {
-  process.stderr.write(`animal-adoption-store: ${message}\n`)
 }
 
 async function openJsonFile(

@@ -1,5 +1,5 @@
 import { RUN_CHECK } from '../sqlite/failures.js'
-import { openToRead, refuseMissing } from './backends.js'
+import { openToRead, printWarning, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { type Stops, withStops } from './stops.js'
 
@@ -22,7 +22,7 @@ export async function check(words: readonly string[]): Promise<number> {
 
 async function checkAll(name: string, stops: Stops): Promise<number> {
   const opened = await openToRead('check <store>', name, stops)
-  for (const note of opened.notes) process.stderr.write(`animal-adoption-store: ${note}\n`)
+  for (const note of opened.notes) printWarning(note)
   const found = (await opened.check?.()) ?? []
   const problems = [...opened.problems, ...found.map(problem => `${opened.name}: ${problem}`)]
   for (const problem of problems) process.stderr.write(`${problem}\n`)

@@ -1,6 +1,6 @@
 import { type BigIntStats, statSync } from 'node:fs'
 import { isSameFile } from '../shared/same-file.js'
-import { fileOf, openStorage, openToRead, refuseMissing } from './backends.js'
+import { fileOf, openStorage, openToRead, printWarning, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'
 import { withStops } from './stops.js'
@@ -30,7 +30,7 @@ export async function copy(words: readonly string[]): Promise<void> {
     const source = await openToRead('copy <from>', from, stops)
     const [problem] = source.problems
     if (problem !== undefined) throw new Error(problem)
-    for (const note of source.notes) process.stderr.write(`animal-adoption-store: ${note}\n`)
+    for (const note of source.notes) printWarning(note)
     const target = await openStorage('copy <to>', to, stops)
     await source.stream(async content => {
       const progress = createProgress(content.count)
