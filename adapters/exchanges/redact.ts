@@ -30,11 +30,11 @@ export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' |
   const own = createSecrets(presented.filter(isLong))
   const inPlace = (text: string) => own.hide(valid.long.hide(text, label), label)
   if (short === 'shown') return inPlace
-  let digested = sha256 && valid.hasDigests ? 0 : MOST_DIGESTED
+  let left = sha256 && valid.hasDigests ? MOST_DIGESTED : 0
   const isSecret = (word: string) =>
     valid.all.has(word) ||
     presented.includes(word) ||
-    (digested++ < MOST_DIGESTED && valid.all.has(DIGEST + sha256?.(word)))
+    (left-- > 0 && valid.all.has(DIGEST + sha256?.(word)))
   return text =>
     inPlace(text).replace(WORD, word => (readingsOf(word).some(isSecret) ? REDACTED : word))
 }
@@ -122,7 +122,7 @@ export const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
 function readingsOf(word: string): readonly string[] {
   if (!/[%+]/.test(word)) return [word]
   const plain = decoded(word)
-  return [...new Set([word, plain, ...plain.split(/[\s/?&=#"'<>,;:{}()[\]+]+/)])]
+  return [...new Set([word, plain, ...plain.split('+').flatMap(part => part.match(WORD) ?? [])])]
 }
 
 function decoded(word: string): string {

@@ -399,6 +399,7 @@ export function createDouble(
   /** The journal compares bodies, even of requests that are refused by their headers. */
   function handle(request: ApiRequest): Awaitable<ApiResponse> {
     if (!isApiRequest(request)) return state.store.handle(request)
+    // That app reads the body itself.
     const isPassedOn = request.passesOn && !state.store.identify(request).request.head?.route
     const own = isPassedOn ? { ...request, body: undefined } : withBodyRead(request)
     return chain(own, beginRequest())

@@ -81,7 +81,7 @@ export function watchEarly(clients: number | undefined, doubt: Doubt): Watch {
       if (ban) isToBlame = isFinding(doubt(ban))
       // A ban is the gravest reading of the requests before it, and those during it add nothing.
       if (ban && isToBlame) forget()
-      // Of several clients, one may know only the wait that it was told to make before the ban.
+      // Where several clients share the key, some may only know of the wait from before the ban.
       else if (bans.lasts(exchange.at) && (isToBlame || !isAlone)) comeBack(exchange)
       else {
         judge(exchange)

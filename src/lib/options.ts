@@ -55,7 +55,8 @@ export type WithDefaults<Options, Defaults> = Omit<Options, keyof Defaults> & {
 
 /**
  * Fills in the defaults, then checks every option by its rule. `undefined` means the default. An
- * option without a rule is refused, so that a typo never becomes a silent default.
+ * option without a rule is refused, so that a typo never becomes a silent default; so is anything but
+ * an object.
  *
  * @param within precedes the names in messages, such as `plans.`
  * @throws OptionError naming the option, the rule and the value

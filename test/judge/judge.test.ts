@@ -303,7 +303,7 @@ test('judge - a response that is no JSON decides nothing', async () => {
   assert.deepEqual([report().requests, report().decided], [1, 0])
 })
 
-test('judge - an error whose body is no JSON decides nothing, and asks to wait all the same', async () => {
+test('judge - an error whose body is not JSON decides nothing, but its Retry-After counts', async () => {
   const limits = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(T0 / 1_000 + 60) }
   const headers = { ...limits, 'content-type': 'application/json', 'retry-after': '60' }
   for (const status of [429, 503]) {

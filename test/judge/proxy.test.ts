@@ -492,7 +492,7 @@ test('proxy - a ban is seen in a compressed body', async () => {
   service.close()
 })
 
-test('proxy - a rejection that has no JSON in its body asks to wait all the same', async t => {
+test('proxy - the Retry-After of a rejection counts even if its body is not JSON', async t => {
   for (const body of ['', 'Too many requests']) {
     const { baseUrl } = await serve(t, (_, response) => {
       response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '60' })
