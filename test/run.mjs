@@ -48,6 +48,7 @@ if (tests.length === 0) {
 // By default, Node leaves one core idle: half of a machine with two. In `npm test`, one file more than there
 // are cores fills the time in which others wait for sockets and processes.
 const atOnce = availableParallelism() + (names.length === 0 ? 1 : 0)
+const isReported = given.slice(end + 1).some(option => option.startsWith('--test-reporter'))
 const { status } = spawnSync(
   process.execPath,
   [
@@ -57,6 +58,7 @@ const { status } = spawnSync(
     ]),
     '--test',
     `--test-concurrency=${atOnce}`,
+    ...(isReported ? [] : ['--test-reporter', './test/support/summary.mjs']),
     ...given.slice(end + 1),
     ...tests.map(path => join('dist/test', path)),
   ],
