@@ -32,7 +32,7 @@ async function build() {
     ...(has('--lint') ? [read('package.json').scripts.lint] : []),
     ...(has('--modules') ? [] : ['node adapters/cli/bundle.mjs']),
   ])
-  if (!isCompiled || !(await allOf(['node .ci/zod.mjs']))) return false
+  if (!isCompiled || !(await allOf(['node .ci/bundled.mjs']))) return false
   if (has('--modules')) return true
   if (!(await allOf(['node .ci/commonjs.mjs']))) return false
   writeFileSync(RESULT, version)

@@ -12,108 +12,121 @@ import {
   isSize,
   isTimeout,
   OptionError,
+  type OptionsOf,
+  optional,
   orNull,
-  type Rules,
-  readOptions,
+  rule,
+  settingsOf,
+  typed,
+  withDefault,
 } from './lib/options.js'
 import { type Timer, withCircuitBreaker } from './limits/circuit-breaker.js'
 import { countsHere, memoryRateLimits } from './limits/memory.js'
-import { RATE_LIMIT_MODE, type RateLimitMode } from './limits/mode.js'
-import { checkPolicy, PLANS, type PlanTable } from './limits/plans.js'
+import { RATE_LIMIT_MODE } from './limits/mode.js'
+import { checkPolicy, PLANS, type PlanTable, type Policy } from './limits/plans.js'
 import { createPetOperations, type Idempotency, type Pets, type Signal } from './pets/operations.js'
 import { checkListPetsQuery } from './pets/query.js'
 import type { NewPet, Pet } from './pets/schema.js'
-import { BASE_PATH, PET_STATUSES, type PetStatus, SUNSET } from './pets/specification.js'
+import { BASE_PATH, PET_STATUSES, SUNSET } from './pets/specification.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { type Admission, createGate } from './protocol/admission.js'
 import { type ApiKey, type ApiKeys, createApiKeys, type Sha256 } from './protocol/api-keys.js'
 import { MAX_BODY_BYTES } from './protocol/body.js'
 import { createProtocol, type Protocol } from './protocol/protocol.js'
-import { DRAFTS, type Draft } from './protocol/response.js'
+import { DRAFTS } from './protocol/response.js'
 
-export interface StoreOptions {
-  readonly storage: PetStorage
-  /** The valid API keys. */
-  readonly apiKeys: Readonly<Record<string, ApiKey>>
+/** The options of `createStore`. */
+export const STORE_OPTIONS = {
+  /** Where animals live: a `PetStorage`. */
+  storage: hasMethods<PetStorage>('insert', 'find', 'list', 'dump', 'restore'),
+  /** The valid API keys: `{ [key]: { id, plan, limits?, expires? } }`. */
+  apiKeys: typed<Readonly<Record<string, ApiKey>>>(isSecretObject),
   /**
-   * Computes SHA-256 in hex, for keys that are given as `sha256:<hex>`.
+   * Computes SHA-256 in lower-case hex, for keys given as `sha256:<hex>`.
    * @default null
    */
-  readonly sha256?: Sha256 | null
+  sha256: withDefault(orNull(typed<Sha256>(isFunction)), null),
   /**
    * The current time, in ms since the Unix epoch.
    * @default Date.now
    */
-  readonly clock?: Clock
+  clock: withDefault(typed<Clock>(isFunction), Date.now),
   /**
-   * `false` turns rate limiting off, headers included. 'shadow' counts and reports like `true`, with
-   * the same headers and events, but rejects nothing: what a limit would do can be seen first.
+   * `false` disables limits and their headers; `'shadow'` counts and reports like `true`, but rejects nothing.
    * @default true
    */
-  readonly rateLimit?: RateLimitMode
+  rateLimit: withDefault(RATE_LIMIT_MODE, true),
   /**
-   * Where usage is counted.
-   * @default memoryRateLimits()
+   * Where usage is counted: a `RateLimitStore`.
+   * @default memoryRateLimits(), in this process
    */
-  readonly rateLimits?: RateLimitStore
+  rateLimits: optional(
+    hasMethods<RateLimitStore>('consume', 'inspect', 'reset', 'dump', 'restore'),
+  ),
   /**
-   * How long to wait for `rateLimits`, in ms, before this process counts by itself.
+   * How long to wait for `rateLimits`, in ms, before this process counts on its own.
    * @default 150
    */
-  readonly rateLimitTimeoutMs?: number
+  rateLimitTimeoutMs: withDefault(isTimeout, 150),
   /**
-   * Replaces the limits of some plans.
-   * @default PLANS
+   * Other numbers for `free`, `pro`, `business` or `anonymous`.
+   * @default PLANS, from the specification
    */
-  readonly plans?: Partial<PlanTable>
+  plans: withDefault(typed<Partial<PlanTable>>(isObject), {}),
   /**
    * The path that every base address ends with.
    * @default '/v1'
    */
-  readonly basePath?: string
+  basePath: withDefault(
+    rule<string>(
+      "'' or segments such as '/v1'",
+      path => typeof path === 'string' && /^(\/[\w.~-]+)*$/.test(path),
+    ),
+    BASE_PATH,
+  ),
   /**
    * The status of an animal created without one; `null` stores none.
    * @default 'available'
    */
-  readonly defaultStatus?: PetStatus | null
+  defaultStatus: withDefault(orNull(isOneOf(PET_STATUSES)), 'available'),
   /**
    * When `GET /pets/{petId}` is removed, in ms since the epoch; `null` keeps it.
-   * @default SUNSET
+   * @default SUNSET, 5 December 2030
    */
-  readonly sunset?: number | null
+  sunset: withDefault(orNull(isInstant), SUNSET),
   /**
-   * Since when it is deprecated, in ms since the epoch, for the `Deprecation` header (RFC 9745).
-   * @default null
+   * Since when it is deprecated, in ms since the epoch; sent as `Deprecation` (RFC 9745).
+   * @default null, not sent
    */
-  readonly deprecatedAt?: number | null
+  deprecatedAt: withDefault(orNull(isInstant), null),
   /**
    * Adds `after=<id>` and `Link: …; rel="next"` to lists.
    * @default false
    */
-  readonly pagination?: boolean
+  pagination: withDefault(isBoolean, false),
   /**
    * Answers preflights and sends CORS headers, for every origin.
    * @default false
    */
-  readonly cors?: boolean
+  cors: withDefault(isBoolean, false),
   /**
-   * Also sends `RateLimit` and `RateLimit-Policy` in the form of this draft.
+   * `'draft-10'` or `'draft-11'` also sends `RateLimit` and `RateLimit-Policy`.
    * @default null
    */
-  readonly standardHeaders?: Draft | null
+  standardHeaders: withDefault(isOneOf([...DRAFTS, null]), null),
   /**
-   * Stores a create with an `Idempotency-Key` once, and answers its repetitions for `ttlMs` ms with
-   * the same animal (draft-ietf-httpapi-idempotency-key-header-07). Requires a storage with
-   * `insertOnce`.
+   * `{ ttlMs }`: stores a create with an `Idempotency-Key` once, and keeps its key that long. Requires a
+   * storage with `insertOnce`.
    * @default null
    */
-  readonly idempotency?: Idempotency | null
+  idempotency: withDefault(orNull(typed<Idempotency>(isObject)), null),
   /**
    * The largest request body, in bytes; larger ones get 413.
    * @default 1_048_576
    */
-  readonly maxBodyBytes?: number
+  maxBodyBytes: withDefault(isSize, MAX_BODY_BYTES),
 }
+export interface StoreOptions extends OptionsOf<typeof STORE_OPTIONS> {}
 
 /** Its own `createPet`, `listPets` and `getPet` are for the trusted host: no key, no limits. */
 export interface Store extends Pets, Protocol {
@@ -143,8 +156,7 @@ export type StoreSettings = ReturnType<typeof readStoreOptions>
 
 /** @throws OptionError naming the invalid option and its value */
 export function readStoreOptions(options: StoreOptions) {
-  const defaults = { rateLimits: memoryRateLimits(), ...STORE_DEFAULTS }
-  const settings = readOptions<StoreOptions, typeof defaults>(options, defaults, STORE_RULES)
+  const settings = settingsOf(STORE_OPTIONS, options)
   const { sunset, deprecatedAt } = settings
   if (sunset !== null && deprecatedAt !== null && deprecatedAt > sunset) {
     throw new OptionError({
@@ -154,7 +166,8 @@ export function readStoreOptions(options: StoreOptions) {
   }
   if (settings.idempotency !== null) checkIdempotency(settings.idempotency, settings.storage)
   const plans = readPlans(settings.plans)
-  return { ...settings, plans, apiKeys: createApiKeys(settings.apiKeys, plans, settings.sha256) }
+  const apiKeys = createApiKeys(settings.apiKeys, plans, settings.sha256)
+  return { ...settings, plans, apiKeys, rateLimits: settings.rateLimits ?? memoryRateLimits() }
 }
 
 /** `createStore` for options that are already read. */
@@ -208,48 +221,8 @@ export function openStore(settings: StoreSettings): Store {
   }
 }
 
-export const STORE_DEFAULTS = {
-  sha256: null,
-  clock: Date.now,
-  rateLimit: true,
-  rateLimitTimeoutMs: 150,
-  plans: {},
-  basePath: BASE_PATH,
-  defaultStatus: 'available',
-  sunset: SUNSET,
-  deprecatedAt: null,
-  pagination: false,
-  cors: false,
-  standardHeaders: null,
-  idempotency: null,
-  maxBodyBytes: MAX_BODY_BYTES,
-} as const
-
-export const STORE_RULES: Rules<StoreOptions> = {
-  storage: hasMethods('insert', 'find', 'list', 'dump', 'restore'),
-  apiKeys: isSecretObject,
-  sha256: orNull(isFunction),
-  clock: isFunction,
-  rateLimit: RATE_LIMIT_MODE,
-  rateLimits: hasMethods('consume', 'inspect', 'reset', 'dump', 'restore'),
-  rateLimitTimeoutMs: isTimeout,
-  plans: isObject,
-  basePath: {
-    expected: "'' or segments such as '/v1'",
-    accepts: path => typeof path === 'string' && /^(\/[\w.~-]+)*$/.test(path),
-  },
-  defaultStatus: orNull(isOneOf(PET_STATUSES)),
-  sunset: orNull(isInstant),
-  deprecatedAt: orNull(isInstant),
-  pagination: isBoolean,
-  cors: isBoolean,
-  standardHeaders: isOneOf([...DRAFTS, null]),
-  idempotency: orNull(isObject),
-  maxBodyBytes: isSize,
-}
-
 function checkIdempotency(given: Idempotency, storage: PetStorage): void {
-  readOptions(given, {}, { ttlMs: isCount }, 'idempotency.')
+  settingsOf({ ttlMs: isCount }, given, 'idempotency.')
   if (typeof storage.insertOnce === 'function') return
   const expected = 'an object with the method insertOnce'
   throw new OptionError(
@@ -258,9 +231,16 @@ function checkIdempotency(given: Idempotency, storage: PetStorage): void {
   )
 }
 
+const planOption = (name: keyof PlanTable) => withDefault(typed<Policy>(isObject), PLANS[name])
+const PLAN_OPTIONS = {
+  free: planOption('free'),
+  pro: planOption('pro'),
+  business: planOption('business'),
+  anonymous: planOption('anonymous'),
+}
+
 function readPlans(given: Partial<PlanTable>): PlanTable {
-  const rules = { free: isObject, pro: isObject, business: isObject, anonymous: isObject }
-  const plans = readOptions<PlanTable, PlanTable>(given as PlanTable, PLANS, rules, 'plans.')
+  const plans = settingsOf(PLAN_OPTIONS, given, 'plans.')
   for (const [name, policy] of Object.entries(plans)) checkPolicy(`plans.${name}`, policy)
   return plans
 }

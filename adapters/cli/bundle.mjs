@@ -32,15 +32,8 @@ await build({
   format: 'cjs',
   // An old Node has to parse the file to say that it is too old.
   target: 'node14.18',
-  // The optional peers, and the parser of numbers that `JSON.parse` would round.
-  external: [
-    '@redis/client',
-    'better-sqlite3',
-    'ioredis',
-    'lossless-json',
-    'pg',
-    'swagger-ui-dist',
-  ],
+  // The optional peers.
+  external: ['@redis/client', 'better-sqlite3', 'ioredis', 'pg', 'swagger-ui-dist'],
   // As `require`, without Node's loader of ES modules.
   supported: { 'dynamic-import': false },
   banner: {

@@ -109,7 +109,13 @@ fetch('openapi.json')
 }
 
 /** The bar on top, and more contrast than Swagger UI has. */
-export const DOCS_STYLE = `body {
+export const DOCS_STYLE = `:root {
+  color-scheme: light dark;
+  --link: light-dark(#0b6b60, #58cdbb);
+  --quiet: light-dark(#5f6673, #b7bcbf);
+  --danger: light-dark(#b3261e, #ff8f87);
+}
+body {
   margin: 0;
 }
 header {
@@ -118,53 +124,28 @@ header {
   padding: 14px 20px;
   border-bottom: 1px solid #8886;
   font: 14px system-ui, sans-serif;
+  color: light-dark(#111, #e4e6e6);
 }
 header span {
   flex: 1;
   font-weight: 600;
 }
-header a {
-  color: #0b6b60;
+header a,
+.swagger-ui .info a,
+.swagger-ui a.link,
+.swagger-ui .btn.authorize {
+  border-color: var(--link);
+  color: var(--link);
 }
-html.dark-mode header {
-  color: #e4e6e6;
+.swagger-ui .btn.authorize svg {
+  fill: var(--link);
 }
-html.dark-mode header a {
-  color: #58cdbb;
-}
-.swagger-ui .info {
-  margin: 28px 0;
-}
-.swagger-ui .scheme-container {
-  padding: 16px 0;
-}
-.swagger-ui .info .title small {
-  background: #5b616d;
+.swagger-ui .info .title small,
+.swagger-ui .download-contents {
+  background: #555b69;
 }
 .swagger-ui .info .title small.version-stamp {
   background: #3d7a00;
-}
-.swagger-ui .info a,
-.swagger-ui a.link {
-  color: #0b6b60;
-}
-html.dark-mode .swagger-ui .info a,
-html.dark-mode .swagger-ui a.link {
-  color: #58cdbb;
-}
-.swagger-ui .btn.authorize {
-  border-color: #0b6b60;
-  color: #0b6b60;
-}
-.swagger-ui .btn.authorize svg {
-  fill: #0b6b60;
-}
-html.dark-mode .swagger-ui .btn.authorize {
-  border-color: #58cdbb;
-  color: #58cdbb;
-}
-html.dark-mode .swagger-ui .btn.authorize svg {
-  fill: #58cdbb;
 }
 .swagger-ui .opblock.opblock-get .opblock-summary-method,
 .swagger-ui .btn.execute {
@@ -177,36 +158,19 @@ html.dark-mode .swagger-ui .btn.authorize svg {
 .swagger-ui .opblock.opblock-deprecated {
   opacity: 1;
 }
-.swagger-ui .opblock.opblock-deprecated .opblock-summary-method {
-  background: #5f6368;
-}
+html .swagger-ui .opblock.opblock-deprecated .opblock-summary-method,
 html.dark-mode .swagger-ui .opblock.opblock-deprecated .opblock-summary-method {
-  background: #8b9196;
+  background: light-dark(#5f6368, #8b9196);
 }
 .swagger-ui .btn.cancel {
-  border-color: #b3261e;
-  color: #b3261e;
-}
-html.dark-mode .swagger-ui .btn.cancel {
-  border-color: #ff8f87;
-  color: #ff8f87;
+  border-color: var(--danger);
+  color: var(--danger);
 }
 .swagger-ui .parameter__in,
-.swagger-ui .parameter__deprecated {
-  color: #5f6673;
-}
-html.dark-mode .swagger-ui .parameter__in {
-  color: #b7bcbf;
-}
-.swagger-ui .download-contents {
-  background: #555b69;
-}
-.swagger-ui .json-schema-2020-12-expand-deep-button {
-  color: #595959;
-}
-html.dark-mode .swagger-ui .json-schema-2020-12-expand-deep-button,
+.swagger-ui .parameter__deprecated,
+.swagger-ui .json-schema-2020-12-expand-deep-button,
 html.dark-mode .swagger-ui .headers .header-col {
-  color: #d0d4d6;
+  color: var(--quiet);
 }
 .swagger-ui .microlight span[style*='211, 99, 99'] {
   color: #ff9c9c !important;

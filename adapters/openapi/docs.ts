@@ -4,12 +4,13 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type Awaitable, lazy } from '../../src/lib/async.js'
+import type { Awaitable } from '../../src/lib/async.js'
+import { settingsOf } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import { contentSecurityPolicy, type Page, withPages } from '../shared/pages.js'
 import { DOCS_PAGE, DOCS_STYLE, NOT_INSTALLED_PAGE, startScript } from './docs-page.js'
-import type { OpenApiOptions } from './document.js'
-import { checkOpenApiOptions, openApiJson } from './openapi.js'
+import { OPENAPI_OPTIONS, type OpenApiOptions } from './document.js'
+import { openApiJson } from './openapi.js'
 
 /** `baseUrl` follows the request, so that operations tried out reach this server. */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
@@ -21,8 +22,10 @@ export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
  * @throws OptionError, or TypeError for an invalid address
  */
 export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
-  checkOpenApiOptions(options)
-  const { stagingBaseUrl, demoKeys: [demoKey] = [] } = options
+  const {
+    demoKeys: [demoKey],
+  } = settingsOf(OPENAPI_OPTIONS, options)
+  const { stagingBaseUrl } = options
   const connect = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
   // Swagger UI sets inline styles, and its style sheet embeds its images.
   const policy = contentSecurityPolicy({ style: "'unsafe-inline'", connect })
@@ -34,15 +37,15 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
     ['/docs', () => (swaggerUi() ? page : NOT_INSTALLED)],
     ['/docs/start.js', () => start],
     ['/docs/page.css', () => STYLE],
-    ['/docs/swagger-ui-bundle.js', lazy(() => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT))],
-    ['/docs/swagger-ui.css', lazy(() => swaggerUiFile('swagger-ui.css', CSS))],
+    ['/docs/swagger-ui-bundle.js', once(() => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT))],
+    ['/docs/swagger-ui.css', once(() => swaggerUiFile('swagger-ui.css', CSS))],
   ])
   return withPages(handler, pages)
 
-  async function openApi({ headers, mount = '' }: ApiRequest): Promise<Page> {
+  function openApi({ headers, mount = '' }: ApiRequest): Page {
     const baseUrl = `${originOf(headers)}${mount}${handler.basePath}` || '/'
     if (latest?.baseUrl === baseUrl) return latest.page
-    const text = await openApiJson({ ...options, baseUrl })
+    const text = openApiJson({ ...options, baseUrl })
     latest = { baseUrl, page: { text, headers: { ...PUBLIC, ...DOWNLOAD, ETag: tagOf(text) } } }
     return latest.page
   }
@@ -57,7 +60,12 @@ function swaggerUi(): string | undefined {
   }
 }
 
-/** Read and compressed once: the bundle has 1.5 MB. */
+/** Reading and compressing the bundle of 1.5 MB takes a while. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => (made ??= make())
+}
+
 async function swaggerUiFile(name: string, type: string): Promise<Page> {
   const directory = swaggerUi()
   if (!directory) return NOT_INSTALLED

@@ -1,4 +1,12 @@
-import type { RateLimitMode } from '../../src/limits/mode.js'
+import {
+  isBoolean,
+  isText,
+  type OptionsOf,
+  rule,
+  type SettingsOf,
+  withDefault,
+} from '../../src/lib/options.js'
+import { RATE_LIMIT_MODE, type RateLimitMode } from '../../src/limits/mode.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import {
   BASE_PATH,
@@ -10,39 +18,46 @@ import {
 import { type Features, responseComponents, responsesOf } from './responses.js'
 import { jsonSchemas, schemaRef } from './schemas.js'
 
-export interface OpenApiOptions {
+export const OPENAPI_OPTIONS = {
   /**
    * The address that the specification calls `{base_url}`.
    * @default an address that leads nowhere: the specification gives none
    */
-  readonly baseUrl?: string | undefined
+  baseUrl: withDefault(isText, nowhere('production')),
   /**
    * The address that it calls `{staging_base_url}`.
    * @default as above
    */
-  readonly stagingBaseUrl?: string | undefined
+  stagingBaseUrl: withDefault(isText, nowhere('staging')),
   /**
    * Also describes what the store option of that name adds.
    * @default false
    */
-  readonly pagination?: boolean | undefined
+  pagination: withDefault(isBoolean, false),
   /**
-   * `false` leaves out the rate limit headers and 429, as the store option of that name does; 'shadow'
+   * `false` leaves out the rate limit headers and 429, as the store option of that name does; `'shadow'`
    * leaves out 429.
    * @default true
    */
-  readonly rateLimit?: RateLimitMode | undefined
+  rateLimit: withDefault(RATE_LIMIT_MODE, true),
   /**
    * Also describes `Idempotency-Key`, for a store with the option of that name.
    * @default false
    */
-  readonly idempotency?: boolean | undefined
+  idempotency: withDefault(isBoolean, false),
   /**
    * Public keys, shown in the description of the security scheme.
    * @default none
    */
-  readonly demoKeys?: readonly string[] | undefined
+  demoKeys: withDefault(
+    rule<readonly string[]>(
+      'an array of strings',
+      keys => Array.isArray(keys) && keys.every(key => typeof key === 'string'),
+    ),
+    [],
+  ),
 }
+export interface OpenApiOptions extends OptionsOf<typeof OPENAPI_OPTIONS> {}
 
 /** An OpenAPI 3.1 description, as JSON-compatible data. */
 export interface OpenApiDocument {
@@ -55,9 +70,8 @@ export interface OpenApiDocument {
 }
 
 /** Assembles the description; its responses and schemas are in files of their own. */
-export function describeApi(options: OpenApiOptions): OpenApiDocument {
-  const { baseUrl = nowhere('production'), stagingBaseUrl = nowhere('staging') } = options
-  const { pagination = false, rateLimit = true, idempotency = false, demoKeys = [] } = options
+export function describeApi(options: SettingsOf<typeof OPENAPI_OPTIONS>): OpenApiDocument {
+  const { baseUrl, stagingBaseUrl, pagination, rateLimit, idempotency, demoKeys } = options
   const features = { rateLimit, idempotency }
   const example = demoKeys.length === 0 ? '' : ` Demo keys: ${demoKeys.join(', ')}.`
 

@@ -1,7 +1,5 @@
-import { type Awaitable, chain, lazy } from './async.js'
 import { mayRound, readNumber } from './int64.js'
-
-const losslessJson = lazy(() => import('lossless-json'))
+import { parse } from './lossless-json.js'
 
 /** Deeper texts are refused, so that all parsers agree and none exhausts its stack. */
 const MAX_DEPTH = 1_000
@@ -12,20 +10,13 @@ const MAX_DEPTH = 1_000
  *
  * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
  */
-export async function parseJson(text: string): Promise<unknown> {
-  return readJson(text)
-}
-
-/** `parseJson` that answers synchronously when it can. */
-export function readJson(text: string): Awaitable<unknown> {
+export function parseJson(text: string): unknown {
   if (nestsTooDeep(text)) throw new SyntaxError(`The text nests deeper than ${MAX_DEPTH} levels`)
   if (!mayRound(text)) return JSON.parse(text)
-  return chain(losslessJson(), ({ parse }) =>
-    parse(text, undefined, {
-      parseNumber: readNumber,
-      onDuplicateKey: ({ newValue }) => newValue,
-    }),
-  )
+  return parse(text, undefined, {
+    parseNumber: readNumber,
+    onDuplicateKey: ({ newValue }) => newValue,
+  })
 }
 
 /**

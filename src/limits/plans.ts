@@ -1,14 +1,19 @@
-import { isCount, optional, type Rules, readOptions, rule } from '../lib/options.js'
+import { isCount, type OptionsOf, optional, rule, settingsOf } from '../lib/options.js'
 
-/** The limits of one partition. All three are integers of at least 1. */
-export interface Policy {
-  readonly perMinute: number
-  readonly perDay: number
+/** The limits of one partition. */
+export interface Policy extends OptionsOf<typeof POLICY> {}
+const POLICY = {
+  /** Requests in one calendar minute. */
+  perMinute: isCount,
+  /** Requests in one UTC day. */
+  perDay: isCount,
   /**
-   * How many rejections one calendar minute allows; the next one starts a ban.
+   * How many rejections one calendar minute allows; the next one starts a ban. `Infinity` disables bans.
    * @default Math.max(10, Math.floor(perMinute / 2))
    */
-  readonly banAfter?: number
+  banAfter: optional(
+    rule<number>(isCount.expected, value => value === Infinity || isCount.accepts(value)),
+  ),
 }
 
 /** The plans of spec §8. Enterprise is custom: each key has its own limits. */
@@ -26,16 +31,10 @@ export const PLANS: PlanTable = {
 }
 
 /**
- * Checks a policy of the host. `banAfter: Infinity` disables bans.
+ * Checks a policy of the host.
  *
  * @throws OptionError naming the field
  */
 export function checkPolicy(field: string, policy: Policy | undefined): Policy {
-  return readOptions(policy, {}, POLICY_RULES, `${field}.`)
-}
-
-const POLICY_RULES: Rules<Policy> = {
-  perMinute: isCount,
-  perDay: isCount,
-  banAfter: optional(rule(isCount.expected, value => value === Infinity || isCount.accepts(value))),
+  return settingsOf(POLICY, policy, `${field}.`)
 }

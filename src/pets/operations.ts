@@ -7,13 +7,13 @@ import {
   storageUnavailable,
 } from '../errors.js'
 import type { Emit } from '../events.js'
-import { type Awaitable, chain, lazy, orElse } from '../lib/async.js'
+import { type Awaitable, chain, orElse } from '../lib/async.js'
 import { fingerprint } from '../lib/fingerprint.js'
 import type { Int64 } from '../lib/int64.js'
 import type { InsertedOnce, IsGone, PetFilter, PetStorage } from '../ports.js'
 import { toNewPet } from './pet.js'
 import type { ListPetsQuery } from './query.js'
-import type { NewPet, Pet } from './schema.js'
+import { describeIssues, type NewPet, newPetSchema, type Pet } from './schema.js'
 import type { Operation, PetStatus } from './specification.js'
 
 /** The operations of the specification (spec §4), of a store in this process or a remote one. */
@@ -84,43 +84,37 @@ export interface CreateName {
   readonly now: number
 }
 
-const model = lazy(() => import('./schema.js'))
-
 /** Parse, call the storage, return. */
 export function createPetOperations(
   { storage, defaultStatus, sunset, idempotency }: PetsOptions,
   emit: Emit,
 ): PetOperations {
   return {
-    createPet: (input, isGone) =>
-      chain(model(), schema => {
-        const pet = toNewPet(parse(schema, input), defaultStatus)
-        return orElse(
-          () => chain(storage.insert(pet, isGone), announced),
-          failed('createPet', isGone),
-        )
-      }),
-    createPetOnce: (input, { scope, key, now }, isGone) =>
-      chain(model(), schema => {
-        const parsed = parse(schema, input)
-        const pet = toNewPet(parsed, defaultStatus)
-        // As sent, so that another default status changes nothing for a client that tries again.
-        const asked = fingerprintOf(parsed)
-        const expiresAt = now + (idempotency?.ttlMs ?? 0)
-        const once = { scope, key, fingerprint: asked, expiresAt }
-        return orElse(
-          () =>
-            chain(
-              (storage as Required<PetStorage>).insertOnce(pet, once, now, isGone),
-              inserted => {
-                if (inserted.fingerprint !== asked) throw idempotencyKeyReused()
-                if (!inserted.replayed) announced(inserted.pet)
-                return inserted
-              },
-            ),
-          failed('createPet', isGone),
-        )
-      }),
+    createPet(input, isGone) {
+      const pet = toNewPet(parse(input), defaultStatus)
+      return orElse(
+        () => chain(storage.insert(pet, isGone), announced),
+        failed('createPet', isGone),
+      )
+    },
+    createPetOnce(input, { scope, key, now }, isGone) {
+      const parsed = parse(input)
+      const pet = toNewPet(parsed, defaultStatus)
+      // As sent, so that another default status changes nothing for a client that tries again.
+      const asked = fingerprintOf(parsed)
+      const expiresAt = now + (idempotency?.ttlMs ?? 0)
+      const once = { scope, key, fingerprint: asked, expiresAt }
+      const { insertOnce } = storage as Required<PetStorage>
+      return orElse(
+        () =>
+          chain(insertOnce.call(storage, pet, once, now, isGone), inserted => {
+            if (inserted.fingerprint !== asked) throw idempotencyKeyReused()
+            if (!inserted.replayed) announced(inserted.pet)
+            return inserted
+          }),
+        failed('createPet', isGone),
+      )
+    },
     listPets: filter => orElse(() => storage.list(filter), failed('listPets')),
     getPet(id, now) {
       if (sunset !== null && now >= sunset) throw gone(sunset)
@@ -148,9 +142,7 @@ export function createPetOperations(
   }
 }
 
-type Model = typeof import('./schema.js')
-
-function parse({ newPetSchema, describeIssues }: Model, input: unknown): NewPet {
+function parse(input: unknown): NewPet {
   const parsed = newPetSchema.safeParse(input)
   if (!parsed.success) throw invalidRequest(describeIssues(parsed.error, input))
   return parsed.data

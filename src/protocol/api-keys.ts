@@ -6,10 +6,11 @@ import {
   isOneOf,
   isSecretObject,
   OptionError,
+  type OptionsOf,
   optional,
-  type Rules,
-  readOptions,
   rule,
+  settingsOf,
+  typed,
 } from '../lib/options.js'
 import {
   checkPolicy,
@@ -21,19 +22,25 @@ import {
 } from '../limits/plans.js'
 
 /** Who a key belongs to, and its plan. */
-export interface ApiKey {
+export interface ApiKey extends OptionsOf<typeof API_KEY> {}
+const API_KEY = {
   /**
    * Names the key in events, logs and counters. Budgets belong to it: keys with the same id share
    * one, so that a customer can change keys without a gap.
    */
-  readonly id: string
+  // Encoded as UTF-8, ids with different lone surrogates would share one budget.
+  id: rule<string>(
+    "a non-empty, well-formed string that does not begin with 'addr:'",
+    id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
+  ),
   /** Keys with the same id have the same plan and limits. */
-  readonly plan: Plan
+  // A misplaced key would be shown.
+  plan: { ...isOneOf(PLAN_NAMES), secret: true },
   /** Required on enterprise, not allowed on other plans (spec §8). */
-  readonly limits?: Policy | undefined
+  limits: optional(typed<Policy>(isObject)),
   /** The first instant at which the key is no longer valid, in ms since the Unix epoch. */
-  readonly expires?: number | undefined
-}
+  expires: optional(isInstant),
+} as const
 
 /** A checked key with its policy. */
 export interface KnownKey {
@@ -210,7 +217,7 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
   // The key itself is a secret, so messages name the id.
   const field =
     typeof record.id === 'string' && record.id !== '' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
-  const { id, plan, limits, expires } = readOptions(record, {}, KEY_RULES, `${field}.`)
+  const { id, plan, limits, expires } = settingsOf(API_KEY, record, `${field}.`)
   if (plan !== 'enterprise' && limits !== undefined) {
     const message = `Expected \`${field}.limits\` only on enterprise, got it on ${plan}`
     throw new OptionError(
@@ -220,16 +227,4 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
   }
   const policy = plan === 'enterprise' ? checkPolicy(`${field}.limits`, limits) : plans[plan]
   return expires === undefined ? { id, plan, policy } : { id, plan, policy, expires }
-}
-
-const KEY_RULES: Rules<ApiKey> = {
-  // Encoded as UTF-8, ids with different lone surrogates would share one budget.
-  id: rule(
-    "a non-empty, well-formed string that does not begin with 'addr:'",
-    id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
-  ),
-  // A misplaced key would be shown.
-  plan: { ...isOneOf(PLAN_NAMES), secret: true },
-  limits: optional(isObject),
-  expires: optional(isInstant),
 }

@@ -1,6 +1,6 @@
 import { invalidRequest, payloadTooLarge, unsupportedMediaType } from '../errors.js'
-import { type Awaitable, chain, orElse } from '../lib/async.js'
-import { readJson } from '../lib/json.js'
+import { type Awaitable, chain } from '../lib/async.js'
+import { parseJson } from '../lib/json.js'
 import { decodeUtf8, utf8Length } from '../lib/utf8.js'
 import type { ApiRequest } from './api.js'
 
@@ -34,20 +34,20 @@ function quoted(text = ''): string {
   return `'${text.slice(0, LONGEST_SHOWN)}'`
 }
 
-function parse(body: Uint8Array | string, maxBodyBytes: number): Awaitable<unknown> {
+function parse(body: Uint8Array | string, maxBodyBytes: number): unknown {
   if (lengthOf(body) > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
   const text = textOf(body)
   if (text === '') throw invalidRequest('The body is missing; send a JSON object.')
-  return orElse(() => readJson(text), throwNotJson)
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalidRequest('The body is not valid JSON.')
+    throw error
+  }
 }
 
 function lengthOf(body: Uint8Array | string): number {
   return typeof body === 'string' ? utf8Length(body) : body.length
-}
-
-function throwNotJson(error: unknown): never {
-  if (!(error instanceof SyntaxError)) throw error
-  throw invalidRequest('The body is not valid JSON.')
 }
 
 function textOf(body: Uint8Array | string): string {

@@ -1,29 +1,22 @@
 import { invalidRequest, notFound, toApiError } from '../errors.js'
 import { type Awaitable, chain, orElse } from '../lib/async.js'
 import type { PetOperations } from '../pets/operations.js'
-import { createQueryReader } from '../pets/query.js'
-import type { Pet } from '../pets/schema.js'
-import type { Clock, PetFilter } from '../ports.js'
+import type { Clock } from '../ports.js'
 import { type Admission, type Gate, UNCOUNTED } from './admission.js'
+import { type AnswerOptions, createAnswers } from './answers.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Identity, RequestHead } from './api.js'
-import { bearerToken, type KnownKey } from './api-keys.js'
-import { readBody } from './body.js'
-import { readIdempotencyKey } from './idempotency-key.js'
+import { bearerToken } from './api-keys.js'
 import {
   type Content,
   errorRepresentation,
   type HeaderOptions,
-  pageRepresentation,
-  petRepresentation,
   type Representation,
   responseHeaders,
 } from './response.js'
-import { createRouter, type OperationRoute } from './route.js'
+import { createRouter } from './route.js'
 
-export interface ProtocolOptions extends HeaderOptions {
+export interface ProtocolOptions extends HeaderOptions, AnswerOptions {
   readonly clock: Clock
-  readonly maxBodyBytes: number
-  readonly pagination: boolean
 }
 
 export interface Protocol extends ApiHandler {
@@ -44,10 +37,10 @@ export function createProtocol(
   gate: Gate,
   options: ProtocolOptions,
 ): Protocol {
-  const { clock, basePath, cors, pagination, maxBodyBytes, idempotency } = options
+  const { clock, basePath, cors, maxBodyBytes } = options
   const routeOf = createRouter(basePath)
   const headersOf = responseHeaders(options)
-  const readQuery = createQueryReader(pagination)
+  const answerOf = createAnswers(operations, headersOf, options)
 
   return {
     basePath,
@@ -111,68 +104,7 @@ export function createProtocol(
     if (!route) throw notFound(`The API is served below ${basePath}.`)
     if (isPreflight(request)) return PREFLIGHT
     if (route.failure) throw route.failure
-    return operate(route, request, now, key)
-  }
-
-  function operate(
-    route: OperationRoute,
-    request: ApiRequest,
-    now: number,
-    key: KnownKey | undefined,
-  ): Awaitable<Representation> {
-    switch (route.operation) {
-      case 'getPet':
-        return chain(operations.getPet(route.petId, now), found)
-      case 'createPet':
-        return idempotency === null || request.headers['idempotency-key'] === undefined
-          ? chain(readBody(request, maxBodyBytes), body => createPet(body, request))
-          : createPetOnce(request, now, key as KnownKey)
-      case 'listPets': {
-        const filter = readQuery(request.query)
-        const page = operations.listPets(filter)
-        return pagination ? linked(filter, page, request.mount) : chain(page, pageRepresentation)
-      }
-    }
-  }
-
-  function createPet(body: unknown, { mount, isGone }: ApiRequest): Awaitable<Representation> {
-    return chain(operations.createPet(body, isGone), pet =>
-      petRepresentation(201, pet, headersOf.created(pet.id, mount)),
-    )
-  }
-
-  /** draft-ietf-httpapi-idempotency-key-header-07. */
-  function createPetOnce(
-    request: ApiRequest,
-    now: number,
-    { id: scope }: KnownKey,
-  ): Awaitable<Representation> {
-    const { headers, mount, isGone } = request
-    if (Number.isNaN(now)) throw new RangeError('The clock failed, so no key can expire')
-    const name = { scope, key: readIdempotencyKey(headers), now }
-    return chain(readBody(request, maxBodyBytes), body =>
-      chain(operations.createPetOnce(body, name, isGone), ({ pet, replayed }) => {
-        const created = headersOf.created(pet.id, mount)
-        return petRepresentation(201, pet, replayed ? { ...created, ...REPLAYED } : created)
-      }),
-    )
-  }
-
-  /** Adds a `Link` to the next page, if there is one. */
-  function linked(
-    { limit, status }: PetFilter,
-    listed: Awaitable<readonly Pet[]>,
-    mount: string | undefined,
-  ): Awaitable<Representation> {
-    return chain(listed, page => {
-      const representation = pageRepresentation(page)
-      const after = page[limit - 1]?.id
-      if (after === undefined) return representation
-      return chain(operations.listPets({ limit: 1, status, after }), ([more]) => {
-        if (!more) return representation
-        return { ...representation, headers: headersOf.next({ limit, status, after }, mount) }
-      })
-    })
+    return answerOf(route, request, now, key)
   }
 
   function respond(
@@ -223,8 +155,6 @@ interface Call extends RequestHead {
   readonly now: number
 }
 
-const REPLAYED = { 'Idempotent-Replayed': 'true' }
-
 /** Needs no key and costs no quota (Fetch standard, "CORS protocol"). */
 const PREFLIGHT: Representation = {
   status: 204,
@@ -238,10 +168,6 @@ const PREFLIGHT: Representation = {
 
 function refused(thrown: unknown): Admission {
   return { ...UNCOUNTED, failure: toApiError(thrown) }
-}
-
-function found(pet: Pet): Representation {
-  return petRepresentation(200, pet)
 }
 
 /** The whole text is built only when `body` is read. */

@@ -114,6 +114,8 @@ export interface HeaderOptions {
 const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, Allow, Location, Date'
 
+export type ResponseHeaders = ReturnType<typeof responseHeaders>
+
 /** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
   const { basePath, cors, standardHeaders, sunset, deprecatedAt, idempotency } = options

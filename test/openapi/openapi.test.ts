@@ -19,7 +19,7 @@ import { type Contract, createContract } from './contract.js'
 
 const NOW = Date.UTC(2030, 0, 1)
 
-const protocol = createContract(await openApiDocument({ idempotency: true }))
+const protocol = createContract(openApiDocument({ idempotency: true }))
 const open = DOORS['handle'] as (handler: ApiHandler) => Promise<Door>
 protocolSuite('openapi', handler => open(protocol.watch(handler)))
 
@@ -28,14 +28,14 @@ test('openApiDocument - every response of the protocol suite conforms', () => {
 })
 
 test('openApiDocument - every documented status is reachable, and every response conforms', async () => {
-  const contract = createContract(await openApiDocument({ idempotency: true }))
+  const contract = createContract(openApiDocument({ idempotency: true }))
   await reachEveryStatus(contract)
   assert.deepEqual(contract.violations, [])
   assert.deepEqual(contract.reached(), contract.documented.toSorted())
 })
 
 test('openApiDocument - an undocumented response is a violation', async () => {
-  const contract = createContract(await openApiDocument())
+  const contract = createContract(openApiDocument())
   const { handle } = contract.watch({
     basePath: '/v1',
     maxBodyBytes: 0,
@@ -56,7 +56,7 @@ test('openApiDocument - an undocumented response is a violation', async () => {
 })
 
 test('openApiDocument - describes the operations of the specification', async () => {
-  const document = await openApiDocument()
+  const document = openApiDocument()
   assert.equal(document.openapi, '3.1.1')
   assert.equal(document.info.version, '1.0.0')
   assert.deepEqual(operations(document), [
@@ -71,7 +71,7 @@ test('openApiDocument - describes the operations of the specification', async ()
 })
 
 test('openApiDocument - its numbers and values are those of the store', async () => {
-  const document = await openApiDocument()
+  const document = openApiDocument()
   const { parameters } = at(document, 'paths', '/pets', 'get')
   assert.deepEqual(parameters[0].schema, { type: 'integer', ...PAGE_SIZE })
   assert.deepEqual(at(document, 'components', 'schemas', 'PetStatus').enum, [...PET_STATUSES])
@@ -82,7 +82,7 @@ test('openApiDocument - its numbers and values are those of the store', async ()
 })
 
 test('openApiDocument - an int64 has the whole range', async () => {
-  const { components } = await openApiDocument()
+  const { components } = openApiDocument()
   const { id, categoryId } = at(components, 'schemas', 'Pet', 'properties')
   const int64 = { type: 'integer', format: 'int64' }
   const bounds = { minimum: -(2 ** 63), maximum: 2 ** 63 }
@@ -92,19 +92,19 @@ test('openApiDocument - an int64 has the whole range', async () => {
 })
 
 test('openApiJson - writes the bounds of an int64 with all their digits', async () => {
-  const text = await openApiJson()
+  const text = openApiJson()
   assert.equal(
     text.match(/"minimum": -9223372036854775808,\n +"maximum": 9223372036854775807\n/g)?.length,
     2,
   )
-  assert.deepEqual(JSON.parse(text), await openApiDocument())
+  assert.deepEqual(JSON.parse(text), openApiDocument())
 })
 
 test('openApiDocument - without rate limits it has no 429 and none of their headers', async () => {
-  const text = await openApiJson({ rateLimit: false })
+  const text = openApiJson({ rateLimit: false })
   assert.doesNotMatch(text, /RateLimit|Retry-After|"429"|limit that applies/)
-  assert.match(await openApiJson(), /"#\/components\/headers\/X-RateLimit-Reset"/)
-  const contract = createContract(await openApiDocument({ rateLimit: false }))
+  assert.match(openApiJson(), /"#\/components\/headers\/X-RateLimit-Reset"/)
+  const contract = createContract(openApiDocument({ rateLimit: false }))
   const store = createStore({
     storage: memoryStorage(),
     apiKeys: { good: { id: 'good', plan: 'free' } },
@@ -116,14 +116,14 @@ test('openApiDocument - without rate limits it has no 429 and none of their head
 })
 
 test('openApiDocument - demo keys are shown in the security scheme', async () => {
-  const { components } = await openApiDocument({ demoKeys: ['demo-free', 'demo-pro'] })
+  const { components } = openApiDocument({ demoKeys: ['demo-free', 'demo-pro'] })
   const { description } = at(components, 'securitySchemes', 'apiKey')
   assert.equal(description, 'The API key is the bearer token. Demo keys: demo-free, demo-pro.')
-  await assert.rejects(openApiDocument({ demoKeys: 'demo' as never }), OptionError)
+  assert.throws(() => openApiDocument({ demoKeys: 'demo' as never }), OptionError)
 })
 
 test('openApiDocument - every example is valid', async () => {
-  const document = await openApiDocument({ pagination: true, idempotency: true })
+  const document = openApiDocument({ pagination: true, idempotency: true })
   const { check } = createContract(document)
   let examples = 0
   visit(document, ({ schema, example, examples: named }) => {
@@ -138,7 +138,7 @@ test('openApiDocument - every example is valid', async () => {
 })
 
 test('openApiDocument - has both servers, with the given addresses', async () => {
-  const { servers } = await openApiDocument({ baseUrl: 'http://127.0.0.1:4280/v1' })
+  const { servers } = openApiDocument({ baseUrl: 'http://127.0.0.1:4280/v1' })
   assert.deepEqual(
     (servers as Loose[]).map(({ url, variables }) => [
       url,
@@ -149,21 +149,16 @@ test('openApiDocument - has both servers, with the given addresses', async () =>
       ['{staging_base_url}', 'https://staging.invalid/v1'],
     ],
   )
-  await assert.rejects(openApiDocument({ baseUrl: '' }), OptionError)
-  await assert.rejects(
-    openApiDocument({ server: 'x' } as object),
+  assert.throws(() => openApiDocument({ baseUrl: '' }), OptionError)
+  assert.throws(
+    () => openApiDocument({ server: 'x' } as object),
     /Unknown option `server`; expected one of baseUrl, /,
   )
 })
 
 test('openApiDocument - describes pagination only if enabled', async () => {
   const has = async (pagination: boolean) => {
-    const { parameters, responses } = at(
-      await openApiDocument({ pagination }),
-      'paths',
-      '/pets',
-      'get',
-    )
+    const { parameters, responses } = at(openApiDocument({ pagination }), 'paths', '/pets', 'get')
     return [names(parameters), 'Link' in responses[200].headers]
   }
   assert.deepEqual(await has(false), [['limit', 'status'], false])
@@ -171,11 +166,11 @@ test('openApiDocument - describes pagination only if enabled', async () => {
 })
 
 test('openApiDocument - describes Idempotency-Key only if enabled', async () => {
-  const off = await openApiDocument()
+  const off = openApiDocument()
   assert.doesNotMatch(JSON.stringify(off.paths), /[Ii]dempoten|"422"/)
   assert.doesNotMatch(JSON.stringify(off.components['headers']), /[Ii]dempoten/)
   assert.doesNotMatch(JSON.stringify(off.components['responses']), /[Ii]dempoten/)
-  const on = at(await openApiDocument({ idempotency: true }), 'paths', '/pets', 'post')
+  const on = at(openApiDocument({ idempotency: true }), 'paths', '/pets', 'post')
   assert.deepEqual(names(on.parameters), ['Idempotency-Key'])
   assert.deepEqual(Object.keys(on.responses[201].headers).slice(-2), [
     'Location',

@@ -1,27 +1,32 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import type { Page } from './pages.js'
+// The tables of options on the pages, written from the comments beside the declarations.
+// Run as a program, by `npm run docs`, it writes them into the pages.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readPages } from './pages.js'
 import { ROOT } from './paths.js'
 
-/** An option as an interface declares it, or as a table shows it. */
-export interface DocumentedOption {
+/** An option as its declaration documents it. */
+interface DocumentedOption {
   readonly name: string
-  /** The literal or constant it begins with, 'required', or 'words' for anything else. */
+  readonly meaning: string
+  /** What follows `@default`, or 'required'. */
   readonly default: string
+  /** The default in the code, where it is a literal. */
+  readonly literal: string | undefined
 }
 
-/** The tables below a line `<!-- options Name -->`, by that name. */
-export function optionTables({ text }: Page): Map<string, DocumentedOption[]> {
-  const tables = text.matchAll(/^<!-- options (\w+) -->\n((?:\|.*\n)+)/gm)
-  return new Map(
-    [...tables].map(([, name = '', table = '']) => [
-      name,
-      tableRows(table).map(cells => ({
-        name: plain(cells[0]),
-        default: defaultOf(cells.at(-1)),
-      })),
-    ]),
+/** A page with its tables below `<!-- options Name -->` written anew. */
+export function withOptionTables(text: string): string {
+  return text.replace(
+    /^(<!-- options (\w+) -->\n)(?:\|.*\n)*/gm,
+    (_, mark: string, name: string) => `${mark}${tableOf(documentedOptions(name))}`,
   )
+}
+
+/** The names of the tables of a page. */
+export function optionTables(text: string): string[] {
+  return [...text.matchAll(/^<!-- options (\w+) -->$/gm)].map(([, name = '']) => name)
 }
 
 /** The cells of a Markdown table, without its head. */
@@ -39,27 +44,53 @@ export function publicOptions(): string[] {
   const names = SOURCES.filter(({ path }) =>
     entries.includes(path.replace(/\.ts$/, '.js')),
   ).flatMap(({ text }) => text.match(/\b\w+Options\b/g) ?? [])
-  return [...new Set(names)].filter(name => findDeclaration(name))
+  return [...new Set(names)].filter(name => bodyOf(name) !== undefined)
 }
 
-/** The options of an exported interface, as its source declares them. */
-export function declaredOptions(interfaceName: string): DocumentedOption[] {
-  const { body } = declarationOf(interfaceName)
-  const members = body.matchAll(/^ {2}(?:\/\*\*([\s\S]*?)\*\/\s*)?readonly (\w+)(\??):/gm)
-  return [...members].map(([, doc = '', name = '', optional]) => {
-    const text = doc.replace(/\s+(?:\*\s+)?/g, ' ').match(/@default (.*?)(?= @|\s*$)/)?.[1]
-    return { name, default: optional ? defaultOf(text) : 'required' }
+/** The options of an interface, without those it takes over from others. */
+export function documentedOptions(interfaceName: string): DocumentedOption[] {
+  const body = bodyOf(interfaceName)
+  if (body === undefined) throw new Error(`No interface ${interfaceName} in src/ or adapters/`)
+  const members = body.matchAll(
+    /^ {2}(?:\/\*\*([\s\S]*?)\*\/\s*)?(?:\/\/.*\s*)*(?:readonly )?(\w+)(\??): (.*\n(?: {3,}.*\n| {2}\).*\n)*)/gm,
+  )
+  return [...members].map(([, doc = '', name = '', optional, code = '']) => {
+    const [meaning = '', standard] = doc
+      .replace(/\s+(?:\*\s+)?/g, ' ')
+      .trim()
+      .split(/ ?@default /)
+    const isOptional = optional === '?' || /^(withDefault|optional)\(/.test(code)
+    const literal = /^withDefault\([\s\S]*,\s*('[^'\n]*'|[\d_]+|true|false|null),?\s*\),?\s*$/.exec(
+      code,
+    )
+    return {
+      name,
+      meaning,
+      default: standard ?? (isOptional ? 'undocumented' : 'required'),
+      literal: literal?.[1],
+    }
   })
 }
 
-/** The literals in the object `DEFAULTS` beside an interface: what the code really does. */
-export function literalDefaults(interfaceName: string): DocumentedOption[] {
-  const { folder } = declarationOf(interfaceName)
-  const defaults = SOURCES.filter(source => dirname(source.path) === folder)
-    .map(({ text }) => text.match(/^(?:export )?const DEFAULTS = \{\n([\s\S]*?)^\}/m)?.[1])
-    .join('')
-  const literals = defaults.matchAll(/^ {2}(\w+): ('[^']*'|[\d_]+|true|false|null),$/gm)
-  return [...literals].map(([, name = '', text = '']) => ({ name, default: text }))
+function tableOf(options: readonly DocumentedOption[]): string {
+  const rows = options.map(
+    ({ name, meaning, default: standard }) =>
+      `| \`${name}\` | ${lowerFirst(meaning).replace(/\.$/, '').replaceAll('|', '\\|')} | ${codeFirst(standard)} |\n`,
+  )
+  return `| option | meaning | default |\n|---|---|---|\n${rows.join('')}`
+}
+
+/** A sentence as an entry of a table. */
+function lowerFirst(text: string): string {
+  return /^[A-Z][a-z]/.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text
+}
+
+/** Marks a literal or a constant as code, and leaves the words behind it. */
+function codeFirst(text: string): string {
+  return text.replace(
+    /^('[^']*'|[\d_]+|true|false|null|[A-Z_]{2,}|\w+(?:\.\w+)*(?:\(.*\)|(?<=\.\w+)))(?=[,:]|$)/,
+    '`$1`',
+  )
 }
 
 const SOURCES = ['src', 'adapters'].flatMap(folder =>
@@ -69,32 +100,22 @@ const SOURCES = ['src', 'adapters'].flatMap(folder =>
     .map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
 )
 
-function declarationOf(interfaceName: string): { folder: string; body: string } {
-  const found = findDeclaration(interfaceName)
-  if (!found) throw new Error(`No exported interface ${interfaceName} in src/ or adapters/`)
-  return found
-}
-
-function findDeclaration(interfaceName: string): { folder: string; body: string } | undefined {
-  const pattern = new RegExp(
-    `^export interface ${interfaceName}\\b[^{]*\\{\\n([\\s\\S]*?)^\\}`,
-    'm',
-  )
-  for (const { path, text } of SOURCES) {
-    const body = text.match(pattern)?.[1]
-    if (body) return { folder: dirname(path), body }
+/** What stands between the braces of an interface, or of the declaration that it is made from. */
+function bodyOf(interfaceName: string): string | undefined {
+  for (const { text } of SOURCES) {
+    const found = new RegExp(
+      `^export interface ${interfaceName}\\b([^{]*)\\{([\\s\\S]*?\\n|)\\}`,
+      'm',
+    ).exec(text)
+    if (!found) continue
+    const [, heritage = '', body = ''] = found
+    const declared = /OptionsOf<typeof (\w+)>/.exec(heritage)?.[1]
+    if (declared === undefined) return body
+    return new RegExp(`const ${declared} = \\{\\n([\\s\\S]*?)^\\}`, 'm').exec(text)?.[1]
   }
   return undefined
 }
 
-function defaultOf(markdown = ''): string {
-  const text = plain(markdown)
-  if (text === '') return 'undocumented'
-  return (
-    text.match(/^('[^']*'|[\d_]+|true|false|null|required|[A-Z_]{2,}|\w+\.\w+)/)?.[1] ?? 'words'
-  )
-}
-
-function plain(markdown = ''): string {
-  return markdown.replaceAll('`', '').trim()
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const { path, text } of readPages()) writeFileSync(join(ROOT, path), withOptionTables(text))
 }
