@@ -9,7 +9,7 @@ import type {
   PetStorage,
   UsedKey,
 } from '../src/ports.js'
-import { createUsedKeys } from './shared/used-keys.js'
+import { createUsedKeys } from './storage/used-keys.js'
 
 export { memoryRateLimits } from '../src/limits/memory.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { memoryStorage } from '../adapters/memory.js'
-import { storageSuite } from '../adapters/storage-suite.js'
+import { storageSuite } from '../adapters/storage/suite.js'
 
 storageSuite(test, { create: memoryStorage, idempotency: true })
 

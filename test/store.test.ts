@@ -283,7 +283,7 @@ async function outcomes(pets: Pets): Promise<unknown[]> {
 function overProtocol({ send }: Awaited<ReturnType<NonNullable<(typeof DOORS)[string]>>>): Pets {
   const ask = async (call: Parameters<typeof send>[0]) => {
     const { status, body } = await send({ ...call, key: 'demo' })
-    const value = await parseJson(body)
+    const value = parseJson(body)
     if (status < 300) return value as never
     const { code, message } = value as { code: 'not_found'; message: string }
     throw new ApiError(code, message, { status })

@@ -57,5 +57,5 @@ export async function printOpenApi(flags: Flags): Promise<void> {
   const { pagination, keys, idempotency } = flags
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
   const features = { rateLimit: rateLimitMode(flags), idempotency: idempotency !== undefined }
-  process.stdout.write(`${await openApiJson({ pagination, ...features, demoKeys })}\n`)
+  process.stdout.write(`${openApiJson({ pagination, ...features, demoKeys })}\n`)
 }

@@ -96,15 +96,20 @@ function nameOf(item: unknown): string {
 
 async function readJson(flag: string, path: string): Promise<unknown> {
   const text = decode(flag, path, await readBytes(path, flag))
-  const value = await parseJson(text).catch(async () => {
-    const where = await describeSyntaxError(text)
-    throw new UsageError(`${flag} ${path} is not valid JSON${where}`, flag)
-  })
-  const duplicate = await findDuplicate(text)
+  const value = parse(flag, path, text)
+  const duplicate = findDuplicate(text)
   if (!duplicate) return value
   // In --keys, the name may be a key.
   const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
   throw new UsageError(`${flag} ${path} has ${name} twice, at ${duplicate.place}`, flag)
+}
+
+function parse(flag: string, path: string, text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    throw new UsageError(`${flag} ${path} is not valid JSON${describeSyntaxError(text)}`, flag)
+  }
 }
 
 function decode(flag: string, path: string, bytes: Uint8Array): string {

@@ -6,9 +6,9 @@ import type { Store } from '../../src/store.js'
 import { codeOf } from '../exchanges/exchange.js'
 import type { ExchangeMessage } from '../http/index.js'
 import type { Connections } from '../postgres/index.js'
-import type { BatchMessage } from '../shared/batches.js'
 import { refuseStrangers } from '../shared/loopback.js'
 import { type Page, toAnswer, withPages } from '../shared/pages.js'
+import type { BatchMessage } from '../storage/batches.js'
 
 export interface Metrics {
   /** Counts what this store announces. */

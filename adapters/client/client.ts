@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../src/errors.js'
 import type { Int64 } from '../../src/lib/int64.js'
-import { readJson, toJson } from '../../src/lib/json.js'
+import { parseJson, toJson } from '../../src/lib/json.js'
 import { check, isCount, isObject } from '../../src/lib/options.js'
 import type { Pets } from '../../src/pets/operations.js'
 import { checkListPetsQuery, type ListPetsQuery } from '../../src/pets/query.js'
@@ -173,7 +173,7 @@ export function createClient(given: ClientOptions): Client {
     const answer = await gate.send({ ...request, timeoutMs }, signal)
     const { status, text } = answer
     if (status >= 300) throw await explain(answer, 0, 0)
-    return read(await parse(text, title(request)), title(request))
+    return read(parse(text, title(request)), title(request))
   }
 }
 
@@ -198,9 +198,9 @@ interface Call extends ClientRequest {
   readonly timeoutMs: number
 }
 
-async function parse(text: string, request: string): Promise<unknown> {
+function parse(text: string, request: string): unknown {
   try {
-    return await readJson(text)
+    return parseJson(text)
   } catch (cause) {
     throw new ContractError(`The response to ${request} is not JSON.`, { cause })
   }

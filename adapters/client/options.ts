@@ -68,9 +68,15 @@ export interface GateSettings {
    * @default none
    */
   readonly onRetry?: ((retrying: Retrying) => void) | undefined
-  /** @default Date.now */
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
   readonly clock?: Clock | undefined
-  /** @default setTimeout */
+  /**
+   * Waits: `(ms, { signal }) => Promise`.
+   * @default setTimeout
+   */
   readonly sleep?: Sleep | undefined
   /**
    * From 0 up to 1.
@@ -93,6 +99,7 @@ export interface PoliteFetchOptions extends GateSettings {
 export interface ClientOptions extends GateSettings {
   /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
   readonly baseUrl: string
+  /** The API key. */
   readonly apiKey: string
   /**
    * Largest response, in bytes after decompression; a larger one is a ContractError.
@@ -116,7 +123,10 @@ export interface ClientOptions extends GateSettings {
    * @default false
    */
   readonly idempotency?: boolean | undefined
-  /** @default the platform's */
+  /**
+   * Sends the requests.
+   * @default the platform's
+   */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
 

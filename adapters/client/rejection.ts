@@ -1,5 +1,5 @@
 import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../src/errors.js'
-import { readJson } from '../../src/lib/json.js'
+import { parseJson } from '../../src/lib/json.js'
 import { errorBody } from './contract.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 
@@ -20,7 +20,7 @@ interface ReadRejection extends Rejection {
  * becomes the code of its status.
  */
 export async function readRejection(status: number, text: string): Promise<ReadRejection> {
-  const json = Promise.resolve(text).then(readJson)
+  const json = Promise.resolve(text).then(parseJson)
   const body = errorBody(await json.catch(() => undefined))
   const message = body?.message ?? foreignMessage(status, text)
   return isKnown(body?.code)

@@ -43,7 +43,7 @@ const MOST_VALUES = 100_000
 export async function jsonOf(reply: Reply): Promise<unknown> {
   expectThat(reply, countValues(reply.body) <= MOST_VALUES, `at most ${MOST_VALUES} JSON values`)
   try {
-    return await parseJson(reply.body)
+    return parseJson(reply.body)
   } catch {
     throw new CheckFailure({ sent: reply.sent, came: reply, expected: 'a body that is JSON' })
   }

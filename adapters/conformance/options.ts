@@ -19,6 +19,7 @@ import type { Level } from './check.js'
 export interface ConformanceOptions {
   /** With its version segment, such as `https://staging.example.org/v1`. */
   readonly baseUrl: string
+  /** The API key. */
   readonly apiKey: string
   /**
    * Whether to exhaust the spare key: 429, `Retry-After`, temporary ban.
@@ -91,9 +92,15 @@ export interface ConformanceOptions {
    * @default the platform's
    */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined
-  /** @default Date.now */
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
   readonly clock?: Clock | undefined
-  /** @default setTimeout */
+  /**
+   * Waits: `(ms, { signal }) => Promise`.
+   * @default setTimeout
+   */
   readonly sleep?: Sleep | undefined
 }
 

@@ -1,5 +1,5 @@
 import type { UsedKey } from '../../src/ports.js'
-import { isUsedKey } from '../shared/used-keys.js'
+import { isUsedKey } from '../storage/used-keys.js'
 
 /** A used key as a line of the document or the journal. */
 export function keyToJson({ scope, key, fingerprint, expiresAt, petId }: UsedKey): string {

@@ -18,7 +18,7 @@ export async function parseDocument(
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
   const { pets, nextId, idempotencyKeys, crc32 } = parsed.data
   checkIds(text, pets, nextId)
-  const duplicate = await findDuplicate(text)
+  const duplicate = findDuplicate(text)
   if (duplicate) throw new Error(`\`${duplicate.name}\` appears twice, at ${duplicate.place}`)
   const next = nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1)
   return { pets, nextId: next, idempotencyKeys, isSealed: crc32 !== undefined }
@@ -26,9 +26,9 @@ export async function parseDocument(
 
 async function parse(text: string): Promise<unknown> {
   try {
-    return await parseJson(text)
+    return parseJson(text)
   } catch (cause) {
-    const where = await describeSyntaxError(text)
+    const where = describeSyntaxError(text)
     throw where === '' ? cause : new Error(`not valid JSON${where}`, { cause })
   }
 }

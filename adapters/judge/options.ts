@@ -36,7 +36,10 @@ export interface JudgeOptions {
    * @default false
    */
   readonly pagination?: boolean | undefined
-  /** @default Date.now */
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
   readonly clock?: Clock | undefined
 }
 

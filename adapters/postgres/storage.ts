@@ -17,8 +17,8 @@ import {
   type Patience,
   stillWaited,
   type Waiting,
-} from '../shared/batches.js'
-import { type KeyedInsert, onceEach } from '../shared/once-each.js'
+} from '../storage/batches.js'
+import { type KeyedInsert, onceEach } from '../storage/once-each.js'
 import {
   checked,
   isStream,
@@ -26,10 +26,10 @@ import {
   type PetStream,
   type Streamable,
   streamOf,
-} from '../shared/pet-stream.js'
-import type { RestoreOptions } from '../shared/restore-options.js'
-import { readNewPet } from '../shared/stored-pet.js'
-import { readOnce } from '../shared/used-keys.js'
+} from '../storage/pet-stream.js'
+import type { RestoreOptions } from '../storage/restore-options.js'
+import { readNewPet } from '../storage/stored-pet.js'
+import { readOnce } from '../storage/used-keys.js'
 import { createCleaning } from './cleaning.js'
 import { isDuplicate, isReadOnly, noAnswer, PostgresError } from './failures.js'
 import { readPages } from './pages.js'

@@ -1,10 +1,11 @@
+import { parse } from '../../src/lib/lossless-json.js'
+
 /**
  * Where a text stops being JSON, such as ` at line 2, column 4: Colon ':' expected`. Nothing of the
  * text itself is shown, as it may contain secrets. Empty when the place is unknown.
  */
-export async function describeSyntaxError(text: string): Promise<string> {
+export function describeSyntaxError(text: string): string {
   // Node 20 does not always know the position.
-  const { parse } = await import('lossless-json')
   try {
     parse(text)
     return ''
@@ -18,10 +19,9 @@ export async function describeSyntaxError(text: string): Promise<string> {
 }
 
 /** The first name that an object of a valid JSON text has twice, and its place; parsers keep one. */
-export async function findDuplicate(
+export function findDuplicate(
   text: string,
-): Promise<{ readonly name: string; readonly place: string } | undefined> {
-  const { parse } = await import('lossless-json')
+): { readonly name: string; readonly place: string } | undefined {
   let found: { readonly name: string; readonly place: string } | undefined
   parse(text, undefined, {
     parseNumber: Number,

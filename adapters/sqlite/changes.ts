@@ -1,7 +1,7 @@
 import { storageOverloaded } from '../../src/errors.js'
 import type { Awaitable } from '../../src/lib/async.js'
 import type { IsGone } from '../../src/ports.js'
-import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../shared/batches.js'
+import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../storage/batches.js'
 import type { Connection } from './connection.js'
 import { lockedFor } from './failures.js'
 

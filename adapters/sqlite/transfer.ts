@@ -1,5 +1,5 @@
-import { checked, PART, type PetStream } from '../shared/pet-stream.js'
-import type { RestoreOptions } from '../shared/restore-options.js'
+import { checked, PART, type PetStream } from '../storage/pet-stream.js'
+import type { RestoreOptions } from '../storage/restore-options.js'
 import type { Connection } from './connection.js'
 import type { Row } from './driver.js'
 import { explain } from './failures.js'

@@ -1,26 +1,21 @@
-import { isInt64 } from '../../src/lib/int64.js'
 import {
   check,
   isBoolean,
   isCount,
   isObject,
   isOneOf,
-  isString,
   OptionError,
+  type OptionsOf,
   optional,
-  type Rule,
-  type Rules,
-  readOptions,
+  rule,
+  settingsOf,
+  typed,
+  withDefault,
 } from '../../src/lib/options.js'
-import type { Pet } from '../../src/pets/schema.js'
-import { BASE_PATH, PET_STATUSES } from '../../src/pets/specification.js'
+import { petSchema } from '../../src/pets/schema.js'
+import { BASE_PATH } from '../../src/pets/specification.js'
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
-import {
-  readStoreOptions,
-  STORE_DEFAULTS,
-  STORE_RULES,
-  type StoreOptions,
-} from '../../src/store.js'
+import { readStoreOptions, STORE_OPTIONS } from '../../src/store.js'
 import { memoryStorage } from '../memory.js'
 import { DEMO_KEYS } from '../shared/demo-keys.js'
 import { type Instant, instantOf } from '../shared/time.js'
@@ -28,84 +23,86 @@ import { RULES, type RuleId } from '../verdict/rules.js'
 import type { Fault } from './faults/fault.js'
 import type { Beginning, StateOptions } from './state.js'
 
+const {
+  apiKeys,
+  basePath: _basePath,
+  clock: _clock,
+  rateLimits: _rateLimits,
+  storage: _storage,
+  ...OF_STORE
+} = STORE_OPTIONS
+
+const isArray = rule<readonly unknown[]>('an array', Array.isArray)
+
 /** The options of a store and of a double: the state that a reset restores. */
-export interface TestDoubleOptions
-  extends Omit<StoreOptions, 'apiKeys' | 'basePath' | 'clock' | 'rateLimits' | 'storage'> {
+export const DOUBLE_OPTIONS = {
+  ...OF_STORE,
   /**
    * The valid API keys.
-   *
    * @default DEMO_KEYS
    */
-  readonly apiKeys?: StoreOptions['apiKeys']
+  apiKeys: withDefault(apiKeys, DEMO_KEYS),
   /**
    * The instant at which the clock is frozen, or 'running' for real time.
-   *
    * @default '2030-01-01T00:00:00Z'
    */
-  readonly clock?: Instant
+  clock: withDefault(
+    rule<Instant>('an instant', () => true),
+    '2030-01-01T00:00:00Z',
+  ),
   /**
    * The initial animals, and the id of the next one; nothing else of a snapshot.
-   *
    * @default none
    */
-  readonly pets?: PetSnapshot
+  pets: optional(typed<PetSnapshot>(isObject)),
   /**
    * Faults armed at the start.
-   *
    * @default none
    */
-  readonly faults?: readonly Fault[]
+  faults: optional(typed<readonly Fault[]>(isArray)),
   /**
    * The address that `fetch` stands in for.
-   *
    * @default 'http://adoption-store.test/v1'
    */
-  readonly baseUrl?: string
+  baseUrl: withDefault(
+    {
+      ...rule<string>(
+        'an absolute http or https URL, without user name, query and fragment',
+        isBaseUrl,
+      ),
+      // It may hold a password.
+      secret: true,
+    },
+    `http://adoption-store.test${BASE_PATH}`,
+  ),
   /**
    * How many exchanges the journal keeps.
-   *
    * @default 10_000
    */
-  readonly journal?: number
+  journal: withDefault(isCount, 10_000),
   /**
    * How many characters of headers and bodies it keeps.
-   *
    * @default 8_388_608
    */
-  readonly journalBytes?: number
+  journalBytes: withDefault(isCount, 8_388_608),
   /**
    * Rules that a test breaks on purpose: the verdict lists them, but stays ok.
-   *
    * @default none
    */
-  readonly allow?: readonly RuleId[]
+  allow: withDefault(typed<readonly RuleId[]>(isArray), []),
   /**
    * How many clients share a key, as far as the verdict is concerned: with 1, every early request is
    * certain to come from one that knew better; with more, being the only one in flight proves nothing.
-   *
    * @default undefined: it goes by what is in flight at the same time
    */
-  readonly clients?: number | undefined
+  clients: optional(isCount),
   /**
    * Also serve `/_control`, over loopback only.
-   *
    * @default false
    */
-  readonly control?: boolean
+  control: withDefault(isBoolean, false),
 }
-
-const { basePath: _path, ...STORE_OPTIONS } = STORE_DEFAULTS
-
-const DEFAULTS = {
-  ...STORE_OPTIONS,
-  apiKeys: DEMO_KEYS,
-  clock: '2030-01-01T00:00:00Z',
-  baseUrl: `http://adoption-store.test${BASE_PATH}`,
-  journal: 10_000,
-  journalBytes: 8_388_608,
-  control: false,
-  allow: [],
-} as const
+export interface TestDoubleOptions extends OptionsOf<typeof DOUBLE_OPTIONS> {}
 
 interface DoubleSettings {
   readonly state: Omit<StateOptions, 'track' | 'watch'>
@@ -126,7 +123,7 @@ export function readDoubleOptions(given: TestDoubleOptions): DoubleSettings {
 let defaultSettings: DoubleSettings | undefined
 
 function read(given: TestDoubleOptions): DoubleSettings {
-  const options = readOptions(given, DEFAULTS, OPTION_RULES)
+  const options = settingsOf(DOUBLE_OPTIONS, given)
   const {
     clock,
     pets,
@@ -181,49 +178,14 @@ function checkedStorage(initial: PetSnapshot | undefined): PetStorage {
   }
 }
 
-/** The schema of an animal would cost every double the time to load Zod. */
-const isPet: Rule = {
-  expected: 'an animal with an id, a name and a categoryId',
-  accepts(value) {
-    if (!isObject.accepts(value)) return false
-    const { id, name, categoryId, status } = value as Record<keyof Pet, unknown>
-    const isWhole = isCount.accepts(id) && isString.accepts(name) && isInt64(categoryId)
-    return isWhole && isStatus.accepts(status)
-  },
-}
-
-const isStatus = optional(isOneOf(PET_STATUSES))
-
-const isArray: Rule = { expected: 'an array', accepts: Array.isArray }
+const isPet = rule(
+  'an animal with an id, a name and a categoryId',
+  value => petSchema.safeParse(value).success,
+)
 
 function clockState(clock: Instant): Beginning['clock'] {
   if (clock === 'running') return { frozen: false }
   return { frozen: true, now: instantOf('clock', clock) }
-}
-
-const {
-  basePath: _basePath,
-  rateLimits: _rateLimits,
-  storage: _storage,
-  ...SHARED_RULES
-} = STORE_RULES
-
-const OPTION_RULES: Rules<TestDoubleOptions> = {
-  ...SHARED_RULES,
-  clock: { expected: 'an instant', accepts: () => true },
-  pets: optional(isObject),
-  faults: optional(isArray),
-  baseUrl: {
-    expected: 'an absolute http or https URL, without user name, query and fragment',
-    accepts: isBaseUrl,
-    // It may hold a password.
-    secret: true,
-  },
-  control: isBoolean,
-  allow: isArray,
-  clients: optional(isCount),
-  journal: isCount,
-  journalBytes: isCount,
 }
 
 function isBaseUrl(value: unknown): boolean {

@@ -74,7 +74,7 @@ async function verifyOne(name, argumentsFor) {
   const port = await freePort()
   // Prism leaves out the path of the server's address.
   const baseUrl = `http://127.0.0.1:${port}${name === 'Prism' ? '' : '/v1'}`
-  const document = JSON.parse(await openApiJson())
+  const document = JSON.parse(openApiJson())
   const description = write('openapi.json', { ...document, servers: [{ url: baseUrl }] })
   // They log stack traces; the report has what matters.
   const child = spawn(process.execPath, argumentsFor(String(port), description), {

@@ -49,7 +49,7 @@ export async function openFaulty({
     }
   }
   const right: Serve = async request => {
-    if (request.path === '/openapi.json') return answer(200, await openApiJson())
+    if (request.path === '/openapi.json') return answer(200, openApiJson())
     const { status, headers, body } = await store.handle({
       ...request,
       body: request.bytes ?? request.text,
@@ -128,7 +128,7 @@ export function answers(
 export function bodies(where: Where, edit: (value: Json, request: Asked) => unknown): Wrong {
   const isFilled: Where = (request, given) => given.body !== '' && where(request, given)
   return answers(isFilled, async (given, request) => {
-    const value = await parseJson(given.body)
+    const value = parseJson(given.body)
     return { ...given, body: toJson(edit(value as Json, request)) }
   })
 }
@@ -152,7 +152,7 @@ export function headers(where: Where, set: (given: Answer['headers']) => Answer[
 export function creations(edit: (pet: Json, text: string) => Json | string | undefined): Wrong {
   return serve => async request => {
     if (!isCreate(request)) return serve(request)
-    const value = await parseJson(request.text).catch(() => undefined)
+    const value = parseOrNothing(request.text)
     const edited = edit(isPlain(value) ? value : {}, request.text)
     if (edited === undefined) return serve(request)
     const text = typeof edited === 'string' ? edited : toJson(edited)
@@ -201,3 +201,11 @@ export const LIMIT = 'X-RateLimit-Limit'
 export const REMAINING = 'X-RateLimit-Remaining'
 export const RESET = 'X-RateLimit-Reset'
 export const NO_LIMITS = { [LIMIT]: undefined, [REMAINING]: undefined, [RESET]: undefined }
+
+function parseOrNothing(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}

@@ -78,7 +78,7 @@ const JSON_FILE: Engine = {
   program: 'server.js',
   run: () => ({}),
   async read(path) {
-    const document = await parseJson(fs.readFileSync(path, 'utf8'))
+    const document = parseJson(fs.readFileSync(path, 'utf8'))
     return (document as { pets: Pet[] }).pets
   },
 }
@@ -231,7 +231,7 @@ async function check(life: Life, port: number): Promise<void> {
   const pets: Pet[] = []
   for (let after = 0; ; after = pets.at(-1)?.id ?? 0) {
     const { body } = await send(port, 'GET', `/v1/pets?limit=${pageSize}&after=${after}`)
-    const page = (await parseJson(body)) as Pet[]
+    const page = parseJson(body) as Pet[]
     pets.push(...page)
     if (page.length < pageSize) break
   }

@@ -11,7 +11,7 @@ import {
   type JsonFileStorage,
   jsonFileStorage,
 } from '../../adapters/json-file/index.js'
-import { storageSuite } from '../../adapters/storage-suite.js'
+import { storageSuite } from '../../adapters/storage/suite.js'
 import { firstMessage } from '../support/first-output.js'
 import { gate, sealed } from './json-files.js'
 

@@ -14,7 +14,7 @@ import {
 import { createDatabase } from '../../adapters/postgres/pool.js'
 import { MIGRATIONS, migrate } from '../../adapters/postgres/schema.js'
 import { createStatements } from '../../adapters/postgres/statements.js'
-import { storageSuite } from '../../adapters/storage-suite.js'
+import { storageSuite } from '../../adapters/storage/suite.js'
 import type { Pet } from '../../src/pets/schema.js'
 import { PET_STATUSES } from '../../src/pets/specification.js'
 import type { Once } from '../../src/ports.js'

@@ -137,7 +137,7 @@ const SERVICE_DEFECTS = [
   // Idempotency.
   {
     name: 'two creates with one key in one batch are both stored',
-    file: 'adapters/shared/once-each.js',
+    file: 'adapters/storage/once-each.js',
     from: 'if (!earlier)',
     to: 'if (true)',
   },
@@ -149,13 +149,13 @@ const SERVICE_DEFECTS = [
   },
   {
     name: 'a key is free again a minute too early',
-    file: 'adapters/shared/used-keys.js',
+    file: 'adapters/storage/used-keys.js',
     from: 'return use && now < use.expiresAt ? use : undefined;',
     to: 'return use && now < use.expiresAt - 60_000 ? use : undefined;',
   },
   {
     name: 'a key is never free again',
-    file: 'adapters/shared/used-keys.js',
+    file: 'adapters/storage/used-keys.js',
     from: 'return use && now < use.expiresAt ? use : undefined;',
     to: 'return use;',
   },
@@ -260,8 +260,8 @@ const SERVICE_DEFECTS = [
   {
     name: 'an integer beyond 2 ** 53 is rounded',
     file: 'src/lib/json.js',
-    from: 'readJson(text) {',
-    to: 'readJson(text) { return JSON.parse(text);',
+    from: 'parseJson(text) {',
+    to: 'parseJson(text) { return JSON.parse(text);',
   },
 ]
 

@@ -29,7 +29,7 @@ test('faults - a window counts from the reset for the faults of the options, and
   const double = createTestDouble({ faults: [{ ...DOWN, from: '10s', until: '20s' }] })
   double.clock.advance('15s')
   assert.equal(await status(double), 503)
-  const snapshot = (await parseJson(toJson(await double.snapshot()))) as Snapshot
+  const snapshot = parseJson(toJson(await double.snapshot())) as Snapshot
   double.clock.set('2031-01-01')
   await double.restore(snapshot)
   assert.equal(await status(double), 503)
@@ -94,7 +94,7 @@ test('faults - chance repeats exactly: after a reset, after a restore, and with 
   const [armed] = double.faults.list()
   assert.deepEqual([armed?.drawn, armed?.left], [40, 'always'])
   assert.equal(armed?.fired, first.filter(one => one === 503).length)
-  const snapshot = (await parseJson(toJson(await double.snapshot()))) as Snapshot
+  const snapshot = parseJson(toJson(await double.snapshot())) as Snapshot
   const digest = await double.digest()
   const next = await statuses(double, 40)
   assert.notDeepEqual(next, first)

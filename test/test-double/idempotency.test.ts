@@ -47,7 +47,7 @@ test('double idempotency - keys are part of snapshot and digest, and a reset for
   assert.equal(await double.digest(), digest)
   assert.equal((await double.snapshot()).idempotencyKeys, undefined)
   const twin = createTestDouble(options)
-  await twin.restore((await parseJson(toJson(snapshot))) as never)
+  await twin.restore(parseJson(toJson(snapshot)) as never)
   assert.deepEqual(await twin.snapshot(), snapshot)
   assert.equal((await create(twin, 'k')).replayed, 'true')
   await double.restore({ ...snapshot, idempotencyKeys: [] })

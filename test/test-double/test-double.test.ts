@@ -184,7 +184,7 @@ test('snapshot - is plain JSON, exact, and restorable in another process', async
     import { parseJson } from ${JSON.stringify(new URL('../../src/lib/json.js', import.meta.url).href)}
     import { text } from 'node:stream/consumers'
     const double = createTestDouble()
-    await double.restore(await parseJson(await text(process.stdin)))
+    await double.restore(parseJson(await text(process.stdin)))
     console.log(await double.digest())
     const answer = await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
     console.log((await answer.json()).code, (await double.pets.listPets())[0].categoryId)
@@ -209,7 +209,7 @@ test('snapshot - is shared when it is restored here, and checked when it comes f
   }
   const [shared, checked] = [createTestDouble(), createTestDouble()]
   await shared.restore(snapshot)
-  await checked.restore((await parseJson(toJson(snapshot))) as Snapshot)
+  await checked.restore(parseJson(toJson(snapshot)) as Snapshot)
   assert.deepEqual(shared.report(), checked.report())
   assert.equal(shared.report().findings.length, 1)
   for (const copy of [shared, checked]) {
@@ -238,7 +238,7 @@ test('snapshot - an invalid one changes nothing and names the field', async () =
   const double = createTestDouble()
   await double.seed([ADA])
   const digest = await double.digest()
-  const good = (await parseJson(toJson(await double.snapshot()))) as object
+  const good = parseJson(toJson(await double.snapshot())) as object
   const bad: [wrong: unknown, message: RegExp][] = [
     [7, /snapshot/],
     [{}, /`pets` is required/],

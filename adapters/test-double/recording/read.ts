@@ -41,7 +41,7 @@ export async function readRecording(text: string, name: string): Promise<Recordi
 
 async function jsonOf(text: string, name: string): Promise<unknown> {
   try {
-    return await parseJson(text)
+    return parseJson(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new RecordingError(`${name} is damaged: it is not complete JSON`)

@@ -139,7 +139,7 @@ async function read(request: IncomingMessage): Promise<Buffer | undefined> {
 
 async function parse(bytes: Uint8Array): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
-    const value = await parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    const value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
     return Object.fromEntries(Object.entries(value))
   } catch {

@@ -215,7 +215,7 @@ export const createPetFaults: readonly PlantedFault[] = [
       async request => {
         const given = await serve(request)
         if (isCreate(request) && request.text.includes('"lost"')) {
-          const { name } = (await parseJson(request.text)) as { name: string }
+          const { name } = parseJson(request.text) as { name: string }
           await store.createPet({ name, categoryId: 1 })
         }
         return given

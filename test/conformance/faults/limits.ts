@@ -163,7 +163,7 @@ export const limitsFaults: readonly PlantedFault[] = [
       async request => {
         const given = await serve(request)
         if (isCreate(request) && given.status === 429) {
-          const { name } = (await parseJson(request.text)) as { name: string }
+          const { name } = parseJson(request.text) as { name: string }
           await store.createPet({ name, categoryId: 1 })
         }
         return given

@@ -34,7 +34,7 @@ export async function fileStorage(path) {
 
 async function read(path) {
   try {
-    return await parseJson(await readFile(path, 'utf8'))
+    return parseJson(await readFile(path, 'utf8'))
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
   }

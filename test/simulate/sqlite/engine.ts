@@ -1,5 +1,4 @@
 import { jsonFileStorage } from '../../../adapters/json-file/index.js'
-import { streamOf } from '../../../adapters/shared/pet-stream.js'
 import { loadDriver } from '../../../adapters/sqlite/driver.js'
 import {
   type SqliteRateLimits,
@@ -7,6 +6,7 @@ import {
   sqliteRateLimits,
   sqliteStorage,
 } from '../../../adapters/sqlite/index.js'
+import { streamOf } from '../../../adapters/storage/pet-stream.js'
 import { simulatedDisk } from '../../crash/simulated-disk.js'
 import type { Backend, Engine, EngineOptions } from '../engine.js'
 import { choicesOf } from '../random.js'

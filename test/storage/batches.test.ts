@@ -7,7 +7,7 @@ import {
   createBatches,
   type Patience,
   type Waiting,
-} from '../../adapters/shared/batches.js'
+} from '../../adapters/storage/batches.js'
 
 const LIMITS = { items: 10, size: 1_000, sizeOf: () => 1, name: 'test' }
 const PATIENCE: Patience = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createPetIndex, memoryStorage } from '../adapters/memory.js'
-import { type StorageFactory, storageSuite } from '../adapters/storage-suite.js'
-import type { NewPet, Pet } from '../src/pets/schema.js'
-import type { InsertedOnce, Once, PetStorage, UsedKey } from '../src/ports.js'
+import { createPetIndex, memoryStorage } from '../../adapters/memory.js'
+import { type StorageFactory, storageSuite } from '../../adapters/storage/suite.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
+import type { InsertedOnce, Once, PetStorage, UsedKey } from '../../src/ports.js'
 
 test('storage suite - passes a correct storage', async () => {
   assert.deepEqual(await failingCases(storage => storage), [])

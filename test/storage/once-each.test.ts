@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Waiting } from '../../adapters/shared/batches.js'
-import { type KeyedInsert, onceEach } from '../../adapters/shared/once-each.js'
+import type { Waiting } from '../../adapters/storage/batches.js'
+import { type KeyedInsert, onceEach } from '../../adapters/storage/once-each.js'
 import type { InsertedOnce } from '../../src/ports.js'
 
 test('once each - a key that comes again after its end is inserted by a call of its own', async () => {

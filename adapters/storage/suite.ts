@@ -1,6 +1,6 @@
-import type { NewPet, Pet } from '../src/pets/schema.js'
-import { PET_STATUSES } from '../src/pets/specification.js'
-import type { Once, PetSnapshot, PetStorage } from '../src/ports.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
+import { PET_STATUSES } from '../../src/pets/specification.js'
+import type { Once, PetSnapshot, PetStorage } from '../../src/ports.js'
 
 /** Creates the storages to test. */
 export interface StorageFactory {
