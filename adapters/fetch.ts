@@ -7,7 +7,7 @@ import {
   collectBody,
   hostRefusal,
   splitTarget,
-} from './shared/request.js'
+} from './http/api-request.js'
 
 export interface FetchHandlerOptions {
   /**

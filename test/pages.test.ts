@@ -97,7 +97,7 @@ test('pages - the table of the command line lists the flags of --help', () => {
 test('pages - the table of verify lists the flags of verify --help', () => {
   const help = spawnSync(process.execPath, [MAIN, 'verify', '--help'], { encoding: 'utf8' }).stdout
   const inHelp = [...help.matchAll(/^ +(?:-\w, | {4})(--[\w-]+)/gm)].map(([, flag]) => flag)
-  const inTable = flagsIn('adapters/conformance/README.md', '<!-- flags verify -->')
+  const inTable = flagsIn('adapters/verify/README.md', '<!-- flags verify -->')
   assert.ok(inHelp.length > 10)
   assert.deepEqual(inTable.sort(), inHelp.sort())
 })

@@ -55,7 +55,7 @@ const LAYERS = [
   ['src/limits/', 'src/pets/'],
   ['src/protocol/'],
   ['src/store', 'src/index'],
-  ['adapters/shared/', 'adapters/exchanges/', 'adapters/storage/'],
+  ['adapters/exchanges/', 'adapters/storage/', 'adapters/http/', 'adapters/fetch'],
   ['adapters/verdict/'],
   [
     'adapters/memory',
@@ -64,8 +64,8 @@ const LAYERS = [
     'adapters/redis/',
     'adapters/sqlite/',
   ],
-  ['adapters/http/', 'adapters/fetch', 'adapters/openapi/', 'adapters/client/'],
-  ['adapters/test-double/', 'adapters/judge/', 'adapters/conformance/', 'adapters/console/'],
+  ['adapters/openapi/', 'adapters/client/'],
+  ['adapters/test-double/', 'adapters/judge/', 'adapters/verify/', 'adapters/console/'],
   ['adapters/cli/'],
 ]
 

@@ -2,7 +2,6 @@
 import type { test as nodeTest } from 'node:test'
 import { ApiError, createStore, type Pet, type Pets, type StoreEvents } from 'animal-adoption-store'
 import { createClient } from 'animal-adoption-store/client'
-import { type CheckResult, conformance, verify } from 'animal-adoption-store/conformance'
 import { toFetchHandler } from 'animal-adoption-store/fetch'
 import { listen } from 'animal-adoption-store/http'
 import { jsonFileStorage } from 'animal-adoption-store/json-file'
@@ -11,6 +10,7 @@ import { memoryStorage } from 'animal-adoption-store/memory'
 import { postgresStorage } from 'animal-adoption-store/postgres'
 import { redisRateLimits } from 'animal-adoption-store/redis'
 import { createTestDouble } from 'animal-adoption-store/test-double'
+import { type CheckResult, verify, verifySuite } from 'animal-adoption-store/verify'
 
 const store = createStore({
   storage: memoryStorage(),
@@ -30,7 +30,7 @@ export const verified = async (): Promise<readonly CheckResult[]> => {
   return report.results
 }
 export const register = (test: typeof nodeTest) =>
-  conformance(test, { baseUrl: server.url, apiKey: 'secret' })
+  verifySuite(test, { baseUrl: server.url, apiKey: 'secret' })
 export const judged = (): JudgeReport => judge(fetch, { baseUrl: server.url }).report()
 export const overEngines = async () =>
   createStore({

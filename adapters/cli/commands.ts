@@ -53,7 +53,7 @@ export async function runDiff(words: readonly string[]): Promise<void> {
 
 export async function printOpenApi(flags: Flags): Promise<void> {
   const { openApiJson } = await import('../openapi/openapi.js')
-  const { DEMO_KEYS } = await import('../shared/demo-keys.js')
+  const { DEMO_KEYS } = await import('../test-double/demo-keys.js')
   const { pagination, keys, idempotency } = flags
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
   const features = { rateLimit: rateLimitMode(flags), idempotency: idempotency !== undefined }

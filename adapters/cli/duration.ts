@@ -1,5 +1,5 @@
 import { LONGEST_TIMER, OptionError } from '../../src/lib/options.js'
-import { DURATION_TEXT, durationOf } from '../shared/time.js'
+import { DURATION_TEXT, durationOf } from '../../src/lib/time.js'
 import { withoutUrl } from './without-secrets.js'
 
 /**

@@ -6,8 +6,8 @@ import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { createStore } from '../../src/store.js'
 import type { ConsoleOptions, ConsoleWorld } from '../console/index.js'
 import { memoryRateLimits } from '../memory.js'
-import { DEMO_KEYS } from '../shared/demo-keys.js'
 import type { OpenWorld } from '../test-double/control/worlds.js'
+import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { JudgedDouble } from '../test-double/double.js'
 import type { RuleId, TestDouble, TestDoubleOptions } from '../test-double/index.js'
 import type { Watch } from '../test-double/state.js'
@@ -295,7 +295,7 @@ function readIdempotency({ idempotency }: Flags): Idempotency | null {
 /** Its frozen time, in ms since the epoch. @throws UsageError */
 export async function readClock({ clock }: Flags): Promise<number | 'running'> {
   if (clock === undefined) return 'running'
-  const { INSTANT_TEXT, instantOf } = await import('../shared/time.js')
+  const { INSTANT_TEXT, instantOf } = await import('../../src/lib/time.js')
   try {
     return instantOf('clock', clock, INSTANT_TEXT)
   } catch (error) {

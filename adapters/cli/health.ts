@@ -1,5 +1,5 @@
 import type { ApiHandler } from '../../src/protocol/api.js'
-import { type Page, withPages } from '../shared/pages.js'
+import { type Page, withPages } from '../http/pages.js'
 import type { Notes } from './notes.js'
 
 /** Checks that reject while a backend does not answer. */

@@ -1,5 +1,5 @@
 import type { ApiHandler } from '../../src/protocol/api.js'
-import { withPages } from '../shared/pages.js'
+import { withPages } from '../http/pages.js'
 
 /** Also answers `GET /` with links to everything that is served. */
 export function withIndex(handler: ApiHandler, { control }: { control: boolean }): ApiHandler {

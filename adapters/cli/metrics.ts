@@ -5,9 +5,9 @@ import type { ApiHandler } from '../../src/protocol/api.js'
 import type { Store } from '../../src/store.js'
 import { codeOf } from '../exchanges/exchange.js'
 import type { ExchangeMessage } from '../http/index.js'
+import { refuseStrangers } from '../http/loopback.js'
+import { type Page, toAnswer, withPages } from '../http/pages.js'
 import type { Connections } from '../postgres/index.js'
-import { refuseStrangers } from '../shared/loopback.js'
-import { type Page, toAnswer, withPages } from '../shared/pages.js'
 import type { BatchMessage } from '../storage/batches.js'
 
 export interface Metrics {

@@ -1,6 +1,6 @@
+import { printable } from '../../src/lib/printable.js'
 import { MINUTE } from '../../src/limits/decide.js'
 import type { Clock } from '../../src/ports.js'
-import { printable } from '../shared/printable.js'
 
 /** What the server says on stderr besides requests. */
 export interface Notes {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { printable } from '../shared/printable.js'
+import { printable } from '../../src/lib/printable.js'
 import { type Environment, type Keys, readInitial } from './environment.js'
 import { checkKeys, readKeyFile } from './files.js'
 import type { Flags } from './flags.js'

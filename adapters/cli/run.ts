@@ -1,4 +1,4 @@
-import { printable } from '../shared/printable.js'
+import { printable } from '../../src/lib/printable.js'
 import { type Command, type Flags, parseCommandLine, readCommand, UsageError } from './flags.js'
 import type { Stop } from './serve.js'
 import { readVariables } from './variables.js'

@@ -8,7 +8,7 @@ import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { withConsole } from '../console/index.js'
 import type { HttpServer } from '../http/listen.js'
 import type { DocsOptions } from '../openapi/docs.js'
-import { DEMO_KEYS } from '../shared/demo-keys.js'
+import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { Ready } from './banner.js'
 import { readDuration } from './duration.js'
 import {

@@ -1,9 +1,9 @@
 import { OptionError } from '../../src/lib/options.js'
-import type { ConformanceOptions } from '../conformance/index.js'
-import { reportJUnit } from '../conformance/junit.js'
-import { resultText, summaryText } from '../conformance/report.js'
-import { prepare, selectChecks, sumOfRequests, verify } from '../conformance/verify.js'
-import { VerifyError } from '../conformance/verify-error.js'
+import type { VerifyOptions } from '../verify/index.js'
+import { reportJUnit } from '../verify/junit.js'
+import { resultText, summaryText } from '../verify/report.js'
+import { prepare, selectChecks, sumOfRequests, verify } from '../verify/verify.js'
+import { VerifyError } from '../verify/verify-error.js'
 import { readKey } from './api-key.js'
 import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
 import { helpRows } from './help.js'
@@ -70,7 +70,7 @@ async function verifyServer(flags: Flags, operands: readonly string[]): Promise<
   if (apiKey === undefined) {
     throw new UsageError('verify needs an API key: add --key <key> or --key-env <NAME>')
   }
-  const options: ConformanceOptions = {
+  const options: VerifyOptions = {
     baseUrl,
     apiKey,
     spareKey: readKey(flags, 'spare-key'),
@@ -98,7 +98,7 @@ async function verifyServer(flags: Flags, operands: readonly string[]): Promise<
   return report.ok ? 0 : 1
 }
 
-type Callbacks = Required<Pick<ConformanceOptions, 'onResult' | 'onWait'>>
+type Callbacks = Required<Pick<VerifyOptions, 'onResult' | 'onWait'>>
 
 /** A bar with the time left on a terminal, one line for each wait elsewhere. */
 function showProgress(

@@ -1,4 +1,4 @@
-import { destroyClient } from '../shared/destroy-client.js'
+import { destroyClient } from '../redis/destroy-client.js'
 
 /** A client of `@redis/client`, as far as it is used. */
 export interface NodeRedisClient {

@@ -2,7 +2,7 @@ import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import type { Answered } from '../exchanges/entry.js'
 import { codeOf } from '../exchanges/exchange.js'
 import { createLog } from '../exchanges/log.js'
-import type { ReadRequest } from '../shared/read-request.js'
+import type { ReadRequest } from '../exchanges/read-request.js'
 import type { ConsoleWorld } from './options.js'
 
 /** An exchange as it was. */

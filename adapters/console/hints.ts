@@ -2,8 +2,8 @@ import { distance, nearestFirst } from '../../src/lib/nearest.js'
 import { type Operation, PET_STATUSES } from '../../src/pets/specification.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import { unknownNames } from '../exchanges/exchange.js'
+import type { ReadRequest } from '../exchanges/read-request.js'
 import type { Redact } from '../exchanges/redact.js'
-import type { ReadRequest } from '../shared/read-request.js'
 
 /** An exchange, and how to show its texts. */
 export interface Hinted {

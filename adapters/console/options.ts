@@ -13,7 +13,7 @@ import type { PlanTable, Policy } from '../../src/limits/plans.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { Clock, PetFilter } from '../../src/ports.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
-import { DEMO_KEYS } from '../shared/demo-keys.js'
+import { DEMO_KEYS } from '../test-double/demo-keys.js'
 
 /** A panel whose source is missing is not shown. */
 export interface ConsoleOptions {

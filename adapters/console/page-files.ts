@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { contentSecurityPolicy, type Page } from '../shared/pages.js'
+import { contentSecurityPolicy, type Page } from '../http/pages.js'
 
 /** The built page beside this file, beside the bundled command line, or in `dist` from source. */
 const FOLDERS = ['page/', '../console/page/', '../../dist/adapters/console/page/'].map(

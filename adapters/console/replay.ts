@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../src/errors.js'
 import { utf8Length } from '../../src/lib/utf8.js'
+import type { ReadRequest } from '../exchanges/read-request.js'
 import { REDACTED } from '../exchanges/redact.js'
-import type { ReadRequest } from '../shared/read-request.js'
 
 /** What to change in a request before it is sent again. */
 export interface Edit {

@@ -1,5 +1,5 @@
+import { retryInstant } from '../../src/lib/retry-after.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
-import { retryInstant } from '../shared/retry-after.js'
 import { codeOf } from './exchange.js'
 import { type Captured, redactorOf } from './redact.js'
 

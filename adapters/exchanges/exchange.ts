@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/pets/specification.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
-import type { ReadRequest } from '../shared/read-request.js'
+import type { ReadRequest } from './read-request.js'
 import { type Captured, REDACTED, type Redact, redactedHeaders, redactorOf } from './redact.js'
 
 /** What a test has done to a response. */

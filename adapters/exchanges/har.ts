@@ -1,5 +1,5 @@
 import { utf8Length } from '../../src/lib/utf8.js'
-import { splitTarget } from '../shared/request.js'
+import { splitTarget } from '../http/api-request.js'
 import type { Exchange, FaultKind } from './exchange.js'
 
 /** An exchange without credentials, with the bytes of its bodies where they are at hand. */

@@ -1,8 +1,7 @@
 import type { Operation } from '../../src/pets/specification.js'
 import type { Clock } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
-import type { ReadRequest } from '../shared/read-request.js'
-import { hostRefusal } from '../shared/request.js'
+import { hostRefusal } from '../http/api-request.js'
 import { createCallers } from './callers.js'
 import { curlOf } from './curl.js'
 import {
@@ -15,6 +14,7 @@ import {
 } from './exchange.js'
 import type { HarSource } from './har.js'
 import { createLog } from './log.js'
+import type { ReadRequest } from './read-request.js'
 import { type Keys, redactedBody, redactedHeaders, redactorOf } from './redact.js'
 
 export interface RecorderOptions {

@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../../src/protocol/api.js'
 import { DIGEST, type Sha256 } from '../../src/protocol/api-keys.js'
-import type { ReadRequest } from '../shared/read-request.js'
 import { createSecrets, type Secrets, SHORTEST_SECRET } from './hide-secrets.js'
+import type { ReadRequest } from './read-request.js'
 
 /** What stands for a credential. */
 export const REDACTED = 'REDACTED'

@@ -3,7 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
 import { check, isHandler, isSize, readOptions } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { splitTarget, targetRefusal } from '../shared/request.js'
+import { splitTarget, targetRefusal } from './api-request.js'
 import { addressKey, bodyOf, messageRefusal, reportedAddress } from './request.js'
 import type { HttpConnection } from './sockets.js'
 

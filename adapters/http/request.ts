@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import { ApiError } from '../../src/errors.js'
 import type { ApiRequest } from '../../src/protocol/api.js'
-import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from '../shared/request.js'
+import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './api-request.js'
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined

@@ -3,7 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/errors.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api.js'
-import { keepForConnect } from '../shared/after-connect.js'
+import { keepForConnect } from './after-connect.js'
 
 /** What a socket of our own server does in addition to Node. */
 export type HttpConnection = ReturnType<typeof createHttpConnection>

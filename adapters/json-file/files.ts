@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import type { Low } from 'lowdb'
 import type { PetIndex } from '../memory.js'
-import { MOVED } from '../shared/same-file.js'
+import { MOVED } from '../storage/same-file.js'
 import { type Disk, syncFolder } from './disk.js'
 import type { DocumentFile } from './document.js'
 import { type Journal, removeJournal } from './journal.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { ifPresent } from '../shared/missing-file.js'
-import { isSameFile } from '../shared/same-file.js'
+import { ifPresent } from '../storage/missing-file.js'
+import { isSameFile } from '../storage/same-file.js'
 import { type Disk, type FileStats, keepOwner, syncFolder, writeAt } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'

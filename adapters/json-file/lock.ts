@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { ifPresent, isMissing } from '../shared/missing-file.js'
+import { ifPresent, isMissing } from '../storage/missing-file.js'
 import type { Disk } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 

@@ -1,7 +1,7 @@
 import { Low } from 'lowdb'
 import { hasMethods, isFunction, type Rules, readOptions } from '../../src/lib/options.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
-import { locateFile } from '../shared/locate-file.js'
+import { locateFile } from '../storage/locate-file.js'
 import { type Disk, NODE_DISK, syncFolder } from './disk.js'
 import { documentFile } from './document.js'
 import { createFiles, type Files } from './files.js'

@@ -1,8 +1,8 @@
 import { parseJson } from '../../src/lib/json.js'
+import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
 import * as z from '../../src/lib/zod.js'
 import { ID_RULE, type Pet, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import { describeSyntaxError, findDuplicate } from '../shared/json-syntax.js'
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next

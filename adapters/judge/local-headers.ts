@@ -1,7 +1,7 @@
+import { readHttpDate } from '../../src/lib/retry-after.js'
+import { httpDate } from '../../src/lib/time.js'
 import { SECOND } from '../../src/limits/decide.js'
 import type { Outline } from '../exchanges/exchange.js'
-import { readHttpDate } from '../shared/retry-after.js'
-import { httpDate } from '../shared/time.js'
 
 /** Has instants of a service with another clock mean the same here. */
 export type LocalHeaders = (

@@ -1,4 +1,4 @@
-import { collectBody } from '../shared/request.js'
+import { collectBody } from '../http/api-request.js'
 
 /** A call of `fetch`, as far as it can be read without changing it. */
 export interface Outgoing {

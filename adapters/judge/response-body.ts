@@ -1,4 +1,4 @@
-import { collectBody } from '../shared/request.js'
+import { collectBody } from '../http/api-request.js'
 import { isJson, type Observed } from './observer.js'
 
 /** An Error body is far shorter. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { ConnectionOptions } from 'node:tls'
-import { destroyClient } from '../shared/destroy-client.js'
 import { slotOf } from './cluster-slot.js'
+import { destroyClient } from './destroy-client.js'
 import { RedisError } from './failures.js'
 import type { RedisSend } from './send.js'
 import { readUrl } from './settings.js'

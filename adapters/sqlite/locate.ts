@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { dirname } from 'node:path'
-import { type FileCalls, locateFile } from '../shared/locate-file.js'
-import { isSameFile, MOVED } from '../shared/same-file.js'
+import { type FileCalls, locateFile } from '../storage/locate-file.js'
+import { isSameFile, MOVED } from '../storage/same-file.js'
 import { NOT_A_DATABASE, SqliteError } from './failures.js'
 
 /**

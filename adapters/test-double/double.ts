@@ -17,10 +17,10 @@ import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/
 import type { ApiKey, KeyRing } from '../../src/protocol/api-keys.js'
 import { createConnections } from '../exchanges/callers.js'
 import { type Har, harOf } from '../exchanges/har.js'
+import { type ReadRequest, withBodyRead } from '../exchanges/read-request.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
+import { isApiRequest } from '../http/api-request.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
-import { type ReadRequest, withBodyRead } from '../shared/read-request.js'
-import { isApiRequest } from '../shared/request.js'
 import { type Report, VerdictError } from '../verdict/report.js'
 import {
   type Above,

@@ -10,9 +10,9 @@ import {
   type Rules,
   readOptions,
 } from '../../src/lib/options.js'
+import { type Instant, instantOf } from '../../src/lib/time.js'
 import { OPERATIONS, type Operation } from '../../src/pets/specification.js'
 import type { Exchange } from '../exchanges/exchange.js'
-import { type Instant, instantOf } from '../shared/time.js'
 
 /** Matches exchanges that have all of it. */
 export interface ExchangeFilter {

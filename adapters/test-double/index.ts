@@ -1,8 +1,7 @@
+export type { Duration, Instant } from '../../src/lib/time.js'
 export type { Exchange, FaultKind } from '../exchanges/exchange.js'
 export type { Har, HarEntry } from '../exchanges/har.js'
 export type { JournalEntry } from '../exchanges/recorder.js'
-export { DEMO_KEYS } from '../shared/demo-keys.js'
-export type { Duration, Instant } from '../shared/time.js'
 export {
   type Finding,
   type Report,
@@ -12,6 +11,7 @@ export {
 } from '../verdict/report.js'
 export { RULES, type Rule, type RuleId } from '../verdict/rules.js'
 export type { VirtualClock } from './clock/virtual-clock.js'
+export { DEMO_KEYS } from './demo-keys.js'
 export type { ReportOptions, TestDouble } from './double.js'
 export { type Explored, explore, type Replayed, replay } from './explore/explore.js'
 export { type ExploreOptions, FAULTS, type ReplayOptions } from './explore/options.js'

@@ -12,14 +12,14 @@ import {
   typed,
   withDefault,
 } from '../../src/lib/options.js'
+import { type Instant, instantOf } from '../../src/lib/time.js'
 import { petSchema } from '../../src/pets/schema.js'
 import { BASE_PATH } from '../../src/pets/specification.js'
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { readStoreOptions, STORE_OPTIONS } from '../../src/store.js'
 import { memoryStorage } from '../memory.js'
-import { DEMO_KEYS } from '../shared/demo-keys.js'
-import { type Instant, instantOf } from '../shared/time.js'
 import { RULES, type RuleId } from '../verdict/rules.js'
+import { DEMO_KEYS } from './demo-keys.js'
 import type { Fault } from './faults/fault.js'
 import type { Beginning, StateOptions } from './state.js'
 

@@ -1,5 +1,7 @@
 import type { Awaitable } from '../../src/lib/async.js'
 import { toJson } from '../../src/lib/json.js'
+import { retryInstant } from '../../src/lib/retry-after.js'
+import { isClockTime } from '../../src/lib/time.js'
 import type { Usage } from '../../src/limits/decide.js'
 import { isPast, startOfDay } from '../../src/limits/memory.js'
 import { toNewPet } from '../../src/pets/pet.js'
@@ -9,6 +11,7 @@ import type { ApiHandler, ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
 import type { Exchange, FaultKind } from '../exchanges/exchange.js'
+import type { ReadRequest } from '../exchanges/read-request.js'
 import {
   type Call,
   createRecorder,
@@ -17,9 +20,6 @@ import {
   type RecorderOptions,
 } from '../exchanges/recorder.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
-import type { ReadRequest } from '../shared/read-request.js'
-import { retryInstant } from '../shared/retry-after.js'
-import { isClockTime } from '../shared/time.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, type StateClock } from './clock/clock.js'
 import { type ArmedFault, type DelayFault, type Fault, isAfter } from './faults/fault.js'

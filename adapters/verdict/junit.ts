@@ -1,4 +1,4 @@
-import { type JUnitCase, toJUnit } from '../shared/junit.js'
+import { type JUnitCase, toJUnit } from './junit-xml.js'
 import { type Finding, findingText, type Report } from './report.js'
 import { RULES } from './rules.js'
 

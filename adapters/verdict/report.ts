@@ -1,4 +1,4 @@
-import { count } from '../shared/count.js'
+import { count } from '../../src/lib/count.js'
 import type { RuleId } from './rules.js'
 
 /** What a client did wrong. */

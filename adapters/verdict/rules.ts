@@ -1,6 +1,6 @@
+import { retryInstant } from '../../src/lib/retry-after.js'
+import { LATEST } from '../../src/lib/time.js'
 import type { Outline } from '../exchanges/exchange.js'
-import { retryInstant } from '../shared/retry-after.js'
-import { LATEST } from '../shared/time.js'
 
 export type RuleId =
   | 'ban.risked'

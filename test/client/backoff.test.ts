@@ -8,7 +8,7 @@ import {
   requestedWait,
   untilReset,
 } from '../../adapters/client/headers.js'
-import { readHttpDate } from '../../adapters/shared/retry-after.js'
+import { readHttpDate } from '../../src/lib/retry-after.js'
 import { T0 } from './client-server.js'
 
 const DATE = 'Tue, 01 Jan 2030 00:00:00 GMT'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withBodyRead } from '../../adapters/exchanges/read-request.js'
 import { memoryStorage } from '../../adapters/memory.js'
-import { withBodyRead } from '../../adapters/shared/read-request.js'
 import { createStore } from '../../src/index.js'
 import { utf8Length } from '../../src/lib/utf8.js'
 import type { ApiRequest } from '../../src/protocol/api.js'

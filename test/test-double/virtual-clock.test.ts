@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { httpDate } from '../../adapters/shared/time.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { OptionError } from '../../src/lib/options.js'
+import { httpDate } from '../../src/lib/time.js'
 
 const T0 = Date.UTC(2030, 0, 1)
 const FREE = { authorization: 'Bearer demo-free' }

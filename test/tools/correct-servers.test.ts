@@ -7,12 +7,12 @@ import { type TestContext, test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore } from '../../src/index.js'
-import { broken, KEY } from '../conformance/correct-servers/failed-checks.js'
 import { startNginx, withoutNginx } from '../engines/engines.js'
 import { firstOutput } from '../support/first-output.js'
 import { ROOT } from '../support/paths.js'
+import { broken, KEY } from '../verify/correct-servers/failed-checks.js'
 
-const FOLDER = join(ROOT, 'test/conformance/correct-servers')
+const FOLDER = join(ROOT, 'test/verify/correct-servers')
 
 /** What these HTTP libraries do themselves: a hint says so. */
 const PYTHON = [
@@ -24,7 +24,7 @@ const PYTHON = [
 ]
 const GO = ['SHOULD deprecation.announced', 'MUST http.length-and-chunked']
 
-test('conformance - our own server behind nginx breaks nothing', {
+test('verify - our own server behind nginx breaks nothing', {
   skip: withoutNginx,
 }, async t => {
   const apiKeys = { [KEY]: { id: 'main', plan: 'business' } } as const
@@ -37,14 +37,14 @@ test('conformance - our own server behind nginx breaks nothing', {
   assert.deepEqual(await broken({ baseUrl: `${nginx.url}/v1` }), [])
 })
 
-test("conformance - a server on Python's http.server breaks only what that library does", {
+test("verify - a server on Python's http.server breaks only what that library does", {
   skip: missing('python3'),
 }, async t => {
   const port = await start(t, 'python3', [join(FOLDER, 'server.py'), KEY])
   assert.deepEqual(await broken({ baseUrl: `http://127.0.0.1:${port}/v1` }), PYTHON)
 })
 
-test("conformance - a server on Go's net/http breaks only what that library does", {
+test("verify - a server on Go's net/http breaks only what that library does", {
   skip: missing('go'),
 }, async t => {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-go-'))

@@ -5,7 +5,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { collectBody } from '../../shared/request.js'
+import { collectBody } from '../../http/api-request.js'
 import type { Observed } from '../observer.js'
 import { watchBody } from '../response-body.js'
 import { decoderFor } from './decode.js'

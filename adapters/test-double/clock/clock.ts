@@ -1,5 +1,11 @@
 import { check, isObject, LONGEST_TIMER, type Rule, readOptions } from '../../../src/lib/options.js'
-import { type Duration, durationOf, type Instant, instantOf, LATEST } from '../../shared/time.js'
+import {
+  type Duration,
+  durationOf,
+  type Instant,
+  instantOf,
+  LATEST,
+} from '../../../src/lib/time.js'
 
 /** A clock as the state of a double has it. */
 export interface StateClock {

@@ -1,5 +1,5 @@
 import { LONGEST_TIMER } from '../../../src/lib/options.js'
-import type { Duration, Instant } from '../../shared/time.js'
+import type { Duration, Instant } from '../../../src/lib/time.js'
 import type { ResumeOptions, StateClock } from './clock.js'
 
 /** A clock that a test controls. Frozen it reads no other clock; running it follows real time. */

@@ -16,14 +16,14 @@ import {
   type Rule,
   readOptions,
 } from '../../../src/lib/options.js'
+import { type Duration, durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import { readBody } from '../../../src/protocol/body.js'
-import { refuseStrangers } from '../../shared/loopback.js'
-import { toAnswer } from '../../shared/pages.js'
-import { withBodyRead } from '../../shared/read-request.js'
-import { type Duration, durationOf, type Instant, instantOf } from '../../shared/time.js'
+import { withBodyRead } from '../../exchanges/read-request.js'
+import { refuseStrangers } from '../../http/loopback.js'
+import { toAnswer } from '../../http/pages.js'
 import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
 import type { ReportOptions, TestDouble } from '../double.js'

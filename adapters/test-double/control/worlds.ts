@@ -1,11 +1,11 @@
 import { ApiError } from '../../../src/errors.js'
+import type { Instant } from '../../../src/lib/time.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import { BASE_PATH } from '../../../src/pets/specification.js'
 import type { PetSnapshot } from '../../../src/ports.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { StoreOptions } from '../../../src/store.js'
-import { DEMO_KEYS } from '../../shared/demo-keys.js'
-import type { Instant } from '../../shared/time.js'
+import { DEMO_KEYS } from '../demo-keys.js'
 import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 

@@ -1,6 +1,6 @@
 import { nearestFirst } from '../../../src/lib/nearest.js'
 import { check, isObject, isText, OptionError } from '../../../src/lib/options.js'
-import { durationOf } from '../../shared/time.js'
+import { durationOf } from '../../../src/lib/time.js'
 import type { Fault, FaultScope } from '../faults/fault.js'
 import { checkFault as checkFields } from '../faults/rules.js'
 

@@ -9,7 +9,7 @@ import {
   type Rules,
   readOptions,
 } from '../../../src/lib/options.js'
-import { type Duration, durationOf } from '../../shared/time.js'
+import { type Duration, durationOf } from '../../../src/lib/time.js'
 import type { Fault } from '../faults/fault.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Snapshot } from '../state.js'

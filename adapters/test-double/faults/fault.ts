@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../src/errors.js'
+import type { Duration, Instant } from '../../../src/lib/time.js'
 import type { Operation } from '../../../src/pets/specification.js'
-import type { Duration, Instant } from '../../shared/time.js'
 
 /** Something that goes wrong on purpose, for the first requests that match. */
 export type Fault = FaultScope &

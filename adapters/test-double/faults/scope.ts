@@ -1,6 +1,6 @@
 import { OptionError } from '../../../src/lib/options.js'
+import { durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
 import type { Call } from '../../exchanges/recorder.js'
-import { durationOf, type Instant, instantOf } from '../../shared/time.js'
 import type { Fault, FaultScope } from './fault.js'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>

@@ -6,9 +6,9 @@ import {
   type KnownKey,
 } from '../../../src/protocol/api-keys.js'
 import { createSecrets, SHORTEST_SECRET } from '../../exchanges/hide-secrets.js'
+import type { ReadRequest } from '../../exchanges/read-request.js'
 import { redactedBody, redactedHeaders, redactorOf, WORD } from '../../exchanges/redact.js'
-import { DEMO_KEYS } from '../../shared/demo-keys.js'
-import type { ReadRequest } from '../../shared/read-request.js'
+import { DEMO_KEYS } from '../demo-keys.js'
 
 /** A key as a recording has it: a replay uses its name in place of the key. */
 export interface NamedKey extends ApiKey {

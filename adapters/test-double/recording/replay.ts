@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode } from '../../../src/errors.js'
 import type { Awaitable } from '../../../src/lib/async.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
-import type { ReadRequest } from '../../shared/read-request.js'
+import type { ReadRequest } from '../../exchanges/read-request.js'
 import type { Worlds } from '../control/worlds.js'
 import { createDouble, type JudgedDouble } from '../double.js'
 import type { TakenFaults } from '../faults/faults.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { splitTarget } from '../../../adapters/shared/request.js'
+import { splitTarget } from '../../../adapters/http/api-request.js'
 import {
   createTestDouble,
   type Fault,

@@ -1,0 +1,92 @@
+import { type Awaitable, chain } from '../../src/lib/async.js'
+import { utf8Length } from '../../src/lib/utf8.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+import { isApiRequest } from './api-request.js'
+
+/** An answer outside the base path: the same for every caller, without key or quota. */
+export interface Page {
+  /** @default 200 */
+  readonly status?: number
+  /** @default 'application/json' */
+  readonly type?: string
+  readonly text: string
+  /** The same text, for clients that accept it compressed. */
+  readonly gzip?: Uint8Array | undefined
+  /** Added to the usual ones, or in their place. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Also answers GET and HEAD at these paths. */
+export function withPages(
+  handler: ApiHandler,
+  pages: ReadonlyMap<string, (request: ApiRequest) => Awaitable<Page>>,
+): ApiHandler {
+  return {
+    ...handler,
+    handle(request) {
+      if (!isApiRequest(request)) return handler.handle(request)
+      const isRead = request.method === 'GET' || request.method === 'HEAD'
+      const page = isRead && !request.refusal ? pages.get(request.path) : undefined
+      if (!page) return handler.handle(request)
+      return chain(page(request), found => negotiate(request, found))
+    },
+  }
+}
+
+/** The page as an answer to this method. It is not cached unless its headers say so. */
+export function toAnswer(method: string, page: Page): ApiResponse {
+  const { status = 200, type = 'application/json', text, headers } = page
+  const content =
+    status === 204
+      ? {}
+      : {
+          'Content-Type': type,
+          'Content-Length': String(utf8Length(text)),
+          'X-Content-Type-Options': 'nosniff',
+        }
+  return {
+    status,
+    headers: { ...content, 'Cache-Control': 'no-store', ...headers },
+    body: method === 'HEAD' ? '' : text,
+  }
+}
+
+/** 304 to a client that has it already (RFC 9110 §13.1.2), and compressed if accepted. */
+function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
+  const tag = page.headers?.['ETag']
+  if (tag !== undefined && headers['if-none-match']?.split(/\s*,\s*/).includes(tag)) {
+    return { status: 304, headers: { ...page.headers }, body: '' }
+  }
+  const answer = toAnswer(method, page)
+  const { gzip } = page
+  if (!gzip || !ACCEPTS_GZIP.test(headers['accept-encoding'] ?? '')) return answer
+  const encoding = { 'Content-Encoding': 'gzip', 'Content-Length': String(gzip.length) }
+  return {
+    ...answer,
+    headers: { ...answer.headers, ...encoding },
+    pieces: method === 'HEAD' ? undefined : () => [gzip],
+  }
+}
+
+const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
+
+interface Sources {
+  /** More than the style sheets of this server. */
+  readonly style?: string
+  /** Other origins that the page may send requests to. */
+  readonly connect?: readonly string[]
+}
+
+/** A page loads and runs only files of this server, and nobody embeds it or sends its forms. */
+export function contentSecurityPolicy({ style, connect = [] }: Sources = {}): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    ["style-src 'self'", ...(style === undefined ? [] : [style])].join(' '),
+    ["connect-src 'self'", ...connect].join(' '),
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

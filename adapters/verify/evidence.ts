@@ -1,0 +1,68 @@
+import { printable } from '../../src/lib/printable.js'
+import type { Reply } from './check.js'
+import type { CheckFailure } from './failure.js'
+import type { CheckResult } from './options.js'
+
+type Redact = (text: string) => string
+
+/** A failure for reports: each part in one line, without keys. */
+export function evidenceOf(
+  { sent, came, expected, guilty }: CheckFailure,
+  redact: Redact,
+): NonNullable<CheckResult['failure']> {
+  const text =
+    typeof came === 'string' ? excerpt(came, 600, redact) : describe(came, redact, guilty)
+  return {
+    // Its parts are already shortened.
+    sent: copy(printable(redact(sent))),
+    came: copy(text),
+    expected: copy(excerpt(expected, 400, redact)),
+  }
+}
+
+/** Part of a string keeps the whole of it in memory: here a body of megabytes. */
+function copy(text: string): string {
+  return new TextDecoder().decode(new TextEncoder().encode(text))
+}
+
+/** What came, in one line. */
+function describe({ status, headers, body }: Reply, redact: Redact, guilty?: string): string {
+  const fields = [...headers]
+    .filter(([name]) => SHOWN.test(name))
+    .map(([name, value]) => `${name}: ${excerpt(withoutUser(value), 200, redact)}`)
+  const content = body === '' ? [] : [excerpt(body, 300, redact, guilty)]
+  return [`${status}`, ...fields, ...content].join(' | ')
+}
+
+const SHOWN =
+  /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
+
+/** Addresses without user and password. */
+export function withoutUser(text: string): string {
+  return text.replace(/\/\/[^\s/?#]*@/g, '//…@')
+}
+
+/** Larger than any key, and small enough to look for keys in it. */
+const MARGIN = 65_536
+/** What precedes the guilty part. */
+const LEAD = 80
+
+/**
+ * This many characters of a text, printable and without keys: its beginning, or where it holds the
+ * guilty part.
+ */
+export function excerpt(text: string, length: number, redact: Redact, guilty = ''): string {
+  const at = text.indexOf(guilty)
+  if (at < 0) return `${excerpt(text, length / 3, redact)} … ${excerpt(guilty, length / 2, redact)}`
+  const from = Math.max(0, at - MARGIN)
+  // Keys go before the text is cut: of a key that is cut, the rest would be shown.
+  const clean = redact(text.slice(from, at + length + MARGIN))
+  const found = clean.indexOf(redact(guilty))
+  const start = from === 0 && found <= length / 2 ? 0 : Math.max(0, found - LEAD)
+  const shown = clean.slice(start, start + length)
+  const isCut = start + length < clean.length
+  const head = start > 0 ? '… ' : ''
+  const tail = isCut ? '…' : ''
+  const size = start > 0 || isCut ? ` (${text.length} characters)` : ''
+  return `${head}${printable(shown)}${tail}${size}`
+}

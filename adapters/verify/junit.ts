@@ -1,0 +1,25 @@
+import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
+import type { CheckResult } from './options.js'
+import type { VerifyReport } from './verify.js'
+
+/** The report as JUnit XML. Only a broken MUST is a failure there; JUnit has no warnings. */
+export function reportJUnit({ results }: VerifyReport): string {
+  return toJUnit('animal-adoption-store verify', results.map(testCase))
+}
+
+function testCase({ id, level, source, title, reason, failure }: CheckResult): JUnitCase {
+  const [group = ''] = id.split('.')
+  const name = `${id}: ${title}`
+  if (reason !== undefined) return { group, name, skipped: reason }
+  if (!failure) return { group, name }
+  const { sent, came, expected, hint } = failure
+  if (level === 'SHOULD') {
+    return {
+      group,
+      name,
+      skipped: `SHOULD not met (${source}): expected ${expected}; came ${came}`,
+    }
+  }
+  const details = `sent: ${sent}\ncame: ${came}\nexpected: ${expected}${hint === undefined ? '' : `\nhint: ${hint}`}`
+  return { group, name, failure: { message: `MUST (${source}): expected ${expected}`, details } }
+}

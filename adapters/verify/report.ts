@@ -1,0 +1,39 @@
+import type { CheckResult } from './options.js'
+import type { VerifyReport } from './verify.js'
+
+/** A broken requirement for people. */
+export function resultText({ id, level, source, title, failure }: CheckResult): string {
+  if (!failure) return ''
+  const { sent, came, expected, hint } = failure
+  return `
+${level} ${level === 'MUST' ? 'broken' : 'not met'}: ${id}
+  ${title} (${source})
+  sent      ${sent}
+  came      ${came}
+  expected  ${expected}
+${hint === undefined ? '' : `  hint      ${hint}\n`}`
+}
+
+/** One line of counts, below the reasons why checks were skipped. */
+export function summaryText({ results, requests }: VerifyReport, ms: number): string {
+  const count = (outcome: CheckResult['outcome'], level?: CheckResult['level']) =>
+    results.filter(result => result.outcome === outcome && (level ?? result.level) === result.level)
+      .length
+  const reasons = new Map<string, number>()
+  for (const { reason } of results) {
+    if (reason !== undefined) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+  }
+  const skipped = [...reasons].map(([reason, times]) => `${times} skipped: ${reason}\n`)
+  const counts = [
+    `${count('passed')} passed`,
+    `${count('failed', 'MUST')} MUST broken`,
+    `${count('failed', 'SHOULD')} SHOULD not met`,
+    `${count('skipped')} skipped`,
+  ]
+  return `\n${skipped.join('')}${counts.join(', ')}; ${requests} requests in ${duration(ms)}\n`
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}

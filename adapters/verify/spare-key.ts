@@ -1,0 +1,64 @@
+import { readHttpDate, retryInstant } from '../../src/lib/retry-after.js'
+import type { Call, Exhaustion, Reply } from './check.js'
+import { CheckSkipped } from './failure.js'
+import { numbersOf } from './rate-limit-numbers.js'
+
+/** Larger limits are not exhausted: that would be a load test. */
+const LARGEST_LIMIT = 2_000
+
+export interface SpareKey {
+  exhausted(): Promise<Exhaustion>
+  renew(): void
+}
+
+/**
+ * Uses the spare key up, and again when the rejection is no longer fresh.
+ *
+ * @param ask sends with the spare key, whatever its budget
+ */
+export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => number): SpareKey {
+  let latest: Exhaustion | undefined
+
+  return {
+    async exhausted() {
+      const until = latest?.rejection ? latest.at + freshFor(latest.rejection) : now() + 1
+      if (!latest || until <= now()) latest = await useUp()
+      return latest
+    },
+    renew() {
+      latest = undefined
+    },
+  }
+
+  async function useUp(): Promise<Exhaustion> {
+    const first = await ask({ path: '/pets' })
+    if (first.status === 429) return { first, last: undefined, rejection: first, at: now() }
+    if (first.status !== 200) return { first, last: first, rejection: undefined, at: now() }
+    const { limit, remaining } = numbersOf(first)
+    if (remaining > LARGEST_LIMIT || limit > LARGEST_LIMIT) {
+      throw new CheckSkipped(`the limit of ${limit} is too large to exhaust`)
+    }
+    let last = first
+    // A window may end on the way, once.
+    for (let sent = 0; sent <= remaining + limit; sent++) {
+      const reply = await ask({ path: '/pets' })
+      if (reply.status === 429) return { first, last, rejection: reply, at: now() }
+      const isOver = numbersOf(last).remaining === 0 && sent > remaining
+      last = reply
+      if (isOver || reply.status !== 200) break
+    }
+    return { first, last, rejection: undefined, at: now() }
+  }
+
+  /** Half of its wait, so that whoever gets it has time to use it. */
+  function freshFor(rejection: Reply): number {
+    return (waitOf(rejection, now()) ?? 10_000) / 2
+  }
+}
+
+/** What `Retry-After` asks for, in ms; undefined where it cannot be read. */
+export function waitOf({ headers }: Reply, now: number): number | undefined {
+  const sentAt = readHttpDate(headers.get('date')) ?? now
+  const until = retryInstant(headers.get('retry-after'), sentAt)
+  return until === undefined ? undefined : until - sentAt
+}

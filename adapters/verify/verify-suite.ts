@@ -1,0 +1,48 @@
+import type { VerifyOptions } from './options.js'
+import { prepare } from './verify.js'
+
+/** `test` of node:test, Vitest or Jest. */
+export interface TestFunction {
+  (name: string, run: TestBody, timeoutMs?: number): unknown
+  /** Without it, checks that the options leave out are not registered. */
+  skip?(name: string, run: TestBody): unknown
+}
+
+type TestBody = (...given: readonly unknown[]) => Promise<void>
+
+/**
+ * Registers one test for each check, to run one after the other.
+ *
+ * @throws OptionError
+ */
+export function verifySuite(test: TestFunction, options: VerifyOptions): void {
+  const run = prepare(options)
+  let started: Promise<void> | undefined
+  // Vitest and Jest allow 5 s unless told otherwise; a wait for the next window takes longer.
+  const timeoutMs = (options.maxWaitMs ?? 1_800_000) + 60_000
+
+  for (const check of run.checks) {
+    const { id, title, requirement } = check
+    const name = `${id} - ${title} (${requirement.level}, ${requirement.source})`
+    // Jest would take a declared parameter for its `done`.
+    const judge = async (...[context]: readonly unknown[]) => {
+      started ??= run.start()
+      await started
+      const { outcome, reason, failure } = await run.judge(check)
+      if (outcome === 'skipped') skip(context, reason)
+      if (!failure) return
+      const { sent, came, expected, hint } = failure
+      const advice = hint === undefined ? '' : `\nhint:     ${hint}`
+      throw new Error(`${id}\nsent:     ${sent}\ncame:     ${came}\nexpected: ${expected}${advice}`)
+    }
+    const missing = run.missing(check)
+    if (missing === undefined) test(name, judge, timeoutMs)
+    else test.skip?.(`${name}: ${missing}`, judge)
+  }
+}
+
+/** In Jest, which has no way to skip a test that has begun, it passes. */
+function skip(context: unknown, reason: string | undefined): void {
+  const { skip: given } = (context ?? {}) as { skip?: (reason?: string) => void }
+  given?.call(context, reason)
+}

@@ -1,0 +1,270 @@
+import { nearestFirst } from '../../src/lib/nearest.js'
+import { OptionError } from '../../src/lib/options.js'
+import { SUNSET } from '../../src/pets/specification.js'
+import type { Check, Credential, Level, Need, Reply } from './check.js'
+import { CHECKS } from './checks/index.js'
+import { evidenceOf, excerpt, withoutUser } from './evidence.js'
+import { isObject, jsonOf } from './expect.js'
+import { CheckFailure, CheckSkipped } from './failure.js'
+import { isClosed, NoReply } from './no-reply.js'
+import {
+  type CheckResult,
+  type ReadOptions,
+  readVerifyOptions,
+  type VerifyOptions,
+} from './options.js'
+import { createSession, type Session } from './session.js'
+import { VerifyError } from './verify-error.js'
+
+export interface VerifyReport {
+  readonly baseUrl: string
+  /** No MUST is broken, and something was checked. */
+  readonly ok: boolean
+  readonly requests: number
+  readonly results: readonly CheckResult[]
+}
+
+/** What to run, in order, with the server at hand. */
+export interface Run {
+  readonly checks: readonly Check[]
+  readonly session: Session
+  /** Why the options leave a check out; undefined if they do not. */
+  missing(check: Check): string | undefined
+  /** Asks the server whether it can be verified. @throws VerifyError */
+  start(): Promise<void>
+  /** @throws VerifyError */
+  judge(check: Check): Promise<CheckResult>
+}
+
+/**
+ * Runs the checks one after the other.
+ *
+ * @throws OptionError
+ * @throws VerifyError if the server cannot be verified at all
+ */
+export async function verify(options: VerifyOptions): Promise<VerifyReport> {
+  const { checks, session, missing, start, judge } = prepare(options)
+  refuseNothing(checks.map(missing))
+  const results: CheckResult[] = []
+  await start()
+  for (const check of checks) {
+    const result = await judge(check)
+    results.push(result)
+    options.onResult?.(result, {
+      checksDone: results.length,
+      checks: checks.length,
+      requestsLeft: sumOfRequests(checks.slice(results.length)),
+      limit: session.budget.limit,
+    })
+    if (options.bail && isBroken(result)) break
+  }
+  const { requests } = session
+  const wasChecked = results.some(({ outcome }) => outcome !== 'skipped')
+  const ok = wasChecked && !results.some(isBroken)
+  return { baseUrl: options.baseUrl, ok, requests, results }
+}
+
+/** A report of skipped checks would look like a success. @throws VerifyError */
+function refuseNothing(missing: readonly (string | undefined)[]): void {
+  if (missing.includes(undefined)) return
+  const why = missing.length === 0 ? 'is left out' : [...new Set(missing)].join('; or ')
+  throw new VerifyError(`Nothing would be checked: each selected check ${why}; change the options`)
+}
+
+/** The most that checks send, besides requests with the spare key. */
+export function sumOfRequests(checks: readonly Check[]): number {
+  return checks.reduce((sum, { requests }) => sum + requests, 0)
+}
+
+function isBroken({ level, outcome }: CheckResult): boolean {
+  return level === 'MUST' && outcome === 'failed'
+}
+
+/** Each takes `timeoutMs`. */
+const MOST_TIMEOUTS = 3
+
+/** @throws OptionError */
+export function prepare(given: VerifyOptions): Run {
+  const options = readVerifyOptions(given)
+  const session = createSession(options)
+  const checks = selectChecks(options)
+  let lost: string | undefined
+  let timeouts = 0
+
+  /** Why the rest makes no sense after a breakdown, if so. */
+  async function isLost(failure: CheckFailure): Promise<string | undefined> {
+    if (failure instanceof NoReply && failure.code === 'timeout') timeouts++
+    if (timeouts >= MOST_TIMEOUTS) return `${timeouts} requests got no response in time`
+    const next = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
+      if (error instanceof NoReply) return error
+      throw error
+    })
+    if (next instanceof NoReply) return 'the server no longer answers'
+    return next.status >= 500 ? 'the server now fails every request' : undefined
+  }
+
+  return {
+    session,
+    checks,
+    missing: check => missingNeed(check, options),
+    async start() {
+      await probe(session, options)
+      session.budget.plan(sumOfRequests(checks))
+    },
+    async judge(check) {
+      const { id, title, requirement } = check
+      const about = { id, ...requirement, title }
+      const skipped = (reason: string): CheckResult => ({ ...about, outcome: 'skipped', reason })
+      const missing = missingNeed(check, options) ?? (check.always ? undefined : lost)
+      if (missing !== undefined) return skipped(missing)
+      if (isRemoved(check, session)) return skipped('getPet was removed on 5 December 2030')
+      const { level, failure, reason } = await outcomeOf(check, session)
+      if (reason !== undefined) return skipped(reason)
+      if (!failure) return { ...about, outcome: 'passed' }
+      if (isBrokenDown(failure)) lost ??= await isLost(failure)
+      const { hint } = check
+      const evidence = evidenceOf(failure, session.redact)
+      const shown = hint === undefined ? evidence : { ...evidence, hint }
+      return { ...about, level, outcome: 'failed', failure: shown }
+    },
+  }
+}
+
+interface Outcome {
+  readonly level: Level
+  readonly failure?: CheckFailure
+  /** Why it was skipped. */
+  readonly reason?: string
+}
+
+/** A reply from 500 on breaks a MUST, whatever the check makes of it. */
+async function outcomeOf(check: Check, session: Session): Promise<Outcome> {
+  const watched = session.watch()
+  const outcome = await runOf(check, session)
+  const { breakdown } = watched
+  const isBroken = outcome.failure !== undefined && outcome.level === 'MUST'
+  if (isBroken || !breakdown) return outcome
+  const { sent } = breakdown
+  const failure = new CheckFailure({ sent, came: breakdown, expected: 'a status below 500' })
+  return { level: 'MUST', failure }
+}
+
+async function runOf({ run, requirement: { level } }: Check, session: Session): Promise<Outcome> {
+  try {
+    await run(session)
+    return { level }
+  } catch (thrown) {
+    if (thrown instanceof CheckSkipped) return { level, reason: thrown.message }
+    if (!(thrown instanceof CheckFailure)) throw thrown
+    return { level: isBrokenDown(thrown) ? 'MUST' : (thrown.level ?? level), failure: thrown }
+  }
+}
+
+/** In the order of a run. @throws OptionError */
+export function selectChecks({
+  only = [],
+  skip = [],
+  level,
+}: Pick<VerifyOptions, 'only' | 'skip' | 'level'>): readonly Check[] {
+  const matches = ({ id }: Check, part: string) => id === part || id.startsWith(`${part}.`)
+  const unknown = [...only, ...skip].find(part => !CHECKS.some(check => matches(check, part)))
+  if (unknown !== undefined) {
+    const ids = nearestFirst(
+      unknown,
+      CHECKS.map(({ id }) => id),
+    )
+    throw new OptionError({
+      option: only.includes(unknown) ? 'only' : 'skip',
+      expected: `checks or groups, such as ${ids.slice(0, 3).join(', ')}`,
+      got: `'${unknown}'`,
+    })
+  }
+  return CHECKS.filter(
+    check =>
+      (only.length === 0 || only.some(part => matches(check, part))) &&
+      !skip.some(part => matches(check, part)) &&
+      (level !== 'MUST' || check.requirement.level === 'MUST'),
+  )
+}
+
+/** The failures that no check can name, one line each. */
+async function probe(session: Session, options: ReadOptions): Promise<void> {
+  const { baseUrl, limits } = options
+  const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
+    if (error instanceof NoReply) throw new VerifyError(unreachable(options, error))
+    throw error
+  })
+  const { status, headers } = reply
+  if (status >= 300 && status < 400) {
+    const location = withoutUser(headers.get('location') ?? 'another address')
+    const target = excerpt(location, 200, session.redact)
+    throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
+  }
+  if (status === 401 || status === 403) {
+    throw new VerifyError(`${baseUrl} rejects the API key with ${status}; is it valid there?`)
+  }
+  if (status === 404) {
+    throw new VerifyError(
+      `${baseUrl} has no /pets (404); the base URL ends with the version segment, such as /v1`,
+    )
+  }
+  session.categoryId = await knownCategory(reply)
+  const { spare } = session.credentials
+  if (limits && spare) await probeSpare(session, spare)
+}
+
+async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
+  const { status } = await send({ path: '/pets?limit=1', as: spare, impatient: true })
+  if (status === 401 || status === 403) {
+    throw new VerifyError(`The server rejects the spare key with ${status}; is it valid there?`)
+  }
+  if (status === 429) {
+    throw new VerifyError('The spare key is exhausted or banned already; wait, or give another one')
+  }
+}
+
+function unreachable({ baseUrl, timeoutMs }: ReadOptions, { code, reason }: NoReply): string {
+  if (/^(HPE_|EPROTO|ERR_SSL)/.test(code)) {
+    return `${baseUrl} does not answer with HTTP (${code})`
+  }
+  if (/CERT|SIGNATURE/.test(code)) {
+    return `Node does not trust the certificate of ${baseUrl} (${code}); see NODE_EXTRA_CA_CERTS`
+  }
+  if (isClosed(code)) return `${baseUrl} closes the connection; is it http or https?`
+  if (code === 'timeout') return `${baseUrl} does not answer within ${timeoutMs} ms`
+  if (/^too-large|^UND_ERR_RES|_OVERFLOW|^Z_/.test(code)) {
+    return `${baseUrl} cannot be verified: GET /pets?limit=1 got ${reason}`
+  }
+  return `Cannot reach ${baseUrl} (${excerpt(code, 100, text => text)}); is the server running?`
+}
+
+/** A server may know only some categories: those of its animals exist. */
+async function knownCategory(reply: Reply): Promise<number | bigint> {
+  const value = await jsonOf(reply).catch(() => undefined)
+  const first: unknown = Array.isArray(value) ? value[0] : undefined
+  const categoryId = isObject(first) ? first['categoryId'] : undefined
+  return typeof categoryId === 'number' || typeof categoryId === 'bigint' ? categoryId : 1
+}
+
+/** RFC 9110 §15.6: the server itself says that it failed, or says nothing at all. */
+function isBrokenDown(failure: CheckFailure): boolean {
+  if (failure instanceof NoReply) return true
+  return typeof failure.came === 'object' && failure.came.status >= 500
+}
+
+/** Why the options leave a check out. */
+function missingNeed({ needs = [] }: Check, options: ReadOptions): string | undefined {
+  const missing: Partial<Record<Need, string | false>> = {
+    create: options.readOnly && 'creates animals, and the run is read-only',
+    limits: !options.limits && 'needs a spare key to exhaust',
+    socket: options.fetch !== undefined && 'needs a socket',
+    idempotency: !options.idempotency && 'needs a server that has Idempotency-Key',
+    description: options.openApiUrl === undefined && 'needs the address of a description',
+  }
+  for (const need of needs) if (missing[need]) return missing[need]
+  return undefined
+}
+
+function isRemoved({ needs }: Check, session: Session): boolean {
+  return needs?.includes('getPet') === true && session.now() >= SUNSET
+}

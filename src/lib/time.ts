@@ -1,0 +1,74 @@
+import { OptionError, type Rule } from './options.js'
+
+/** Ms since the Unix epoch, an ISO 8601 string with its time zone, or a Date. */
+export type Instant = number | string | Date
+
+/** Ms, or a number with its unit: `500ms`, `61s`, `1m`, `24h`, `1d`. */
+export type Duration = number | string
+
+/** What HTTP-dates and ISO 8601 can write; a running clock has room to go on from its end. */
+const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
+export const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** A number that a clock can show. */
+export const isClockTime: Rule = {
+  expected: 'milliseconds since the Unix epoch, in the years 0000 to 9999',
+  accepts: value => typeof value === 'number' && value >= EARLIEST && value <= LATEST,
+}
+
+const YEARS = 'an instant in the years 0000 to 9999'
+/** What `instantOf` and `durationOf` take from a command line, where a number alone is none. */
+export const INSTANT_TEXT = `${YEARS} in ISO 8601, such as 2030-01-01T00:00:00Z`
+export const DURATION_TEXT = 'a duration: a number with its unit, such as 500ms, 61s, 24h or 1d'
+
+/** @throws OptionError naming the field */
+export function instantOf(
+  name: string,
+  value: Instant,
+  expected = `${YEARS}: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z'`,
+): number {
+  const ms = typeof value === 'string' ? isoInstant(value) : value
+  const instant = typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
+  if (isClockTime.accepts(instant)) return instant
+  throw new OptionError({ option: name, expected, got: show(value) })
+}
+
+/** @throws OptionError naming the field */
+export function durationOf(
+  name: string,
+  value: Duration,
+  expected = "a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d'",
+): number {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
+  const ms = typeof value === 'number' ? value : Number(count) * (UNITS.get(unit) ?? Number.NaN)
+  if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
+  throw new OptionError({ option: name, expected, got: show(value) })
+}
+
+/** RFC 9110 §5.6.7; years have four digits there. */
+export function httpDate(instant: number): string {
+  return new Date(Math.min(Math.max(instant, EARLIEST), LATEST)).toUTCString()
+}
+
+const UNITS = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+
+/** NaN without a time zone, as it would be another instant on another machine. */
+function isoInstant(text: string): number {
+  const whole = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+  return whole.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
+}
+
+/** Date.parse takes 30 February for 2 March. */
+function isDay(date: string): boolean {
+  return new Date(date).getUTCDate() === Number(date.slice(8))
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? `'${value.slice(0, 80)}'` : String(value)
+}

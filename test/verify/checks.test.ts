@@ -1,0 +1,784 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import { test } from 'node:test'
+import { withConsole } from '../../adapters/console/index.js'
+import { toFetchHandler } from '../../adapters/fetch.js'
+import { listen } from '../../adapters/http/index.js'
+import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { withDocs } from '../../adapters/openapi/docs.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
+import {
+  CHECKS,
+  type CheckResult,
+  OptionError,
+  type TestFunction,
+  VerifyError,
+  type VerifyOptions,
+  type VerifyReport,
+  type VerifyWait,
+  verify,
+  verifySuite,
+} from '../../adapters/verify/index.js'
+import { reportJUnit } from '../../adapters/verify/junit.js'
+import { readReplies } from '../../adapters/verify/raw-exchange.js'
+import { createStore, type Store, type StoreOptions, SUNSET } from '../../src/index.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+import { temporaryFolders } from '../json-file/json-files.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
+import {
+  answers,
+  creations,
+  failure,
+  isBan,
+  MAIN_KEY,
+  openFaulty,
+  SPARE_KEY,
+  type Where,
+  type Wrong,
+} from './faulty-server.js'
+
+const DAY = 86_400_000
+const folder = temporaryFolders()
+
+/** Our own server in each of its forms, with the checks that do not apply to it. */
+const CONFIGURATIONS: Readonly<
+  Record<
+    string,
+    {
+      readonly store?: () => Promise<Partial<StoreOptions>>
+      readonly around?: (store: Store) => ApiHandler
+      readonly verify?: Partial<VerifyOptions>
+      /** Without the checks that need a socket, which this form cannot change. */
+      readonly inProcess?: true
+      readonly skipped?: readonly string[]
+    }
+  >
+> = {
+  'in memory': {},
+  'with a JSON file': {
+    store: async () => ({ storage: await jsonFileStorage(`${folder()}/p.json`) }),
+    inProcess: true,
+  },
+  'with another base path': {
+    store: async () => ({ basePath: '/staging/v1' }),
+    inProcess: true,
+  },
+  'with a deprecation date': {
+    store: async () => ({ deprecatedAt: T0 - 30 * DAY }),
+    inProcess: true,
+  },
+  'with pagination, CORS and draft headers': {
+    store: async () => ({ pagination: true, cors: true, standardHeaders: 'draft-10' }),
+  },
+  'without a default status': {
+    store: async () => ({ defaultStatus: null }),
+    inProcess: true,
+  },
+  'with a console and a description': {
+    around: store => withConsole(withDocs(store), { clock: () => T0 }),
+    verify: { openApiUrl: '/openapi.json' },
+    skipped: [],
+  },
+  'with 150 animals': {
+    inProcess: true,
+    store: async () => {
+      const storage = memoryStorage()
+      for (let n = 1; n <= 150; n++) {
+        await storage.insert({ name: `Pet ${n}`, categoryId: n, status: 'available' })
+      }
+      return { storage }
+    },
+    // The first page no longer shows what a run creates.
+    skipped: [
+      'openapi',
+      'create.refused-unstored',
+      'limits.creates-nothing',
+      'list.created.available',
+      'list.every-status',
+      'list.int64',
+      'list.newest',
+    ],
+  },
+  'after the removal of getPet': {
+    inProcess: true,
+    store: async () => ({ clock: () => SUNSET + DAY }),
+    verify: { skip: ['limits', 'ratelimit'] },
+    skipped: [
+      'openapi',
+      'get',
+      'deprecation.announced',
+      'deprecation.sunset',
+      'deprecation.date',
+      'auth.missing.get',
+      'auth.unknown.get',
+      'auth.challenge.get',
+      'create.location',
+      'error.body.404',
+      'error.status.404',
+      'error.type.404',
+      'error.every.404',
+      'error.accept',
+      'error.unknown-path',
+    ],
+  },
+  'without rate limits': {
+    inProcess: true,
+    store: async () => ({ rateLimit: false }),
+    // Every response carries the headers (spec §8), so this one is not the API of the specification.
+    verify: { skip: ['limits', 'ratelimit'] },
+  },
+}
+
+const SOCKET = CHECKS.filter(({ needs }) => needs?.includes('socket')).map(({ id }) => id)
+
+for (const [
+  name,
+  { store, around, inProcess, verify: more, skipped = ['openapi'] },
+] of Object.entries(CONFIGURATIONS)) {
+  const left = inProcess ? [...skipped, ...SOCKET] : skipped
+  test(`verify - our own server ${name} breaks nothing`, async () => {
+    await using own = await openOwn(await store?.(), around, inProcess && 'in process')
+    const openApiUrl = more?.openApiUrl && `${own.origin}${more.openApiUrl}`
+    const { results, ok } = await verify({ ...own.options, ...more, openApiUrl })
+    assert.deepEqual(
+      results.filter(({ outcome }) => outcome === 'failed'),
+      [],
+    )
+    assert.equal(ok, true)
+    const unexpected = results.filter(
+      ({ id, outcome }) =>
+        (outcome === 'skipped') !== left.some(part => `${id}.`.startsWith(`${part}.`)),
+    )
+    assert.deepEqual(unexpected, [])
+  })
+}
+
+test('verify - a run waits for windows, and never gets a 429 or a ban', async () => {
+  const rejections: string[] = []
+  await using own = await openOwn({}, undefined, 'in process')
+  own.store.events.on('limit.exceeded', ({ partition }) => rejections.push(partition))
+  const waits: VerifyWait[] = []
+  const { requests } = await verify({
+    ...own.options,
+    limits: false,
+    onWait: wait => waits.push(wait),
+  })
+  assert.deepEqual(rejections, [])
+  assert.ok(requests <= 400, `${requests} requests`)
+  assert.ok(waits.length > 0 && waits.length < requests / 60, `${waits.length} waits`)
+  assert.ok(waits.every(({ ms, reason }) => ms > 0 && ms <= 61_000 && reason.includes('window')))
+})
+
+test('verify - on the frozen clock of a test double, limits and bans take no time', async () => {
+  await using double = createTestDouble()
+  const before = double.clock.now()
+  const options: VerifyOptions = {
+    baseUrl: double.baseUrl,
+    apiKey: 'demo-business',
+    spareKey: 'demo-free',
+    limits: true,
+    fetch: request => double.fetch(request),
+    clock: double.clock.now,
+    sleep: double.clock.sleep,
+  }
+  const { results } = await double.run(() => verify(options))
+  assert.deepEqual(
+    results.filter(({ outcome }) => outcome === 'failed'),
+    [],
+  )
+  const { outcome } = results.find(({ id }) => id === 'limits.ban-ends') ?? {}
+  assert.equal(outcome, 'passed')
+  assert.ok(double.clock.now() - before > 300_000)
+})
+
+test('verify - a run sends few requests with a wrong key', async () => {
+  const server = await openFaulty({})
+  let refused = 0
+  const fetch = async (request: Request) => {
+    const response = await server.fetch(request)
+    if (response.status === 401) refused++
+    return response
+  }
+  await verify({ ...server, fetch, apiKey: MAIN_KEY })
+  assert.ok(refused > 5 && refused < 60, `${refused} times 401`)
+})
+
+test('verify - a check alone passes, and sends no more requests than it announces', async () => {
+  for (const { id, requests, needs } of CHECKS) {
+    if (needs?.includes('limits')) continue
+    const report = await verifyOnly(id, needs?.includes('socket') ? 'over HTTP' : 'in process')
+    assert.deepEqual([id, report.results[0]?.outcome], [id, 'passed'])
+    assert.ok(report.requests - 1 <= requests, `${id}: ${report.requests - 1} of ${requests}`)
+  }
+})
+
+test('verify - a group alone passes', async () => {
+  const groups = new Set(CHECKS.map(({ id }) => id.split('.')[0] as string))
+  for (const group of groups) {
+    const needsSocket = SOCKET.some(id => id.startsWith(`${group}.`))
+    const { results } = await verifyOnly(group, needsSocket ? 'over HTTP' : 'in process')
+    const others = results.filter(({ outcome }) => outcome !== 'passed')
+    assert.deepEqual(others, [])
+  }
+})
+
+test('verify - 429 that others cause are waited for, then the run ends', async () => {
+  const server = await openFaulty({})
+  const rejecting = (times: number) => {
+    let count = 0
+    return async (request: Request) => {
+      if (count++ === 0 || count > times + 1) return server.fetch(request)
+      return new Response('{}', { status: 429, headers: { 'retry-after': '7' } })
+    }
+  }
+  const waits: number[] = []
+  const options = {
+    ...server,
+    apiKey: MAIN_KEY,
+    onWait: ({ ms }: VerifyWait) => waits.push(ms),
+  }
+  const { results } = await verify({ ...options, fetch: rejecting(3), only: ['list.answer'] })
+  assert.equal(results[0]?.outcome, 'passed')
+  assert.deepEqual(waits, [7_000, 7_000, 7_000])
+  await assert.rejects(verify({ ...options, fetch: rejecting(4), only: ['list.answer'] }), {
+    name: 'VerifyError',
+    message: 'Others use the key as well: its requests keep getting 429',
+  })
+})
+
+test('verify - a budget that cannot suffice until tomorrow ends the run before it begins', async () => {
+  await using own = await openOwn(
+    withLimits({ perMinute: 500, perDay: 40 }),
+    undefined,
+    'in process',
+  )
+  await assert.rejects(verify({ ...own.options, limits: false, only: ['auth', 'create'] }), {
+    name: 'VerifyError',
+    message:
+      /^The key has 39 requests until 2030-01-02T00:00:00Z, and this may take \d+; choose fewer checks$/,
+  })
+  assert.equal((await own.store.listPets()).length, 0)
+  const { ok } = await verify({ ...own.options, limits: false, only: ['get'] })
+  assert.equal(ok, true)
+})
+
+test('verify - a budget that lasts until tomorrow ends the run', async () => {
+  await using own = await openOwn(
+    withLimits({ perMinute: 50, perDay: 60 }),
+    undefined,
+    'in process',
+  )
+  await assert.rejects(verify({ ...own.options, limits: false }), {
+    name: 'VerifyError',
+    message: 'The key is exhausted until 2030-01-02T00:00:00Z; continue then',
+  })
+})
+
+test('verify - headers that always say 0 do not stop the run for long', async () => {
+  await using own = await openOwn()
+  const handler = toFetchHandler(own.store)
+  const fetch = async (request: Request) => {
+    const response = await handler(request)
+    response.headers.set('x-ratelimit-remaining', '0')
+    return response
+  }
+  const waits: number[] = []
+  const { results } = await verify({
+    ...own.options,
+    limits: false,
+    fetch,
+    only: ['auth', 'ratelimit'],
+    onWait: ({ ms }) => waits.push(ms),
+  })
+  const failed = results.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
+  assert.deepEqual(failed, ['ratelimit.counts'])
+  assert.ok(waits.length <= 4, `${waits.length} waits`)
+})
+
+test('verify - readOnly creates nothing and sends no body', async () => {
+  await using own = await openOwn()
+  await own.store.createPet({ name: 'Ada', categoryId: 9, status: 'sold' })
+  const methods = new Set<string>()
+  const handler = toFetchHandler(own.store)
+  const fetch = async (request: Request) => {
+    methods.add(request.method)
+    return handler(request)
+  }
+  const { results } = await verify({ ...own.options, limits: false, fetch, readOnly: true })
+  assert.deepEqual([...methods].toSorted(), ['GET', 'HEAD', 'PROPFIND'])
+  assert.equal((await own.store.listPets()).length, 1)
+  const passed = results.filter(({ outcome }) => outcome === 'passed').map(({ id }) => id)
+  for (const id of ['get.answer', 'get.listed', 'list.status.sold', 'ratelimit.counts']) {
+    assert.ok(passed.includes(id), id)
+  }
+  assert.deepEqual(
+    results.filter(({ outcome }) => outcome === 'failed'),
+    [],
+  )
+})
+
+test('verify - created animals carry a recognizable name', async () => {
+  await using own = await openOwn({}, undefined, 'in process')
+  await verify({ ...own.options, limits: false })
+  const { pets } = await own.storage.dump()
+  assert.ok(pets.length > 20)
+  for (const { name } of pets) assert.match(name, /^[ \ufeff]?\[verify [0-9a-z]+\] /)
+})
+
+test('verify - only, skip, level and bail choose the checks', async () => {
+  const server = await openFaulty({})
+  const ids = async (options: Partial<VerifyOptions>) => {
+    const { results } = await verify({ ...server, apiKey: MAIN_KEY, ...options })
+    return results.map(({ id }) => id)
+  }
+  assert.deepEqual(await ids({ only: ['auth.scheme', 'get.absent'] }), [
+    'auth.scheme',
+    'get.absent',
+  ])
+  assert.deepEqual(await ids({ only: ['auth.exact', 'create.location'], level: 'MUST' }), [
+    'auth.exact',
+  ])
+  assert.equal(
+    (await ids({ skip: ['create', 'http'] })).some(id => /^(create|http)\./.test(id)),
+    false,
+  )
+  await assert.rejects(ids({ only: ['auth', 'nonsense'] }), {
+    name: 'OptionError',
+    option: 'only',
+    got: "'nonsense'",
+  })
+  const broken = async (request: Request) => {
+    const { pathname } = new URL(request.url)
+    const isProbe = request.url.endsWith('?limit=1')
+    return isProbe ? server.fetch(request) : new Response(pathname, { status: 500 })
+  }
+  assert.equal((await ids({ fetch: broken, bail: true })).length, 1)
+})
+
+test('verify - a report shows what was sent, what came and what was expected, but no key', async () => {
+  const server = await openFaulty({})
+  const fetch = async (request: Request) => {
+    if (request.url.endsWith('?limit=1')) return server.fetch(request)
+    const { authorization } = Object.fromEntries(request.headers)
+    return new Response(`{"heard":"${authorization}"}`, {
+      status: 202,
+      headers: { location: `/${authorization?.slice(7)}` },
+    })
+  }
+  const options = { ...server, fetch, apiKey: MAIN_KEY, spareKey: SPARE_KEY }
+  const { results } = await verify(options)
+  const text = JSON.stringify(results)
+  assert.ok(!text.includes(MAIN_KEY) && !text.includes(MAIN_KEY.slice(0, -1)))
+  assert.deepEqual(results.find(({ id }) => id === 'auth.exact')?.failure, {
+    sent: 'GET /pets, with the key and one more character',
+    came: '202 | content-type: text/plain;charset=UTF-8 | location: /<credential> | {"heard":"<credential>"}',
+    expected: '401',
+  })
+})
+
+test('verify - a key that the server echoes in another spelling is not shown', async () => {
+  const apiKey = 's3/cr"et+12=='
+  const store = createTestDouble({ apiKeys: { [apiKey]: { id: 'main', plan: 'business' } } })
+  const fetch = async (request: Request) => {
+    if (request.url.endsWith('?limit=1')) return store.fetch(request)
+    const escaped = JSON.stringify(apiKey).replaceAll('/', '\\/')
+    const encoded = encodeURIComponent(apiKey)
+    const headers = { location: `/${encoded}?${encoded.toLowerCase()}` }
+    return new Response(`{"heard":${escaped}}`, { status: 202, headers })
+  }
+  const options = { baseUrl: store.baseUrl, apiKey, fetch, only: ['auth.missing.list'] }
+  const { results } = await verify(options)
+  const came = results[0]?.failure?.came ?? ''
+  assert.match(came, /location: \/<key>\?<key> \| \{"heard":"<key>"\}$/)
+  assert.doesNotMatch(came + reportJUnit(await verify(options)), /s3/)
+})
+
+test('verify - a server that cannot be verified is one clear line', async t => {
+  const serve = async (listener: RequestListener) => {
+    const server = createServer(listener).listen(0, '127.0.0.1')
+    await new Promise(resolve => server.once('listening', resolve))
+    t.after(() => server.close().closeAllConnections())
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  }
+  const noHttp = createSocketServer(socket => {
+    socket.on('error', () => {})
+    socket.end('SSH-2.0-OpenSSH_9.2\r\n')
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => noHttp.once('listening', resolve))
+  t.after(() => noHttp.close())
+  const closing = createSocketServer(socket => {
+    socket.on('error', () => {})
+    socket.on('data', () => socket.end())
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => closing.once('listening', resolve))
+  t.after(() => closing.close())
+  const closingUrl = `http://127.0.0.1:${(closing.address() as AddressInfo).port}/v1`
+  const noHttpUrl = `http://127.0.0.1:${(noHttp.address() as AddressInfo).port}/v1`
+  const redirecting = await serve((_, response) =>
+    response.writeHead(301, { location: 'https://a.example/v1' }).end(),
+  )
+  const redirectingWithKey = await serve((_, response) =>
+    response.writeHead(301, { location: `https://a.example/${'x'.repeat(174)}?k=s3cret` }).end(),
+  )
+  const redirectingWithPassword = await serve((_, response) =>
+    response.writeHead(301, { location: 'https://user:pa55@a.example/v1' }).end(),
+  )
+  const refusing = await serve((_, response) => response.writeHead(401).end())
+  const empty = await serve((_, response) => response.writeHead(404).end())
+  const silent = await serve(() => {})
+  for (const [baseUrl, message] of [
+    [
+      'http://127.0.0.1:1/v1',
+      /^Cannot reach http:\/\/127\.0\.0\.1:1\/v1 \(.+\); is the server running\?$/,
+    ],
+    [noHttpUrl, /does not answer with HTTP \(HPE_\w+\)$/],
+    [closingUrl, /closes the connection; is it http or https\?$/],
+    [redirecting, /redirects to https:\/\/a\.example\/v1; verify that address$/],
+    [redirectingWithKey, /redirects to https:\/\/a\.example\/x+\?k=<key>; verify that address$/],
+    [redirectingWithPassword, /redirects to https:\/\/…@a\.example\/v1; verify that address$/],
+    [refusing, /rejects the API key with 401; is it valid there\?$/],
+    [empty, /has no \/pets \(404\); the base URL ends with the version segment, such as \/v1$/],
+    [silent, /does not answer within 1000 ms$/],
+  ] as const) {
+    const timeoutMs = baseUrl === silent ? 1_000 : 60_000
+    const run = verify({ baseUrl, apiKey: 's3cret', timeoutMs })
+    await assert.rejects(run, (error: Error) => {
+      assert.ok(error instanceof VerifyError, String(error))
+      assert.match(error.message, message)
+      assert.doesNotMatch(error.message, /s3c/)
+      return true
+    })
+  }
+})
+
+test('verify - responses are read from bytes in every form', () => {
+  const head = (fields: string) => `HTTP/1.1 200 OK\r\n${fields}\r\n`
+  const read = (text: string, methods: readonly string[], closed = false) => {
+    const { replies, rest } = readReplies(text, methods, closed, '')
+    return [...replies.map(({ status, body }) => `${status} ${body}`), rest]
+  }
+  const chunked = `${head('Transfer-Encoding: chunked\r\n')}3;a=b\r\n\xc3\xa9a\r\nA\r\n0123456\r\n9\r\n0\r\n\r\n`
+  assert.deepEqual(read(`${chunked}more`, ['GET']), ['200 éa0123456\r\n9', 'more'])
+  assert.deepEqual(read(chunked.slice(0, -1), ['GET']), [chunked.slice(0, -1)])
+  const sized = `${head('content-length:2\r\n')}ab`
+  assert.deepEqual(read(`${sized}${sized}x`, ['GET', 'GET']), ['200 ab', '200 ab', 'x'])
+  assert.deepEqual(read(sized.slice(0, -1), ['GET']), [sized.slice(0, -1)])
+  assert.deepEqual(read(sized, ['HEAD', 'GET']), ['200 ', 'ab'])
+  const open = `${head('')}until the end`
+  assert.deepEqual(read(open, ['GET']), [open])
+  assert.deepEqual(read(open, ['GET'], true), ['200 until the end', ''])
+  assert.deepEqual(read(`HTTP/1.1 100 Continue\r\n\r\n${sized}`, ['POST']), ['200 ab', ''])
+  assert.deepEqual(read('HTTP/1.1 204 \r\n\r\n', ['GET']), ['204 ', ''])
+  assert.deepEqual(read('SSH-2.0\r\n', ['GET'], true), ['SSH-2.0\r\n'])
+})
+
+test('verify - a certificate that is not trusted is one clear line', async () => {
+  const server = await openFaulty({})
+  const fetch = async () => {
+    throw new TypeError('fetch failed', {
+      cause: Object.assign(new Error('self-signed'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
+    })
+  }
+  await assert.rejects(verify({ ...server, fetch, apiKey: MAIN_KEY }), {
+    name: 'VerifyError',
+    message:
+      'Node does not trust the certificate of http://faulty.test/v1 (DEPTH_ZERO_SELF_SIGNED_CERT); see NODE_EXTRA_CA_CERTS',
+  })
+})
+
+test('verify - a wrong or exhausted spare key is found before the run', async () => {
+  const server = await openFaulty({})
+  const run = (fetch: typeof server.fetch, spareKey: string) =>
+    verify({ ...server, fetch, apiKey: MAIN_KEY, spareKey, limits: true })
+  await assert.rejects(run(server.fetch, 'other'), {
+    message: 'The server rejects the spare key with 401; is it valid there?',
+  })
+  const exhausted = async (request: Request) =>
+    request.headers.get('authorization')?.endsWith('other')
+      ? new Response('{}', { status: 429 })
+      : server.fetch(request)
+  await assert.rejects(run(exhausted, 'other'), {
+    message: 'The spare key is exhausted or banned already; wait, or give another one',
+  })
+})
+
+test('verify - what a server sends reaches no terminal as an escape sequence', async () => {
+  const server = await openFaulty({})
+  const fetch = async (request: Request) =>
+    request.url.endsWith('?limit=1')
+      ? server.fetch(request)
+      : new Response('\x1b[2J\u009b2J\r\nend\u202e\ufeff', { status: 202 })
+  const { results } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only: ['auth.exact'] })
+  const came =
+    '202 | content-type: text/plain;charset=UTF-8 | \\x1b[2J\\x9b2J\\r\\nend\\u{202e}\\u{feff}'
+  assert.equal(results[0]?.failure?.came, came)
+})
+
+test('verify - when a server is lost, the remaining checks are skipped', async () => {
+  const server = await openFaulty({})
+  let isLost = false
+  const fetch = async (request: Request) => {
+    isLost ||= request.url.endsWith('/pets') && request.method === 'POST'
+    if (isLost) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+    return server.fetch(request)
+  }
+  const { results, ok } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only: ['auth'] })
+  assert.equal(ok, false)
+  const failed = results.filter(({ outcome }) => outcome === 'failed')
+  assert.deepEqual(
+    failed.map(({ id, failure }) => [id, failure?.came]),
+    [['auth.missing.create', 'no response: connection refused (ECONNREFUSED)']],
+  )
+  assert.equal(results.at(-1)?.reason, 'the server no longer answers')
+})
+
+test('verify - a server that creates nothing breaks the checks of the creation itself', async () => {
+  const server = await openFaulty({ wrong: creations(() => ({})) })
+  const only = ['create.answer', 'create.type', 'create.status']
+  const { results, requests } = await verify({ ...server, apiKey: MAIN_KEY, only })
+  assert.deepEqual(
+    results.map(({ id, outcome, failure }) => [id, outcome, failure?.came.slice(0, 3)]),
+    [
+      ['create.answer', 'failed', '400'],
+      ['create.type', 'skipped', undefined],
+      ['create.status.available', 'failed', '400'],
+      ['create.status.pending', 'failed', '400'],
+      ['create.status.sold', 'failed', '400'],
+    ],
+  )
+  assert.equal(requests, 4)
+})
+
+test('verify - a ban with 403 that ends when its Retry-After says is left to the server', async () => {
+  const wrong = answers(isBan, given => failure(403, given))
+  assert.deepEqual(await outcomesOf('limits', wrong), ['passed'])
+})
+
+test('verify - a limit that ends before any ban leaves nothing to look at', async () => {
+  let rejections = 0
+  const wrong = answers(
+    (_, { status }) => status === 429 && ++rejections > 5,
+    given => ({ ...given, status: 200, headers: { ...given.headers, 'Retry-After': undefined } }),
+  )
+  assert.deepEqual(await outcomesOf('limits.ban-ends', wrong), ['skipped'])
+})
+
+test('verify - a 5xx breaks a MUST in a check that would pass, skip or miss a SHOULD', async () => {
+  const fails = (where: Where) =>
+    openFaulty({
+      wrong: answers(where, (given, { text }) => failure(text.includes('name') ? 400 : 500, given)),
+    })
+  for (const [id, where] of [
+    ['error.internals', ({ text }) => text === '{'],
+    ['error.accept', ({ headers }) => String(headers['accept']).startsWith('text/html')],
+    ['robust.allow', ({ method }) => method === 'PROPFIND'],
+    [
+      'idempotency.refused',
+      ({ headers }) => String(headers['idempotency-key']).includes('refused'),
+    ],
+  ] as [string, Where][]) {
+    const options = { ...(await fails(where)), apiKey: MAIN_KEY, idempotency: true, only: [id] }
+    const { results, ok } = await verify(options)
+    const [{ level, failure } = {} as CheckResult] = results
+    assert.deepEqual([id, ok, level, failure?.came.slice(0, 3)], [id, false, 'MUST', '500'])
+  }
+})
+
+test('verify - the first 5xx of a check is shown, as a status that was not expected', async () => {
+  const wrong = answers(
+    ({ path }) => /\/(0|9223372036854775806)$/.test(path),
+    given => ({ ...given, status: 503, headers: {}, body: '<h1>boom</h1>' }),
+  )
+  const options = { ...(await openFaulty({ wrong })), apiKey: MAIN_KEY, only: ['error.every'] }
+  const { results } = await verify(options)
+  assert.deepEqual(results.find(({ outcome }) => outcome === 'failed')?.failure, {
+    sent: 'GET /pets/0, with the key',
+    came: '503 | content-type: text/plain;charset=UTF-8 | <h1>boom</h1>',
+    expected: 'a status below 500',
+  })
+})
+
+test('verify - a 5xx that comes after the end of its check breaks no other one', async () => {
+  const server = await openFaulty({})
+  let creations = 0
+  let end = () => {}
+  const isOver = new Promise<void>(resolve => {
+    end = resolve
+  })
+  const fetch = async (request: Request) => {
+    const isCreate = request.method === 'POST'
+    if (isCreate && ++creations === 1) throw new Error('reset')
+    if (isCreate && creations <= 6) {
+      await isOver
+      return new Response('', { status: 500 })
+    }
+    // The request after those that show that the server still answers.
+    if (request.url.endsWith('/pets/verify')) {
+      end()
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+    return server.fetch(request)
+  }
+  const only = ['create.concurrent', 'get.not-an-id']
+  const { results } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only })
+  assert.deepEqual(
+    results.map(({ id, outcome }) => `${id} ${outcome}`),
+    ['create.concurrent failed', 'get.not-an-id passed'],
+  )
+})
+
+test('verify - options are checked at construction, and never show a key', () => {
+  const rule =
+    'an address that begins with http:// or https://, without user name, query and fragment'
+  for (const [options, message] of [
+    [{ baseUrl: 'localhost:4280' }, `Expected \`baseUrl\` to be ${rule}, got a string`],
+    [{ baseUrl: 'http://me:s3cret@a/v1' }, `Expected \`baseUrl\` to be ${rule}, got a string`],
+    [
+      { apiKey: 's3cret key' },
+      'Expected `apiKey` to be printable ASCII without spaces, got a string',
+    ],
+    [{ level: 'MAY' }, "Expected `level` to be one of 'MUST', 'SHOULD', got 'MAY'"],
+    [
+      { limits: true },
+      'Expected `spareKey` to be a throwaway key that the checks of limits may exhaust, got none',
+    ],
+    [
+      { limits: true, apiKey: 's3cret', spareKey: 's3cret' },
+      'Expected `spareKey` to be a second key, got the same one',
+    ],
+  ] as const) {
+    const given = { baseUrl: 'http://a/v1', apiKey: 'k', ...options } as VerifyOptions
+    assert.throws(
+      () => verifySuite(test, given),
+      (error: Error) => {
+        assert.ok(error instanceof OptionError)
+        assert.equal(error.message, message)
+        return true
+      },
+    )
+  }
+})
+
+test('verify - registers one test for each check with any test runner', async () => {
+  const server = await openFaulty({})
+  const fetch = async (request: Request) => {
+    const response = await server.fetch(request)
+    return request.method === 'HEAD' ? new Response(null, { status: 500 }) : response
+  }
+  const tests = new Map<string, (context?: unknown) => Promise<void>>()
+  const register: TestFunction = (name, run, timeoutMs) => {
+    // Jest waits for a callback that declares a parameter.
+    assert.equal(run.length, 0)
+    assert.ok((timeoutMs ?? 0) > 900_000)
+    tests.set(name, run)
+  }
+  const leftOut: string[] = []
+  const given = { ...server, fetch, apiKey: MAIN_KEY, only: ['get', 'http.chunked', 'robust'] }
+  verifySuite(Object.assign(register, { skip: (name: string) => leftOut.push(name) }), given)
+  const title = 'get.absent - an `id` that was never assigned is 404 (MUST, spec §4.3)'
+  assert.ok(tests.has(title))
+  assert.match(leftOut.join(), /^http\.chunked - .+: needs a socket$/)
+  const skipped: unknown[] = []
+  for (const [name, run] of tests) {
+    const context = { skip: (reason: unknown) => skipped.push(reason) }
+    if (!name.startsWith('robust.head ')) await run(context)
+    else await assert.rejects(run(context), /sent: {5}HEAD \/pets, with the key\ncame: {5}500/)
+  }
+  assert.deepEqual(skipped, [])
+  verifySuite(register, { ...given, only: ['http'] })
+  const expected = CHECKS.filter(
+    ({ id, needs }) => /^(get|robust)\./.test(id) && !needs?.includes('socket'),
+  )
+  assert.equal(tests.size, expected.length)
+})
+
+test('verify - a check that has nothing to look at skips its test', async () => {
+  const server = await openFaulty({})
+  const reasons: unknown[] = []
+  const context = { skip: (reason: unknown) => reasons.push(reason) }
+  const runs: (() => Promise<void>)[] = []
+  verifySuite((_, run) => runs.push(() => run(context)), {
+    ...server,
+    apiKey: MAIN_KEY,
+    readOnly: true,
+    only: ['get.answer'],
+  })
+  for (const run of runs) await run()
+  assert.deepEqual(reasons, ['the store has no animals'])
+})
+
+/** Of the checks of a part, each once, against a server with this change. */
+async function outcomesOf(part: string, wrong: Wrong): Promise<readonly string[]> {
+  const server = await openFaulty({ wrong })
+  const keys = { apiKey: MAIN_KEY, spareKey: SPARE_KEY }
+  const { results } = await verify({ ...server, ...keys, limits: true, only: [part] })
+  return [...new Set(results.map(({ outcome }) => outcome))]
+}
+
+function withLimits(limits: { perMinute: number; perDay: number }): Partial<StoreOptions> {
+  return { apiKeys: { [MAIN_KEY]: { id: 'main', plan: 'enterprise', limits } } }
+}
+
+/** Against a server with an animal and a description. */
+async function verifyOnly(part: string, door?: Door): Promise<VerifyReport> {
+  await using own = await openOwn({}, withDocs, door)
+  await own.store.createPet({ name: 'Ada', categoryId: 1 })
+  const openApiUrl = `${own.origin}/openapi.json`
+  return await verify({ ...own.options, only: [part], openApiUrl, limits: part === 'limits' })
+}
+
+interface Own extends AsyncDisposable {
+  readonly origin: string
+  readonly store: Store
+  readonly storage: ReturnType<typeof memoryStorage>
+  readonly options: VerifyOptions
+}
+
+type Door = 'over HTTP' | 'in process'
+
+/** Our own server, on a clock that moves only in waits. */
+async function openOwn(
+  given: Partial<StoreOptions> = {},
+  around: (store: Store) => ApiHandler = store => store,
+  door: Door = 'over HTTP',
+): Promise<Own> {
+  let now = given.clock?.() ?? T0
+  const clock = () => now
+  const storage = (given.storage ?? memoryStorage()) as Own['storage']
+  const store = createStore({
+    apiKeys: {
+      [MAIN_KEY]: { id: 'main', plan: 'free' },
+      [SPARE_KEY]: { id: 'spare', plan: 'free' },
+    },
+    idempotency: { ttlMs: DAY },
+    ...given,
+    storage,
+    clock,
+  })
+  const handler = around(store)
+  const server = door === 'over HTTP' ? await listen(handler, { port: 0 }) : undefined
+  const origin = server?.origin ?? 'http://own.test'
+  return {
+    origin,
+    store,
+    storage,
+    options: {
+      baseUrl: `${origin}${handler.basePath}`,
+      ...(!server && { fetch: toFetchHandler(handler) }),
+      apiKey: MAIN_KEY,
+      spareKey: SPARE_KEY,
+      limits: true,
+      idempotency: true,
+      clock,
+      sleep: async ms => {
+        now += ms
+      },
+    },
+    async [Symbol.asyncDispose]() {
+      await server?.close()
+      await (storage as { close?: () => Promise<void> }).close?.()
+    },
+  }
+}

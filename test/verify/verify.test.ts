@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { listen } from '../../adapters/http/index.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { CHECKS, type VerifyReport } from '../../adapters/verify/index.js'
+import { reportJUnit } from '../../adapters/verify/junit.js'
+import { createStore } from '../../src/index.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+import { runInThread } from '../support/command.js'
+import { firstOutput } from '../support/first-output.js'
+import { MAIN, ROOT_URL } from '../support/paths.js'
+
+const KEY = 's3cret-key'
+
+test('verify - our own command line breaks nothing, description and console included', async t => {
+  const server = spawn(
+    process.execPath,
+    [MAIN, '--port', '0', '--json', '-q', '--empty', '--idempotency'],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  t.after(() => server.kill('SIGKILL'))
+  const ready = await firstOutput(server)
+  const { baseUrl, origin, apiKeys } = JSON.parse(ready)
+  const openApi = ['--openapi', `${origin}/openapi.json`]
+  const words = [baseUrl, '--key', apiKeys.business, '--idempotency', ...openApi]
+  const { code, stdout, stderr } = await verify(words)
+  assert.deepEqual([code, stderr], [0, ''])
+  const [, most = ''] =
+    /^Verifying http:\S+\. Checks: \d+, requests: at most (\d+)\n/.exec(stdout) ?? []
+  const page = await readFile(new URL('adapters/verify/README.md', ROOT_URL), 'utf8')
+  assert.match(page, RegExp(` never sends more than ${most} without \`--limits\``))
+  const limits = CHECKS.filter(({ needs }) => needs?.includes('limits')).length
+  const passed = CHECKS.length - limits
+  assert.match(stdout, new RegExp(`\\n${limits} skipped: needs a spare key to exhaust\\n`))
+  assert.match(
+    stdout,
+    new RegExp(`\\n${passed} passed, 0 MUST broken, 0 SHOULD not met, ${limits} `),
+  )
+})
+
+test('verify - a broken MUST is exit code 1, and all of it is shown but the key', async t => {
+  const url = await broken(t)
+  const { code, stdout, stderr } = await verify([
+    url,
+    '--key',
+    KEY,
+    '--only',
+    'create.name-missing',
+  ])
+  assert.equal(code, 1)
+  assert.match(
+    stdout,
+    /\nMUST broken: create\.name-missing\n {2}a body without `name` is 400 \(spec §4\.2\)\n {2}sent {6}POST \/pets with \{"categoryId":1,"status":"available"\}, with the key\n {2}came {6}500 .*\n {2}expected {2}400\n/,
+  )
+  assert.match(
+    stdout,
+    /\n0 passed, 1 MUST broken, 0 SHOULD not met, 0 skipped; 3 requests in \d+ s\n$/,
+  )
+  assert.doesNotMatch(stdout + stderr, /s3cret/)
+})
+
+test('verify - a SHOULD that is not met is shown, with exit code 0', async t => {
+  const url = await broken(t)
+  const { code, stdout } = await verify([url, '--key', KEY, '--only', 'robust.head'])
+  assert.equal(code, 0)
+  assert.match(stdout, /\nSHOULD not met: robust\.head\n/)
+})
+
+test('verify - --json and --junit hold the same report', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-verify-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const junit = join(folder, 'report.xml')
+  const url = await broken(t)
+  const only = ['--only', 'robust.head,create.empty,auth.exact', '--only', 'openapi.version']
+  const { code, stdout, stderr } = await verify([
+    url,
+    '--key-env',
+    'KEY',
+    '--json',
+    '--junit',
+    junit,
+    ...only,
+  ])
+  assert.deepEqual([code, stderr], [1, ''])
+  const report = JSON.parse(stdout) as VerifyReport
+  assert.deepEqual(
+    report.results.map(({ id, level, outcome }) => `${id} ${level} ${outcome}`),
+    [
+      'auth.exact MUST passed',
+      'create.empty MUST failed',
+      'openapi.version MUST skipped',
+      'robust.head SHOULD failed',
+    ],
+  )
+  assert.deepEqual([report.ok, report.baseUrl, report.requests], [false, url, 7])
+  const xml = await readFile(junit, 'utf8')
+  assert.equal(xml, reportJUnit(report))
+  assert.match(
+    xml,
+    /<testsuite name="animal-adoption-store verify" tests="4" failures="1" skipped="2">/,
+  )
+  assert.match(xml, /<testcase classname="auth" name="auth\.exact: [^"]*"\/>/)
+  assert.match(
+    xml,
+    /name="create\.empty: [^"]*"><failure message="MUST \(spec §4\.2\): expected 400">sent: /,
+  )
+  assert.match(
+    xml,
+    /name="openapi\.version: [^"]*"><skipped message="needs the address of a description"\/>/,
+  )
+  assert.match(xml, /name="robust\.head: [^"]*"><skipped message="SHOULD not met \(RFC /)
+  assert.doesNotMatch(stdout + xml, /s3cret/)
+})
+
+test('verify - JUnit holds any text', () => {
+  const failure = { sent: '<a>&"\n', came: '\u0000\ud800 \u{1f408}', expected: '200' }
+  const about = {
+    id: 'a.b',
+    level: 'MUST',
+    source: 'spec §1',
+    title: 't',
+    outcome: 'failed',
+  } as const
+  const report = { baseUrl: '', ok: false, requests: 1, results: [{ ...about, failure }] }
+  const sent = 'sent: &lt;a&gt;&amp;&quot;&#10;'
+  assert.ok(reportJUnit(report).includes(`${sent}&#10;came: \ufffd\ufffd \u{1f408}&#10;`))
+})
+
+test('verify - --bail stops at the first broken MUST', async t => {
+  const url = await broken(t)
+  const { stdout } = await verify([url, '--key', KEY, '--json', '--bail', '--only', 'create'])
+  const { results } = JSON.parse(stdout) as VerifyReport
+  assert.deepEqual(
+    results.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id),
+    [results.at(-1)?.id],
+  )
+})
+
+test('verify - --list prints every check and sends nothing', async () => {
+  const { code, stdout } = await verify(['--list'])
+  assert.equal(code, 0)
+  const lines = stdout.trimEnd().split('\n')
+  assert.equal(lines.length, CHECKS.length)
+  assert.match(lines[0] ?? '', /^auth\.missing\.list +MUST, spec §5: /)
+  const auth = JSON.parse((await verify(['--list', '--json', '--only', 'auth'])).stdout)
+  assert.deepEqual(Object.keys(auth[0]), ['id', 'level', 'source', 'title'])
+  assert.equal(auth.length, CHECKS.filter(({ id }) => id.startsWith('auth.')).length)
+})
+
+test('verify - invalid usage is one line that shows no key, and exit code 2', async t => {
+  const url = await broken(t)
+  for (const [words, message] of [
+    [[], 'verify takes one address: verify <base-url> --key <key>'],
+    [[url, KEY], 'verify takes one address: verify <base-url> --key <key>'],
+    [[url], 'verify needs an API key: add --key <key> or --key-env <NAME>'],
+    [[url, '--key'], '--key needs a value: --key <key>'],
+    [[url, '--key', KEY, '--key', KEY], '--key is given twice; give it once'],
+    [
+      [url, '--key', KEY, '--key-env', 'KEY'],
+      '--key cannot be combined with --key-env; give one of them',
+    ],
+    [[url, '--key-env', KEY], /^--key-env takes the name of an environment variable, such as A/],
+    [[url, '--key-env', 'NO_SUCH_KEY'], '--key-env names NO_SUCH_KEY, which is not set'],
+    [
+      [url, '--key', `${KEY} x`],
+      'Expected --key to be printable ASCII without spaces, got a string',
+    ],
+    [
+      [url, '--key', KEY, '--limits'],
+      'Expected --spare-key to be a throwaway key that the checks of limits may exhaust, got none',
+    ],
+    [
+      [url, '--key', KEY, '--limits', '--spare-key', KEY],
+      'Expected --spare-key to be a second key, got the same one',
+    ],
+    [
+      [url, '--key', KEY, '--only', 'idempotency'],
+      'Nothing would be checked: each selected check needs a server that has Idempotency-Key; change the options',
+    ],
+    [
+      [url, '--key', KEY, '--only', 'auht'],
+      /^Expected --only to be checks or groups, such as auth\..*, got 'auht'$/,
+    ],
+    [[url, `--kye=${KEY}`], 'Unknown option --kye; did you mean --key?'],
+    [
+      [url.replace('//', `//me:${KEY}@`), '--key', KEY],
+      /^Expected <base-url> to be an address .*, got a string$/,
+    ],
+    [['http://127.0.0.1:1/v1', '--key', KEY], /^Cannot reach http:\/\/127\.0\.0\.1:1\/v1 /],
+    [[url, '--key', 'other-s3cret'], /rejects the API key with 401; is it valid there\?$/],
+    [[url, '--key', KEY, '--only', 'auth.exact', '--junit', '.'], '--junit cannot write .: EISDIR'],
+  ] as const) {
+    const { code, stdout, stderr } = await verify(words)
+    const prefix = 'animal-adoption-store: '
+    assert.ok(stderr.startsWith(prefix) && stderr.endsWith('\n'), stderr)
+    const line = stderr.slice(prefix.length, -1)
+    if (typeof message === 'string') assert.equal(line, message)
+    else assert.match(line, message)
+    assert.equal(code, 2, line)
+    assert.doesNotMatch(stdout + stderr, /s3cret/)
+  }
+  const late = await run(['--json', 'verify', url])
+  assert.match(late.stderr, /verify comes before its options: verify <base-url> \[options\]\n$/)
+})
+
+test('verify - its help lists its options and fits a terminal', async () => {
+  const { code, stdout } = await verify(['--help'])
+  assert.equal(code, 0)
+  assert.match(stdout, /^Usage: animal-adoption-store verify <base-url> --key <key> \[options\]\n/)
+  assert.ok(stdout.split('\n').every(line => line.length <= 100))
+})
+
+/** Refuses a creation with 500, and does not find what HEAD asks for. */
+async function broken(t: TestContext): Promise<string> {
+  const store = createStore({
+    storage: memoryStorage(),
+    apiKeys: { [KEY]: { id: 'main', plan: 'business' } },
+  })
+  const handler: ApiHandler = {
+    ...store,
+    async handle(request) {
+      const answer = await store.handle(request)
+      if (request.method === 'HEAD') return { ...answer, status: 404 }
+      return answer.status === 400 ? { ...answer, status: 500 } : answer
+    },
+  }
+  const server = await listen(handler, { port: 0 })
+  t.after(() => server.close())
+  return server.url
+}
+
+function verify(words: readonly string[]) {
+  return run(['verify', ...words])
+}
+
+function run(words: readonly string[]) {
+  return runInThread(words, { ...process.env, KEY })
+}
