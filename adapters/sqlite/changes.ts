@@ -3,11 +3,9 @@ import type { Awaitable } from '../../src/lib/async.js'
 import type { IsGone } from '../../src/ports.js'
 import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../storage/batches.js'
 import type { Connection } from './connection.js'
-import { lockedFor } from './failures.js'
+import { lockedFor, SqliteError } from './failures.js'
 
 export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'patience'> {
-  readonly connection: Connection
-  readonly path: string
   readonly timeoutMs: number
   /** Stores some changes, all or none, and returns an answer for each. */
   readonly apply: (changes: readonly Change[]) => readonly Answer[]
@@ -17,22 +15,29 @@ export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>,
 export interface Changes<Change, Answer> {
   /** Rejects if the lock did not become free within the time limit from the arrival of this change on. */
   make(change: Change, isGone?: IsGone): Awaitable<Answer>
-  idle(): Promise<void>
+  /** Waits for the changes in progress, then closes the connection. May be called again. */
+  close(): Promise<void>
 }
 
 export function createChanges<Change, Answer>(
-  options: ChangeOptions<Change, Answer>,
+  connection: Connection,
+  { timeoutMs, apply, ...limits }: ChangeOptions<Change, Answer>,
 ): Changes<Change, Answer> {
-  const { connection, path, timeoutMs, apply, ...limits } = options
+  const { path } = connection
   const late = () => lockedFor(path)
   const patience = { ms: timeoutMs, items: QUEUE, late, full: storageOverloaded }
   const batches = createBatches(settle, { ...limits, patience })
+  let closing: Promise<void> | undefined
   return {
     make(change, isGone) {
-      const answers = batches.mayGoFirst() && connection.try(() => apply([change]))
+      if (closing) throw new SqliteError(path, 'is closed')
+      const answers = batches.mayGoFirst() && connection.attempt(() => apply([change]))
       return answers ? (answers[0] as Answer) : batches.add(change, isGone)
     },
-    idle: batches.idle,
+    close() {
+      closing ??= batches.idle().then(connection.close)
+      return closing
+    },
   }
 
   function settle(batch: readonly Waiting<Change, Answer>[]): Promise<void> | void {

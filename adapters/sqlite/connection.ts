@@ -1,50 +1,49 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Awaitable } from '../../src/lib/async.js'
-import { type Database, type DriverName, loadDriver, type Statement } from './driver.js'
+import { type Database, loadDriver, type Statement } from './driver.js'
 import { explain, isBusy, SqliteError } from './failures.js'
 import { locate, watch } from './locate.js'
-import { migrate } from './schema.js'
+import { prepareTables } from './schema.js'
 
-/** One open file. */
+/**
+ * One open file. Its methods throw a SqliteError, also after `close` and once another file is at the path.
+ */
 export interface Connection {
   readonly path: string
   prepare(sql: string): Statement
+  /** Runs a task at once; undefined while another process holds the lock. */
+  attempt<T>(task: () => T): T | undefined
   /**
    * Runs a task at once. While another process holds the lock, it is repeated until `giveUp` returns
-   * true, by default after the time limit, and refused once the file is closed or another one.
-   *
-   * @throws SqliteError
+   * true, by default after the time limit.
    */
-  run<T>(task: () => T, giveUp?: (error: unknown) => boolean): Awaitable<T>
-  /**
-   * Runs a task at once; undefined while another process holds the lock.
-   *
-   * @throws SqliteError
-   */
-  try<T>(task: () => T): T | undefined
+  run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T>
   /** A part of a task that sees one state of the file. */
   reading<T>(part: () => T): T
   /** A part of a task that holds the lock: all of it is stored, or nothing. */
   writing<T>(part: () => T): T
-  /** The same for a part that takes its time: it needs a connection of its own. */
-  during<T>(kind: 'reading' | 'writing', part: () => Promise<T>): Promise<T>
   /**
-   * The error of everything that is still asked for after `close`, or once the file at the path is another one.
+   * The same for a part that takes its time: it needs a connection of its own.
    *
-   * @param now looks at the file even if that was done a moment ago
+   * @param mayBegin throws if the wait for the lock is to end
    */
-  refuseUnusable(now?: boolean): void
-  /** @param last waits for what is in progress */
-  close(last?: () => Promise<void>): Promise<void>
+  during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>): Promise<T>
+  /** Throws if the file cannot be used. Other methods look at the file every 100 ms at most. */
+  look(): void
+  close(): void
 }
 
+type TransactionKind = 'reading' | 'writing'
+
 export interface ConnectionOptions {
-  readonly driver?: DriverName | undefined
   readonly timeoutMs: number
   /** Whether a commit is synced, so that it survives a power cut too. */
   readonly synced: boolean
-  /** Whether an empty file becomes a database; by default, it does. */
+  /**
+   * Whether an empty file becomes a database.
+   * @default true
+   */
   readonly create?: boolean
 }
 
@@ -59,19 +58,19 @@ export async function connect<T>(
   options: ConnectionOptions,
   use: (connection: Connection) => T,
 ): Promise<T> {
+  const open = loadDriver(path)
   let database: Database | undefined
-  let refuseReplaced: ((now: boolean) => void) | undefined
+  let lookAt: ((now: boolean) => void) | undefined
   try {
-    const open = await loadDriver(path, options.driver)
     const real = await locate(path)
-    const giveUp = timer(options.timeoutMs)
+    const giveUp = deadline(options.timeoutMs)
     return await untilFree(() => {
       database ??= open(real)
-      refuseReplaced ??= watch(path, real)
+      lookAt ??= watch(path, real)
       // While this waited, the WAL may have become that of another file.
-      refuseReplaced(true)
+      lookAt(true)
       prepareFile(database, path, options)
-      return use(createConnection(path, database, options.timeoutMs, refuseReplaced))
+      return use(createConnection(path, database, options.timeoutMs, lookAt))
     }, giveUp)
   } catch (error) {
     database?.close()
@@ -87,9 +86,9 @@ function prepareFile(
   path: string,
   { synced, create }: ConnectionOptions,
 ): void {
-  // A driver that waits blocks the process; `run` waits without that.
+  // SQLite would block the process while it waits for a lock; `run` does not.
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`)
-  migrate(database, path, transactionsOf(database).writing, create)
+  prepareTables(database, path, transactionsOf(database).writing, create)
   database.exec(`PRAGMA cache_size = -${CACHE_KIB};
     PRAGMA journal_size_limit = ${LONGEST_WAL};
     PRAGMA trusted_schema = OFF`)
@@ -104,126 +103,115 @@ function createConnection(
   path: string,
   database: Database,
   timeoutMs: number,
-  refuseReplaced: (now: boolean) => void,
+  lookAt: (now: boolean) => void,
 ): Connection {
-  let closing: Promise<void> | undefined
+  const { reading, writing, bounds } = transactionsOf(database)
   let isClosed = false
   return {
     path,
     prepare: sql => database.prepare(sql),
-    run,
-    try(task) {
+    attempt(task) {
       try {
-        return task()
+        return use(task, false)
       } catch (error) {
         if (isBusy(error)) return undefined
         throw explain(error, path)
       }
     },
-    ...transactionsOf(database),
-    async during(kind, part) {
-      const { first, commit, rollback } = boundsOf(database)[kind]
-      await run(() => first.run())
+    run,
+    reading,
+    writing,
+    async during(kind, mayBegin, part) {
+      const { begin, commit, undo } = bounds[kind]
+      await run(() => {
+        mayBegin()
+        begin.run()
+      })
       try {
         const result = await part()
         await run(() => commit.run())
         return result
       } catch (error) {
-        undo(rollback)
+        undo()
         throw explain(error, path)
       }
     },
-    refuseUnusable(now = false) {
-      refuse(closing !== undefined, now)
-    },
-    close(last = async () => {}) {
-      closing ??= last().then(() => {
-        isClosed = true
-        database.close()
-      })
-      return closing
+    look: () => use(() => {}, true),
+    close() {
+      isClosed = true
+      database.close()
     },
   }
 
-  function run<T>(task: () => T, giveUp?: (error: unknown) => boolean): Awaitable<T> {
+  function run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T> {
     try {
-      refuse(isClosed, false)
-      return task()
+      return use(task, false)
     } catch (error) {
       if (!isBusy(error)) throw explain(error, path)
-      return untilFree(again, giveUp ?? timer(timeoutMs), error).catch(reason => {
-        throw explain(reason, path)
+      return untilFree(() => use(task, true), giveUp ?? deadline(timeoutMs), error).catch(last => {
+        throw explain(last, path)
       })
     }
-
-    function again(): T {
-      refuse(isClosed, true)
-      return task()
-    }
   }
 
-  function refuse(isOver: boolean, now: boolean): void {
-    if (isOver) throw new SqliteError(path, 'is closed')
-    refuseReplaced(now)
-  }
-}
-
-function transactionsOf(database: Database): Pick<Connection, 'reading' | 'writing'> {
-  const bounds = boundsOf(database)
-  return {
-    reading: part => between(bounds.reading, part),
-    writing: part => between(bounds.writing, part),
+  /** @param now looks at the file even if that was done a moment ago */
+  function use<T>(task: () => T, now: boolean): T {
+    if (isClosed) throw new SqliteError(path, 'is closed')
+    lookAt(now)
+    return task()
   }
 }
 
 /** The statements around a transaction. */
 interface Bounds {
-  readonly first: Statement
+  readonly begin: Statement
   readonly commit: Statement
-  readonly rollback: Statement
+  undo(): void
 }
 
-function boundsOf(database: Database): Record<'reading' | 'writing', Bounds> {
-  const ends = { commit: database.prepare('COMMIT'), rollback: database.prepare('ROLLBACK') }
+function transactionsOf(database: Database) {
+  const rollback = database.prepare('ROLLBACK')
+  const ends = { commit: database.prepare('COMMIT'), undo }
+  const bounds: Readonly<Record<TransactionKind, Bounds>> = {
+    reading: { begin: database.prepare('BEGIN'), ...ends },
+    writing: { begin: database.prepare('BEGIN IMMEDIATE'), ...ends },
+  }
   return {
-    reading: { first: database.prepare('BEGIN'), ...ends },
-    writing: { first: database.prepare('BEGIN IMMEDIATE'), ...ends },
+    bounds,
+    reading: <T>(part: () => T) => between(bounds.reading, part),
+    writing: <T>(part: () => T) => between(bounds.writing, part),
+  }
+
+  function undo(): void {
+    try {
+      rollback.run()
+    } catch {
+      // SQLite has rolled back by itself, as it does when the disk is full.
+    }
   }
 }
 
-function between<T>({ first, commit, rollback }: Bounds, part: () => T): T {
-  first.run()
+function between<T>({ begin, commit, undo }: Bounds, part: () => T): T {
+  begin.run()
   try {
     const result = part()
     commit.run()
     return result
   } catch (error) {
-    undo(rollback)
+    undo()
     throw error
   }
 }
 
-function undo(rollback: Statement): void {
-  try {
-    rollback.run()
-  } catch {
-    // SQLite has rolled back by itself, as it does when the disk is full.
-  }
-}
-
 /** Repeats a task while another process holds the lock. */
-async function untilFree<T>(
-  task: () => T,
-  giveUp: (error: unknown) => boolean,
-  first?: unknown,
-): Promise<T> {
-  if (first !== undefined && giveUp(first)) throw first
+async function untilFree<T>(task: () => T, giveUp: () => boolean, first?: unknown): Promise<T> {
+  if (first !== undefined && giveUp()) throw first
   for (let wait = first === undefined ? 0 : 1; ; wait = Math.min(wait + 1, LONGEST_WAIT)) {
     if (wait > 0) await pause(wait)
     try {
       return task()
     } catch (error) {
-      if (!isBusy(error) || giveUp(error)) throw error
+      if (!isBusy(error) || giveUp()) throw error
     }
   }
 }
@@ -231,7 +219,7 @@ async function untilFree<T>(
 /** In ms. Short, because a process that inserts all the time frees the lock for moments only. */
 const LONGEST_WAIT = 5
 
-function timer(timeoutMs: number): () => boolean {
-  const deadline = performance.now() + timeoutMs
-  return () => performance.now() >= deadline
+function deadline(timeoutMs: number): () => boolean {
+  const end = performance.now() + timeoutMs
+  return () => performance.now() >= end
 }

@@ -9,7 +9,7 @@ export class SqliteError extends Error {
   }
 }
 
-/** Turns what a driver throws into one line with the fix. */
+/** Turns what SQLite throws into one line with the fix. */
 export function explain(error: unknown, path: string): unknown {
   const code = resultCode(error)
   if (code === undefined) return error
@@ -24,32 +24,13 @@ export function lockedFor(path: string): SqliteError {
 
 /** Another process holds the lock. */
 export function isBusy(error: unknown): boolean {
-  const code = resultCode(error)
-  return code === 'BUSY' || code === 'LOCKED' || code === 'PROTOCOL'
+  return REASONS[resultCode(error) ?? 0] === LOCKED
 }
 
 /** The primary result code (sqlite.org/rescode.html); undefined for an error of another kind. */
-function resultCode(error: unknown): string | undefined {
-  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
-  // node:sqlite has the extended number, better-sqlite3 the extended name.
-  if (typeof errcode === 'number') return NAMES[errcode & 0xff] ?? 'ERROR'
-  const [, name] = /^SQLITE_([A-Z]+)/.exec(typeof code === 'string' ? code : '') ?? []
-  return name
-}
-
-const NAMES: Readonly<Record<number, string>> = {
-  5: 'BUSY',
-  6: 'LOCKED',
-  7: 'NOMEM',
-  8: 'READONLY',
-  10: 'IOERR',
-  11: 'CORRUPT',
-  13: 'FULL',
-  14: 'CANTOPEN',
-  15: 'PROTOCOL',
-  18: 'TOOBIG',
-  19: 'CONSTRAINT',
-  26: 'NOTADB',
+function resultCode(error: unknown): number | undefined {
+  const { errcode } = (error ?? {}) as { errcode?: unknown }
+  return typeof errcode === 'number' ? errcode & 0xff : undefined
 }
 
 /** For what else can fail, above all statements about tables that are not there. */
@@ -60,17 +41,17 @@ export const NOT_A_DATABASE =
 export const RUN_CHECK = 'run animal-adoption-store check, and '
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
-const REASONS: Readonly<Record<string, string>> = {
-  BUSY: LOCKED,
-  LOCKED,
-  PROTOCOL: LOCKED,
-  NOMEM: 'needs more memory than this process can get',
-  READONLY: 'is read-only; make the file and its folder writable',
-  IOERR: 'cannot be read or written: the disk failed; check the disk and the free space',
-  CORRUPT: `is damaged; ${RUN_CHECK}restore a backup`,
-  FULL: 'cannot grow, because the disk is full; free some space',
-  CANTOPEN: 'cannot be opened; make the file and its folder readable and writable',
-  TOOBIG: 'cannot hold a value of this length',
-  CONSTRAINT: 'has assigned its last id; no more animals fit',
-  NOTADB: NOT_A_DATABASE,
+const REASONS: Readonly<Record<number, string>> = {
+  /* BUSY */ 5: LOCKED,
+  /* LOCKED */ 6: LOCKED,
+  /* NOMEM */ 7: 'needs more memory than this process can get',
+  /* READONLY */ 8: 'is read-only; make the file and its folder writable',
+  /* IOERR */ 10: 'cannot be read or written: the disk failed; check the disk and the free space',
+  /* CORRUPT */ 11: `is damaged; ${RUN_CHECK}restore a backup`,
+  /* FULL */ 13: 'cannot grow, because the disk is full; free some space',
+  /* CANTOPEN */ 14: 'cannot be opened; make the file and its folder readable and writable',
+  /* PROTOCOL */ 15: LOCKED,
+  /* TOOBIG */ 18: 'cannot hold a value of this length',
+  /* CONSTRAINT */ 19: 'has assigned its last id; no more animals fit',
+  /* NOTADB */ 26: NOT_A_DATABASE,
 }

@@ -1,5 +1,4 @@
 export type { RestoreOptions } from '../storage/restore-options.js'
-export type { DriverName } from './driver.js'
 export { SqliteError } from './failures.js'
 export { type SqliteOptions, sqliteStorage } from './open.js'
 export {

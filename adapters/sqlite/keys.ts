@@ -1,6 +1,5 @@
 import type { InsertedOnce, Once, UsedKey } from '../../src/ports.js'
 import type { Connection } from './connection.js'
-import type { Row } from './driver.js'
 import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
 
 /** Idempotency keys. Every method is a part of a transaction. */
@@ -8,9 +7,7 @@ export interface Keys {
   /** What a key in use stored. The key of a pet that somebody deleted is free. */
   find(once: Once, now: number): InsertedOnce | undefined
   use(used: UsedKey): void
-  /** In the order in which they were used. */
-  readAll(): readonly UsedKey[]
-  /** The same in parts of at most so many. */
+  /** In the order in which they were used, in parts of at most so many. */
   readParts(size: number): Iterable<readonly UsedKey[]>
   removeAll(): void
   /** Drops at most two, so that no insert waits for many, and more go than come. */
@@ -37,29 +34,19 @@ export function createKeys({ prepare }: Connection): Keys {
     use({ scope, key, fingerprint, expiresAt, petId }) {
       use.run(toText(scope), toText(key), fingerprint, expiresAt, petId)
     },
-    readAll: () => readPart.all(0, ALL).map(fromKeyRow),
     *readParts(size) {
-      for (let place = 0; ; ) {
-        const rows = readPart.all(place, size)
-        if (rows.length === 0) return
-        yield rows.map(fromKeyRow)
-        place = rows.at(-1)?.['place']
+      for (let rows = readPart.all(0, size); rows.length > 0; ) {
+        yield rows.map(row => ({
+          scope: fromText(row['scope']),
+          key: fromText(row['key']),
+          fingerprint: row['fingerprint'],
+          expiresAt: row['expires_at'],
+          petId: row['pet_id'],
+        }))
+        rows = readPart.all(rows.at(-1)?.['place'], size)
       }
     },
     removeAll: () => void removeAll.run(),
     dropExpired: now => void dropExpired.run(now),
-  }
-}
-
-/** As a limit. */
-const ALL = -1
-
-function fromKeyRow(row: Row): UsedKey {
-  return {
-    scope: fromText(row['scope']),
-    key: fromText(row['key']),
-    fingerprint: row['fingerprint'],
-    expiresAt: row['expires_at'],
-    petId: row['pet_id'],
   }
 }

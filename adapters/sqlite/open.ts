@@ -1,20 +1,21 @@
-import { isOneOf, isTimeout, optional, type Rules, readOptions } from '../../src/lib/options.js'
+import {
+  isTimeout,
+  type OptionsOf,
+  type SettingsOf,
+  settingsOf,
+  withDefault,
+} from '../../src/lib/options.js'
 import { type Connection, connect } from './connection.js'
-import { DRIVERS, type DriverName } from './driver.js'
 import { createStorage, type SqliteStorage } from './storage.js'
 
-export interface SqliteOptions {
-  /**
-   * The SQLite driver: `'node:sqlite'` or `'better-sqlite3'`.
-   * @default `'node:sqlite'` where Node has it, else `'better-sqlite3'`
-   */
-  readonly driver?: DriverName
+const SQLITE_OPTIONS = {
   /**
    * How long an operation waits for the lock of another process, in ms.
    * @default 2_500
    */
-  readonly timeoutMs?: number
+  timeoutMs: withDefault(isTimeout, 2_500),
 }
+export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
 
 /**
  * Stores pets in a SQLite file, for any number of processes on one machine. Memory and the time to
@@ -23,11 +24,8 @@ export interface SqliteOptions {
  * @throws OptionError
  * @throws SqliteError when the file cannot be used: one line that names the fix
  */
-export async function sqliteStorage(
-  path: string,
-  options: SqliteOptions = {},
-): Promise<SqliteStorage> {
-  return openStorage(path, readOptions(options, DEFAULTS, RULES), true)
+export async function sqliteStorage(path: string, options?: SqliteOptions): Promise<SqliteStorage> {
+  return openStorage(path, settingsOf(SQLITE_OPTIONS, options), true)
 }
 
 /**
@@ -36,22 +34,15 @@ export async function sqliteStorage(
  * @throws SqliteError
  */
 export async function existingStorage(path: string): Promise<SqliteStorage> {
-  return openStorage(path, DEFAULTS, false)
+  return openStorage(path, settingsOf(SQLITE_OPTIONS, undefined), false)
 }
 
 async function openStorage(
   path: string,
-  { driver, timeoutMs }: SqliteOptions & typeof DEFAULTS,
+  { timeoutMs }: SettingsOf<typeof SQLITE_OPTIONS>,
   create: boolean,
 ): Promise<SqliteStorage> {
   const open = <T>(use: (connection: Connection) => T) =>
-    connect(path, { driver, timeoutMs, synced: true, create }, use)
-  return open(connection => createStorage(connection, path, timeoutMs, open))
-}
-
-const DEFAULTS = { timeoutMs: 2_500 }
-
-const RULES: Rules<SqliteOptions> = {
-  driver: optional(isOneOf(DRIVERS)),
-  timeoutMs: isTimeout,
+    connect(path, { timeoutMs, synced: true, create }, use)
+  return open(connection => createStorage(connection, timeoutMs, open))
 }

@@ -1,27 +1,23 @@
 import type { Awaitable } from '../../src/lib/async.js'
-import { isOneOf, isTimeout, optional, type Rules, readOptions } from '../../src/lib/options.js'
+import { isTimeout, type OptionsOf, settingsOf, withDefault } from '../../src/lib/options.js'
 import { type Decision, decide, type Usage } from '../../src/limits/decide.js'
 import type { Policy } from '../../src/limits/plans.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { memoryRateLimits } from '../memory.js'
 import { createChanges } from './changes.js'
 import { type Connection, connect } from './connection.js'
-import { DRIVERS, type DriverName, type Row } from './driver.js'
+import type { Row } from './driver.js'
 import { fromText, toText } from './rows.js'
 
-export interface SqliteRateLimitOptions {
-  /**
-   * The SQLite driver: `'node:sqlite'` or `'better-sqlite3'`.
-   * @default `'node:sqlite'` where Node has it, else `'better-sqlite3'`
-   */
-  readonly driver?: DriverName
+const RATE_LIMIT_OPTIONS = {
   /**
    * How long a request waits for the lock of another process, in ms, before this process counts by
    * itself.
    * @default 100
    */
-  readonly timeoutMs?: number
+  timeoutMs: withDefault(isTimeout, 100),
 }
+export interface SqliteRateLimitOptions extends OptionsOf<typeof RATE_LIMIT_OPTIONS> {}
 
 export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
   inspect(partition: string): Awaitable<Usage | undefined>
@@ -49,51 +45,41 @@ export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
  */
 export async function sqliteRateLimits(
   path: string,
-  options: SqliteRateLimitOptions = {},
+  options?: SqliteRateLimitOptions,
 ): Promise<SqliteRateLimits> {
-  const { driver, timeoutMs } = readOptions(options, DEFAULTS, RULES)
-  return connect(path, { driver, timeoutMs, synced: false }, connection =>
-    createRateLimits(connection, path, timeoutMs),
+  const { timeoutMs } = settingsOf(RATE_LIMIT_OPTIONS, options)
+  return connect(path, { timeoutMs, synced: false }, connection =>
+    createRateLimits(connection, timeoutMs),
   )
 }
 
 /** Callers without a valid key are counted in this process, so strangers cannot fill the disk. */
 const ADDRESS = 'addr:'
 
-function createRateLimits(
-  connection: Connection,
-  path: string,
-  timeoutMs: number,
-): SqliteRateLimits {
-  const { run, reading, writing, refuseUnusable } = connection
+function createRateLimits(connection: Connection, timeoutMs: number): SqliteRateLimits {
+  const { run, writing, look } = connection
   const table = createTable(connection)
   const addresses = memoryRateLimits()
-  const requests = createChanges({ ...LIMITS, connection, path, timeoutMs, apply: decideAll })
-  const close = () => connection.close(requests.idle)
+  const requests = createChanges(connection, { ...LIMITS, timeoutMs, apply: decideAll })
 
   return {
     consume(partition, policy, now) {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
       if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
-      refuseUnusable()
       return requests.make({ partition, policy, now })
     },
     inspect(partition) {
       if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
-      refuseUnusable()
       return run(() => table.read(partition))
     },
     async reset(partition) {
       await addresses.reset(partition)
-      refuseUnusable()
       await run(() => table.remove(partition))
     },
     async dump() {
-      refuseUnusable()
       return [...(await addresses.dump()), ...(await run(table.readAll))]
     },
     async restore(snapshot) {
-      refuseUnusable()
       const isAddress = ([partition]: RateLimitSnapshot[number]) => partition.startsWith(ADDRESS)
       await addresses.restore(snapshot.filter(isAddress))
       await run(() =>
@@ -104,11 +90,11 @@ function createRateLimits(
       )
     },
     async ping() {
-      refuseUnusable(true)
-      await run(() => reading(() => table.read('')))
+      look()
+      await run(() => table.read(''))
     },
-    close,
-    [Symbol.asyncDispose]: close,
+    close: requests.close,
+    [Symbol.asyncDispose]: requests.close,
   }
 
   function decideAll(waiting: readonly Request[]): readonly Decision[] {
@@ -172,10 +158,3 @@ function toUsage(row: Row): Usage {
 }
 
 const LIMITS = { items: 1_000, size: 1_000, sizeOf: () => 1, name: 'sqlite.consume' }
-
-const DEFAULTS = { timeoutMs: 100 } as const
-
-const RULES: Rules<SqliteRateLimitOptions> = {
-  driver: optional(isOneOf(DRIVERS)),
-  timeoutMs: isTimeout,
-}

@@ -4,9 +4,10 @@ import { SqliteError } from './failures.js'
 /** "Pets" in ASCII. In the header of the file, so that no other database is changed by mistake. */
 const APPLICATION_ID = 0x50657473
 
-/** The first one creates version 1; each later one upgrades the version before it. */
-export const MIGRATIONS: readonly string[] = [
-  `CREATE TABLE pets (
+/** In the header of the file, too. */
+const VERSION = 1
+
+const TABLES = `CREATE TABLE pets (
     id INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER - 1}),
     -- A JSON string: a lone surrogate has no UTF-8.
     name TEXT NOT NULL,
@@ -50,37 +51,33 @@ export const MIGRATIONS: readonly string[] = [
     day_count INTEGER NOT NULL,
     banned_until INTEGER NOT NULL,
     ban_level INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;`,
-]
+  ) STRICT, WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${VERSION};`
 
 /**
- * Creates or upgrades the tables.
+ * Creates the tables that are missing.
  *
  * @param create whether to create them in an empty database, or to refuse it
- * @param transaction runs a task in a transaction that holds the lock
+ * @param writing runs a task in a transaction that holds the lock
  * @throws SqliteError for a file of another program or of a newer version, and changes nothing
  */
-export function migrate(
+export function prepareTables(
   database: Database,
   path: string,
-  transaction: (task: () => void) => void,
+  writing: (task: () => void) => void,
   create = true,
-  migrations = MIGRATIONS,
 ): void {
   // Before anything is written: switching to WAL changes the file.
-  const found = versionOf(database, path, migrations.length)
-  if (found === 0 && !create) {
+  const isPrepared = hasTables(database, path)
+  if (!isPrepared && !create) {
     throw new SqliteError(path, 'is an empty database; restore a backup, or name another file')
   }
   useWal(database, path)
-  if (found === migrations.length) return
-  transaction(() => {
+  if (isPrepared) return
+  writing(() => {
     // Another process may have been faster.
-    const version = versionOf(database, path, migrations.length)
-    for (const migration of migrations.slice(version)) database.exec(migration)
-    database.exec(
-      `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`,
-    )
+    if (!hasTables(database, path)) database.exec(TABLES)
   })
 }
 
@@ -93,23 +90,23 @@ function useWal(database: Database, path: string): void {
   )
 }
 
-/** 0 for an empty database. */
-function versionOf(database: Database, path: string, known: number): number {
+/** Whether the tables are there; false for an empty database. */
+function hasTables(database: Database, path: string): boolean {
   const { application, version, tables } = database
     .prepare(`SELECT application_id AS application, user_version AS version,
       (SELECT count(*) FROM sqlite_schema) AS tables
       FROM pragma_application_id, pragma_user_version`)
     .get() as Row
-  if (application === 0 && version === 0 && tables === 0) return 0
+  if (application === 0 && version === 0 && tables === 0) return false
   if (application !== APPLICATION_ID) {
     throw new SqliteError(
       path,
       'is a database of another program; name another file, this one was left as it is',
     )
   }
-  if (version <= known) return version
+  if (version <= VERSION) return true
   throw new SqliteError(
     path,
-    `has version ${version}, and this package knows ${known}; update animal-adoption-store`,
+    `has version ${version}, and this package knows ${VERSION}; update animal-adoption-store`,
   )
 }

@@ -13,19 +13,18 @@ export interface Statements {
   /** ?1 list after this id, ?2 limit. */
   readonly list: Statement
   readonly listByStatus: Readonly<Record<PetStatus, Statement>>
-  readonly all: Statement
   readonly nextId: Statement
   readonly count: Statement
-  readonly countRows: Statement
   readonly deleteAll: Statement
   /** ?1 next id, ?2 gaps below it. */
   readonly setNextId: Statement
+  /** Finds what is damaged, a row for each problem. */
   readonly check: Statement
-  readonly strayName: Statement
 }
 
 export function createStatements({ prepare }: Connection): Statements {
   const next = `(SELECT max(next, (SELECT coalesce(max(id), 0) FROM pets) + 1) FROM pet_ids)`
+  const count = `(${next} - 1 - gaps)`
   const insert = (id: string) =>
     prepare(`INSERT INTO pets (id, name, category_id, status) VALUES (${id}, ?, ?, ?)`)
   // Without the hint, a rare status is looked for in the whole table.
@@ -40,15 +39,15 @@ export function createStatements({ prepare }: Connection): Statements {
     find: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
     list: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
     listByStatus: Object.fromEntries(byStatus),
-    all: prepare(`SELECT ${PET_COLUMNS} FROM pets ORDER BY id`),
     nextId: prepare(`SELECT ${next} AS next`),
-    count: prepare(`SELECT ${next} - 1 - gaps AS count FROM pet_ids`),
-    countRows: prepare('SELECT count(*) AS count FROM pets'),
+    count: prepare(`SELECT ${count} AS count FROM pet_ids`),
     deleteAll: prepare('DELETE FROM pets'),
     setNextId: prepare('UPDATE pet_ids SET next = ?, gaps = ?'),
-    check: prepare('PRAGMA integrity_check(10)'),
-    strayName: prepare(
-      `SELECT id FROM pets WHERE NOT json_valid(name) OR json_type(name) <> 'text' LIMIT 1`,
-    ),
+    check: prepare(`SELECT integrity_check AS problem FROM pragma_integrity_check
+        WHERE integrity_check <> 'ok'
+      UNION ALL SELECT stored || ' animals are stored, and ' || ${count} || ' are counted'
+        FROM pet_ids, (SELECT count(*) AS stored FROM pets) WHERE stored <> ${count}
+      UNION ALL SELECT * FROM (SELECT 'the name of animal ' || id || ' is not a JSON string' FROM pets
+        WHERE NOT json_valid(name) OR json_type(name) <> 'text' LIMIT 1)`),
   }
 }

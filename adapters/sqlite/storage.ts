@@ -10,17 +10,18 @@ import type {
   PetStorage,
 } from '../../src/ports.js'
 import { createPetIndex } from '../memory.js'
-import { isStream, type PetStream, type Streamable } from '../storage/pet-stream.js'
+import { isStream, type PetStream, type Streamable, streamOf } from '../storage/pet-stream.js'
 import type { RestoreOptions } from '../storage/restore-options.js'
 import { readNewPet } from '../storage/stored-pet.js'
 import { readOnce } from '../storage/used-keys.js'
 import { createChanges } from './changes.js'
 import type { Connection } from './connection.js'
+import { createContent } from './content.js'
 import type { Row } from './driver.js'
-import { createKeys } from './keys.js'
+import { createKeys, type Keys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
-import { createStatements } from './statements.js'
-import { type ConnectAgain, inTransaction } from './transfer.js'
+import { createStatements, type Statements } from './statements.js'
+import { type ConnectAgain, inTransaction, replace, toStream } from './transfer.js'
 
 export interface SqliteStorage extends PetStorage, Streamable, AsyncDisposable {
   /** Rejects invalid fields, which a JavaScript caller may pass. */
@@ -49,30 +50,26 @@ export interface SqliteStorage extends PetStorage, Streamable, AsyncDisposable {
 
 export function createStorage(
   connection: Connection,
-  path: string,
   timeoutMs: number,
-  /** Opens another connection to the same file. */
   connectAgain: ConnectAgain,
 ): SqliteStorage {
-  const { run, reading, writing, refuseUnusable } = connection
+  const { path, run, reading, writing, look } = connection
   const statements = createStatements(connection)
   const keys = createKeys(connection)
-  const inserts = createChanges({ ...LIMITS, connection, path, timeoutMs, apply: insertAll })
-  const close = () => connection.close(inserts.idle)
+  const content = createContent(statements, keys)
+  const insertAll = createInserts(connection, statements, keys)
+  const inserts = createChanges(connection, { ...LIMITS, timeoutMs, apply: insertAll })
 
   return {
     async insert(given, isGone) {
-      refuseUnusable()
       const inserted = inserts.make({ pet: readNewPet(given), keyed: undefined }, isGone)
       return isPromise(inserted) ? (await inserted).pet : inserted.pet
     },
     async insertOnce(given, once, now, isGone) {
-      refuseUnusable()
       const keyed = { once: readOnce(once), now }
       return inserts.make({ pet: readNewPet(given), keyed }, isGone)
     },
     find(id) {
-      refuseUnusable()
       if (!Number.isSafeInteger(id)) return undefined
       return run(() => {
         const row = statements.find.get(id)
@@ -80,65 +77,50 @@ export function createStorage(
       })
     },
     list({ limit, status, after = 0 }) {
-      refuseUnusable()
       const statement = status === undefined ? statements.list : statements.listByStatus[status]
       return run(() => statement.all(after, limit).map(fromRow))
     },
-    async dump() {
-      refuseUnusable()
-      return run(() =>
-        reading(() => {
-          const pets = statements.all.all().map(fromRow)
-          const idempotencyKeys = keys.readAll()
-          return { pets, nextId: nextId(), ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }
-        }),
-      )
-    },
-    async restore(snapshot, options) {
-      refuseUnusable()
-      const restored = readSnapshot(snapshot)
-      await run(() => writing(() => replaceAll(restored, options)))
-    },
-    async stream(read) {
-      refuseUnusable()
-      return inTransaction(connectAgain, 'reading', transfer => read(transfer.content()))
-    },
-    async seed(content, options) {
-      refuseUnusable()
-      if (isStream(content)) {
-        return inTransaction(connectAgain, 'writing', transfer => transfer.seed(content, options))
-      }
-      const restored = readSnapshot(content)
-      return run(() =>
+    dump: async () => run(() => reading(content.read)),
+    async restore(snapshot, { onProgress } = {}) {
+      const { pets, nextId, idempotencyKeys = [] } = readSnapshot(snapshot)
+      await run(() =>
         writing(() => {
-          if (nextId() > 1) return false
-          replaceAll(restored, options)
-          return true
+          content.clear()
+          content.write(pets, idempotencyKeys)
+          content.setNextId(nextId, pets.length)
         }),
       )
+      onProgress?.(pets.length)
     },
-    async count() {
-      refuseUnusable()
-      return run(count)
+    stream: read =>
+      inTransaction(connection, connectAgain, 'reading', all => read(toStream(all, path))),
+    async seed(given, options) {
+      const stream = isStream(given) ? given : streamOf(readSnapshot(given))
+      return inTransaction(connection, connectAgain, 'writing', async all => {
+        if (all.nextId() > 1) return false
+        await replace(all, stream, options)
+        return true
+      })
     },
-    async check() {
-      refuseUnusable()
-      return run(() => reading(() => [...statements.check.all().flatMap(problem), ...strayRows()]))
-    },
+    count: async () => run(content.count),
+    check: async () => run(() => statements.check.all().map(toProblem)),
     async ping() {
-      refuseUnusable(true)
-      await run(nextId)
+      look()
+      await run(content.nextId)
     },
-    close,
-    [Symbol.asyncDispose]: close,
+    close: inserts.close,
+    [Symbol.asyncDispose]: inserts.close,
   }
+}
 
-  function insertAll(inserts: readonly Insert[]): readonly InsertedOnce[] {
+/** Stores some animals in one transaction. */
+function createInserts(connection: Connection, statements: Statements, keys: Keys) {
+  return (inserts: readonly Insert[]): readonly InsertedOnce[] => {
     const [first] = inserts
     // A transaction by itself, which saves two statements.
-    if (first && inserts.length === 1 && !first.keyed) return [inserted(first, insertNext(first))]
-    return writing(() => {
-      let id = nextId()
+    if (first && inserts.length === 1 && !first.keyed) return [insertAlone(first)]
+    return connection.writing(() => {
+      let id = (statements.nextId.get() as Row)['next']
       const answers = inserts.map(insert => {
         const known = insert.keyed && keys.find(insert.keyed.once, insert.keyed.now)
         if (known) return known
@@ -151,38 +133,9 @@ export function createStorage(
     })
   }
 
-  function insertNext({ pet }: Insert): number {
-    return Number(statements.insertNext.run(...toRow(pet)).lastInsertRowid)
-  }
-
-  function replaceAll(snapshot: PetSnapshot, { onProgress }: RestoreOptions = {}): void {
-    const { pets, nextId, idempotencyKeys = [] } = snapshot
-    keys.removeAll()
-    statements.deleteAll.run()
-    for (const [at, pet] of pets.entries()) {
-      statements.insert.run(pet.id, ...toRow(pet))
-      if ((at + 1) % PROGRESS === 0) onProgress?.(at + 1)
-    }
-    onProgress?.(pets.length)
-    statements.setNextId.run(nextId, nextId - 1 - pets.length)
-    for (const used of idempotencyKeys) keys.use(used)
-  }
-
-  function nextId(): number {
-    return (statements.nextId.get() as Row)['next']
-  }
-
-  function count(): number {
-    return (statements.count.get() as Row)['count']
-  }
-
-  function strayRows(): readonly string[] {
-    const [counted, rows] = [count(), (statements.countRows.get() as Row)['count']]
-    const stray = statements.strayName.get()
-    return [
-      ...(counted === rows ? [] : [`${rows} animals are stored, and ${counted} are counted`]),
-      ...(stray ? [`the name of animal ${stray['id']} is not a JSON string`] : []),
-    ]
+  function insertAlone(insert: Insert): InsertedOnce {
+    const { lastInsertRowid } = statements.insertNext.run(...toRow(insert.pet))
+    return inserted(insert, Number(lastInsertRowid))
   }
 }
 
@@ -203,8 +156,8 @@ function readSnapshot(snapshot: PetSnapshot): PetSnapshot {
   return createPetIndex({ ...snapshot, pets }).dump()
 }
 
-function problem({ integrity_check: line }: Row): readonly string[] {
-  return line === 'ok' ? [] : [String(line).replaceAll('\n', '; ')]
+function toProblem({ problem }: Row): string {
+  return String(problem).replaceAll('\n', '; ')
 }
 
 /** Of one transaction: bounds the time for which it blocks this process and the others. */
@@ -214,5 +167,3 @@ const LIMITS = {
   sizeOf: ({ pet }: Insert) => pet.name.length,
   name: 'sqlite.insert',
 }
-/** Reports progress each time this many pets are written. */
-const PROGRESS = 1_000

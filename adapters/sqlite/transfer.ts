@@ -1,77 +1,41 @@
-import { checked, PART, type PetStream } from '../storage/pet-stream.js'
+import { checked, type PetStream } from '../storage/pet-stream.js'
 import type { RestoreOptions } from '../storage/restore-options.js'
 import type { Connection } from './connection.js'
-import type { Row } from './driver.js'
+import { type Content, createContent } from './content.js'
 import { explain } from './failures.js'
 import { createKeys } from './keys.js'
-import { fromRow, toRow } from './rows.js'
 import { createStatements } from './statements.js'
 
-/** Reads or writes everything within one transaction, in parts. */
-export interface Transfer {
-  /** What this transaction sees. */
-  content(): PetStream
-  /** Stores a stream in a file that was never used; resolves with whether it did. */
-  seed(content: PetStream, options?: RestoreOptions): Promise<boolean>
-}
-
+/** Opens another connection to the same file. */
 export type ConnectAgain = <T>(use: (connection: Connection) => T) => Promise<T>
 
-/** Uses a connection of its own, so that others can go on between two parts. */
+/**
+ * Reads or writes everything in one transaction that takes its time, over another connection than the
+ * storage, which can go on meanwhile.
+ */
 export async function inTransaction<T>(
+  { look }: Connection,
   connectAgain: ConnectAgain,
   kind: 'reading' | 'writing',
-  task: (transfer: Transfer) => Promise<T>,
+  task: (content: Content) => Promise<T>,
 ): Promise<T> {
-  const [connection, transfer] = await connectAgain(own => [own, createTransfer(own)] as const)
+  look()
+  const [connection, content] = await connectAgain(
+    own => [own, createContent(createStatements(own), createKeys(own))] as const,
+  )
   try {
-    return await connection.during(kind, () => task(transfer))
+    return await connection.during(kind, look, () => task(content))
   } finally {
-    await connection.close()
+    connection.close()
   }
 }
 
-function createTransfer(connection: Connection): Transfer {
-  const statements = createStatements(connection)
-  const keys = createKeys(connection)
+export function toStream(content: Content, path: string): PetStream {
   return {
-    content: () => ({
-      nextId: nextId(),
-      count: count(),
-      pets: explained(pets()),
-      idempotencyKeys: explained(keys.readParts(PART)),
-    }),
-    async seed(given, { onProgress } = {}) {
-      if (nextId() > 1) return false
-      const content = checked(given)
-      let written = 0
-      for await (const pets of content.pets) {
-        for (const pet of pets) statements.insert.run(pet.id, ...toRow(pet))
-        written += pets.length
-        onProgress?.(written)
-      }
-      for await (const some of content.idempotencyKeys) for (const one of some) keys.use(one)
-      statements.setNextId.run(content.nextId, content.nextId - 1 - written)
-      return true
-    },
-  }
-
-  function nextId(): number {
-    return (statements.nextId.get() as Row)['next']
-  }
-
-  function count(): number {
-    return (statements.count.get() as Row)['count']
-  }
-
-  function* pets() {
-    for (let after = 0; ; ) {
-      const page = statements.list.all(after, PART).map(fromRow)
-      const last = page.at(-1)
-      if (!last) return
-      yield page
-      after = last.id
-    }
+    nextId: content.nextId(),
+    count: content.count(),
+    pets: explained(content.readPets()),
+    idempotencyKeys: explained(content.readKeys()),
   }
 
   /** Who reads the parts would take an error for one of a file that it writes. */
@@ -79,7 +43,25 @@ function createTransfer(connection: Connection): Transfer {
     try {
       yield* parts
     } catch (error) {
-      throw explain(error, connection.path)
+      throw explain(error, path)
     }
   }
+}
+
+/** Stores a stream in place of everything. */
+export async function replace(
+  content: Content,
+  given: PetStream,
+  { onProgress }: RestoreOptions = {},
+): Promise<void> {
+  const { pets, idempotencyKeys, nextId } = checked(given)
+  content.clear()
+  let written = 0
+  for await (const part of pets) {
+    content.write(part, [])
+    written += part.length
+    onProgress?.(written)
+  }
+  for await (const part of idempotencyKeys) content.write([], part)
+  content.setNextId(nextId, written)
 }

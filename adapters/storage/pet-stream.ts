@@ -42,7 +42,7 @@ export async function snapshotOf(stream: PetStream): Promise<PetSnapshot> {
   const [pets, idempotencyKeys]: [Pet[], UsedKey[]] = [[], []]
   for await (const part of stream.pets) pets.push(...part)
   for await (const part of stream.idempotencyKeys) idempotencyKeys.push(...part)
-  return { pets, nextId: stream.nextId, idempotencyKeys }
+  return { pets, nextId: stream.nextId, ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }
 }
 
 /**

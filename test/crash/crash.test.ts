@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { withoutSqlite } from '../sqlite/availability.js'
 import { crash, LARGE_NAMES, RETRIES, SQLITE_FILE } from './driver.js'
 
 test('crash - acknowledged animals survive 20 kills, unchanged and once each', async () => {
@@ -22,7 +22,7 @@ test('crash - creates that are retried with their key are stored exactly once ov
 })
 
 test('crash - a SQLite file keeps acknowledged animals, unchanged and once each, over 20 kills', {
-  skip: ANY_DRIVER.skip,
+  skip: withoutSqlite,
 }, async () => {
   const { acknowledged, ...counts } = await crash(20, 5, SQLITE_FILE)
   assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { withoutSqlite } from '../sqlite/availability.js'
 import { HAS_STRACE } from './driver.js'
 import { cutPower } from './sqlite-power-cut.js'
 
 test('sqlite - hundreds of possible power cuts lose nothing acknowledged, and every file opens', {
-  skip: HAS_STRACE ? ANY_DRIVER.skip : 'strace is not installed',
+  skip: HAS_STRACE ? withoutSqlite : 'strace is not installed',
 }, async () => {
   const { problems, states, acknowledged, ...failures } = await cutPower(1, 8)
   assert.deepEqual(problems, [])

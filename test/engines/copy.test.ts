@@ -9,7 +9,7 @@ import { postgresStorage } from '../../adapters/postgres/index.js'
 import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { temporaryFolders } from '../json-file/json-files.js'
-import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { withoutSqlite } from '../sqlite/availability.js'
 import { MAIN } from '../support/paths.js'
 import {
   createDatabase,
@@ -21,7 +21,7 @@ import {
   withoutPostgres,
 } from './engines.js'
 
-const skip = withoutPostgres || ANY_DRIVER.skip
+const skip = withoutPostgres || withoutSqlite
 const postgres = skip ? undefined : await startPostgres()
 after(() => postgres?.stop())
 const folder = temporaryFolders()

@@ -9,7 +9,7 @@ import { sqliteRateLimits } from '../../adapters/sqlite/index.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore, type RateLimitStore } from '../../src/index.js'
 import { startRedis, withoutRedis } from '../engines/engines.js'
-import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { withoutSqlite } from '../sqlite/availability.js'
 import { T0 } from './rate-limit-vectors.js'
 
 const LIMITS = { perMinute: 3, perDay: 8, banAfter: 2 }
@@ -31,7 +31,7 @@ for (const [name, { skip, open }] of Object.entries<{
   open: () => Promise<Limiter>
 }>({
   memory: { open: async () => ({ rateLimits: memoryRateLimits(), close: async () => {} }) },
-  sqlite: { skip: ANY_DRIVER.skip, open: openSqlite },
+  sqlite: { skip: withoutSqlite, open: openSqlite },
   redis: { skip: withoutRedis, open: openRedis },
 })) {
   test(`shadow - with ${name}, headers and events are the same and nothing is rejected`, {

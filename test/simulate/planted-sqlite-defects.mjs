@@ -5,13 +5,13 @@ export const SQLITE_DEFECTS = [
     name: 'a create is acknowledged though its commit failed',
     file: 'adapters/sqlite/connection.js',
     from: 'commit.run();\n        return result;',
-    to: 'try { commit.run(); } catch { undo(rollback); }\n        return result;',
+    to: 'try { commit.run(); } catch { undo(); }\n        return result;',
   },
   {
     name: 'a transaction that failed is not rolled back',
     file: 'adapters/sqlite/connection.js',
-    from: 'rollback.run();\n    }\n    catch {',
-    to: '}\n    catch {',
+    from: 'rollback.run();',
+    to: '',
   },
   {
     name: 'commits of animals are not synced',
@@ -24,13 +24,13 @@ export const SQLITE_DEFECTS = [
     file: 'adapters/sqlite/storage.js',
     from: 'return isPromise(inserted) ? (await inserted).pet : inserted.pet;',
     to: `return isPromise(inserted)
-                ? (await inserted.catch(() => ({ pet: toPet(nextId(), given) }))).pet
+                ? (await inserted.catch(() => ({ pet: toPet(content.nextId(), given) }))).pet
                 : inserted.pet;`,
   },
   {
     name: 'a locked file is refused at once',
     file: 'adapters/sqlite/connection.js',
-    from: 'if (first !== undefined && giveUp(first))',
+    from: 'if (first !== undefined && giveUp())',
     to: 'if (first !== undefined)',
   },
   {
@@ -42,21 +42,21 @@ export const SQLITE_DEFECTS = [
   {
     name: 'a batch that fails uses up its ids',
     file: 'adapters/sqlite/storage.js',
-    from: 'let id = nextId();',
-    to: `let id = Math.max(insertAll.next ?? 0, nextId());
-            insertAll.next = id + inserts.length;`,
+    from: "let id = statements.nextId.get()['next'];",
+    to: `let id = Math.max(insertAlone.next ?? 0, statements.nextId.get()['next']);
+            insertAlone.next = id + inserts.length;`,
   },
   {
     name: 'a restore forgets the next id',
-    file: 'adapters/sqlite/storage.js',
-    from: 'statements.setNextId.run(nextId, nextId - 1 - pets.length);',
+    file: 'adapters/sqlite/content.js',
+    from: 'statements.setNextId.run(next, next - 1 - written);',
     to: '',
   },
   {
     name: 'a restore keeps the keys of what it replaces',
-    file: 'adapters/sqlite/storage.js',
-    from: 'keys.removeAll();\n        statements.deleteAll.run();',
-    to: 'statements.deleteAll.run();',
+    file: 'adapters/sqlite/content.js',
+    from: 'keys.removeAll();',
+    to: '',
   },
   {
     name: 'a key is stored after the transaction of its animal',
@@ -78,9 +78,9 @@ export const SQLITE_DEFECTS = [
   },
   {
     name: 'a copy leaves out the keys',
-    file: 'adapters/sqlite/transfer.js',
-    from: 'yield* keys.readParts(PART);',
-    to: '',
+    file: 'adapters/sqlite/content.js',
+    from: 'readKeys: () => keys.readParts(PART),',
+    to: 'readKeys: () => [],',
   },
   {
     name: 'counts begin again with each process',
@@ -116,7 +116,7 @@ export const SQLITE_DEFECTS = [
   },
   {
     name: 'an animal of the last part is missing in a stream',
-    file: 'adapters/sqlite/transfer.js',
+    file: 'adapters/sqlite/content.js',
     from: 'yield page;',
     to: 'yield page.length > 1 && page.length < PART ? page.slice(0, -1) : page;',
   },

@@ -26,7 +26,7 @@ else await run()
 
 async function run(): Promise<void> {
   const first = Number(values.seed)
-  const kinds = await present(values.world ?? ['file'])
+  const kinds = present(values.world ?? ['file'])
   if (kinds.length === 0) return
   for (let seed = first; seed < first + Number(values.seeds); seed++) {
     const end = values.seconds === undefined ? undefined : deadline(Number(values.seconds))
@@ -47,11 +47,11 @@ async function run(): Promise<void> {
 }
 
 /** Those that can run here. Another one was asked for, so leaving it out is a failure. */
-async function present(kinds: readonly string[]): Promise<readonly string[]> {
+function present(kinds: readonly string[]): readonly string[] {
   const found = []
   for (const kind of kinds) {
-    const missing = await worldOf(kind).missing?.()
-    if (missing === undefined) found.push(kind)
+    const missing = worldOf(kind).missing
+    if (!missing) found.push(kind)
     else {
       console.error(`The world ${kind} is skipped: ${missing}`)
       process.exitCode = 1
@@ -102,7 +102,7 @@ async function replay(file: string): Promise<void> {
   const { kind = Object.keys(WORLDS)[0] as string, ...plan } = JSON.parse(
     readFileSync(file, 'utf8'),
   )
-  if ((await present([kind])).length === 0) return
+  if (present([kind]).length === 0) return
   const outcome = await worldOf(kind).run(plan)
   if (!outcome.violation) {
     console.log(`${file}: ${outcome.steps} steps without a failure, digest ${outcome.digest}`)

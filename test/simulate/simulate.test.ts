@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { withoutSqlite } from '../sqlite/availability.js'
 import { shrink } from './shrink.js'
 import { type Failure, simulate } from './simulate.js'
 import { Violation } from './violation.js'
@@ -33,7 +33,7 @@ test('simulate - the same seed has the same trace, another seed another one', as
 })
 
 test('simulate - 12,000 events with SQLite break no invariant, and bring every kind of trouble', {
-  skip: ANY_DRIVER.skip,
+  skip: withoutSqlite,
 }, async () => {
   const run = () => simulate({ seed: 1, kinds: ['sqlite'], isEnough: steps => steps > 12_000 })
   const { failure, counts, digest } = await run()

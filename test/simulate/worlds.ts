@@ -1,8 +1,9 @@
+import { withoutSqlite } from '../sqlite/availability.js'
 import { createFileEngine } from './file-engine.js'
 import { scenarioOf } from './generate.js'
 import type { Outcome } from './outcome.js'
 import type { Scenario } from './scenario.js'
-import { createSqliteEngine, missingDriver } from './sqlite/engine.js'
+import { createSqliteEngine } from './sqlite/engine.js'
 import { sqliteScenarioOf } from './sqlite/generate.js'
 import { runWorld } from './world.js'
 
@@ -17,8 +18,8 @@ export interface WorldKind {
   /** The same plan for the same seed. */
   plan(seed: string): Plan
   run(plan: Plan): Promise<Outcome>
-  /** Why it cannot run here; undefined if it can. */
-  missing?(): Promise<string | undefined>
+  /** Why it cannot run here; false if it can. */
+  readonly missing?: string | false
 }
 
 export const WORLDS: Readonly<Record<string, WorldKind>> = {
@@ -26,7 +27,7 @@ export const WORLDS: Readonly<Record<string, WorldKind>> = {
   sqlite: {
     plan: sqliteScenarioOf,
     run: plan => runWorld(plan as Scenario, createSqliteEngine),
-    missing: missingDriver,
+    missing: withoutSqlite,
   },
 }
 

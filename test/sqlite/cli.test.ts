@@ -11,10 +11,9 @@ import { temporaryFolders } from '../json-file/json-files.js'
 import { runInThread } from '../support/command.js'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
-import { ANY_DRIVER } from './drivers.js'
+import { withoutSqlite as skip } from './availability.js'
 
 const folder = temporaryFolders()
-const { skip } = ANY_DRIVER
 
 test('sqlite cli - animals, counts and bans survive a restart', { skip }, async t => {
   const path = join(folder(), 'pets.sqlite')
@@ -145,7 +144,7 @@ test('sqlite cli - a file without a store is neither checked nor copied, and sta
 }, async () => {
   const above = folder()
   const path = join(above, 'pets.sqlite')
-  const database = (await loadDriver(path))(path)
+  const database = loadDriver(path)(path)
   database.exec('CREATE TABLE dogs (name TEXT); DROP TABLE dogs')
   database.close()
   const withoutTables = fs.readFileSync(path)

@@ -8,9 +8,8 @@ import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import type { Pet } from '../../src/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { firstMessage } from '../support/first-output.js'
-import { ANY_DRIVER, OTHER_NODE, withoutBothDrivers } from './drivers.js'
+import { withoutSqlite as skip } from './availability.js'
 
-const { skip } = ANY_DRIVER
 const folder = temporaryFolders()
 
 for (const count of [2, 4]) {
@@ -80,34 +79,6 @@ for (const count of [2, 4]) {
   })
 }
 
-test('sqlite - two processes with different drivers share one quota and one sequence of ids', {
-  skip: withoutBothDrivers,
-}, async t => {
-  const path = join(folder(), 'pets.sqlite')
-  const servers = await Promise.all([
-    startServer(t, path, 100, { driver: 'better-sqlite3' }),
-    startServer(t, path, 100, { driver: 'node:sqlite', execPath: OTHER_NODE }),
-  ])
-  const answers = await Promise.all(
-    Array.from({ length: 150 }, (_, n) => create(of(servers, n), `n${n} \ud800\0`)),
-  )
-  const created = answers.filter(({ status }) => status === 201)
-  assert.deepEqual(
-    created.map(({ pet }) => pet.id).toSorted((a, b) => a - b),
-    Array.from({ length: 100 }, (_, at) => at + 1),
-  )
-  assert.equal(answers.filter(({ status }) => status === 429).length, 50)
-  await stop(servers)
-  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
-  const storage = await sqliteStorage(path)
-  assert.deepEqual(
-    new Map((await storage.dump()).pets.map(pet => [pet.id, pet.name])),
-    new Map(created.map(({ pet }) => [pet.id, pet.name] as const).sort(([a], [b]) => a - b)),
-  )
-  assert.deepEqual(await storage.check(), [])
-  await storage.close()
-})
-
 test('sqlite - a create with a key is stored once by two processes', { skip }, async () => {
   const path = join(folder(), 'pets.sqlite')
   const storages = [await sqliteStorage(path), await sqliteStorage(path)]
@@ -130,17 +101,9 @@ function startServers(t: TestContext, path: string, count: number, perDay: numbe
   return Promise.all(Array.from({ length: count }, () => startServer(t, path, perDay)))
 }
 
-async function startServer(
-  t: TestContext,
-  path: string,
-  perDay: number,
-  {
-    driver = '',
-    execPath = process.execPath,
-  }: { driver?: string; execPath?: string | undefined } = {},
-): Promise<Server> {
-  const words = [path, String(perDay), driver]
-  const child = fork(new URL('server.js', import.meta.url), words, { execPath })
+async function startServer(t: TestContext, path: string, perDay: number): Promise<Server> {
+  const words = [path, String(perDay)]
+  const child = fork(new URL('server.js', import.meta.url), words)
   t.after(() => child.kill('SIGKILL'))
   const url = String(await firstMessage(child))
   return { child, url }

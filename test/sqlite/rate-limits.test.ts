@@ -13,38 +13,36 @@ import { createRandom } from '../crash/random.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
-import { ANY_DRIVER, DRIVER_TESTS } from './drivers.js'
+import { withoutSqlite as skip } from './availability.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
 const SMALL: Policy = { perMinute: 2, perDay: 3, banAfter: 1 }
 const folder = temporaryFolders()
-const { skip } = ANY_DRIVER
 const opened: SqliteRateLimits[] = []
 after(async () => {
   for (const limits of opened) await limits.close()
 })
 
-for (const { driver, skip } of DRIVER_TESTS) {
-  if (skip === false) {
-    rateLimitSuite(driver, async () => {
-      const limits = await sqliteRateLimits(newPath(), { driver })
-      return {
-        async consume(partition, policy, now) {
-          const decision = await limits.consume(partition, policyOf(policy), now)
-          const { code, limit, remaining, reset, retryAfter } = decision
-          return { code, limit, remaining, reset, retryAfter } as typeof decision
-        },
-        async restart() {
-          const dumped = await limits.dump()
-          await limits.reset()
-          assert.deepEqual(await limits.dump(), [])
-          await limits.restore(dumped)
-        },
-        close: limits.close,
-      }
-    })
-  } else test(`${driver} - the vectors`, { skip }, () => {})
+if (skip) test('sqlite limits - the vectors', { skip }, () => {})
+else {
+  rateLimitSuite('sqlite', async () => {
+    const limits = await sqliteRateLimits(newPath())
+    return {
+      async consume(partition, policy, now) {
+        const decision = await limits.consume(partition, policyOf(policy), now)
+        const { code, limit, remaining, reset, retryAfter } = decision
+        return { code, limit, remaining, reset, retryAfter } as typeof decision
+      },
+      async restart() {
+        const dumped = await limits.dump()
+        await limits.reset()
+        assert.deepEqual(await limits.dump(), [])
+        await limits.restore(dumped)
+      },
+      close: limits.close,
+    }
+  })
 }
 
 test('sqlite limits - many requests in one transaction are decided one by one', {
@@ -119,7 +117,7 @@ test('sqlite limits - a lock that does not become free ends the request in time'
 }, async () => {
   const path = newPath()
   const limits = await open(path)
-  const other = (await loadDriver(path))(path)
+  const other = loadDriver(path)(path)
   other.exec('BEGIN IMMEDIATE')
   await assert.rejects(async () => limits.consume('k', SMALL, T0), /is locked by another process/)
   other.exec('COMMIT')

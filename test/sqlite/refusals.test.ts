@@ -7,38 +7,35 @@ import { loadDriver } from '../../adapters/sqlite/driver.js'
 import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { OptionError } from '../../src/lib/options.js'
 import { temporaryFolders } from '../json-file/json-files.js'
-import { ANY_DRIVER, DRIVER_TESTS } from './drivers.js'
+import { withoutSqlite as skip } from './availability.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 const folder = temporaryFolders()
-const { skip } = ANY_DRIVER
 
-for (const { driver, skip } of DRIVER_TESTS) {
-  test(`${driver} - a file that is no database is refused, and left as it is`, {
-    skip,
-  }, async () => {
-    for (const content of ['x', 'hello', 'x'.repeat(10_000), '{"pets":[]}']) {
-      const path = newPath()
-      fs.writeFileSync(path, content)
-      await refuses(path, 'is not a SQLite database; name another file, this one was left as it is')
-      assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
-      assert.equal(fs.readFileSync(path, 'utf8'), content)
-    }
-  })
+test(`sqlite - a file that is no database is refused, and left as it is`, {
+  skip,
+}, async () => {
+  for (const content of ['x', 'hello', 'x'.repeat(10_000), '{"pets":[]}']) {
+    const path = newPath()
+    fs.writeFileSync(path, content)
+    await refuses(path, 'is not a SQLite database; name another file, this one was left as it is')
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
+    assert.equal(fs.readFileSync(path, 'utf8'), content)
+  }
+})
 
-  test(`${driver} - damaged pages are an error, and check names it`, { skip }, async () => {
-    const path = await filled(2_000)
-    const bytes = fs.readFileSync(path)
-    fs.writeFileSync(path, bytes.fill('damage', 4_096))
-    const storage = await sqliteStorage(path, { driver })
-    const damaged = `${path} is damaged; run animal-adoption-store check, and restore a backup`
-    await assert.rejects(async () => storage.dump(), { name: 'SqliteError', message: damaged })
-    const problems = await storage.check().catch(error => [error.message])
-    assert.ok(problems.length > 0)
-    for (const problem of problems) assert.ok(!problem.includes('\n'), problem)
-    await storage.close()
-  })
-}
+test(`sqlite - damaged pages are an error, and check names it`, { skip }, async () => {
+  const path = await filled(2_000)
+  const bytes = fs.readFileSync(path)
+  fs.writeFileSync(path, bytes.fill('damage', 4_096))
+  const storage = await sqliteStorage(path)
+  const damaged = `${path} is damaged; run animal-adoption-store check, and restore a backup`
+  await assert.rejects(async () => storage.dump(), { name: 'SqliteError', message: damaged })
+  const problems = await storage.check().catch(error => [error.message])
+  assert.ok(problems.length > 0)
+  for (const problem of problems) assert.ok(!problem.includes('\n'), problem)
+  await storage.close()
+})
 
 test('sqlite - a database of another program is refused, and left as it is', { skip }, async () => {
   for (const sql of ['CREATE TABLE dogs (name TEXT)', 'PRAGMA user_version = 1']) {
@@ -249,7 +246,6 @@ test('sqlite - a full disk rejects the insert, and the next ones work once there
 test('sqlite - an invalid option is refused by its name', async () => {
   const invalid = [
     [{ timeoutMs: 0 }, 'timeoutMs'],
-    [{ driver: 'sqlite3' }, 'driver'],
     [{ timeout: 5 }, 'timeout'],
   ] as const
   for (const [options, option] of invalid) {
@@ -260,11 +256,10 @@ test('sqlite - an invalid option is refused by its name', async () => {
   }
 })
 
-test('sqlite - a missing driver is an error that says how to get one', async () => {
-  for (const { driver, skip } of DRIVER_TESTS) {
-    if (skip === false) continue
-    await assert.rejects(sqliteStorage(newPath(), { driver }), /^SqliteError: .*(run: npm|Node 22)/)
-  }
+test('sqlite - a Node without SQLite is an error that names the JSON file', async t => {
+  t.mock.method(process, 'getBuiltinModule', () => undefined)
+  const message = /needs Node 22\.13 or newer for node:sqlite, .*; update Node, or use a JSON file$/
+  await assert.rejects(sqliteStorage(newPath()), { name: 'SqliteError', message })
 })
 
 const INDEX = new URL('../../adapters/sqlite/index.js', import.meta.url)
@@ -298,7 +293,7 @@ async function filled(count: number): Promise<string> {
 }
 
 async function byHand(path: string, sql: string): Promise<void> {
-  const database = (await loadDriver(path))(path)
+  const database = loadDriver(path)(path)
   database.exec(sql)
   database.close()
 }

@@ -1,5 +1,4 @@
 import { listen } from '../../adapters/http/index.js'
-import type { DriverName } from '../../adapters/sqlite/driver.js'
 import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { createStore } from '../../src/store.js'
 
@@ -7,11 +6,11 @@ import { createStore } from '../../src/store.js'
  * Forked by a test: serves animals and counters of one file until it is killed. When its parent
  * disconnects, it closes.
  */
-const [, , path, perDay, driver] = process.argv
+const [, , path, perDay] = process.argv
 if (path !== undefined) {
   const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
   // Far above what a busy machine takes, so that each request is counted in the file.
-  const options = { timeoutMs: 60_000, ...(driver && { driver: driver as DriverName }) }
+  const options = { timeoutMs: 60_000 }
   const storage = await sqliteStorage(path, options)
   const rateLimits = await sqliteRateLimits(path, options)
   const store = createStore({

@@ -16,7 +16,7 @@ import {
   startRedis,
   withoutBoth,
 } from '../engines/engines.js'
-import { ANY_DRIVER } from '../sqlite/drivers.js'
+import { withoutSqlite } from '../sqlite/availability.js'
 import { firstOutput } from './first-output.js'
 import { codeBlocks, readPages } from './pages.js'
 import { BUILD_URL, mainIn, ROOT } from './paths.js'
@@ -106,9 +106,9 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
         info.endsWith('frozen') ? ['--clock', '2030-01-01T00:00:00Z'] : [],
       )
     case 'js sqlite':
-      return ANY_DRIVER.skip === false ? runModule(code) : skip(t, ANY_DRIVER.skip)
+      return !withoutSqlite ? runModule(code) : skip(t, withoutSqlite)
     case 'sh sqlite':
-      return ANY_DRIVER.skip === false ? runForAMoment(t, code) : skip(t, ANY_DRIVER.skip)
+      return !withoutSqlite ? runForAMoment(t, code) : skip(t, withoutSqlite)
     case 'js engines':
       return withEngines(t, code, runModule)
     case 'sh engines':

@@ -132,10 +132,8 @@ export function refuseDead({ isDead }: Caller): void {
   if (isDead) throw new Error('The process is dead')
 }
 
-/** As either driver says it. */
 function isFull(error: unknown): boolean {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-  return code === 'SQLITE_FULL' || errcode === CODES.FULL
+  return (error as { errcode?: unknown }).errcode === CODES.FULL
 }
 
 function errorOf({ code }: DriverFailure): Error {

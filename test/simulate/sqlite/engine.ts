@@ -21,22 +21,11 @@ const COPIER = -1
 /** Above every pid that a system gives, so that nobody is taken for alive. */
 const NO_PROCESS = 5_000_000
 
-/** Why there is no SQLite here; undefined if there is. */
-export async function missingDriver(): Promise<string | undefined> {
-  try {
-    const open = await loadDriver('SQLite')
-    open(':memory:').close()
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
-}
-
 /** Some processes that share a SQLite file for animals and counts, or one for each. */
 export async function createSqliteEngine(options: EngineOptions): Promise<Engine> {
   const { seed, scheduler, model, setting, note, fail } = options
   const sqlite = setting.sqlite as SqliteSetting
-  const open = await loadDriver('SQLite')
+  const open = loadDriver('SQLite')
   const counts = createCounts(model.limits)
   const machine = createSqliteMachine({ ...sqlite, seed, scheduler, open, onSync })
   const { files, calls } = machine
