@@ -1,15 +1,13 @@
 /**
  * Time from the spawn of a server with 1,000 animals to its first 200, and its memory then; and of
- * commands from their spawn to their end. `--write` puts the figures into the guide, with a chart.
+ * commands from their spawn to their end.
  */
 import { once } from 'node:events'
 import { readArguments } from './harness/arguments.mjs'
-import { chart } from './harness/chart.mjs'
 import { firstLine, residentMiB, startNode, stayOnOtherCores, stop } from './harness/children.mjs'
 import { exchange } from './harness/exchange.mjs'
-import { publish, publishChart } from './harness/publish.mjs'
-import { printTable, surroundings, table } from './harness/report.mjs'
-import { acrossRuns, cell, figure, inRounds, ratios } from './harness/rounds.mjs'
+import { printSurroundings, printTable } from './harness/report.mjs'
+import { acrossRuns, figure, inRounds, ratios } from './harness/rounds.mjs'
 import { SUBJECTS, serverArguments } from './harness/servers.mjs'
 import { get } from './harness/workload.mjs'
 
@@ -22,7 +20,7 @@ const COMMANDS = {
 }
 const SERVE = 'serve'
 const OTHERS = ['limit-again', 'lean', 'ours-console']
-const { runs, rounds, only, write } = readArguments({
+const { runs, rounds, only } = readArguments({
   runs: 1,
   rounds: 15,
   only: [
@@ -30,7 +28,6 @@ const { runs, rounds, only, write } = readArguments({
     SERVE,
     ...Object.keys(SUBJECTS).filter(name => !OTHERS.includes(name)),
   ],
-  write: false,
 })
 const COLUMNS = {
   ms: 'ms',
@@ -40,8 +37,7 @@ const COLUMNS = {
 }
 
 stayOnOtherCores()
-const measured = surroundings(only.flatMap(name => SUBJECTS[name] ?? []))
-console.log(`\n${measured}`)
+printSurroundings(only.flatMap(name => SUBJECTS[name] ?? []))
 const all = []
 for (let run = 1; run <= runs; run++) {
   const results = await inRounds(rounds, only, name =>
@@ -50,9 +46,7 @@ for (let run = 1; run <= runs; run++) {
   all.push(new Map(only.map(name => [name, columnsOf(results, name)])))
   printTable(`run ${run}: medians of ${rounds} rounds`, headings(), rowsOf(all.at(-1)))
 }
-const results = acrossRuns(all)
-if (runs > 1) printTable(`medians of ${runs} runs`, headings(), rowsOf(results))
-if (write) writePages()
+if (runs > 1) printTable(`medians of ${runs} runs`, headings(), rowsOf(acrossRuns(all)))
 
 async function untilEnd(args) {
   const start = performance.now()
@@ -96,23 +90,4 @@ function rowsOf(result) {
     name,
     ...Object.keys(COLUMNS).map(field => figure(columns[field])),
   ])
-}
-
-function writePages() {
-  publish('cold', `${measured}\n\n${table(headings(), rowsOf(results))}`)
-  const cells = only.map(name => cell(results.get(name).ms))
-  publishChart(
-    'cold',
-    chart({
-      title: 'From spawn to the first response, or to the end of a command, in ms',
-      panels: ['ms, less is better'],
-      rows: only.map((name, at) => ({
-        name,
-        isOurs: [SERVE, 'ours', '--version', '--help', 'exec -- true'].includes(name),
-        cells: [cells[at]],
-      })),
-      most: Math.max(...cells.map(({ high }) => high)),
-      format: value => value.toFixed(0),
-    }),
-  )
 }

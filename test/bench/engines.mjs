@@ -44,7 +44,7 @@ const { rounds, seconds, warmup, connections, processes, only } = readArguments(
 })
 
 stayOnOtherCores()
-printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg', 'better-sqlite3'], GENERATOR)
+printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'], GENERATOR)
 for (const count of processes) {
   for (const name of ['create', 'list']) {
     const results = await inRounds(rounds, only, subject => measure(subject, name, count))

@@ -4,18 +4,13 @@
  */
 import { Octokit } from '@octokit/core'
 import { throttling } from '@octokit/plugin-throttling'
-import { AdaptiveRetryStrategy } from '@smithy/util-retry'
 import axios from 'axios'
 import axiosRetry from 'axios-retry'
 import Bottleneck from 'bottleneck'
-import got from 'got'
 import ky from 'ky'
 import pLimit from 'p-limit'
-import PQueue from 'p-queue'
-import pRetry from 'p-retry'
 import { runFleet } from '../../dist/test/client/fleet.js'
 import { readArguments } from './harness/arguments.mjs'
-import { createBridge } from './harness/bridge.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { median } from './harness/rounds.mjs'
 
@@ -30,19 +25,8 @@ const {
 } = readArguments({
   seeds: 3,
   clients: [''],
-  cells: [
-    'free-1x300',
-    'free-2x150',
-    'free-10x30',
-    'free-20x15',
-    'free-30x10',
-    'free-50x6',
-    'pro-10x300',
-    'pro-50x60',
-  ],
+  cells: ['free-1x300', 'free-10x30', 'free-50x6', 'pro-10x300'],
 })
-
-const bridge = await createBridge()
 
 /** Each is given the surroundings of one client, and returns what does one job. */
 const CLIENTS = {
@@ -70,18 +54,9 @@ const CLIENTS = {
     )
     return () => limiter.schedule(() => get(fetch))
   },
-  'p-queue + p-retry': ({ fetch, perMinute }) => {
-    const queue = new PQueue({ concurrency: AT_ONCE, interval: 60_000, intervalCap: perMinute })
-    return () => queue.add(() => pRetry(() => get(fetch), { retries: RETRIES, randomize: true }))
-  },
   ky: ({ fetch }) => {
     const client = ky.create({ fetch, headers: HEADERS, timeout: false, retry: RETRIES })
     return limited(() => client.get(`${URL}/pets`).json())
-  },
-  got: ({ fetch, time }) => {
-    const retry = { limit: RETRIES, statusCodes: [429] }
-    const client = got.extend({ ...bridge.to(fetch, time), headers: HEADERS, retry })
-    return limited(() => client.get(bridge.url).json())
   },
   'axios-retry': ({ fetch }) => {
     const client = axios.create({ adapter: 'fetch', env: { fetch }, headers: HEADERS })
@@ -92,20 +67,9 @@ const CLIENTS = {
     })
     return limited(() => client.get(`${URL}/pets`))
   },
-  'AWS adaptive retry': ({ fetch, time }) => {
-    const strategy = new AdaptiveRetryStrategy(async () => RETRIES)
-    return limited(() => adaptive(strategy, fetch, time))
-  },
 }
 
-printSurroundings([
-  '@octokit/plugin-throttling',
-  'bottleneck',
-  'p-queue',
-  'ky',
-  'got',
-  'axios-retry',
-])
+printSurroundings(['@octokit/plugin-throttling', 'bottleneck', 'ky', 'axios-retry'])
 for (const cell of cells) {
   const [, plan, clients, jobs] = cell.match(/^(free|pro)-(\d+)x(\d+)$/) ?? []
   const fleet = { plan, clients: Number(clients), jobs: Number(jobs) }
@@ -172,26 +136,6 @@ async function get(fetch) {
   if (response.ok) return response.json()
   const retryAfter = Number(response.headers.get('retry-after'))
   throw Object.assign(new Error(`Answered ${response.status}`), { retryAfter })
-}
-
-/** As the SDK of AWS calls it. */
-async function adaptive(strategy, fetch, time) {
-  let token = await strategy.acquireInitialRetryToken('')
-  for (;;) {
-    try {
-      const pets = await get(fetch)
-      strategy.recordSuccess(token)
-      return pets
-    } catch (error) {
-      const retryAfterHint = new Date(Date.now() + error.retryAfter * 1000)
-      token = await strategy.refreshRetryTokenForRetry(token, {
-        error,
-        errorType: 'THROTTLING',
-        retryAfterHint,
-      })
-      await time.sleep(token.getRetryDelay(), {})
-    }
-  }
 }
 
 function limited(job) {

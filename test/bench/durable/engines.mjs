@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import Database from 'better-sqlite3'
 import { Low } from 'lowdb'
 import { JSONFile } from 'lowdb/node'
 import { jsonFileStorage } from '../../../dist/adapters/json-file/index.js'
@@ -32,36 +31,24 @@ export async function lowdb(path, animals) {
   }
 }
 
+/** By hand with node:sqlite; more than one caller share a transaction. */
 export function sqlite(path, animals, callers) {
-  return handwritten(path, animals, callers > 1)
-}
-
-/** As most programs do it: every create is a transaction. */
-function sqliteEach(path, animals) {
-  return handwritten(path, animals, false)
-}
-
-export { sqliteEach as 'sqlite-each', sqliteEach as 'sqlite-each-again' }
-
-function handwritten(path, animals, together) {
-  const database = new Database(path)
-  database.pragma('journal_mode = WAL')
-  database.pragma('synchronous = FULL')
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  const database = new DatabaseSync(path)
   // With the index that a list by status needs: ours keeps one as well.
   database.exec(`
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
     CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT);
     CREATE INDEX byStatus ON pets (status, id);
   `)
-  const statement =
-    'INSERT INTO pets (name, categoryId, status) VALUES (@name, @categoryId, @status)'
-  const insert = database.prepare(statement)
-  const insertAll = database.transaction(all => all.map(pet => insert.run(pet).lastInsertRowid))
+  const insert = database.prepare('INSERT INTO pets (name, categoryId, status) VALUES (?, ?, ?)')
   insertAll(animals)
   let waiting = []
-  return { create: together ? createTogether : createOne, close: () => database.close() }
+  return { create: callers > 1 ? createTogether : createOne, close: () => database.close() }
 
   async function createOne(animal) {
-    return { id: Number(insert.run(animal).lastInsertRowid), ...animal }
+    return { id: insertOne(animal), ...animal }
   }
 
   function createTogether(animal) {
@@ -74,8 +61,17 @@ function handwritten(path, animals, together) {
     const batch = waiting
     waiting = []
     const ids = insertAll(batch.map(({ animal }) => animal))
-    for (const [at, { animal, resolve }] of batch.entries()) {
-      resolve({ id: Number(ids[at]), ...animal })
-    }
+    for (const [at, { animal, resolve }] of batch.entries()) resolve({ id: ids[at], ...animal })
+  }
+
+  function insertAll(all) {
+    database.exec('BEGIN')
+    const ids = all.map(insertOne)
+    database.exec('COMMIT')
+    return ids
+  }
+
+  function insertOne({ name, categoryId, status }) {
+    return Number(insert.run(name, categoryId, status).lastInsertRowid)
   }
 }

@@ -6,7 +6,7 @@ export function printTable(title, columns, rows) {
   console.log(`\n### ${title}\n\n${table(columns, rows)}`)
 }
 
-export function table(columns, rows) {
+function table(columns, rows) {
   const line = cells => `| ${cells.join(' | ')} |`
   const rule = line(columns.map((_, index) => (index === 0 ? '---' : '---:')))
   return [line(columns), rule, ...rows.map(line)].join('\n')
@@ -14,16 +14,12 @@ export function table(columns, rows) {
 
 /** Prints the machine and how busy it is, the load generator and versions. */
 export function printSurroundings(peers = [], generator = undefined) {
-  console.log(`\n${surroundings(peers, generator)}`)
-}
-
-export function surroundings(peers = [], generator = undefined) {
   const versions = peers.map(name => `${name} ${versionOf(name)}`)
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`
   const parts = [new Date().toISOString().slice(0, 10), machine, `Node ${process.version.slice(1)}`]
   parts.push(`load ${loadavg()[0].toFixed(1)} at the start`)
   if (generator) parts.push(generator)
-  return `Measured ${[...parts, ...versions].join(', ')}.`
+  console.log(`\nMeasured ${[...parts, ...versions].join(', ')}.`)
 }
 
 function versionOf(name) {

@@ -9,12 +9,8 @@ export const SUBJECTS = {
   lean: [],
   ours: [],
   'ours-console': [],
-  handwritten: [],
   fastify: ['fastify', '@fastify/rate-limit'],
-  hono: ['hono', '@hono/node-server'],
-  express: ['express', 'express-rate-limit'],
   'json-server': ['json-server'],
-  'json-server-1': ['json-server-1'],
 }
 
 /** Servers that only replay our responses; the second process of one shows the noise. */

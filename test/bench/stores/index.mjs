@@ -4,13 +4,10 @@ import { result } from '../harness/children.mjs'
 export const STORES = {
   ours: [],
   memory: [],
-  'ours-sqlite': ['better-sqlite3'],
+  'ours-sqlite': [],
   array: [],
   lowdb: ['lowdb'],
-  'msw-data': ['@msw/data'],
-  loki: ['lokijs'],
-  nedb: ['@seald-io/nedb'],
-  sqlite: ['better-sqlite3'],
+  sqlite: [],
 }
 
 /** All figures of one store at one size, from a fresh process; undefined after `seconds`. */
