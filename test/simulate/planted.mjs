@@ -1,7 +1,6 @@
 /**
- * `node test/simulate/planted.mjs [name…] [--seeds n] [--steps n] [--write]`: plants one defect after the other in a
+ * `node test/simulate/planted.mjs [name…] [--seeds n] [--steps n]`: plants one defect after the other in a
  * copy of the build, and prints after how many events the simulation finds each, as the median over some seeds.
- * `--write` puts the table into README.md.
  */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,7 +12,6 @@ import { DEFECTS } from './planted-defects.mjs'
 import { SQLITE_DEFECTS } from './planted-sqlite-defects.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PAGE = join(ROOT, 'test/simulate/README.md')
 const run = promisify(execFile)
 
 /** Plants a defect, and returns what takes it out again. Throws if its line has changed. */
@@ -73,7 +71,6 @@ async function main() {
     options: {
       seeds: { type: 'string', default: '3' },
       steps: { type: 'string', default: '200000' },
-      write: { type: 'boolean', default: false },
     },
   })
   const chosen = [...DEFECTS, ...SQLITE_DEFECTS].filter(
@@ -82,8 +79,7 @@ async function main() {
   if (chosen.length === 0) throw new Error(`No defect is named ${positionals.join(' or ')}`)
   const folder = copyBuild()
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const lines = ['| defect | found by | median of events | most |', '|---|---|---|---|']
-  console.log(lines.join('\n'))
+  console.log('| defect | found by | median of events | most |\n|---|---|---|---|')
   const seeds = Array.from({ length: Number(values.seeds) }, (_, at) => at + 1)
   let missed = 0
   for (const defect of chosen) {
@@ -92,14 +88,11 @@ async function main() {
     const found = await Promise.all(seeds.map(seed => find(folder, seed, count, defect.world)))
     takeOut()
     if (found.some(one => one.missed)) missed++
-    const line = lineOf(defect, found)
-    // Those of SQLite have a table of their own, which is written by hand.
-    if (!defect.world) lines.push(line)
-    console.log(line)
+    console.log(lineOf(defect, found))
   }
-  const sum = `${chosen.length - missed} of ${chosen.length} defects were found by each of ${values.seeds} seeds within ${values.steps} events.`
-  console.log(`\n${sum}`)
-  if (values.write) writeTable(`${sum}\n\n${lines.join('\n')}\n`)
+  console.log(
+    `\n${chosen.length - missed} of ${chosen.length} defects were found by each of ${values.seeds} seeds within ${values.steps} events.`,
+  )
   if (missed > 0) process.exitCode = 1
 }
 
@@ -110,15 +103,6 @@ function lineOf({ name }, found) {
     count === Infinity ? '–' : count,
   )
   return `| ${name} | ${by} | ${shown.join(' | ')} |`
-}
-
-function writeTable(text) {
-  const page = readFileSync(PAGE, 'utf8')
-  const table = /(?<=<!-- planted -->\n).*(?=<!-- \/planted -->)/s
-  writeFileSync(
-    PAGE,
-    page.replace(table, () => text),
-  )
 }
 
 await main()
