@@ -1,8 +1,8 @@
 // Builds dist/commonjs from dist: `./client`, `./judge` and `./test-double` for `require`, as Jest calls it in a
 // project without ES modules. One bundle holds all, so that they share their classes; the types are
-// those of the modules, in a folder that says they are CommonJS.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+// those of the modules.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { build } from 'esbuild'
 
 const FOLDER = 'dist/commonjs'
@@ -12,8 +12,7 @@ const ENTRIES = {
   'test-double': 'adapters/test-double/index',
 }
 
-mkdirSync(join(FOLDER, 'types'), { recursive: true })
-writeFileSync(join(FOLDER, 'types/package.json'), '{ "type": "commonjs" }\n')
+mkdirSync(FOLDER, { recursive: true })
 
 const namespaces = Object.entries(ENTRIES).map(
   ([name, entry]) => `export * as '${name}' from './dist/${entry}.js'`,
@@ -34,22 +33,17 @@ for (const [name, entry] of Object.entries(ENTRIES)) {
     join(FOLDER, `${name}.cjs`),
     `module.exports = require('./bundle.cjs')['${name}']\n`,
   )
-  writeFileSync(join(FOLDER, `${name}.d.cts`), `export * from './types/${entry}.js'\n`)
-}
-for (const path of reachable(Object.values(ENTRIES))) {
-  const target = join(FOLDER, 'types', `${path}.d.ts`)
-  mkdirSync(dirname(target), { recursive: true })
-  copyFileSync(join('dist', `${path}.d.ts`), target)
+  writeFileSync(join(FOLDER, `${name}.d.cts`), await declarations(`../${entry}.js`))
 }
 
-/** The declarations that these need, themselves included. */
-function reachable(paths) {
-  const found = new Set(paths)
-  for (const path of found) {
-    const text = readFileSync(join('dist', `${path}.d.ts`), 'utf8')
-    for (const [, target] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)\.js['"]/g)) {
-      found.add(join(dirname(path), target))
-    }
-  }
-  return found
+/** The types of a module, as those of CommonJS: a class is a value and a type. */
+async function declarations(path) {
+  const from = `'${path}' with { 'resolution-mode': 'import' }`
+  const module = await import(new URL(`../dist/commonjs/${path}`, import.meta.url))
+  const values = Object.entries(module).flatMap(([name, value]) => [
+    `export declare const ${name}: typeof module.${name}`,
+    ...(/^class\b/.test(String(value)) ? [`export type ${name} = module.${name}`] : []),
+  ])
+  const lines = [`import type * as module from ${from}`, `export type * from ${from}`, ...values]
+  return `${lines.join('\n')}\n`
 }
