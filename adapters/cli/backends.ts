@@ -112,7 +112,7 @@ export function refuseMissing(name: string): void {
   }
 }
 
-const JOURNALS = { json: ['.journal', '.journal2'], sqlite: ['-wal'] } as const
+const JOURNALS = { json: ['.journal'], sqlite: ['-wal'] } as const
 
 /**
  * Undefined for `memory:`, where the store counts by itself.
@@ -184,7 +184,7 @@ async function openJsonFile(
 }
 
 async function readJson(path: string): Promise<ReadStorage> {
-  const { readJsonFile } = await import('../json-file/read.js')
+  const { readJsonFile } = await import('../json-file/open.js')
   const { snapshot, problems, notes } = await readJsonFile(path)
   return {
     storage: { dump: async () => snapshot },

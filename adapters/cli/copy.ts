@@ -1,5 +1,5 @@
 import { type BigIntStats, statSync } from 'node:fs'
-import { isSameFile } from '../storage/same-file.js'
+import { isSameFile } from '../storage/files.js'
 import { fileOf, openStorage, openToRead, printWarning, refuseMissing } from './backends.js'
 import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'

@@ -1,4 +1,4 @@
-import { LOOP } from '../storage/locate-file.js'
+import { LOOP } from '../storage/files.js'
 
 /** What is wrong with a file that cannot be read, after its name. */
 export function unreadable(error: unknown): string {

@@ -4,14 +4,9 @@ import { promisify } from 'node:util'
 
 /** Every file system call that this storage makes, so that a test can make each of them fail. */
 export interface Disk {
+  /** Of the process that makes the calls. */
+  readonly pid: number
   open(path: string, flags: string, mode?: number): Promise<number>
-  read(
-    file: number,
-    bytes: Uint8Array,
-    offset: number,
-    length: number,
-    position: number,
-  ): Promise<{ bytesRead: number }>
   write(
     file: number,
     bytes: Uint8Array,
@@ -19,7 +14,7 @@ export interface Disk {
     length: number,
     position: number,
   ): Promise<{ bytesWritten: number }>
-  /** For a few bytes: they usually go to the page cache only, which is faster than a thread. */
+  /** To the page cache, which is faster than a thread. */
   writeSync(
     file: number,
     bytes: Uint8Array,
@@ -39,16 +34,15 @@ export interface Disk {
   lstat(path: string): Promise<unknown>
   access(path: string, mode: number): Promise<void>
   realpath(path: string): Promise<string>
-  copyFile(from: string, to: string, mode: number): Promise<void>
+  link(from: string, to: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
   mkdir(path: string): Promise<unknown>
   rmdir(path: string): Promise<void>
   readdir(path: string): Promise<string[]>
-  /** Names and numbers of open files are in memory, so these three do not block on the disk. */
+  /** Names are in memory, so these two do not block on the disk. */
   existsSync(path: string): boolean
   statSync(path: string, options: { bigint: true; throwIfNoEntry: false }): FileStats | undefined
-  readlinkSync(path: string): string
 }
 
 export type FileStats = Pick<
@@ -57,8 +51,8 @@ export type FileStats = Pick<
 >
 
 export const NODE_DISK: Disk = {
+  pid: process.pid,
   open: promisify(fs.open),
-  read: promisify(fs.read),
   write: promisify(fs.write),
   writeSync: fs.writeSync,
   fdatasync: promisify(fs.fdatasync),
@@ -73,7 +67,7 @@ export const NODE_DISK: Disk = {
   lstat: promisify(fs.lstat),
   access: promisify(fs.access),
   realpath: promisify(fs.realpath),
-  copyFile: promisify(fs.copyFile),
+  link: promisify(fs.link),
   rename: promisify(fs.rename),
   unlink: promisify(fs.unlink),
   mkdir: promisify(fs.mkdir),
@@ -81,24 +75,6 @@ export const NODE_DISK: Disk = {
   readdir: promisify(fs.readdir),
   existsSync: fs.existsSync,
   statSync: fs.statSync,
-  readlinkSync: fs.readlinkSync,
-}
-
-/** Reads up to `length` bytes; fewer only at the end of the file. */
-export async function readAt(
-  disk: Disk,
-  file: number,
-  position: number,
-  length: number,
-): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length)
-  let done = 0
-  while (done < length) {
-    const { bytesRead } = await disk.read(file, bytes, done, length - done, position + done)
-    if (bytesRead === 0) break
-    done += bytesRead
-  }
-  return bytes.subarray(0, done)
 }
 
 /** Writes all bytes, however few the system takes at a time. */

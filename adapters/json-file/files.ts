@@ -1,179 +1,121 @@
-import { dirname } from 'node:path'
-import type { Low } from 'lowdb'
 import type { PetIndex } from '../memory.js'
-import { MOVED } from '../storage/same-file.js'
-import { type Disk, syncFolder } from './disk.js'
-import type { DocumentFile } from './document.js'
-import { type Journal, removeJournal } from './journal.js'
+import { MOVED } from '../storage/files.js'
 import { JsonFileError } from './json-file-error.js'
-import type { Lock } from './lock.js'
-
-/** A document that was read, two empty journals and the lock over all three. */
-export interface FileParts {
-  readonly disk: Disk
-  readonly path: string
-  /** Its data is the one index of all pets that are acknowledged. */
-  readonly document: Low<PetIndex>
-  readonly content: DocumentFile
-  readonly journals: readonly [Journal, Journal]
-  readonly journalPaths: readonly string[]
-  readonly lock: Lock
-  /** Receives what fails in the background. */
-  readonly report: (error: JsonFileError) => void
-}
+import type { StorageParts } from './storage.js'
 
 /**
- * Document and journals as one. A call that rejects has changed nothing, and may be retried. Callers
- * make one change at a time; a compaction runs alongside.
+ * Document and journal as one. A call that rejects has changed nothing, and may be retried. Callers
+ * make one change at a time.
  */
 export interface Files {
-  readonly index: PetIndex
-  /** @throws JsonFileError while nothing can be stored, because the document or the lock is gone */
+  /** @throws JsonFileError while nothing can be stored, because a file or the lock is gone */
   refuseUnusable(): void
-  /** Resolves when the batch is durable. */
-  append(batch: Uint8Array): Promise<void>
-  /** Starts a compaction if the journals have outgrown the document, or a share of it when idle. */
-  compact(when: 'busy' | 'idle'): void
+  /** Resolves when the lines are durable. */
+  append(lines: string): Promise<void>
+  /** Compacts if the journal has outgrown the document, or a share of it when idle. Never rejects. */
+  compact(when: 'busy' | 'idle'): Promise<void>
   /** Replaces all that is stored. */
   replace(index: PetIndex): Promise<void>
   /** Compacts, if it can, and frees the files. */
   close(): Promise<void>
 }
 
-export function createFiles(parts: FileParts): Files {
-  const { disk, path, document, content, journals, journalPaths, lock, report } = parts
-  /** Batches go to the first; the second holds those that a compaction is adding to the document. */
-  let [active, compacted] = journals
-  let compaction: Promise<void> | undefined
+export function createFiles(parts: Omit<StorageParts, 'whenIdle'>): Files {
+  const { path, document, content, journal, lock, report } = parts
+  /** What has to be done before the next change, because a call failed half way. */
+  let undone: (() => Promise<void>) | undefined
   let retryAt = 0
-  let broken: 'journal' | 'document' | undefined
 
   return {
-    get index() {
-      return document.data
+    refuseUnusable,
+    async append(lines) {
+      await settle()
+      refuseUnusable()
+      await orUndo(() => journal.append(lines, content.id as string), journal.undo)
     },
-    refuseUnusable() {
-      refuseMoved()
-      lock.check()
-    },
-    async append(batch) {
-      // A restart would find the journal with another document, or with none.
-      refuseMoved()
-      await changeFile(async () => {
-        if (active.length === 0 && !compaction && !(await content.isUnchanged())) await rewrite()
-        await active.append(batch)
-        if (!compacted.isInPlace()) throw new JsonFileError(path, 'lost its journal')
-      }, 'journal')
-    },
-    compact(when) {
-      if (compaction || broken || journalLength() < compactionLength(when)) return
-      if (!content.isInPlace()) return report(new JsonFileError(path, MOVED))
-      // After a failed compaction the second journal is still needed, and the first stays active.
-      if (compacted.length === 0) [active, compacted] = [compacted, active]
-      compaction = compactInBackground().finally(() => {
-        compaction = undefined
-      })
+    async compact(when) {
+      if (journal.length === 0 || journal.length < compactionLength(when)) return
+      try {
+        await settle()
+        refuseUnusable()
+        await compactAll()
+        retryAt = 0
+      } catch (error) {
+        // The journal holds every pet. Under load, do not try again with every insert.
+        retryAt = journal.length + Math.max(content.length, SMALL_DOCUMENT)
+        const reason = `could not be compacted: ${(error as Error).message}`
+        report(
+          new JsonFileError(path, `${reason}; the journal keeps all animals`, { cause: error }),
+        )
+      }
     },
     async replace(index) {
-      refuseMoved()
-      // The journals go first: otherwise their pets could be replayed onto the new document.
-      await compactAll()
-      await syncFolder(disk, path)
-      await changeFile(async () => {
-        await content.write(index)
-        document.data = index
-      }, 'document')
+      await settle()
+      refuseUnusable()
+      // The journal goes first: its document is the one that is replaced.
+      if (journal.length > 0) await compactAll()
+      const before = document.data
+      document.data = index
+      try {
+        await write()
+      } catch (error) {
+        document.data = before
+        await settle().catch(() => {})
+        throw error
+      }
     },
     async close() {
       try {
-        await compactAll()
+        if (!content.isInPlace() && journal.length > 0) throw new JsonFileError(path, MOVED)
+        await settle()
+        if (journal.length > 0) await compactAll()
       } finally {
-        await closeJournals().finally(lock.release)
+        await journal.close().finally(lock.release)
       }
     },
   }
 
-  function refuseMoved(): void {
+  function refuseUnusable(): void {
     if (!content.isInPlace()) throw new JsonFileError(path, MOVED)
-  }
-
-  function journalLength(): number {
-    return active.length + compacted.length
+    if (!journal.isInPlace()) throw new JsonFileError(`${path}.journal`, MOVED)
+    lock.check()
   }
 
   function compactionLength(when: 'busy' | 'idle'): number {
     const { length } = content
     if (when === 'busy') return Math.max(length, SMALL_DOCUMENT, retryAt)
-    return Math.max(1, length > SMALL_DOCUMENT ? length * IDLE_SHARE : 0)
-  }
-
-  async function compactInBackground(): Promise<void> {
-    try {
-      await document.write()
-      await compacted.remove()
-      retryAt = 0
-    } catch (error) {
-      // The journals hold every pet. Under load, do not try again with every insert.
-      retryAt = journalLength() + Math.max(content.length, SMALL_DOCUMENT)
-      const reason = `could not be compacted: ${(error as Error).message}`
-      report(new JsonFileError(path, `${reason}; the journal keeps all animals`, { cause: error }))
-    }
+    return length > SMALL_DOCUMENT ? length * IDLE_SHARE : 0
   }
 
   async function compactAll(): Promise<void> {
-    await compaction
-    await recover()
-    if (journalLength() > 0) await (content.isInPlace() ? document.write() : rewrite())
-    await active.remove()
-    await compacted.remove()
+    await write()
+    await orUndo(journal.remove, journal.remove)
   }
 
-  /**
-   * Changes a file. Remains of a failed change are removed: at once or, while the disk prevents it,
-   * before the next change.
-   */
-  async function changeFile(
-    change: () => Promise<void>,
-    file: 'journal' | 'document',
-  ): Promise<void> {
-    await recover()
+  /** A document that replaced the one before needs its folder synced, and no journal of that one. */
+  async function write(): Promise<void> {
+    const before = content.id
     try {
-      await change()
+      await document.write()
     } catch (error) {
-      broken = file
-      await recover().catch(() => {})
+      if (content.id !== before) undone = compactAll
       throw error
     }
   }
 
-  async function recover(): Promise<void> {
-    if (broken === undefined) return
-    const isInPlace = lock.isHeld() && active.isInPlace() && compacted.isInPlace()
-    if (broken === 'journal' && isInPlace) await active.truncate()
-    else await rewrite()
-    broken = undefined
-  }
-
-  /** Makes the document hold everything, whatever happened to the files. */
-  async function rewrite(): Promise<void> {
-    await compaction
-    if (!disk.existsSync(dirname(path))) {
-      const fix = `its folder was moved or removed, and with it ${journalPaths[0]} with the last animals`
-      throw new JsonFileError(path, `cannot be saved: ${fix}; put it back before the next start`)
-    }
-    // A lost lock is retaken only if the document is gone too: otherwise another process has it.
-    if (!disk.existsSync(path)) await lock.retake()
-    await document.write()
-    for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)
-    await closeJournals()
-  }
-
-  async function closeJournals(): Promise<void> {
+  async function orUndo(task: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
     try {
-      await active.close()
-    } finally {
-      await compacted.close()
+      await task()
+    } catch (error) {
+      undone = undo
+      await settle().catch(() => {})
+      throw error
     }
+  }
+
+  async function settle(): Promise<void> {
+    await undone?.()
+    undone = undefined
   }
 }
 

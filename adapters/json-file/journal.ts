@@ -1,21 +1,21 @@
 import { join } from 'node:path'
-import { ifPresent } from '../storage/missing-file.js'
-import { isSameFile } from '../storage/same-file.js'
-import { type Disk, type FileStats, keepOwner, syncFolder, writeAt } from './disk.js'
+import { crc32 } from 'node:zlib'
+import { ifPresent, isSameFile } from '../storage/files.js'
+import { type Disk, type FileStats, keepOwner, syncFolder } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 
-/** Batches that the document may lack. The file exists only while it holds any. */
+/** Batches that the document lacks. The file exists only while it holds any. */
 export interface Journal {
   /** How much is durable, in bytes. */
   readonly length: number
-  /** Resolves when the batch is durable. When it rejects, `truncate` is due. */
-  append(batch: Uint8Array): Promise<void>
-  /** Whether a restart would find this file at its path. */
+  /** Resolves when the lines are durable. When it rejects, `undo` is due. */
+  append(lines: string, documentId: string): Promise<void>
+  /** Whether a restart would find all batches at the path. */
   isInPlace(): boolean
   /** Removes what a failed `append` may have left. */
-  truncate(): Promise<void>
-  /** Removes the file for good. */
+  undo(): Promise<void>
+  /** Removes the file for good, if it is ours. */
   remove(): Promise<void>
   /** Closes the file and leaves it where it is. */
   close(): Promise<void>
@@ -25,115 +25,172 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
   let file: number | undefined
   let opened: FileStats | undefined
   let length = 0
+  /** Whether what may be at the path is ours to remove. */
+  let isOurs = false
 
   return {
     get length() {
       return length
     },
-    async append(batch) {
+    async append(lines, documentId) {
+      const batch = encodeBatch(lines, documentId)
+      lock.check()
+      const isNew = file === undefined
       file ??= await create()
-      // A rejected batch must not be read after a restart.
-      lock.check()
-      if (batch.length > LONGEST_SYNC_WRITE) await writeAt(disk, file, length, batch)
-      else writeAtOnce(file, batch)
+      for (let done = 0; done < batch.length; ) {
+        done += disk.writeSync(file, batch, done, batch.length - done, length + done)
+      }
       await disk.fdatasync(file)
-      // Checked again: a process that takes over from now on reads this batch.
+      if (isNew) await syncFolder(disk, path)
+      // A process that took over meanwhile may not have read this batch.
       lock.check()
-      if (!isInPlace()) throw new JsonFileError(path, 'was removed or replaced')
+      if (!isInPlace()) throw new JsonFileError(path, 'was moved, replaced or cut')
       length += batch.length
     },
     isInPlace,
-    async truncate() {
-      if (file === undefined) {
-        // Creating it failed, but its name may be there.
-        await removeJournal(disk, path, lock)
-        return
-      }
+    async undo() {
+      if (length === 0) return remove()
+      if (file === undefined) return
       await disk.ftruncate(file, length)
       await disk.fsync(file)
     },
-    async remove() {
-      if (file === undefined) return
-      const watched = opened
-      // From now on a missing file is expected.
-      opened = undefined
-      try {
-        await takeAway(disk, path, lock)
-      } catch (error) {
-        opened = watched
-        throw error
-      }
-      await close()
-      await discard(disk, path, lock)
-    },
+    remove,
     close,
   }
 
   function isInPlace(): boolean {
     if (opened === undefined) return true
-    return isSameFile(disk.statSync(path, { bigint: true, throwIfNoEntry: false }), opened)
+    const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
+    return found !== undefined && isSameFile(found, opened) && found.size >= BigInt(length)
+  }
+
+  async function create(): Promise<number> {
+    if (disk.existsSync(path)) {
+      throw new JsonFileError(path, 'was put there by another program; move it away')
+    }
+    const prepared = join(lock.folder, 'journal')
+    file = await disk.open(prepared, 'w')
+    const like = await ifPresent(disk.stat(document, { bigint: true }))
+    if (like) await keepOwner(disk, file, like)
+    isOurs = true
+    await disk.rename(prepared, path)
+    opened = await disk.fstat(file, { bigint: true })
+    return file
+  }
+
+  async function remove(): Promise<void> {
+    if (isOurs && isInPlace()) {
+      // From now on a missing file is expected.
+      opened = undefined
+      await removeJournal(disk, path, lock)
+    }
+    isOurs = false
+    await close()
   }
 
   async function close(): Promise<void> {
-    if (file === undefined) return
     const open = file
     file = undefined
     opened = undefined
     length = 0
-    await disk.close(open)
-  }
-
-  function writeAtOnce(file: number, bytes: Uint8Array): void {
-    for (let done = 0; done < bytes.length; ) {
-      done += disk.writeSync(file, bytes, done, bytes.length - done, length + done)
-    }
-  }
-
-  async function create(): Promise<number> {
-    lock.check()
-    const prepared = join(lock.folder, 'journal')
-    const created = await disk.open(prepared, 'w')
-    try {
-      const like = await ifPresent(disk.stat(document, { bigint: true }))
-      if (like) await keepOwner(disk, created, like)
-      opened = await disk.fstat(created, { bigint: true })
-      await disk.rename(prepared, path)
-      await syncFolder(disk, path)
-      return created
-    } catch (error) {
-      opened = undefined
-      await disk.close(created)
-      await disk.unlink(prepared).catch(() => {})
-      throw error
-    }
+    if (open !== undefined) await disk.close(open)
   }
 }
 
-/** Removes a journal that another process may have left. */
+/** By a rename into the folder of the lock, which fails without the lock. @throws JsonFileError */
 export async function removeJournal(disk: Disk, path: string, lock: Lock): Promise<void> {
-  if (await takeAway(disk, path, lock)) await discard(disk, path, lock)
-}
-
-/** Whether there was a journal. @throws JsonFileError without the lock */
-async function takeAway(disk: Disk, path: string, lock: Lock): Promise<boolean> {
   lock.check()
-  const isRemoved = await ifPresent(disk.rename(path, removedPath(lock)).then(() => true))
+  const removed = join(lock.folder, 'removed')
   // Either there is no journal, or the lock was lost meanwhile.
-  if (!isRemoved) lock.check()
-  return isRemoved ?? false
-}
-
-async function discard(disk: Disk, path: string, lock: Lock): Promise<void> {
-  await disk.unlink(removedPath(lock))
+  if (await ifPresent(disk.rename(path, removed).then(() => true))) await disk.unlink(removed)
+  else lock.check()
   await syncFolder(disk, path)
 }
 
-function removedPath(lock: Lock): string {
-  return join(lock.folder, 'removed')
+/** The animals that were inserted together, as lines, and the document that they were added to. */
+export interface Batch {
+  readonly documentId: string
+  readonly lines: Buffer
+  /** The number of its header in the file, from 1 on. */
+  readonly line: number
+}
+
+export interface Batches {
+  readonly batches: readonly Batch[]
+  /** How many bytes of an unfinished write follow, which nobody was told of. */
+  readonly unfinished: number
 }
 
 /**
- * In bytes. A write of this size to the page cache takes a few microseconds unless the system
- * throttles writers; a larger one often takes as long as the disk, and reads would wait for it.
+ * A batch is a header line with the checksum and the length of the rest, then that rest. The header is
+ * padded with spaces to a fixed length, so that it can be read without searching for its end.
+ *
+ * @param isReadable whether lines have a form that this package writes
+ * @throws JsonFileError naming the line that is damaged
  */
-const LONGEST_SYNC_WRITE = 65_536
+export function readBatches(
+  path: string,
+  bytes: Buffer,
+  isReadable: (lines: Buffer) => boolean,
+): Batches {
+  const batches: Batch[] = []
+  let line = 1
+  let position = 0
+  while (position < bytes.length) {
+    const { header, lines } = batchAt(bytes, position)
+    if (!header || !lines || checksumOf(lines) !== header.checksum) {
+      const end = bytes.subarray(position)
+      const isLast = !lines || end.length === HEADER_LENGTH + lines.length
+      // A power cut may leave any part of the last batch, but no other text in place of it.
+      if (isLast && !isFollowed(end) && !(lines && isReadable(lines))) {
+        return { batches, unfinished: end.length }
+      }
+      throw new JsonFileError(path, `is damaged: line ${line} does not begin an intact batch`)
+    }
+    batches.push({ documentId: header.documentId, lines, line })
+    line += 1 + lines.filter(byte => byte === NEWLINE).length
+    position += HEADER_LENGTH + lines.length
+  }
+  return { batches, unfinished: 0 }
+}
+
+interface Header {
+  readonly checksum: string
+  readonly length: number
+  readonly documentId: string
+}
+
+/** Without `lines` when the file ends before they do. */
+function batchAt(bytes: Buffer, position: number): { header?: Header; lines?: Buffer } {
+  const begin = position + HEADER_LENGTH
+  const found = HEADER.exec(bytes.subarray(position, begin).toString('latin1'))
+  if (!found) return {}
+  const [, checksum = '', length, documentId = ''] = found
+  const header = { checksum, length: Number(length), documentId }
+  if (begin + header.length > bytes.length) return { header }
+  return { header, lines: bytes.subarray(begin, begin + header.length) }
+}
+
+/** Whether an intact batch follows, which was written after this one was durable. */
+function isFollowed(end: Buffer): boolean {
+  for (let at = end.indexOf(HEADER_START, 1); at > 0; at = end.indexOf(HEADER_START, at + 1)) {
+    const { header, lines } = batchAt(end, at)
+    if (header && lines && checksumOf(lines) === header.checksum) return true
+  }
+  return false
+}
+
+function encodeBatch(text: string, documentId: string): Buffer {
+  const lines = Buffer.from(text)
+  const header = `${HEADER_START}${checksumOf(lines)}","bytes":${lines.length},"document":"${documentId}"}`
+  return Buffer.concat([Buffer.from(`${header.padEnd(HEADER_LENGTH - 1)}\n`), lines])
+}
+
+function checksumOf(lines: Buffer): string {
+  return crc32(lines).toString(16).padStart(8, '0')
+}
+
+const HEADER_START = '{"crc32":"'
+const HEADER = /^\{"crc32":"([0-9a-f]{8})","bytes":([1-9]\d*),"document":"([0-9a-f]{8})"\} *\n$/
+const HEADER_LENGTH = 72
+const NEWLINE = 0x0a

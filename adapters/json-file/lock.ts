@@ -1,21 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { ifPresent, isMissing } from '../storage/missing-file.js'
+import { ifPresent } from '../storage/files.js'
 import type { Disk } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface Lock {
-  /**
-   * A folder that only the holder can reach: its path ends when another process takes the lock.
-   * Every change to a shared name is a rename from here or to here, so it fails without the lock.
-   */
+  /** A folder that only the holder uses: its path ends when another process takes the lock. */
   readonly folder: string
-  /** False once a process that cannot see this one, such as one in another container, took over. */
-  isHeld(): boolean
-  /** @throws JsonFileError when the lock is lost */
+  /**
+   * @throws JsonFileError when the lock is lost, as to a process in another container, which cannot see
+   * this one
+   */
   check(): void
-  /** Takes the lock again after its folder was removed. @throws JsonFileError when it is taken */
-  retake(): Promise<void>
   release(): Promise<void>
 }
 
@@ -27,27 +23,17 @@ export interface Lock {
  */
 export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   const lock = `${path}.lock`
-  const own = await nameOfOwner(disk)
+  const own = [disk.pid, await startOf(disk, disk.pid), randomBytes(6).toString('hex')].join('-')
   const folder = join(lock, own)
 
   for (let round = 0; round < ROUNDS; round++) {
-    const holder = await findHolder()
+    const holder = (await ifPresent(disk.readdir(lock)))?.[0]
     if (holder === undefined ? await create() : await takeOver(holder)) {
       await sweep().catch(() => {})
-      return { folder, isHeld, check, retake, release }
+      return { folder, check, release }
     }
   }
   throw new JsonFileError(path, `is being opened by other processes; ${lock} keeps changing hands`)
-
-  async function findHolder(): Promise<string | undefined> {
-    const names = (await ifPresent(disk.readdir(lock))) ?? []
-    const holder = names.find(name => OWNER.test(name))
-    if (holder !== undefined || names.length === 0) return holder
-    throw new JsonFileError(
-      path,
-      `cannot be locked: ${join(lock, names[0] as string)} is in the way; remove it`,
-    )
-  }
 
   async function create(): Promise<boolean> {
     const prepared = `${lock}.${own}`
@@ -63,9 +49,24 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
     }
   }
 
-  async function discard(name: string): Promise<void> {
-    await disk.rmdir(join(`${lock}.${name}`, name)).catch(() => {})
-    await disk.rmdir(`${lock}.${name}`).catch(() => {})
+  async function takeOver(holder: string): Promise<boolean> {
+    if (!OWNER.test(holder)) {
+      const fix = `cannot be locked: ${join(lock, holder)} is in the way; remove it`
+      throw new JsonFileError(path, fix)
+    }
+    if (!UNRELEASED.has(holder) && (await isAlive(disk, holder))) {
+      const pid = Number.parseInt(holder, 10)
+      throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
+    }
+    const taken = await ifPresent(disk.rename(join(lock, holder), folder).then(() => true))
+    if (!taken) return false
+    try {
+      await empty()
+    } catch (error) {
+      await release()
+      throw error
+    }
+    return true
   }
 
   /** Removes what processes left that died before they had the lock. */
@@ -77,24 +78,9 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
     }
   }
 
-  async function takeOver(holder: string): Promise<boolean> {
-    if (!FREED.has(holder) && (await isAlive(disk, holder))) {
-      const pid = Number.parseInt(holder, 10)
-      throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
-    }
-    try {
-      await disk.rename(join(lock, holder), folder)
-    } catch (error) {
-      if (isMissing(error)) return false
-      throw error
-    }
-    try {
-      await empty()
-    } catch (error) {
-      await release()
-      throw error
-    }
-    return true
+  async function discard(owner: string): Promise<void> {
+    await disk.rmdir(join(`${lock}.${owner}`, owner)).catch(() => {})
+    await disk.rmdir(`${lock}.${owner}`).catch(() => {})
   }
 
   /** Removes unfinished files, also those of the previous holder. */
@@ -102,21 +88,13 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
     for (const name of await disk.readdir(folder)) await disk.unlink(join(folder, name))
   }
 
-  function isHeld(): boolean {
-    return disk.existsSync(folder)
-  }
-
   function check(): void {
-    if (isHeld()) return
+    if (disk.existsSync(folder)) return
     const fix = 'make sure that only one process uses the file, then restart this one'
     throw new JsonFileError(
       path,
       `has lost its lock: ${lock} was removed or taken over by another process; ${fix}`,
     )
-  }
-
-  async function retake(): Promise<void> {
-    if (!(await create())) check()
   }
 
   async function release(): Promise<void> {
@@ -125,61 +103,39 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       await disk.rmdir(folder)
       await disk.rmdir(lock)
     } catch {
-      // Either the lock is not this thread's to remove, or the disk failed: then the next opening
-      // takes over the lock, elsewhere once this thread is dead.
-      FREED.add(own)
+      // Either the lock is not ours to remove, or the disk failed: then the next opening takes it over.
+      UNRELEASED.add(own)
     }
   }
 }
 
-/** Owners of this thread that could not remove their locks. */
-const FREED = new Set<string>()
+/** Owners of this process that could not remove their locks. */
+const UNRELEASED = new Set<string>()
 const ROUNDS = 100
-/** Process, thread, start of the thread, and a random part. */
-const OWNER = /^\d+-\d*-\d*-[0-9a-f]{12}$/
+/** Process, its start, and a random part. */
+const OWNER = /^\d+-\d*-[0-9a-f]{12}$/
 /** What systems answer to a rename onto a folder that is not empty. */
 const OCCUPIED = new Set<string | undefined>(['ENOTEMPTY', 'EEXIST', 'EPERM'])
 
-/** A thread and not only a process: a worker that was terminated frees its files. */
-async function nameOfOwner(disk: Disk): Promise<string> {
-  const [pid, thread] = threadOf(disk)
-  const start = (await startOf(disk, pid, thread)) ?? ''
-  return [pid, thread, start, randomBytes(6).toString('hex')].join('-')
-}
-
-/** Linux names the calling thread as `<pid>/task/<thread>` (proc(5), `/proc/thread-self`). */
-function threadOf(disk: Disk): readonly [pid: string, thread: string] {
-  try {
-    const [pid, , thread] = disk.readlinkSync('/proc/thread-self').split('/')
-    return [pid as string, thread as string]
-  } catch {
-    return [String(process.pid), '']
-  }
-}
-
 /** Pids are reused, in containers right away; the start time distinguishes their processes. */
 async function isAlive(disk: Disk, owner: string): Promise<boolean> {
-  const [pid, thread, start] = owner.split('-') as [string, string, string]
+  const [pid = '', start] = owner.split('-')
   try {
     process.kill(Number(pid), 0)
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
   }
-  const startNow = await startOf(disk, pid, thread)
-  return startNow === undefined || start === '' || startNow === start
+  const startNow = await startOf(disk, Number(pid))
+  return start === '' || startNow === '' || startNow === start
 }
 
-/**
- * When a thread started, in ticks since boot (proc(5), `stat`); 'dead' when it has ended. Undefined
- * where the system does not provide it.
- */
-async function startOf(disk: Disk, pid: string, thread: string): Promise<string | undefined> {
+/** In ticks since boot (proc(5), `stat`); empty where the system does not provide it. */
+async function startOf(disk: Disk, pid: number): Promise<string> {
   try {
-    const stat = (await disk.readFile(`/proc/${pid}/task/${thread}/stat`)).toString('latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' || fields[0] === 'X' ? 'dead' : fields[19]
+    const stat = (await disk.readFile(`/proc/${pid}/stat`)).toString('latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
   } catch {
-    return thread !== '' && disk.existsSync(`/proc/${pid}/stat`) ? 'dead' : undefined
+    return ''
   }
 }

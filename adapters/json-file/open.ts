@@ -1,36 +1,47 @@
+import { join } from 'node:path'
 import { Low } from 'lowdb'
-import { hasMethods, isFunction, type Rules, readOptions } from '../../src/lib/options.js'
+import {
+  hasMethods,
+  isFunction,
+  type OptionsOf,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../src/lib/options.js'
+import type { PetSnapshot } from '../../src/ports.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
-import { locateFile } from '../storage/locate-file.js'
+import { MOUNTED, realPathOf, refuseUnusable } from '../storage/files.js'
 import { type Disk, NODE_DISK, syncFolder } from './disk.js'
 import { documentFile } from './document.js'
-import { createFiles, type Files } from './files.js'
 import { createJournal, removeJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { type Lock, takeLock } from './lock.js'
-import { type LeftOut, replayJournals } from './replay.js'
+import { type Left, replayJournal } from './replay.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
-export interface JsonFileOptions {
+const CALLS = Object.keys(NODE_DISK).filter(name => name !== 'pid')
+const JSON_FILE_OPTIONS = {
   /**
    * Runs a task after a quiet period, and returns a function that cancels it.
    * @default an unref'd timer of one second
    */
-  readonly whenIdle?: WhenIdle
+  whenIdle: withDefault(typed<WhenIdle>(isFunction), afterASecond),
   /**
-   * Receives what fails in the background: a compaction, which is tried again later, or a document
-   * that another program changed, whose version is kept. On opening, a document that does not match
-   * its checksum, and an unfinished write that a crash left at the end of a journal and that was
-   * dropped.
+   * Receives what fails in the background: a compaction, which is tried again later. On opening, a
+   * document that does not match its checksum, and an unfinished write at the end of the journal, which
+   * was dropped.
    * @default a process warning
    */
-  readonly onError?: (error: JsonFileError) => void
+  onError: withDefault(typed<(error: JsonFileError) => void>(isFunction), error =>
+    process.emitWarning(error),
+  ),
   /**
    * The file system calls to use.
    * @default those of node:fs
    */
-  readonly disk?: Disk
+  disk: withDefault(hasMethods<Disk>(...CALLS), NODE_DISK),
 }
+export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
 
 /**
  * Pets in a JSON document that people can read and edit, at a cost per insert that does not grow
@@ -38,16 +49,81 @@ export interface JsonFileOptions {
  * writes the document with the pets of the journal: after a quiet period, when the journal has
  * outgrown the document, and on `close`. Reads are answered from memory. A missing file is created.
  *
+ * @throws OptionError
  * @throws JsonFileError when another process uses the file, or it is not such a document
  */
 export async function jsonFileStorage(
   path: string,
-  options: JsonFileOptions = {},
+  options?: JsonFileOptions,
 ): Promise<JsonFileStorage> {
-  const { whenIdle, onError, disk } = readOptions(options, DEFAULTS, RULES)
-  return locked(disk, path, async (real, lock) =>
-    createStorage(real, await openFiles(disk, real, lock, guarded(onError)), whenIdle),
-  )
+  const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)
+  const report = guarded(onError)
+  return locked(disk, path, async (real, lock) => {
+    const { content, document, left } = await load(disk, real, lock, report)
+    const journalPath = journalOf(real)
+    if (left.unfinished > 0) {
+      const found = `ended in ${left.unfinished} bytes of an unfinished write, which were dropped`
+      report(new JsonFileError(journalPath, `${found}; they were never acknowledged`))
+    }
+    if (left.hasJournal || content.id === undefined) await document.write()
+    if (left.hasJournal) await removeJournal(disk, journalPath, lock)
+    // The last process may have died between a rename and its sync.
+    else await syncFolder(disk, real)
+    const journal = createJournal(disk, journalPath, real, lock)
+    return createStorage({ path: real, document, content, journal, lock, report, whenIdle })
+  })
+}
+
+/** What `check` and `copy` read. */
+export interface JsonFileContent {
+  readonly snapshot: PetSnapshot
+  /** What is damaged, in a line each. */
+  readonly problems: readonly string[]
+  /** What a crash has left, in a line each. */
+  readonly notes: readonly string[]
+}
+
+/**
+ * Reads a document and its journal, and changes neither. It holds the lock meanwhile.
+ *
+ * @throws JsonFileError when another process uses the file, or it cannot be read
+ */
+export async function readJsonFile(path: string, disk = NODE_DISK): Promise<JsonFileContent> {
+  return locked(disk, path, async (real, lock) => {
+    const problems: string[] = []
+    const { content, document, left } = await load(disk, real, lock, ({ message }) =>
+      problems.push(message),
+    )
+    if (content.id === undefined) problems.push(`${real} is missing; put it back`)
+    await lock.release()
+    const found = `${journalOf(real)} ends in ${left.unfinished} bytes of an unfinished write`
+    const note = `${found}, which were never acknowledged; a server drops them`
+    return {
+      snapshot: document.data.dump(),
+      problems,
+      notes: left.unfinished > 0 ? [note] : [],
+    }
+  })
+}
+
+interface Loaded {
+  /** All state is lowdb's data: one index, read and written by our own adapter. */
+  readonly document: Low<PetIndex>
+  readonly content: ReturnType<typeof documentFile>
+  readonly left: Left
+}
+
+async function load(
+  disk: Disk,
+  path: string,
+  lock: Lock,
+  report: (error: JsonFileError) => void,
+): Promise<Loaded> {
+  const content = documentFile(disk, path, lock, report)
+  const document = new Low<PetIndex>(content, createPetIndex())
+  await document.read()
+  const left = await replayJournal(disk, journalOf(path), path, content, document.data)
+  return { document, content, left }
 }
 
 /**
@@ -56,19 +132,19 @@ export async function jsonFileStorage(
  * @param use receives its real path; if it throws, the lock is released
  * @throws JsonFileError
  */
-export async function locked<T>(
+async function locked<T>(
   disk: Disk,
   path: string,
   use: (real: string, lock: Lock) => Promise<T>,
 ): Promise<T> {
+  const refuse = (reason: string, options?: ErrorOptions) =>
+    new JsonFileError(path, reason, options)
   try {
-    const real = await locateFile(
-      disk,
-      path,
-      (reason, options) => new JsonFileError(path, reason, options),
-    )
+    const real = await realPathOf(disk, path, refuse)
     const lock = await takeLock(disk, real)
     try {
+      await refuseUnusable(disk, real, refuse)
+      await refuseMounted(disk, real, lock, refuse)
       return await use(real, lock)
     } catch (error) {
       await lock.release()
@@ -76,47 +152,28 @@ export async function locked<T>(
     }
   } catch (error) {
     if (error instanceof JsonFileError) throw error
-    throw new JsonFileError(path, `cannot be opened: ${(error as Error).message}`, { cause: error })
+    throw refuse(`cannot be opened: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** The journals of a document. */
-export function journalsOf(path: string): readonly [string, string] {
-  return [`${path}.journal`, `${path}.journal2`]
-}
-
-async function openFiles(
+/** A name for a file that is mounted by itself can be made nowhere (link(2), EXDEV), so it cannot be replaced. */
+async function refuseMounted(
   disk: Disk,
   path: string,
   lock: Lock,
-  report: (error: JsonFileError) => void,
-): Promise<Files> {
-  const content = documentFile(disk, path, lock, report)
-  // All state is lowdb's data: one index, read and written by our own adapter.
-  const document = new Low<PetIndex>(content, createPetIndex())
-  await document.read()
-  const journalPaths = journalsOf(path)
-  const missing = content.length === 0 ? path : undefined
-  const drop = (end: LeftOut) => report(dropped(end))
-  const hasJournals = await replayJournals(disk, journalPaths, document.data, drop, missing)
-
-  // All files have been read. Journals are replaced, not continued: the process that left them may still
-  // be alive where this one cannot see it.
-  if (hasJournals || content.length === 0) await document.write()
-  // The last process may have died between a rename and its sync.
-  else await syncFolder(disk, path)
-  for (const journalPath of journalPaths) await removeJournal(disk, journalPath, lock)
-  const [first, second] = journalPaths
-  const journals = [
-    createJournal(disk, first, path, lock),
-    createJournal(disk, second, path, lock),
-  ] as const
-  return createFiles({ disk, path, document, content, journals, journalPaths, lock, report })
+  refuse: (reason: string) => Error,
+): Promise<void> {
+  const other = join(lock.folder, 'link')
+  const code = await disk.link(path, other).then(
+    () => 'linked',
+    error => (error as NodeJS.ErrnoException).code,
+  )
+  if (code === 'EXDEV') throw refuse(MOUNTED)
+  if (code === 'linked') await disk.unlink(other)
 }
 
-function dropped({ path, bytes }: LeftOut): JsonFileError {
-  const reason = `ended in ${bytes} bytes of an unfinished write, which were dropped`
-  return new JsonFileError(path, `${reason}; they were never acknowledged`)
+function journalOf(path: string): string {
+  return `${path}.journal`
 }
 
 /** A listener that throws must not stop a compaction. */
@@ -132,16 +189,4 @@ function afterASecond(task: () => void): () => void {
   const timer = setTimeout(task, 1_000)
   timer.unref()
   return () => clearTimeout(timer)
-}
-
-const DEFAULTS = {
-  whenIdle: afterASecond,
-  onError: (error: JsonFileError) => process.emitWarning(error),
-  disk: NODE_DISK,
-}
-
-const RULES: Rules<JsonFileOptions> = {
-  whenIdle: isFunction,
-  onError: isFunction,
-  disk: hasMethods(...Object.keys(NODE_DISK)),
 }

@@ -1,30 +1,28 @@
 import { parseJson } from '../../src/lib/json.js'
 import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
 import * as z from '../../src/lib/zod.js'
-import { ID_RULE, type Pet, petSchema } from '../../src/pets/schema.js'
+import { type Pet, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
+import { idSchema, usedKeySchema } from '../storage/stored.js'
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
- * save would lose them, and so is a name that an object has twice with different values. `isSealed`
- * tells whether it has a checksum, which only the bytes can be compared with.
+ * save would lose them, and so is a name that an object has twice with different values.
  *
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
-export async function parseDocument(
-  text: string,
-): Promise<PetSnapshot & { readonly isSealed: boolean }> {
-  const parsed = documentSchema.safeParse(await parse(text), { reportInput: true })
+export function parseDocument(text: string): PetSnapshot {
+  const parsed = documentSchema.safeParse(parse(text), { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
-  const { pets, nextId, idempotencyKeys, crc32 } = parsed.data
+  const { pets, nextId, idempotencyKeys } = parsed.data
   checkIds(text, pets, nextId)
   const duplicate = findDuplicate(text)
   if (duplicate) throw new Error(`\`${duplicate.name}\` appears twice, at ${duplicate.place}`)
   const next = nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1)
-  return { pets, nextId: next, idempotencyKeys, isSealed: crc32 !== undefined }
+  return { pets, nextId: next, idempotencyKeys }
 }
 
-async function parse(text: string): Promise<unknown> {
+function parse(text: string): unknown {
   try {
     return parseJson(text)
   } catch (cause) {
@@ -56,23 +54,12 @@ function nameOf(text: string, position: number): string {
   return `\`pets[${position}]\` (line ${text.slice(0, start).split('\n').length})`
 }
 
-const positive = z.int(ID_RULE).check(z.minimum(1, ID_RULE))
-
-const usedKeySchema = z.strictObject(
-  {
-    scope: z.string('must be a string'),
-    key: z.string('must be a string'),
-    fingerprint: z.string('must be a string'),
-    expiresAt: z.number('must be a number'),
-    petId: positive,
-  },
-  'must be an object',
-)
+export const storedPetSchema = z.strictObject(petSchema.shape, 'must be an object')
 
 const documentSchema = z.strictObject(
   {
-    pets: z.array(z.strictObject(petSchema.shape, 'must be an object'), 'must be an array'),
-    nextId: z.optional(positive),
+    pets: z.array(storedPetSchema, 'must be an array'),
+    nextId: z.optional(idSchema),
     idempotencyKeys: z.optional(z.array(usedKeySchema, 'must be an array')),
     crc32: z.optional(z.string('must be a string')),
   },

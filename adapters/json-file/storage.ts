@@ -1,3 +1,4 @@
+import type { Low } from 'lowdb'
 import { petToJson, toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { InsertedOnce, IsGone, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
@@ -6,12 +7,12 @@ import { createBatches, type Waiting } from '../storage/batches.js'
 import { type KeyedInsert, onceEach } from '../storage/once-each.js'
 import { checked, isStream, type PetStream, streamOf } from '../storage/pet-stream.js'
 import type { RestoreOptions } from '../storage/restore-options.js'
-import { readNewPet } from '../storage/stored-pet.js'
-import { readOnce } from '../storage/used-keys.js'
-import { encodeBatch } from './batch.js'
-import type { Files } from './files.js'
+import { readNewPet, readOnce } from '../storage/stored.js'
+import { type DocumentFile, keyToJson } from './document.js'
+import { createFiles } from './files.js'
+import type { Journal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
-import { keyToJson } from './key-line.js'
+import type { Lock } from './lock.js'
 
 export interface JsonFileStorage extends PetStorage, AsyncDisposable {
   /** Rejects invalid fields, which a JavaScript caller may pass. */
@@ -20,7 +21,7 @@ export interface JsonFileStorage extends PetStorage, AsyncDisposable {
   restore(snapshot: PetSnapshot): Promise<void>
   /** Restores all of it if the storage was never used; resolves with whether it did. */
   seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
-  /** Rejects while inserts would: the document was moved, or the lock is lost. */
+  /** Rejects while inserts would: a file was moved, replaced or cut, or the lock is lost. */
   ping(): Promise<void>
   /**
    * Finishes the inserts in flight and leaves the complete document and no other file. May be
@@ -32,8 +33,22 @@ export interface JsonFileStorage extends PetStorage, AsyncDisposable {
 /** Calls a task later; the returned function cancels it. */
 export type WhenIdle = (task: () => void) => () => void
 
-/** The storage over opened files. */
-export function createStorage(path: string, files: Files, whenIdle: WhenIdle): JsonFileStorage {
+/** A document that was read, an empty journal, and the lock over both. */
+export interface StorageParts {
+  readonly path: string
+  /** Its data is the one index of all pets that are acknowledged. */
+  readonly document: Low<PetIndex>
+  readonly content: DocumentFile
+  readonly journal: Journal
+  readonly lock: Lock
+  /** Receives what fails in the background. */
+  readonly report: (error: JsonFileError) => void
+  readonly whenIdle: WhenIdle
+}
+
+export function createStorage(parts: StorageParts): JsonFileStorage {
+  const { path, document, whenIdle } = parts
+  const files = createFiles(parts)
   const inserts = createBatches((batch: Batch) => inTurn(() => commit(batch)), LIMITS)
   const keyed = createBatches(
     onceEach(inserts => inTurn(() => commitOnce(inserts()))),
@@ -52,26 +67,24 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
       refuseWhenClosed()
       const insert = { pet: readNewPet(given), once: readOnce(once), now }
       // What is in use is durable.
-      return files.index.findOnce(once, now) ?? keyed.add(insert, isGone)
+      return document.data.findOnce(once, now) ?? keyed.add(insert, isGone)
     },
-    find: id => files.index.find(id),
-    list: filter => files.index.list(filter),
-    dump: () => files.index.dump(),
+    find: id => document.data.find(id),
+    list: filter => document.data.list(filter),
+    dump: () => document.data.dump(),
     async restore(snapshot) {
       refuseWhenClosed()
-      for (const pet of snapshot.pets) readNewPet(pet)
-      for (const used of snapshot.idempotencyKeys ?? []) readOnce(used)
-      const restored = createPetIndex(snapshot)
+      const restored = await indexOf(checked(streamOf(createPetIndex(snapshot).dump())))
       await inTurn(() => files.replace(restored))
     },
     async seed(content, options) {
       refuseWhenClosed()
-      const stream = isStream(content) ? content : streamOf(content)
+      const stream = isStream(content) ? content : streamOf(createPetIndex(content).dump())
       const seeded = await indexOf(checked(stream), options)
       // Reading it took its time.
       refuseWhenClosed()
       return inTurn(async () => {
-        if (files.index.nextId() > 1) return false
+        if (document.data.nextId() > 1) return false
         await files.replace(seeded)
         return true
       })
@@ -93,35 +106,33 @@ export function createStorage(path: string, files: Files, whenIdle: WhenIdle): J
 
   /** Writes a batch, and makes it visible once it is durable. */
   async function commit(batch: Batch): Promise<void> {
-    const { index } = files
     const pets = batch.map(({ item }) => item)
-    await files.append(encodeBatch(linesOf(pets, index.nextId())))
-    for (const { item, resolve } of batch) resolve(index.insert(item))
-    compactLater()
+    await files.append(linesOf(pets, document.data.nextId()))
+    for (const { item, resolve } of batch) resolve(document.data.insert(item))
+    await compactLater()
   }
 
   /** The same for inserts with keys: one whose key is in use inserts nothing. */
   async function commitOnce(inserts: readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
-    const { index } = files
+    const index = document.data
     // Decided once: while keys are added, others expire, and what was not written may not be stored.
     const known = inserts.map(({ once, now }) => index.findOnce(once, now))
     const fresh = inserts.filter((_, at) => !known[at])
-    if (fresh.length > 0) {
-      const pets = fresh.map(({ pet }) => pet)
-      const keys = fresh.map(({ once }) => once)
-      await files.append(encodeBatch(linesOf(pets, index.nextId(), keys)))
-    }
+    if (fresh.length === 0) return known as InsertedOnce[]
+    const pets = fresh.map(({ pet }) => pet)
+    const keys = fresh.map(({ once }) => once)
+    await files.append(linesOf(pets, index.nextId(), keys))
     const answers = inserts.map(
       ({ pet, once, now }, at) => known[at] ?? insertWithKey(index, pet, once, now),
     )
-    if (fresh.length > 0) compactLater()
+    await compactLater()
     return answers
   }
 
-  function compactLater(): void {
+  async function compactLater(): Promise<void> {
     cancelIdle()
-    cancelIdle = whenIdle(() => void inTurn(async () => files.compact('idle')))
-    files.compact('busy')
+    cancelIdle = whenIdle(() => void inTurn(() => files.compact('idle')))
+    await files.compact('busy')
   }
 
   function close(): Promise<void> {

@@ -2,7 +2,7 @@ import { type Int64, readInt64 } from '../../src/lib/int64.js'
 import { toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { Once, UsedKey } from '../../src/ports.js'
-import { readNewPet } from '../storage/stored-pet.js'
+import { readNewPet } from '../storage/stored.js'
 import type { Row } from './pool.js'
 
 /** A new pet as statement parameters. */

@@ -28,8 +28,7 @@ import {
   streamOf,
 } from '../storage/pet-stream.js'
 import type { RestoreOptions } from '../storage/restore-options.js'
-import { readNewPet } from '../storage/stored-pet.js'
-import { readOnce } from '../storage/used-keys.js'
+import { readNewPet, readOnce } from '../storage/stored.js'
 import { createCleaning } from './cleaning.js'
 import { isDuplicate, isReadOnly, noAnswer, PostgresError } from './failures.js'
 import { readPages } from './pages.js'

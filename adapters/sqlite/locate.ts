@@ -1,7 +1,13 @@
 import fs from 'node:fs'
 import { dirname } from 'node:path'
-import { type FileCalls, locateFile } from '../storage/locate-file.js'
-import { isSameFile, MOVED } from '../storage/same-file.js'
+import {
+  type FileCalls,
+  isSameFile,
+  MOUNTED,
+  MOVED,
+  realPathOf,
+  refuseUnusable,
+} from '../storage/files.js'
 import { NOT_A_DATABASE, SqliteError } from './failures.js'
 
 /**
@@ -15,7 +21,10 @@ export async function locate(path: string): Promise<string> {
   if (path === '' || path === ':memory:') {
     throw refuse('is not a file; for animals in memory use memoryStorage()')
   }
-  const real = await locateFile(CALLS, path, refuse)
+  const real = await realPathOf(CALLS, path, refuse)
+  await refuseUnusable(CALLS, real, refuse)
+  // The WAL would be in another file system than the database.
+  if (deviceOf(real) !== deviceOf(dirname(real))) throw refuse(MOUNTED)
   try {
     fs.accessSync(dirname(real), fs.constants.W_OK | fs.constants.X_OK)
   } catch (cause) {
@@ -57,6 +66,11 @@ export function watch(path: string, real: string): (now: boolean) => void {
 /** In ms. */
 const LOOK_EVERY = 100
 
+/** That of its folder, for a missing file. */
+function deviceOf(path: string): number {
+  return (fs.statSync(path, { throwIfNoEntry: false }) ?? fs.statSync(dirname(path))).dev
+}
+
 /** 0 for a missing file. */
 function sizeOf(path: string): number {
   return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -68,5 +82,4 @@ const CALLS: FileCalls = {
   lstat: async path => fs.lstatSync(path),
   access: async (path, mode) => fs.accessSync(path, mode),
   realpath: async path => fs.realpathSync(path),
-  readFile: async path => fs.readFileSync(path),
 }

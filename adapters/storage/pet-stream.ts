@@ -1,8 +1,7 @@
 import { toPet } from '../../src/pets/pet.js'
 import type { Pet } from '../../src/pets/schema.js'
 import type { PetSnapshot, UsedKey } from '../../src/ports.js'
-import { readNewPet } from './stored-pet.js'
-import { readOnce } from './used-keys.js'
+import { readNewPet, readOnce } from './stored.js'
 
 /** The content of a storage at one instant, in parts, so that it need not fit into memory. */
 export interface PetStream {

@@ -56,31 +56,3 @@ export function createUsedKeys(): UsedKeys {
 
 /** Not at every key: a Map steps over what was deleted in front, which takes time. */
 const SWEEP_EVERY = 1_000
-
-/**
- * Whether a value from a file is a used key: with these fields, and no others.
- */
-export function isUsedKey(value: unknown): value is UsedKey {
-  if (typeof value !== 'object' || value === null || Object.keys(value).length !== 5) return false
-  const { petId, ...once } = value as UsedKey
-  return isOnce(once) && Number.isSafeInteger(petId) && petId > 0
-}
-
-/**
- * A copy of a key that a storage writes.
- *
- * @throws TypeError for a key that could not be read again
- */
-export function readOnce({ scope, key, fingerprint, expiresAt }: Once): Once {
-  const once = { scope, key, fingerprint, expiresAt }
-  if (!isOnce(once))
-    throw new TypeError(
-      'Expected the fields of an idempotency key to be strings, and `expiresAt` a finite number',
-    )
-  return once
-}
-
-function isOnce({ scope, key, fingerprint, expiresAt }: Once): boolean {
-  const isText = [scope, key, fingerprint].every(text => typeof text === 'string')
-  return isText && Number.isFinite(expiresAt)
-}

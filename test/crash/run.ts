@@ -1,5 +1,4 @@
 import { type CrashCounts, crash, LARGE_NAMES, RETRIES, SQLITE_FILE } from './driver.js'
-import { checkLargeDocument } from './large-document.js'
 import { type PowerCutCounts, simulate } from './simulate.js'
 import { cutPower } from './sqlite-power-cut.js'
 
@@ -20,7 +19,6 @@ if (command === 'run') {
     }
     reportCut(`power cut ${round + 1} over SQLite`, await cutPower(Number(seed) + round, 48))
   }
-  console.log(`document of ${await checkLargeDocument()} bytes: written and opened`)
 }
 
 function reportCut(what: string, { problems, ...counts }: PowerCutCounts): void {

@@ -56,22 +56,13 @@ export function simulatedDisk<Mark>(
 
   function diskOf(pid: number): Disk {
     const calls: Disk = {
+      pid,
       async open(path, flags) {
         const number = ++lastNumber
         if (folders.has(path)) open.set(number, path)
         else open.set(number, files.get(path) ?? create(path, flags))
         if (flags.startsWith('w')) truncate(fileOf(number), 0)
         return number
-      },
-      async read(file, bytes, offset, length, position) {
-        const content = fileOf(file).content.bytes()
-        const bytesRead = content.copy(
-          bytes,
-          offset,
-          position,
-          Math.min(content.length, position + length),
-        )
-        return { bytesRead }
       },
       async write(file, bytes, offset, length, position) {
         return { bytesWritten: calls.writeSync(file, bytes, offset, length, position) }
@@ -113,12 +104,8 @@ export function simulatedDisk<Mark>(
         if (!files.has(path) && !folders.has(path)) throw failure('ENOENT', path)
         return path
       },
-      async copyFile(from, to) {
-        if (files.has(to)) throw failure('EEXIST', to)
-        const copy = create(to, 'w')
-        const bytes = Buffer.from(existing(from).content.bytes())
-        copy.content = createContent(bytes)
-        log.push({ kind: 'write', file: copy, position: 0, bytes })
+      async link(from) {
+        throw failure('EPERM', from)
       },
       async rename(from, to) {
         if (!folders.has(dirname(to))) throw failure('ENOENT', to)
@@ -151,7 +138,6 @@ export function simulatedDisk<Mark>(
         const file = files.get(path)
         return file && statsOf(file)
       },
-      readlinkSync: () => `${pid}/task/${pid}`,
     }
     return inTurns(calls, random)
   }
@@ -207,7 +193,7 @@ function inTurns(calls: Disk, random: Random): Disk {
   return new Proxy(calls, {
     get(_, name: keyof Disk) {
       const call = calls[name] as (...given: unknown[]) => unknown
-      if (name.endsWith('Sync')) return call
+      if (name === 'pid' || name.endsWith('Sync')) return call
       return async (...given: unknown[]) => {
         for (let turns = random(4); turns > 0; turns--) await null
         return call(...given)

@@ -7,6 +7,7 @@ export type DiskCall = string
 export function watchedDisk(before: (call: DiskCall) => void | Promise<void>): Disk {
   return new Proxy(NODE_DISK, {
     get(disk, name: keyof Disk) {
+      if (name === 'pid') return disk.pid
       const call = disk[name] as (...given: unknown[]) => unknown
       return (...given: unknown[]) => {
         const [path] = given
@@ -27,6 +28,7 @@ export function countedDisk(disk: Disk): { readonly disk: Disk; isIdle(): boolea
   }
   const counted = new Proxy(disk, {
     get(all, name: keyof Disk) {
+      if (name === 'pid') return all.pid
       const call = all[name] as (...given: unknown[]) => unknown
       return (...given: unknown[]) => {
         const result = call(...given)

@@ -10,8 +10,17 @@ export const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
 /** A document as the storage saves it: with its checksum. */
 export function sealed(document: string): string {
   const content = document.replace(/\}\n$/, '')
-  const digits = crc32(content).toString(16).padStart(8, '0')
-  return `${content},"crc32":"${digits}"}\n`
+  return `${content},"crc32":"${digitsOf(content)}"}\n`
+}
+
+/** A batch of a journal, for a document with this text. */
+export function batchFor(document: string | Buffer, lines: string): string {
+  const fields = `{"crc32":"${digitsOf(lines)}","bytes":${Buffer.byteLength(lines)},"document":"${digitsOf(document)}"}`
+  return `${fields.padEnd(71)}\n${lines}`
+}
+
+function digitsOf(text: string | Buffer): string {
+  return crc32(text).toString(16).padStart(8, '0')
 }
 
 /** Disables compaction by time. */
@@ -31,7 +40,7 @@ export function temporaryFolders(): () => string {
 /** The names that a new process would find in the files as they are now. */
 export async function stored(path: string): Promise<string[]> {
   const copy = fs.mkdtempSync(join(path, '..', '..', 'copy-'))
-  for (const name of ['pets.json', 'pets.json.journal', 'pets.json.journal2']) {
+  for (const name of ['pets.json', 'pets.json.journal']) {
     const original = join(path, '..', name)
     if (fs.existsSync(original)) fs.copyFileSync(original, join(copy, name))
   }

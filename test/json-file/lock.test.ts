@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { Worker } from 'node:worker_threads'
 import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
 import { watchedDisk } from './disk-faults.js'
 import { gate, hideHolder, never, REX, stored, temporaryFolders } from './json-files.js'
@@ -78,35 +76,11 @@ for (const begin of ['an empty journal', 'a journal']) {
     await assert.rejects(storage.insert({ ...REX, name: 'first' }), lost)
     await assert.rejects(storage.insert({ ...REX, name: 'second' }), lost)
     assert.deepEqual(await stored(path), acknowledged)
-    await assert.rejects(storage.close(), lost)
+    if (begin === 'a journal') await assert.rejects(storage.close(), lost)
+    else await storage.close()
     assert.deepEqual(await stored(path), acknowledged)
   })
 }
-
-test('json file - a terminated worker thread frees its file', async t => {
-  if (!fs.existsSync('/proc/thread-self')) return t.skip('only Linux names its threads')
-  const path = join(folder(), 'pets.json')
-  const module = new URL('../../adapters/json-file/index.js', import.meta.url)
-  const worker = new Worker(
-    `import('${module}').then(async ({ jsonFileStorage }) => {
-      const storage = await jsonFileStorage(${JSON.stringify(path)})
-      await storage.insert({ name: 'Rex', categoryId: 1 })
-      require('node:worker_threads').parentPort.postMessage('inserted')
-      setInterval(() => {}, 1000)
-    })`,
-    { eval: true },
-  )
-  await once(worker, 'message')
-  await assert.rejects(jsonFileStorage(path), /is in use by process/)
-  await worker.terminate()
-  const storage = await jsonFileStorage(path)
-  assert.deepEqual(
-    (await storage.dump()).pets.map(({ name }) => name),
-    ['Rex'],
-  )
-  await storage.close()
-  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
-})
 
 test('json file - a foreign file in the lock is named', async () => {
   const path = join(folder(), 'pets.json')

@@ -43,9 +43,9 @@ const MOST_WRITTEN = 400_000_000
 /** Above every pid that a system gives, so that dead processes are dead. */
 const NO_PROCESS = 5_000_000
 /** Take space, and so fail on a full disk. */
-const GROWING = new Set(['open', 'write', 'writeSync', 'mkdir', 'copyFile'])
+const GROWING = new Set(['open', 'write', 'writeSync', 'mkdir'])
 /** What a failing disk does not make fail: names and numbers are in memory, and so is `close`. */
-const IN_MEMORY = new Set(['existsSync', 'statSync', 'readlinkSync', 'close'])
+const IN_MEMORY = new Set(['existsSync', 'statSync', 'close', 'link'])
 
 export function createMachine(seed: string, scheduler: Scheduler): Machine {
   let disk: SimulatedDisk<never> = simulatedDisk({}, atOnce)
@@ -95,6 +95,7 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
   function watched(calls: Disk, own: number): Disk {
     return new Proxy(calls, {
       get(_, name: keyof Disk) {
+        if (name === 'pid') return calls.pid
         const call = calls[name] as (...given: unknown[]) => unknown
         return name.endsWith('Sync') ? callNow(name, call, own) : callLater(name, call, own)
       },

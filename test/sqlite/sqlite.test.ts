@@ -45,7 +45,7 @@ test('sqlite - an invalid pet is rejected without failing its batch', { skip }, 
   ])
   await assert.rejects(
     storage.restore({ pets: [{ id: 1, ...REX, categoryId: 0.5 }], nextId: 2 }),
-    /Expected `categoryId`/,
+    /`categoryId` must be/,
   )
 })
 
