@@ -54,15 +54,8 @@ export function createFiles(parts: Omit<StorageParts, 'whenIdle'>): Files {
       refuseUnusable()
       // The journal goes first: its document is the one that is replaced.
       if (journal.length > 0) await compactAll()
-      const before = document.data
+      await write(() => content.write(index))
       document.data = index
-      try {
-        await write()
-      } catch (error) {
-        document.data = before
-        await settle().catch(() => {})
-        throw error
-      }
     },
     async close() {
       try {
@@ -88,17 +81,18 @@ export function createFiles(parts: Omit<StorageParts, 'whenIdle'>): Files {
   }
 
   async function compactAll(): Promise<void> {
-    await write()
+    await write(() => document.write())
     await orUndo(journal.remove, journal.remove)
   }
 
   /** A document that replaced the one before needs its folder synced, and no journal of that one. */
-  async function write(): Promise<void> {
+  async function write(save: () => Promise<void>): Promise<void> {
     const before = content.id
     try {
-      await document.write()
+      await save()
     } catch (error) {
       if (content.id !== before) undone = compactAll
+      await settle().catch(() => {})
       throw error
     }
   }

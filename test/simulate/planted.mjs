@@ -30,7 +30,7 @@ function plant(folder, { name, file, from, to }) {
 /** A copy of what the simulation needs of the build. */
 function copyBuild() {
   const folder = mkdtempSync(join(tmpdir(), 'adoption-planted-'))
-  for (const part of ['src', 'adapters', 'test/simulate', 'test/crash']) {
+  for (const part of ['src', 'adapters', 'test/simulate', 'test/crash', 'test/sqlite']) {
     cpSync(join(ROOT, 'dist', part), join(folder, 'dist', part), { recursive: true })
   }
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
