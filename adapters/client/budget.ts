@@ -1,8 +1,8 @@
 import type { RateLimit } from '../../src/errors.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 import { type Limits, untilReset } from './headers.js'
+import { createPace } from './pace.js'
 import type { Rejection } from './rejection.js'
-import { createShare } from './share.js'
 import type { Closed, SharedKey } from './shared.js'
 import type { Time } from './time.js'
 
@@ -61,45 +61,45 @@ interface Ban extends Rejection {
 
 export function createBudget(options: BudgetOptions): Budget {
   const { time, maxWaitMs, waitForBan, sharedKey } = options
-  const share = createShare(options)
+  const pace = createPace(options)
   let rateLimit: RateLimit | undefined
   let admissions = 0
   let pause = { reason: 'rejected' as WaitReason, retryAt: 0, opensAt: 0 }
   let ban: Ban | undefined
 
   return {
-    next: now => Math.max(pause.opensAt, share.next(now)),
+    next: now => Math.max(pause.opensAt, pace.next(now)),
     nextShared: () => pause.opensAt,
-    waitsFor: now => (now < pause.opensAt ? pause.reason : share.waitsFor(now)),
+    waitsFor: now => (now < pause.opensAt ? pause.reason : pace.waitsFor(now)),
     failureAt(now) {
       if (ban && now < ban.retryAt) return waitForBan ? undefined : () => bannedError(ban as Ban)
-      const exhaustedUntil = share.waitsFor(now) === 'limit' ? share.endsAt : 0
+      const exhaustedUntil = pace.waitsFor(now) === 'limit' ? pace.endsAt : 0
       const retryAt = Math.max(pause.retryAt, exhaustedUntil)
       return retryAt - now > maxWaitMs ? () => tooLong(retryAt) : undefined
     },
-    sent: () => share.sent(time.now()),
+    sent: () => pace.sent(time.now()),
     admitted(limits) {
       admissions++
       if (!limits.rateLimit) {
-        share.uncounted()
+        pace.uncounted()
         return
       }
       rateLimit = limits.rateLimit
       const now = time.now()
       const endsAt = now + untilReset(rateLimit, limits.sentAt, now)
-      share.admitted(rateLimit, endsAt, now)
+      pace.admitted(rateLimit, endsAt, now)
       sharedKey?.admitted(rateLimit, endsAt)
     },
     rejected(limits, rejection, withJitter) {
       rateLimit = limits.rateLimit ?? rateLimit
-      const isByOthers = share.rejected(limits.rateLimit, rejection.retryAt)
+      const isByOthers = pace.rejected(limits.rateLimit, rejection.retryAt)
       sharedKey?.rejected(rejection)
       // Clients that take turns need no jitter.
       const opensAt = isByOthers && !rejection.ban ? rejection.retryAt : withJitter
       add('rejected', rejection, opensAt)
       return { isByOthers, opensAt }
     },
-    lost: share.lost,
+    lost: pace.lost,
     pause: closed => add('limit', closed, closed.retryAt),
     get rateLimit() {
       return rateLimit

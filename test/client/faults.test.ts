@@ -37,7 +37,7 @@ const FAULTS: Readonly<Record<string, readonly [faults: readonly Fault[], wait: 
   '429, HTTP-date': [[answering(429, date(90_000, 97_000))], 7_000 + 850],
   '429, HTTP-date without Date': [[answering(429, date(undefined, 9_000))], 9_000 + 950],
   '429, absent': [[answering(429)], 1_000],
-  '429, absent, with reset': [[answering(429, window(30, 0))], 30_000 + 3_000],
+  '429, absent, with reset': [[answering(429, window(30, 0))], 30_000],
   '429, 0': [[answering(429, { 'retry-after': '0' })], 500],
   '429, past': [[answering(429, date(90_000, 80_000))], 1_000],
   '429, unreadable': [[answering(429, { 'retry-after': '-1' })], 61_000 + 3_550],
