@@ -14,7 +14,6 @@ import { fileURLToPath } from 'node:url'
  */
 const BEYOND_NODE = [
   'browser/',
-  'client/ioredis-form.',
   'client/shared.',
   'verify/correct-servers.',
   'verify/faults.',

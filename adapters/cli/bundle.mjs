@@ -33,7 +33,7 @@ await build({
   // An old Node has to parse the file to say that it is too old.
   target: 'node14.18',
   // The optional peers.
-  external: ['@redis/client', 'ioredis', 'pg', 'swagger-ui-dist'],
+  external: ['ioredis', 'pg', 'swagger-ui-dist'],
   // As `require`, without Node's loader of ES modules.
   supported: { 'dynamic-import': false },
   banner: {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
-import { check, isCount } from '../../src/lib/options.js'
 import { readDuration } from './duration.js'
 import { UsageError } from './flags.js'
 
@@ -8,11 +7,10 @@ import { UsageError } from './flags.js'
 export interface RedisParameters {
   /** For the store. */
   readonly rateLimitTimeoutMs?: number
-  readonly lease?: number
   readonly tls?: ConnectionOptions
 }
 
-const NAMES = ['timeout', 'lease', 'ca']
+const NAMES = ['timeout', 'ca']
 
 /** The address before the first `?`, and what follows it. */
 export function splitParameters(text: string): readonly [address: string, query: string] {
@@ -29,7 +27,7 @@ export async function readParameters(address: string, query: string): Promise<Re
       `takes ${NAMES.join(', ')} after the ?, each once; write a ? in a password as %3F`,
     )
   }
-  const { timeout, lease, ca } = Object.fromEntries(given)
+  const { timeout, ca } = Object.fromEntries(given)
   if (ca !== undefined && !/^(rediss|valkeys):/.test(address)) {
     throw unusable('takes ca with rediss:// or valkeys:// only, which use TLS')
   }
@@ -37,15 +35,8 @@ export async function readParameters(address: string, query: string): Promise<Re
     ...(timeout !== undefined && {
       rateLimitTimeoutMs: readDuration('--limits ?timeout', timeout),
     }),
-    ...(lease !== undefined && { lease: readLease(lease) }),
     ...(ca !== undefined && { tls: { ca: await readCertificate(ca) } }),
   }
-}
-
-function readLease(text: string): number {
-  const units = /^\d+$/.test(text) ? Number(text) : text
-  check('--limits ?lease', units, isCount)
-  return Number(units)
 }
 
 async function readCertificate(path: string): Promise<string> {

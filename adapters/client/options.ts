@@ -49,7 +49,7 @@ export interface GateSettings {
   readonly timeoutMs?: number | undefined
   /**
    * Where processes that use the same key share its units: the URL of a Redis or Valkey, or a client
-   * of `@redis/client` or ioredis. Needs one of these packages.
+   * of ioredis. Needs that package.
    * @default none
    */
   readonly shared?: string | RedisConnection | undefined
@@ -193,7 +193,7 @@ const GATE_RULES: Rules<GateSettings> = {
   timeoutMs: isCount,
   shared: {
     expected:
-      'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of @redis/client or ioredis',
+      'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',
     accepts: value =>
       typeof value === 'string'
         ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)

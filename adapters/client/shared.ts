@@ -1,14 +1,7 @@
 import type Bottleneck from 'bottleneck'
+import type { Redis } from 'ioredis'
 import type { RateLimit } from '../../src/errors.js'
 import { DAY, SECOND } from '../../src/limits/decide.js'
-import { readUrl } from '../redis/settings.js'
-import {
-  asIoredis,
-  type IoredisForm,
-  type NodeRedisClient,
-  OWN_SETTINGS,
-  withSignal,
-} from './ioredis-form.js'
 import type { Rejection } from './rejection.js'
 import type { Time } from './time.js'
 
@@ -29,7 +22,7 @@ const PROBE_PATIENCE = 10 * SECOND
 /** Redis forgets a key that has not been used for a day. */
 const FORGET = DAY
 
-/** A client of ioredis or `@redis/client`, whose address and options are used for connections of our own. */
+/** A client of ioredis, whose address and options are used for connections of our own. */
 export interface RedisConnection {
   duplicate(override?: object): unknown
 }
@@ -78,7 +71,7 @@ export interface SharedKey {
 }
 
 interface Link {
-  readonly client: Pick<IoredisForm, 'call'>
+  readonly client: Pick<Redis, 'call'>
   readonly limiter: Bottleneck
   readonly key: string
   readonly disconnect: () => void
@@ -226,8 +219,8 @@ export function createSharedKey(options: SharedOptions): SharedKey {
 
   async function mayProbe({ client, limiter, key }: Link): Promise<boolean> {
     if (((await limiter.currentReservoir()) ?? 0) > 0 || (await limiter.running()) > 0) return false
-    const words = ['SET', `${key}:probe`, '1', 'PX', String(PROBE_PATIENCE), 'NX']
-    return (await client.call(...words)) !== null
+    const set = client.call('SET', `${key}:probe`, '1', 'PX', String(PROBE_PATIENCE), 'NX')
+    return (await set) !== null
   }
 }
 
@@ -237,10 +230,9 @@ async function open(
 ): Promise<Link> {
   const { default: Bottleneck } = await import('bottleneck')
   const key = `animal-adoption-store:{${await hash(secret)}}`
-  const client = await connectTo(shared)
+  const client = withoutErrorPrefix(await connectTo(shared))
   // It loads ioredis by itself unless it is given something.
   const connection = new Bottleneck.IORedisConnection({ client, Redis: client })
-  withoutErrorPrefix(connection as unknown as ScriptRunner)
   const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
   limiter.on('error', ignore)
   client.on('ready', () => limiter.ready().then(() => become('ready'), ignore))
@@ -249,57 +241,47 @@ async function open(
   return { client, limiter, key, disconnect: () => void connection.disconnect(false) }
 }
 
-async function connectTo(shared: string | RedisConnection): Promise<IoredisForm> {
-  if (typeof shared === 'string') return connectToUrl(shared)
-  const sockets = new AbortController()
-  const settings = withSignal(shared as Partial<NodeRedisClient>, sockets.signal)
-  const own = shared.duplicate(settings) as Partial<IoredisForm & NodeRedisClient>
-  if (own.defineCommand) return own as IoredisForm
-  // A cluster or a sentinel of `@redis/client` has no such thing.
-  if (own.isPubSubActive !== undefined) return asIoredis(own as NodeRedisClient, sockets)
-  throw new Error(
-    '`shared` takes an address, an ioredis client, or a client of @redis/client for one server',
-  )
+/** Commands that Redis cannot answer now are not repeated: the process continues alone. */
+const OWN_SETTINGS = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: CONNECT_TIMEOUT,
 }
 
-/** With whichever of the two packages is installed. */
-async function connectToUrl(url: string): Promise<IoredisForm> {
-  const ioredis = await import('ioredis').catch(() => undefined)
-  if (ioredis) {
-    const settings = { ...OWN_SETTINGS, connectTimeout: CONNECT_TIMEOUT }
-    const own = new ioredis.Redis(url.replace(/^valkey/, 'redis'), settings)
-    return own as unknown as IoredisForm
+async function connectTo(shared: string | RedisConnection): Promise<Redis> {
+  if (typeof shared === 'string') {
+    const ioredis = await import('ioredis').catch(cause => {
+      throw new Error('`shared` needs the package ioredis: npm install ioredis', { cause })
+    })
+    return new ioredis.Redis(shared.replace(/^valkey/, 'redis'), OWN_SETTINGS)
   }
-  const { createClient } = await import('@redis/client').catch(cause => {
-    const message = '`shared` needs the package @redis/client or ioredis: npm install @redis/client'
-    throw new Error(message, { cause })
-  })
-  const sockets = new AbortController()
-  const settings = readUrl(url, undefined, {
-    connectTimeout: CONNECT_TIMEOUT,
-    reconnectStrategy: retries => Math.min(50 * 2 ** retries, 2_000),
-    signal: sockets.signal,
-  })
-  return asIoredis(createClient(settings) as unknown as NodeRedisClient, sockets)
+  const own = shared.duplicate(OWN_SETTINGS) as Partial<Redis>
+  if (own.defineCommand) return own as Redis
+  throw new Error('`shared` takes an address, or a client of ioredis for one server')
 }
 
-interface ScriptRunner {
-  __scriptArgs__(name: string, id: string, args: unknown[], callback: Callback): unknown
-}
 type Callback = (error: Error | null, replies: unknown) => void
+type Command = (...given: unknown[]) => unknown
 
 /**
  * bottleneck registers a limiter again when Redis answers `UNKNOWN_CLIENT`, after a pause of the
- * process, or `SETTINGS_KEY_NOT_FOUND`. It does not know the prefix `ERR ` that Redis 7 adds. The method is
- * private, so the version is pinned; a test says what to do when it changes.
+ * process, or `SETTINGS_KEY_NOT_FOUND`. It does not know the prefix `ERR ` that Redis 7 adds to errors of scripts.
  */
-function withoutErrorPrefix(connection: ScriptRunner): void {
-  const original = connection.__scriptArgs__
-  connection.__scriptArgs__ = (name, id, args, callback) =>
-    original.call(connection, name, id, args, (error, replies) => {
-      if (error) error.message = error.message.replace(/^ERR /, '')
-      callback(error, replies)
-    })
+function withoutErrorPrefix(client: Redis): Redis {
+  const define = client.defineCommand.bind(client)
+  client.defineCommand = (name, definition) => {
+    define(name, definition)
+    const commands = client as unknown as Record<string, Command>
+    const run = (commands[name] as Command).bind(client)
+    commands[name] = (...given) => {
+      const done = given.pop() as Callback
+      return run(...given, (error: Error | null, replies: unknown) => {
+        if (error) error.message = error.message.replace(/^ERR /, '')
+        done(error, replies)
+      })
+    }
+  }
+  return client
 }
 
 /** Everyone with access to Redis can list its keys, so the API key must not be one. */

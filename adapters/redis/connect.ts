@@ -1,21 +1,21 @@
-import { setMaxListeners } from 'node:events'
 import type { ConnectionOptions } from 'node:tls'
+import type { Cluster, Redis, RedisOptions } from 'ioredis'
 import { slotOf } from './cluster-slot.js'
-import { destroyClient } from './destroy-client.js'
 import { RedisError } from './failures.js'
 import type { RedisSend } from './send.js'
-import { readUrl } from './settings.js'
 
 export interface RedisConnection {
+  /** Rejects if the first attempt to connect fails; the client goes on trying. */
+  readonly ready: Promise<void>
   readonly send: RedisSend
   /** One `send` per server that holds keys. */
-  readonly nodes: () => Promise<readonly RedisSend[]>
+  nodes(): Promise<readonly RedisSend[]>
   /** The names of those servers, '' for a single one. */
-  readonly servers: () => readonly string[]
+  servers(): readonly string[]
   /** Which of them holds a key. */
-  readonly serverOf: (key: string) => string
+  serverOf(key: string): string
   /** Never rejects, however often it is called. */
-  readonly close: () => Promise<void>
+  close(): Promise<void>
 }
 
 export interface Access {
@@ -23,102 +23,123 @@ export interface Access {
   readonly tls: ConnectionOptions | undefined
   /** How long a socket may take to connect. */
   readonly connectTimeoutMs: number
-  /** Cancels a pending connect. */
-  readonly signal: AbortSignal
 }
 
-/** Connects to a server, or to the whole cluster it belongs to. */
+/** A socket on which commands stay unanswered for this long, in ms, is replaced: it died silently. */
+const SILENCE = 5_000
+/** Between two attempts to connect, in ms. */
+const LONGEST_PAUSE = 1_000
+
+/** Connects to a server, or to the whole cluster it belongs to. Both reconnect by themselves. */
 export async function connect(access: Access): Promise<RedisConnection> {
-  const { url, tls, connectTimeoutMs, signal } = access
-  const { createClient, createCluster, ConnectionTimeoutError } = await loadClient()
-  signal.throwIfAborted()
-  let settled = false
-  const sockets = new AbortController()
-  // A cluster may have many nodes.
-  setMaxListeners(0, sockets.signal)
-  const settings = readUrl(url, tls, {
-    connectTimeout: connectTimeoutMs,
-    reconnectStrategy(retries, cause) {
-      if (sockets.signal.aborted) return cause
-      // If this process stalled, the answer may have been in time.
-      return settled || cause instanceof ConnectionTimeoutError
-        ? Math.min(50 * 2 ** retries, 1_000)
-        : cause
-    },
-    signal: sockets.signal,
+  const ioredis = await loadClient()
+  const settings = settingsOf(access)
+  const server = new ioredis.Redis(settings)
+  let cluster: Cluster | undefined
+  /** Why there is no connection, which commands that fail for the lack of one do not say. */
+  let lost: unknown
+  server.on('error', error => {
+    lost = error
   })
-  const client = createClient(settings)
-  // Unhandled, a lost connection would crash the process; commands fail on their own.
-  client.on('error', ignore)
-  const end = (...clients: readonly ({ destroy(): void } | undefined)[]) => {
-    for (const client of clients) destroyClient(client)
-    // Not at once: a socket that is created with an aborted signal connects nevertheless.
-    setImmediate(() => sockets.abort())
-  }
-  const endClient = () => end(client)
-  signal.addEventListener('abort', endClient)
-  await client.connect()
-  const isNode = await isCluster(client)
-  signal.throwIfAborted()
-  if (!isNode) {
-    settled = true
-    signal.removeEventListener('abort', endClient)
-    client.unref()
-    const send: RedisSend = command => client.sendCommand([...command])
-    return {
-      send,
-      nodes: async () => [send],
-      servers: () => [''],
-      serverOf: () => '',
-      close: async () => endClient(),
-    }
-  }
-  destroyClient(client)
-  signal.removeEventListener('abort', endClient)
-
-  const { socket, database: _, ...defaults } = settings
-  const { host, port, ...others } = socket
-  const cluster = createCluster({
-    rootNodes: [settings],
-    // Each node has a host and a port of its own.
-    defaults: { ...defaults, socket: others },
-    RESP: 2,
-  })
-  cluster.on('error', ignore)
-  // One client after the other: the cluster stops at the first that is closed already.
-  const endAll = () => end(cluster, ...cluster.masters.map(({ client }) => client))
-  signal.addEventListener('abort', endAll)
-  await cluster.connect()
-  signal.throwIfAborted()
-  settled = true
   return {
-    send: (command, key) => cluster.sendCommand(key, false, [...command]),
-    async nodes() {
-      const clients = await Promise.all(cluster.masters.map(node => cluster.nodeClient(node)))
-      return clients.map(client => command => client.sendCommand([...command]))
+    ready: settled(server, async () => {
+      if (!(await isCluster(server))) return
+      const nodes = { ...settings, lazyConnect: false }
+      cluster = new ioredis.Cluster([{ host: settings.host, port: settings.port }], {
+        redisOptions: nodes,
+        lazyConnect: true,
+        enableOfflineQueue: false,
+        enableReadyCheck: false,
+        slotsRefreshTimeout: access.connectTimeoutMs,
+        clusterRetryStrategy: retries => pauseBefore(retries),
+      })
+      await settled(cluster)
+      end(server)
+    }),
+    send: command =>
+      call(cluster ?? server, command).catch(error => {
+        throw server.status === 'ready' || cluster ? error : (lost ?? error)
+      }),
+    nodes: async () =>
+      (cluster?.nodes('master') ?? [server]).map(node => command => call(node, command)),
+    servers: () => cluster?.nodes('master').map(({ options }) => nameOf(options)) ?? [''],
+    serverOf: key => (cluster ? (cluster.slots[slotOf(key)]?.[0] ?? '') : ''),
+    async close() {
+      const nodes = [server, ...(cluster?.nodes() ?? [])]
+      cluster?.disconnect()
+      for (const node of nodes) end(node)
     },
-    servers: () => cluster.masters.map(({ address }) => address),
-    serverOf: key => cluster.slots[slotOf(key)]?.master.address ?? '',
-    close: async () => endAll(),
   }
 }
 
-async function isCluster(client: { sendCommand(command: string[]): Promise<unknown> }) {
+/** The first connection, and what has to be done with it. */
+async function settled(client: Redis | Cluster, use = async () => {}): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    // Unhandled, a lost connection would be printed; commands fail on their own.
+    client.on('error', reject)
+    client.once('ready', () => use().then(resolve, reject))
+    // Its reason is that of `error`, but for a cluster.
+    client.connect().catch(error => setImmediate(reject, error))
+  })
+}
+
+/** Parsed here, because errors of the client would contain the URL and its password. */
+function settingsOf({ url, tls, connectTimeoutMs }: Access) {
+  const { protocol, hostname, port, username, password, pathname } = new URL(url)
+  const isSecure = protocol === 'rediss:' || protocol === 'valkeys:'
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || 6379),
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    db: Number(pathname.slice(1) || 0),
+    ...(isSecure && { tls: { ...tls } }),
+    lazyConnect: true,
+    enableReadyCheck: false,
+    connectTimeout: connectTimeoutMs,
+    socketTimeout: SILENCE,
+    retryStrategy: pauseBefore,
+    // While disconnected, requests are counted in this process at once.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    // After a failover, the same address may lead to the new primary.
+    reconnectOnError: error => error.message.startsWith('READONLY'),
+  } satisfies RedisOptions
+}
+
+/** A server that does not answer would not end its side of the connection either. */
+function end(client: Redis): void {
+  client.disconnect()
+  client.stream?.destroy()
+}
+
+function pauseBefore(retries: number): number {
+  return Math.min(50 * 2 ** retries, LONGEST_PAUSE)
+}
+
+/** ioredis knows where the key of a command stands. */
+function call(client: Redis | Cluster, [name = '', ...words]: readonly string[]) {
+  return client.call(name, ...words)
+}
+
+function nameOf({ host, port }: { host?: string | undefined; port?: number | undefined }): string {
+  return `${host}:${port}`
+}
+
+async function isCluster(server: Redis): Promise<boolean> {
   try {
-    return /^cluster_enabled:1/m.test(String(await client.sendCommand(['INFO', 'cluster'])))
+    return /^cluster_enabled:1/m.test(String(await server.call('INFO', 'cluster')))
   } catch {
     // Users without permission for INFO get a single server.
     return false
   }
 }
 
-async function loadClient(): Promise<typeof import('@redis/client')> {
+async function loadClient(): Promise<Pick<typeof import('ioredis'), 'Redis' | 'Cluster'>> {
   try {
-    return await import('@redis/client')
+    return await import('ioredis')
   } catch (cause) {
-    const message = 'The package @redis/client is not installed; run: npm install @redis/client'
+    const message = 'The package ioredis is not installed; run: npm install ioredis'
     throw new RedisError(message, { cause })
   }
 }
-
-function ignore(): void {}

@@ -8,6 +8,8 @@ export function explain(error: unknown, address: string): RedisError {
   if (error instanceof RedisError) return error
   const { message } = error as Error
   const reason = knownFailure(error)?.[1] ?? message.split('\n', 1)[0]
+  // The words of a failed command, of AUTH among others.
+  delete (error as { command?: unknown }).command
   return new RedisError(`${address}: ${reason}`, { cause: error })
 }
 
@@ -54,11 +56,12 @@ const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['MISCONF', 'it cannot save its data and refuses writes; see its log'],
   ['LOADING', 'it is loading its data; try again'],
   [
-    'root nodes are unavailable',
+    'slots cache',
     'the cluster does not say what its nodes are; allow +cluster|slots, and check CLUSTER SLOTS',
   ],
   ['CLUSTERDOWN', 'the cluster is down; see CLUSTER INFO'],
   ['DB index', NO_DATABASE],
   ['offline', 'not connected; it reconnects by itself'],
-  ['Socket closed', 'the connection was closed; check that this is a Redis server'],
+  ['max retries per request', 'not connected; it reconnects by itself'],
+  ['Connection is closed', 'the connection was closed; check that this is a Redis server'],
 ]

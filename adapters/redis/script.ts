@@ -1,28 +1,17 @@
 import { createHash } from 'node:crypto'
 import { banAfter, type Decision, type Usage } from '../../src/limits/decide.js'
 import type { Policy } from '../../src/limits/plans.js'
-import type { ServerState } from './held.js'
 import type { RedisSend } from './send.js'
 
 export interface Request {
   readonly policy: Policy
   /** ms since the epoch; undefined for the server's clock */
   readonly now: number | undefined
-  /** How many units to take if there are as many; the decision is that of the first. */
-  readonly units?: number
-  /** Units taken today and not used. */
-  readonly returned?: number
-}
-
-export interface Reply {
-  readonly decision: Decision
-  /** During a ban, and for more than one unit. */
-  readonly state?: ServerState
 }
 
 /** Runs `decide` of src/limits/decide.ts on the server: atomic, in one round trip. */
-export async function consume(send: RedisSend, key: string, request: Request): Promise<Reply> {
-  const { policy, now, units = 1, returned = 0 } = request
+export async function consume(send: RedisSend, key: string, request: Request): Promise<Decision> {
+  const { policy, now } = request
   const { perMinute, perDay } = policy
   const rejections = banAfter(policy)
   const values = [
@@ -30,13 +19,8 @@ export async function consume(send: RedisSend, key: string, request: Request): P
     String(perMinute),
     String(perDay),
     Number.isFinite(rejections) ? String(rejections) : '-1',
-    ...(units > 1 || returned > 0 ? [String(units), String(returned)] : []),
   ]
-  const [decision = '', state] = String(await run(send, key, values)).split(' / ')
-  return {
-    decision: readDecision(decision, policy),
-    ...(state !== undefined && { state: readState(state) }),
-  }
+  return readDecision(String(await run(send, key, values)), policy)
 }
 
 /** Reads a value that the script has written. */
@@ -69,11 +53,6 @@ async function run(send: RedisSend, key: string, values: readonly string[]): Pro
   }
 }
 
-function readState(text: string): ServerState {
-  const [now = '', granted = '', ...usage] = text.split(' ')
-  return { now: Number(now), granted: Number(granted), usage: readUsage(usage.join(' ')) }
-}
-
 function readDecision(reply: string, policy: Policy): Decision {
   const [code, window, remaining, reset, retryAfter, bannedUntil] = reply
     .split(' ')
@@ -92,11 +71,9 @@ function readDecision(reply: string, policy: Policy): Decision {
 const CODES = [undefined, 'rate_limit_exceeded', 'api_key_banned'] as const
 
 /**
- * KEYS[1] one partition. ARGV: now in ms or '', perMinute, perDay, banAfter or -1 for never, and for
- * a lease the units to take and those to give back. Replies
+ * KEYS[1] one partition. ARGV: now in ms or '', perMinute, perDay, banAfter or -1 for never. Replies
  * 'code window remaining reset retryAfter bannedUntil': code 0 admitted, 1 rate_limit_exceeded,
- * 2 api_key_banned; window 0 minute, 1 day. During a ban and
- * for a lease, ' / now granted' and the stored state follow. As text, since clients round integer replies near 2^53.
+ * 2 api_key_banned; window 0 minute, 1 day. As text, since clients round integer replies near 2^53.
  */
 export const SCRIPT = `
 local MINUTE, DAY, SECOND, HOUR = 60000, 86400000, 1000, 3600000
@@ -107,7 +84,6 @@ if not current then
   current = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 local perMinute, perDay, banAfter = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local units, returned, granted = tonumber(ARGV[5] or 1), tonumber(ARGV[6] or 0), 0
 local at, minuteCount, rejections, dayCount, bannedUntil, banLevel = current, 0, 0, 0, 0, 0
 local stored = redis.call('GET', KEYS[1])
 if stored then
@@ -118,16 +94,13 @@ if stored then
     minuteCount, rejections = tonumber(m), tonumber(r)
   end
   if math.floor(last / DAY) == math.floor(at / DAY) then
-    dayCount = math.max(0, tonumber(d) - returned)
+    dayCount = tonumber(d)
   end
   if bannedUntil > at + LONGEST_BAN + SECOND then bannedUntil = 0 end
 end
 local minuteLeft, dayLeft = math.max(0, perMinute - minuteCount), math.max(0, perDay - dayCount)
 local minuteEnd, dayEnd = (math.floor(at / MINUTE) + 1) * MINUTE, (math.floor(at / DAY) + 1) * DAY
 local function text(...) return string.format('%.0f %.0f %.0f %.0f %.0f %.0f', ...) end
-local function withState(reply, state)
-  return reply .. string.format(' / %.0f %.0f ', current, granted) .. state
-end
 local function rejected(code, untl, begun)
   local reset = untl
   if dayLeft == 0 then reset = math.max(dayEnd, untl)
@@ -136,13 +109,10 @@ local function rejected(code, untl, begun)
   return text(code, dayLeft == 0 and 1 or 0, 0, reset / SECOND, wait, begun)
 end
 -- Nothing is written while banned.
-if bannedUntil ~= 0 and at < bannedUntil then
-  return withState(rejected(2, bannedUntil, 0), stored)
-end
+if bannedUntil ~= 0 and at < bannedUntil then return rejected(2, bannedUntil, 0) end
 local reply
 if minuteLeft > 0 and dayLeft > 0 then
-  granted = math.min(units, minuteLeft, dayLeft)
-  minuteCount, dayCount = minuteCount + granted, dayCount + granted
+  minuteCount, dayCount = minuteCount + 1, dayCount + 1
   if dayLeft <= minuteLeft then reply = text(0, 1, dayLeft - 1, dayEnd / SECOND, 0, 0)
   else reply = text(0, 0, minuteLeft - 1, minuteEnd / SECOND, 0, 0) end
 elseif banAfter < 0 or rejections < banAfter then
@@ -160,7 +130,6 @@ local ends = dayEnd
 if bannedUntil ~= 0 then ends = math.max(dayEnd, bannedUntil + BAN_MEMORY) end
 local state = text(at, minuteCount, rejections, dayCount, bannedUntil, banLevel)
 redis.call('SET', KEYS[1], state, 'PX', text(ends - at + HOUR, 0, 0, 0, 0, 0):match('%S+'))
-if units > 1 or bannedUntil > at then return withState(reply, state) end
 return reply
 `
 

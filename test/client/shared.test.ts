@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createCluster, createClient as createNodeRedis } from '@redis/client'
-import Bottleneck from 'bottleneck'
 import { Redis } from 'ioredis'
 import { type Client, type ClientOptions, createClient } from '../../adapters/client/index.js'
-import { createSharedKey } from '../../adapters/client/shared.js'
-import { createTime } from '../../adapters/client/time.js'
 import { toFetchHandler } from '../../adapters/fetch.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createStore, type Policy } from '../../src/index.js'
@@ -16,124 +12,97 @@ import { createVirtualTime, everythingElse } from './virtual-time.js'
 const T0 = Date.UTC(2030, 0, 1)
 const skip = withoutRedis
 
-for (const library of ['ioredis', '@redis/client'] as const) {
-  test(`shared - with ${library}, processes use every unit of each window, without a 429`, {
-    skip,
-  }, async t => {
-    const { clients, time, seen } = await createProcesses(t, library, 4, {
-      perMinute: 20,
-      perDay: 10_000,
-    })
-    const calls = clients.flatMap(client => Array.from({ length: 20 }, () => client.listPets()))
-    await time.run(Promise.all(calls))
-    assert.deepEqual(perMinute(seen), [20, 20, 20, 20], `${seen}`)
-    assert.equal(rejected(seen), 0)
+test('shared - processes use every unit of each window, without a 429', {
+  skip,
+}, async t => {
+  const { clients, time, seen } = await createProcesses(t, 4, {
+    perMinute: 20,
+    perDay: 10_000,
   })
-
-  test(`shared - with ${library}, others who use the key lower the reservoir`, {
-    skip,
-  }, async t => {
-    const { clients, time, seen, other } = await createProcesses(t, library, 3, {
-      perMinute: 30,
-      perDay: 10_000,
-    })
-    let isOver = false
-    void (async () => {
-      for (; !isOver; await time.sleep(6_000, {})) await other.listPets().catch(() => {})
-    })()
-    const calls = clients.flatMap(client => Array.from({ length: 20 }, () => client.listPets()))
-    await time.run(Promise.all(calls))
-    isOver = true
-    assert.ok(rejected(seen) <= 6, `${seen}`)
-  })
-
-  test(`shared - with ${library}, a ban that one process learns of stops the others`, {
-    skip,
-  }, async t => {
-    const { clients, time, seen, faults } = await createProcesses(t, library, 3)
-    await time.run(Promise.all(clients.map(client => client.listPets())))
-    const body = JSON.stringify({ code: 'api_key_banned', message: 'Banned.', status: 429 })
-    faults.push(new Response(body, { status: 429, headers: { 'retry-after': '300' } }))
-    const before = seen.length
-    const [first, ...others] = clients as [Client, ...Client[]]
-    await assert.rejects(time.run(first.listPets()), { name: 'ApiKeyBannedError' })
-    await time.run(time.sleep(2_000, {}))
-    // Units of the window are left: they may be in use before the process has looked.
-    const errors = await time.run(Promise.all(others.map(failureOf)))
-    assert.equal(seen.length - before, 1)
-    assert.deepEqual(errors, Array(2).fill('ApiKeyBannedError Banned.'))
-  })
-
-  test(`shared - with ${library}, without Redis each process goes on alone, and comes back`, {
-    skip,
-  }, async t => {
-    const { clients, time, seen, redis } = await createProcesses(t, library, 2)
-    await time.run(Promise.all(clients.map(client => client.listPets())))
-    await redis.stop()
-    await time.run(Promise.all(clients.map(client => client.listPets())))
-    assert.equal(seen.length, 4)
-  })
-
-  test(`shared - with ${library}, what an earlier process left behind locks nobody out`, {
-    skip,
-  }, async t => {
-    const { clients, time, seen, start } = await createProcesses(t, library, 1, {
-      perMinute: 5,
-      perDay: 10_000,
-    })
-    const [first] = clients as [Client]
-    await time.run(Promise.all(Array.from({ length: 5 }, () => first.listPets())))
-    await first.close()
-    await time.run(time.sleep(61_000, {}))
-    const second = start()
-    await time.run(Promise.all(Array.from({ length: 5 }, () => second.listPets())))
-    assert.deepEqual(perMinute(seen), [5, 5])
-  })
-
-  test(`shared - with ${library}, a limiter that Redis has forgotten registers again`, {
-    skip,
-  }, async t => {
-    const { clients, time, seen, admin } = await createProcesses(t, library, 2)
-    await time.run(Promise.all(clients.map(client => client.listPets())))
-    await admin.flushall()
-    const calls = clients.map(client => client.listPets())
-    await time.run(Promise.race([Promise.all(calls), time.sleep(10_000, {})]))
-    assert.equal(seen.length, 4)
-  })
-
-  test(`shared - with ${library}, Redis never sees the API key`, { skip }, async t => {
-    const { clients, time, admin } = await createProcesses(t, library, 1)
-    await time.run(Promise.all(clients.map(client => client.listPets())))
-    const keys = await admin.keys('*')
-    assert.ok(keys.length > 0)
-    for (const key of keys) assert.doesNotMatch(key, /secret/)
-  })
-}
-
-test('shared - processes with different libraries share a key', { skip }, async t => {
-  const limits = { perMinute: 10, perDay: 10_000 }
-  const { clients, time, seen, start } = await createProcesses(t, 'ioredis', 1, limits)
-  start('@redis/client')
-  const calls = clients.flatMap(client => Array.from({ length: 10 }, () => client.listPets()))
+  const calls = clients.flatMap(client => Array.from({ length: 20 }, () => client.listPets()))
   await time.run(Promise.all(calls))
-  assert.deepEqual(perMinute(seen), [10, 10], `${seen}`)
+  assert.deepEqual(perMinute(seen), [20, 20, 20, 20], `${seen}`)
   assert.equal(rejected(seen), 0)
 })
 
-test('shared - a cluster of @redis/client is refused with the reason', { skip }, async () => {
-  const cluster = createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] })
-  const key = createSharedKey({ shared: cluster, key: 'key', time: createTime() })
-  const failed = new Promise<void>(resolve => {
-    key.listen({ changed: resolve, closed() {}, isNeeded: () => false })
+test('shared - others who use the key lower the reservoir', {
+  skip,
+}, async t => {
+  const { clients, time, seen, other } = await createProcesses(t, 3, {
+    perMinute: 30,
+    perDay: 10_000,
   })
-  key.start()
-  await failed
-  assert.match(
-    String(key.failure?.message),
-    /^`shared` takes .* a client of @redis\/client for one/,
-  )
+  let isOver = false
+  void (async () => {
+    for (; !isOver; await time.sleep(6_000, {})) await other.listPets().catch(() => {})
+  })()
+  const calls = clients.flatMap(client => Array.from({ length: 20 }, () => client.listPets()))
+  await time.run(Promise.all(calls))
+  isOver = true
+  assert.ok(rejected(seen) <= 6, `${seen}`)
 })
 
+test('shared - a ban that one process learns of stops the others', {
+  skip,
+}, async t => {
+  const { clients, time, seen, faults } = await createProcesses(t, 3)
+  await time.run(Promise.all(clients.map(client => client.listPets())))
+  const body = JSON.stringify({ code: 'api_key_banned', message: 'Banned.', status: 429 })
+  faults.push(new Response(body, { status: 429, headers: { 'retry-after': '300' } }))
+  const before = seen.length
+  const [first, ...others] = clients as [Client, ...Client[]]
+  await assert.rejects(time.run(first.listPets()), { name: 'ApiKeyBannedError' })
+  await time.run(time.sleep(2_000, {}))
+  // Units of the window are left: they may be in use before the process has looked.
+  const errors = await time.run(Promise.all(others.map(failureOf)))
+  assert.equal(seen.length - before, 1)
+  assert.deepEqual(errors, Array(2).fill('ApiKeyBannedError Banned.'))
+})
+
+test('shared - without Redis each process goes on alone, and comes back', {
+  skip,
+}, async t => {
+  const { clients, time, seen, redis } = await createProcesses(t, 2)
+  await time.run(Promise.all(clients.map(client => client.listPets())))
+  await redis.stop()
+  await time.run(Promise.all(clients.map(client => client.listPets())))
+  assert.equal(seen.length, 4)
+})
+
+test('shared - what an earlier process left behind locks nobody out', {
+  skip,
+}, async t => {
+  const { clients, time, seen, start } = await createProcesses(t, 1, {
+    perMinute: 5,
+    perDay: 10_000,
+  })
+  const [first] = clients as [Client]
+  await time.run(Promise.all(Array.from({ length: 5 }, () => first.listPets())))
+  await first.close()
+  await time.run(time.sleep(61_000, {}))
+  const second = start()
+  await time.run(Promise.all(Array.from({ length: 5 }, () => second.listPets())))
+  assert.deepEqual(perMinute(seen), [5, 5])
+})
+
+test('shared - a limiter that Redis has forgotten registers again', {
+  skip,
+}, async t => {
+  const { clients, time, seen, admin } = await createProcesses(t, 2)
+  await time.run(Promise.all(clients.map(client => client.listPets())))
+  await admin.flushall()
+  const calls = clients.map(client => client.listPets())
+  await time.run(Promise.race([Promise.all(calls), time.sleep(10_000, {})]))
+  assert.equal(seen.length, 4)
+})
+
+test('shared - Redis never sees the API key', { skip }, async t => {
+  const { clients, time, admin } = await createProcesses(t, 1)
+  await time.run(Promise.all(clients.map(client => client.listPets())))
+  const keys = await admin.keys('*')
+  assert.ok(keys.length > 0)
+  for (const key of keys) assert.doesNotMatch(key, /secret/)
+})
 test('shared - an address or client that cannot be one is refused, and never shown', () => {
   for (const shared of ['http://:secret@redis.test', 'redis://', 'secret', {}]) {
     assert.throws(
@@ -144,28 +113,11 @@ test('shared - an address or client that cannot be one is refused, and never sho
   }
 })
 
-test('shared - bottleneck still has the private method that the client patches', () => {
-  const { prototype } = Bottleneck.IORedisConnection as unknown as {
-    prototype: { __scriptArgs__?: (...args: unknown[]) => unknown }
-  }
-  assert.equal(
-    prototype.__scriptArgs__?.length,
-    4,
-    'Read __scriptArgs__ in bottleneck/lib/IORedisConnection.js. If its error callback has moved, move withoutErrorPrefix in adapters/client/shared.ts; if bottleneck accepts the prefix `ERR ` of Redis 7, remove that. Then run "a limiter that Redis has forgotten registers again".',
-  )
-})
-
 /** Clients that know of each other only through Redis, as in processes of their own. */
-async function createProcesses(
-  t: TestContext,
-  library: 'ioredis' | '@redis/client',
-  count: number,
-  limits?: Policy,
-) {
+async function createProcesses(t: TestContext, count: number, limits?: Policy) {
   const redis = await startRedis()
   const admin = new Redis(redis.url)
   const connections = new Set<Connection>()
-  const origin = createNodeRedis({ url: redis.url })
   const time = createVirtualTime(T0, () => quiet(connections))
   const store = createStore({
     storage: memoryStorage(),
@@ -187,7 +139,7 @@ async function createProcesses(
     return response
   }
   const clients: Client[] = []
-  const start = (own = library) => {
+  const start = () => {
     const client = createClient({
       baseUrl: 'http://store.test/v1',
       apiKey: 'secret-key',
@@ -196,10 +148,7 @@ async function createProcesses(
       sleep: time.sleep,
       random: () => 0.5,
       shared: {
-        duplicate: options =>
-          own === 'ioredis'
-            ? watched(admin.duplicate(options))
-            : watchedNode(origin.duplicate(options)),
+        duplicate: options => watched(admin.duplicate(options)),
       },
     })
     clients.push(client)
@@ -243,36 +192,8 @@ async function createProcesses(
     })
     return connection
   }
-
-  function watchedNode(connection: NodeRedis): NodeRedis {
-    const { duplicate, sendCommand } = connection
-    let wasReady = false
-    let waiting = 0
-    connection.once('ready', () => (wasReady = true))
-    connection.duplicate = ((override?: object) =>
-      watchedNode(duplicate.call(connection, override))) as never
-    connection.sendCommand = (async (...given: Parameters<typeof sendCommand>) => {
-      waiting++
-      try {
-        return await sendCommand.apply(connection, given)
-      } finally {
-        waiting--
-      }
-    }) as never
-    connections.add({
-      isConnecting: () => !wasReady && connection.isOpen,
-      isReady: () => connection.isReady,
-      waiting: () => waiting,
-      ping: () => connection.ping(),
-      end: () => connection.isOpen && connection.destroy(),
-    })
-    return connection
-  }
 }
 
-type NodeRedis = ReturnType<typeof createNodeRedis>
-
-/** A connection of either library. */
 interface Connection {
   isConnecting(): boolean
   isReady(): boolean

@@ -200,7 +200,7 @@ test('deploy - every line of the page and of the Dockerfile works for an unprivi
 
 test('deploy - the images pin the clients that the tests run with, and compose names what exists', () => {
   const { devDependencies } = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
-  for (const name of ['pg', '@redis/client']) {
+  for (const name of ['pg', 'ioredis']) {
     assert.match(deployed('Dockerfile'), new RegExp(` ${name}@${devDependencies[name]}\\b`))
   }
   const compose = deployed('compose.yaml')

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import net, { connect as connectSocket, createServer, Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { inspect } from 'node:util'
-import { createClient, RedisClient } from '@redis/client'
-import { connect } from '../../adapters/redis/connect.js'
+import { Redis } from 'ioredis'
 import {
   type RedisOptions,
   type RedisRateLimits,
@@ -30,7 +29,6 @@ import {
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
 import { ROOT_URL } from '../support/paths.js'
-import { refuseSecondDestroy } from './refuse-second-destroy.js'
 
 const skip = withoutRedis
 const STEPS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 200_000 : 20_000
@@ -38,12 +36,11 @@ const MINUTE = 60_000
 const DAY = 86_400_000
 const engine = skip ? undefined : await startRedis()
 const url = engine?.url as string
-const admin = createClient({ url })
-if (!skip) await admin.connect()
+const admin = new Redis(url, { lazyConnect: true })
 const opened: RedisRateLimits[] = []
 after(async () => {
   for (const limits of opened) await limits.close()
-  if (!skip) admin.destroy()
+  admin.disconnect()
   await engine?.stop()
 })
 let prefixes = 0
@@ -116,7 +113,7 @@ test('redis - the server clock decides, unless the store has its own', {
 }, async () => {
   const limits = await open()
   const { reset } = await limits.consume('key', PLANS.free, T0)
-  const seconds = Number((await admin.sendCommand<string[]>(['TIME']))[0])
+  const seconds = Number((await admin.time())[0])
   assert.ok(Math.abs(reset - seconds) <= 60)
   for (const now of [Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(() => limits.consume('key', PLANS.free, now), RangeError)
@@ -141,7 +138,7 @@ test('redis - every key expires: after its day, or a day after its ban', { skip 
   const policy = { perMinute: 1, perDay: 2, banAfter: 1 }
   await limits.consume('quiet', policy, T0 + 1_000)
   for (let n = 0; n < 3; n++) await limits.consume('banned', policy, T0)
-  const lifetimes = async () => [await admin.pTTL('ttl:quiet'), await admin.pTTL('ttl:banned')]
+  const lifetimes = async () => [await admin.pttl('ttl:quiet'), await admin.pttl('ttl:banned')]
   const expected = [DAY - 1_000 + 60 * MINUTE, DAY + 5 * MINUTE + 60 * MINUTE]
   close(await lifetimes(), expected)
   await limits.restore(await limits.dump())
@@ -157,7 +154,7 @@ test('redis - every key expires: after its day, or a day after its ban', { skip 
 test('redis - a script that the server lost is sent again, and counts once', { skip }, async () => {
   const limits = await open()
   await limits.consume('key', PLANS.free, T0)
-  await admin.sendCommand(['SCRIPT', 'FLUSH'])
+  await admin.call('SCRIPT', 'FLUSH')
   assert.equal((await limits.consume('key', PLANS.free, T0)).remaining, 58)
 })
 
@@ -178,7 +175,8 @@ test('redis - a given client is used and left open', { skip }, async () => {
     prefix: 'hosted:',
     send(command, key) {
       sent.push(key)
-      return admin.sendCommand([...command])
+      const [name = '', ...words] = command
+      return admin.call(name, ...words)
     },
   })
   assert.equal((await limits.consume('ci', PLANS.free, T0)).remaining, 59)
@@ -235,7 +233,7 @@ test('redis - an unusable server is reported in one line that names the fix', {
   const { port } = engine as Engine
   await using replica = await startRedis(`--replicaof 127.0.0.1 ${port}`)
   const rules = ['clerk', 'on', '>s3cret', '+@all', '-eval', '-evalsha', '~*']
-  await admin.sendCommand(['ACL', 'SETUSER', ...rules])
+  await admin.call('ACL', 'SETUSER', ...rules)
   const closed = await freePort()
   const at = (access: string, port: number) => `redis://${access}127.0.0.1:${port}`
   const cases: [url: string, message: RegExp][] = [
@@ -293,10 +291,9 @@ test('redis - the permissions that the page names are enough, on a cluster and a
   }
 
   async function allow({ url }: Engine, words: readonly string[]): Promise<void> {
-    const client = createClient({ url })
-    await client.connect()
-    await client.sendCommand(['ACL', 'SETUSER', 'adoption', 'reset', ...words])
-    client.destroy()
+    const client = new Redis(url)
+    await client.call('ACL', 'SETUSER', 'adoption', 'reset', ...words)
+    client.disconnect()
   }
 })
 
@@ -331,85 +328,28 @@ test('redis - a server that accepts but never responds times out at the start', 
   mute.close()
 })
 
-test('redis - a failed connect is an error also where the client refuses to be destroyed twice', async t => {
-  refuseSecondDestroy(t)
-  const url = `redis://127.0.0.1:${await freePort()}`
-  assert.match((await failure({ url })).message, /nothing listens there; start Redis/)
-  const limits = await redisRateLimits({ url, required: false })
-  await limits.close()
-})
-
-test('redis - closing twice is harmless also where the client refuses to be destroyed twice', {
+test('redis - a server that is not required is counted on later, and closing ends the attempts', {
   skip,
 }, async t => {
-  refuseSecondDestroy(t)
-  const limits = await open()
+  const port = await freePort()
+  const limits = await redisRateLimits({ url: `redis://127.0.0.1:${port}`, required: false })
+  t.after(() => limits.close())
+  await assert.rejects(limits.ping(), /nothing listens there|not connected/)
+  await using server = await startRedis(`--port ${port}`)
+  assert.ok(server.port > 0)
+  const limit = AbortSignal.timeout(60_000)
+  const answers = () =>
+    limits.ping().then(
+      () => true,
+      () => false,
+    )
+  while (!(await answers())) {
+    limit.throwIfAborted()
+    await new Promise(setImmediate)
+  }
+  assert.equal((await limits.consume('key', PLANS.free, T0)).limit, 60)
   await limits.close()
-  // A connection that was replaced is also closed twice, if the others are closed meanwhile.
   await limits.close()
-})
-
-test('redis - a connect that is cancelled at any time opens nothing', { skip }, async t => {
-  const access = { url, tls: undefined, connectTimeoutMs: 60_000 }
-  const early = AbortSignal.abort()
-  await assert.rejects(connect({ ...access, signal: early }), { name: 'AbortError' })
-
-  const late = new AbortController()
-  const { sendCommand } = RedisClient.prototype
-  t.mock.method(
-    RedisClient.prototype,
-    'sendCommand',
-    function (this: typeof admin, words: string[]) {
-      late.abort()
-      return sendCommand.call(this, words)
-    },
-  )
-  await assert.rejects(connect({ ...access, signal: late.signal }), { name: 'AbortError' })
-})
-
-test('redis - a connect to a cluster that is cancelled while it asks for its nodes connects to none', async t => {
-  const silent = await freePort()
-  let attempts = 0
-  const { createConnection } = net
-  t.mock.method(net, 'createConnection', (options: net.TcpNetConnectOpts) => {
-    if (options.port !== silent) return createConnection(options)
-    // The first attempt is never answered; a second one is refused, which ends the test.
-    return attempts++ === 0 ? new Socket() : new Socket().destroy(new Error('refused'))
-  })
-  const cancel = new AbortController()
-  const port = await startEntry(t, silent, () => cancel.abort())
-  const url = `redis://127.0.0.1:${port}`
-  const access = { url, tls: undefined, connectTimeoutMs: 50, signal: cancel.signal }
-  await assert.rejects(connect(access))
-  assert.equal(attempts, 0)
-})
-
-test('redis - the client gives up its socket after `connectTimeoutMs`, not after its own 5 s', async t => {
-  const silent = createServer().listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  const { port } = silent.address() as { port: number }
-  const connected = once(silent, 'connection')
-  const idle = t.mock.method(Socket.prototype, 'setTimeout')
-  const opening = failure({ url: `redis://127.0.0.1:${port}`, connectTimeoutMs: 60_000 })
-  const [socket] = await connected
-  socket.destroy()
-  silent.close()
-  await opening
-  const limits = idle.mock.calls.map(call => call.arguments[0])
-  // Connections of other tests may be among them.
-  assert.deepEqual([...new Set(limits)], [60_000])
-})
-
-test('redis - an attempt to connect that ended because the machine stalled is repeated', {
-  skip,
-}, async t => {
-  let stalls = 1
-  t.mock.method(Socket.prototype, 'setTimeout', function (this: Socket) {
-    if (stalls-- > 0) process.nextTick(() => this.emit('timeout'))
-    return this
-  })
-  await (await open()).close()
-  assert.ok(stalls < 0)
 })
 
 test('redis - a machine that stalls while it connects does not use up the time limit', async t => {
@@ -426,59 +366,6 @@ test('redis - a machine that stalls while it connects does not use up the time l
   }
   await (await redisRateLimits({ send })).close()
 })
-
-for (const [name, start] of [
-  ['server', async () => [await startRedis()]],
-  ['cluster', startRedisCluster],
-] as const) {
-  test(`redis - closing while a lost connection to a ${name} is replaced closes that one, too`, {
-    skip,
-    timeout: 60_000,
-  }, async t => {
-    const servers = await start()
-    t.after(() => Promise.all(servers.map(server => server.stop())))
-    const [first] = servers as [Engine]
-    const limits = await open({ url: first.url })
-    const { createConnection } = net
-    const replaced = new Promise<Socket>(resolve => {
-      t.mock.method(net, 'createConnection', (options: net.TcpNetConnectOpts) => {
-        const socket = createConnection(options)
-        if (options.port === first.port) resolve(socket)
-        return socket
-      })
-    })
-    const killer = connectSocket(first.port, '127.0.0.1')
-    killer.end('CLIENT KILL TYPE normal\r\n').resume()
-    const socket = await replaced
-    assert.ok(socket.connecting)
-    const closed = new Promise(resolve => socket.once('close', resolve))
-    await limits.close()
-    await closed
-  })
-}
-
-/** A node that names a single master of its cluster; `asked` is called before it does. */
-async function startEntry(t: TestContext, master: number, asked: () => void): Promise<number> {
-  const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`
-  const node = `*3\r\n${bulk('127.0.0.1')}:${master}\r\n${bulk('0'.repeat(40))}`
-  const answer = (command: string) => {
-    if (command.includes('\nINFO')) return bulk('cluster_enabled:1')
-    if (!command.includes('\nSLOTS')) return '+OK\r\n'
-    asked()
-    return `*1\r\n*3\r\n:0\r\n:16383\r\n${node}`
-  }
-  const server = createServer(socket => {
-    t.after(() => socket.destroy())
-    socket.on('error', () => {})
-    socket.on('data', data => {
-      const [, ...commands] = String(data).split(/^\*\d+\r\n/m)
-      for (const command of commands) socket.write(answer(command))
-    })
-  }).listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  return (server.address() as { port: number }).port
-}
 
 async function consumer() {
   const limits = await open({ clock: 'store' })

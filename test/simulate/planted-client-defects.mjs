@@ -27,7 +27,7 @@ export const CLIENT_DEFECTS = [
   },
   {
     name: 'the client does not wait at Remaining: 0',
-    file: 'adapters/client/share.js',
+    file: 'adapters/client/pace.js',
     from: 'return isCounted && now < window.endsAt && window.remaining - inFlight <= 0;',
     to: 'return false;',
   },
@@ -40,7 +40,7 @@ export const CLIENT_DEFECTS = [
   {
     name: 'the client does not wait after a 429',
     file: 'adapters/client/budget.js',
-    from: 'next: now => Math.max(pause.opensAt, share.next(now)),',
+    from: 'next: now => Math.max(pause.opensAt, pace.next(now)),',
     to: 'next: now => (pause.opensAt > now ? now : share.next(now)),',
   },
   {
