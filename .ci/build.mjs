@@ -30,7 +30,6 @@ async function build() {
     'tsc -p adapters/console/page',
     'node adapters/console/page/build.mjs',
     ...(has('--lint') ? [read('package.json').scripts.lint] : []),
-    ...(has('--modules') ? [] : ['node adapters/cli/bundle.mjs']),
   ])
   if (!isCompiled || !(await allOf(['node .ci/bundled.mjs']))) return false
   if (has('--modules')) return true

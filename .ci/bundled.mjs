@@ -15,6 +15,7 @@ function bundle(name) {
     outfile: `dist/src/lib/${name}.js`,
     allowOverwrite: true,
     bundle: true,
+    minify: true,
     platform: 'neutral',
     mainFields: ['module', 'main'],
     format: 'esm',

@@ -1,39 +1,81 @@
-// Builds dist/commonjs from dist: `./client`, `./judge` and `./test-double` for `require`, as Jest calls it in a
-// project without ES modules. One bundle holds all, so that they share their classes; the types are
-// those of the modules.
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Builds dist/commonjs/bundle.cjs, the one copy of the code as CommonJS: for the command line, because Node starts it
+// without its loader of ES modules, and for `require` of `./client`, `./judge` and `./test-double`, as Jest calls it in a
+// project without ES modules. Every part is loaded when it is asked for.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
 const FOLDER = 'dist/commonjs'
-const ENTRIES = {
+const BUNDLE = join(FOLDER, 'bundle.cjs')
+const SUBPATHS = {
   client: 'adapters/client/index',
   judge: 'adapters/judge/index',
   'test-double': 'adapters/test-double/index',
 }
+const COMMANDS = { commands: 'adapters/cli/commands', verify: 'adapters/cli/verify' }
+const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-mkdirSync(FOLDER, { recursive: true })
-
-const namespaces = Object.entries(ENTRIES).map(
-  ([name, entry]) => `export * as '${name}' from './dist/${entry}.js'`,
+const parts = Object.entries({ ...SUBPATHS, ...COMMANDS }).map(
+  ([name, path]) => `exports['${name}'] = () => require('./${path}.js')`,
 )
-await build({
-  stdin: { contents: namespaces.join('\n'), resolveDir: '.' },
-  outfile: join(FOLDER, 'bundle.cjs'),
+const settings = {
   bundle: true,
+  minify: true,
   platform: 'node',
   format: 'cjs',
-  target: 'node20.15',
-  packages: 'external',
-  // As `require`: Jest's CommonJS has no `import()`.
+  // The optional peers, and what only some clients need.
+  external: ['bottleneck', 'ioredis', 'pg', 'swagger-ui-dist'],
+  // As `require`: Jest's CommonJS has no `import()`, and Node no loader to start.
   supported: { 'dynamic-import': false },
-})
-for (const [name, entry] of Object.entries(ENTRIES)) {
-  writeFileSync(
-    join(FOLDER, `${name}.cjs`),
-    `module.exports = require('./bundle.cjs')['${name}']\n`,
-  )
+  define: {
+    'import.meta.url': 'URL_OF_THIS_FILE',
+    BUNDLED_VERSION: JSON.stringify(version),
+    BUNDLED_ENGINE: JSON.stringify(engines.node),
+  },
+}
+const urlOf = folder =>
+  `const URL_OF_THIS_FILE = require('node:url').pathToFileURL(require('node:path').join(__dirname, '${folder}', 'x')).href`
+
+mkdirSync(FOLDER, { recursive: true })
+await Promise.all([
+  build({
+    ...settings,
+    stdin: { contents: parts.join('\n'), resolveDir: '.' },
+    outfile: BUNDLE,
+    target: 'node20.15',
+    banner: {
+      js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, lossless-json, copyright Jos de Jong, and zod, copyright Colin McDonnell; all MIT licensed. */\n${urlOf('../adapters/cli')}`,
+    },
+  }),
+  build({
+    ...settings,
+    entryPoints: { main: 'adapters/cli/main.ts', metrics: 'adapters/cli/metrics.ts' },
+    outdir: 'dist/adapters/cli',
+    outExtension: { '.js': '.cjs' },
+    plugins: [{ name: 'files beside main.cjs', setup: besideMain }],
+    // An old Node has to parse main.cjs to say that it is too old.
+    target: 'node14.18',
+    banner: {
+      js: `/* metrics.cjs includes prom-client and @opentelemetry/api; both Apache 2.0 licensed. */\n${urlOf('')}`,
+    },
+  }),
+])
+for (const name of Object.keys(COMMANDS)) writePart(`dist/adapters/cli/${name}.cjs`, name)
+for (const [name, entry] of Object.entries(SUBPATHS)) {
+  writePart(join(FOLDER, `${name}.cjs`), name)
   writeFileSync(join(FOLDER, `${name}.d.cts`), await declarations(`../${entry}.js`))
+}
+
+function besideMain({ onResolve }) {
+  onResolve({ filter: /^\.\/(commands|verify|metrics)\.js$/ }, ({ kind, path }) =>
+    kind === 'dynamic-import' ? { path: path.replace('.js', '.cjs'), external: true } : undefined,
+  )
+}
+
+function writePart(path, name) {
+  const bundle = relative(dirname(path), BUNDLE)
+  const from = bundle.startsWith('.') ? bundle : `./${bundle}`
+  writeFileSync(path, `module.exports = require('${from}')['${name}']()\n`)
 }
 
 /** The types of a module, as those of CommonJS: a class is a value and a type. */

@@ -135,13 +135,11 @@ test('purity - the build has zod in that module, with English only, and imports 
     assert.doesNotMatch(code, /(from|import|require)\s*\(?\s*['"]zod\b/, file)
     if (code.includes('__zod_globalRegistry')) holders.push(file)
   }
-  const bundles = ['adapters/cli/zod.cjs', 'commonjs/bundle.cjs'].filter(name =>
-    files.includes(name),
-  )
+  const bundles = ['commonjs/bundle.cjs'].filter(name => files.includes(name))
   assert.deepEqual(holders.toSorted(), [...bundles, 'src/lib/zod.js'].toSorted())
   const code = await readFile(new URL('src/lib/zod.js', BUILD_URL), 'utf8')
-  const locales = [...code.matchAll(/zod\/v4\/locales\/(.+)\.js/g)].map(([, name]) => name)
-  assert.deepEqual(locales, ['en'])
+  assert.match(code, /Invalid input/)
+  assert.doesNotMatch(code, /Ungültig|inválid|invalide/)
   assert.match(code, /^\/\*! zod \d+\.\d+\.\d+\n\nMIT License\n\nCopyright/)
 })
 

@@ -1,7 +1,22 @@
+import type { Low } from 'lowdb'
 import type { PetIndex } from '../memory.js'
 import { MOVED } from '../storage/files.js'
+import type { DocumentFile } from './document.js'
+import type { Journal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
-import type { StorageParts } from './storage.js'
+import type { Lock } from './lock.js'
+
+/** A document that was read, an empty journal, and the lock over both. */
+export interface FileParts {
+  readonly path: string
+  /** Its data is the one index of all pets that are acknowledged. */
+  readonly document: Low<PetIndex>
+  readonly content: DocumentFile
+  readonly journal: Journal
+  readonly lock: Lock
+  /** Receives what fails in the background. */
+  readonly report: (error: JsonFileError) => void
+}
 
 /**
  * Document and journal as one. A call that rejects has changed nothing, and may be retried. Callers
@@ -20,7 +35,7 @@ export interface Files {
   close(): Promise<void>
 }
 
-export function createFiles(parts: Omit<StorageParts, 'whenIdle'>): Files {
+export function createFiles(parts: FileParts): Files {
   const { path, document, content, journal, lock, report } = parts
   /** What has to be done before the next change, because a call failed half way. */
   let undone: (() => Promise<void>) | undefined

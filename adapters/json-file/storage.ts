@@ -1,4 +1,3 @@
-import type { Low } from 'lowdb'
 import { petToJson, toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { InsertedOnce, IsGone, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
@@ -8,11 +7,9 @@ import { type KeyedInsert, onceEach } from '../storage/once-each.js'
 import { checked, isStream, type PetStream, streamOf } from '../storage/pet-stream.js'
 import type { RestoreOptions } from '../storage/restore-options.js'
 import { readNewPet, readOnce } from '../storage/stored.js'
-import { type DocumentFile, keyToJson } from './document.js'
-import { createFiles } from './files.js'
-import type { Journal } from './journal.js'
+import { keyToJson } from './document.js'
+import { createFiles, type FileParts } from './files.js'
 import { JsonFileError } from './json-file-error.js'
-import type { Lock } from './lock.js'
 
 export interface JsonFileStorage extends PetStorage, AsyncDisposable {
   /** Rejects invalid fields, which a JavaScript caller may pass. */
@@ -33,16 +30,7 @@ export interface JsonFileStorage extends PetStorage, AsyncDisposable {
 /** Calls a task later; the returned function cancels it. */
 export type WhenIdle = (task: () => void) => () => void
 
-/** A document that was read, an empty journal, and the lock over both. */
-export interface StorageParts {
-  readonly path: string
-  /** Its data is the one index of all pets that are acknowledged. */
-  readonly document: Low<PetIndex>
-  readonly content: DocumentFile
-  readonly journal: Journal
-  readonly lock: Lock
-  /** Receives what fails in the background. */
-  readonly report: (error: JsonFileError) => void
+export interface StorageParts extends FileParts {
   readonly whenIdle: WhenIdle
 }
 
