@@ -4,10 +4,10 @@ import { readFaults } from '../test-double/explore/options.js'
 import { type Schedule, splitWords } from '../test-double/explore/schedule.js'
 import { type Outcome, search } from '../test-double/explore/search.js'
 import type { Fault } from '../test-double/faults/fault.js'
-import { type CommandContext, type CommandFailure, runCommand } from './command-run.js'
 import { readDuration } from './duration.js'
 import { readSetup } from './exec.js'
 import { createExploreOutput } from './explore-output.js'
+import { type CommandContext, type CommandFailure, runCommand } from './explored-run.js'
 import { type Flags, usageError, wholeNumber } from './flags.js'
 
 /** What `exec --explore` tries. */

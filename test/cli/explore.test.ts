@@ -223,14 +223,6 @@ test('exec --explore - with --strict, a command may give up on a response', asyn
   )
 })
 
-test('exec --explore - a command that a signal without a name ends has failed', async t => {
-  if (process.platform !== 'linux') return t.skip('real-time signals: only on Linux')
-  const script = `${CLIENT} if (!(await create())) process.kill(process.pid, 35)`
-  const { code, stderr } = await explore(['--faults', 'status:503'], script, scriptCommand)
-  assert.equal(code, 1, stderr)
-  assert.match(stderr, /^Failed: createPet#1=status:503: the command exited with 163$/m)
-})
-
 test('exec --explore - a signal ends the command and the exploration', async t => {
   const { port, next } = await watchtower(t)
   const script = `

@@ -5,7 +5,7 @@ import { type Schedule, scheduleText } from '../test-double/explore/schedule.js'
 import type { Outcome } from '../test-double/explore/search.js'
 import { watchRequests } from '../test-double/explore/watch.js'
 import type { Report } from '../verdict/report.js'
-import { type CapturedRun, runCaptured } from './captured-child.js'
+import { type CapturedRun, runCaptured } from './child.js'
 import { openControlled } from './environment.js'
 import { isProven, type Setup, variablesFor, watchApi } from './exec.js'
 import type { Flags } from './flags.js'
@@ -31,26 +31,11 @@ export interface CommandContext {
   readonly signal: AbortSignal
 }
 
-/** How often a run is repeated of which it is not certain how it ended. */
-const MOST_TRIES = 3
-
 /** Runs the command, next to a store and a server of its own. */
 export async function runCommand(
   schedule: Schedule,
   context: CommandContext,
 ): Promise<Outcome<CommandFailure>> {
-  for (let tries = 1; ; tries++) {
-    const { outcome, isCertain } = await runOnce(schedule, context)
-    if (isCertain || tries === MOST_TRIES) return outcome
-  }
-}
-
-interface Ended {
-  readonly outcome: Outcome<CommandFailure>
-  readonly isCertain: boolean
-}
-
-async function runOnce(schedule: Schedule, context: CommandContext): Promise<Ended> {
   const { flags, words, setup, timeoutMs, signal } = context
   const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
   const { handler, double } = await openControlled(flags, setup.apiKeys, setup.initial, seen.watch)
@@ -71,12 +56,11 @@ async function runOnce(schedule: Schedule, context: CommandContext): Promise<End
       report,
       requests: double.requests(),
     }
-    const outcome = {
+    return {
       requests: seen.requests,
       isReached: seen.isReached(),
       failure: failure || undefined,
     }
-    return { outcome, isCertain: run.isCertain }
   } finally {
     await double.close()
     await server.close()
