@@ -1,4 +1,4 @@
-import { fetchCodeOf, httpxCodeOf } from '../exchanges/code.js'
+import { fetchCodeOf } from '../exchanges/code.js'
 import { curlOf } from '../exchanges/curl.js'
 import { type Entry, entryOf } from '../exchanges/entry.js'
 import { messageOf, textOf } from '../exchanges/exchange.js'
@@ -20,7 +20,7 @@ export interface ExchangeDetail extends Listed {
   readonly request: Side
   readonly response: Side
   /** Programs that send the request again. */
-  readonly programs: { readonly curl: string; readonly fetch: string; readonly httpx: string }
+  readonly programs: { readonly curl: string; readonly fetch: string }
 }
 
 export interface Side {
@@ -73,7 +73,6 @@ export function detailOf(shown: Shown, origin: string, longest = MAX_BODY): Exch
     programs: {
       curl: curlOf(again, origin, CURL),
       fetch: fetchCodeOf(again, origin),
-      httpx: httpxCodeOf(again, origin),
     },
   }
 }

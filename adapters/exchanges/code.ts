@@ -26,32 +26,7 @@ export function fetchCodeOf(request: ShownRequest, origin: string): string {
   ].join('\n')
 }
 
-/** Python that sends the same request with httpx. The key is in `ADOPTION_STORE_API_KEY`. */
-export function httpxCodeOf(request: ShownRequest, origin: string): string {
-  const { method, target, headers } = request
-  const body = bodyOf(request)
-  const isKeyNeeded = Object.entries(headers).some(
-    ([name, value]) => schemeOf(name, value) !== undefined,
-  )
-  return [
-    ...(isKeyNeeded ? ['import os'] : []),
-    'import httpx',
-    '',
-    'response = httpx.request(',
-    `    ${inPython(method)},`,
-    `    ${inPython(origin + target)},`,
-    ...objectOf(headers, 'headers={', '}', (name, value) => {
-      const scheme = schemeOf(name, value)
-      if (scheme === undefined) return `${inPython(name)}: ${pythonHeader(value)},`
-      return `${inPython(name)}: ${inPython(scheme)} + os.environ["ADOPTION_STORE_API_KEY"],`
-    }).map(line => line.replace(/^ +/, indent => indent.repeat(2))),
-    ...(body === undefined ? [] : [`    content=${pythonBody(body)},`]),
-    ')',
-    'print(response.status_code, response.text)',
-  ].join('\n')
-}
-
-/** Both libraries write these themselves, from the address and the body. */
+/** `fetch` writes these itself, from the address and the body. */
 const OWN_HEADERS = ['host', 'content-length', 'connection', 'transfer-encoding', 'expect']
 
 function objectOf(
@@ -88,28 +63,9 @@ function javaScriptBody(body: string | Uint8Array): string {
   return typeof body === 'string' ? inJavaScript(body) : `Uint8Array.of(${[...body].join(', ')})`
 }
 
-function pythonBody(body: string | Uint8Array): string {
-  return typeof body === 'string'
-    ? `${inPython(body)}.encode()`
-    : `bytes([${[...body].join(', ')}])`
-}
-
-/** httpx sends text as ASCII only. */
-function pythonHeader(value: string): string {
-  const isAscii = /^[\0-\x7f]*$/.test(value)
-  return isAscii ? inPython(value) : `${inPython(value)}.encode("latin-1")`
-}
-
 function inJavaScript(text: string): string {
   const inner = escaped(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${inner}'`
-}
-
-/** The escapes of JSON mean the same in Python. */
-function inPython(text: string): string {
-  const literal = escaped(text)
-  if (!text.includes('"') || text.includes("'")) return literal
-  return `'${literal.slice(1, -1).replaceAll('\\"', '"')}'`
 }
 
 /** Characters that hide or reorder others on a screen are written as escapes, too. */

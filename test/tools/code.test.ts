@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { fetchCodeOf, httpxCodeOf } from '../../adapters/exchanges/code.js'
+import { fetchCodeOf } from '../../adapters/exchanges/code.js'
 import type { ShownRequest } from '../../adapters/exchanges/curl.js'
 import { type RawRequest, recordRequests } from '../exchanges/raw-requests.js'
 
 const KEY = 'k3y of $`"\' \\ length'
 const run = promisify(execFile)
-
-/** Debian's packages are for its own interpreter, which another one may hide. */
-const python = ['python3', '/usr/bin/python3'].find(
-  program => spawnSync(program, ['-c', 'import httpx']).status === 0,
-)
 
 const REQUESTS: readonly ShownRequest[] = [
   { method: 'GET', target: '/v1/pets?limit=3&status=sold', headers: {}, body: '' },
@@ -34,14 +29,6 @@ test('code - fetch sends the same request as was recorded', async () => {
   })
 })
 
-test('code - httpx sends the same request as was recorded', {
-  skip: python === undefined && 'no httpx on this machine',
-}, async () => {
-  await assertSame(httpxCodeOf, async code => {
-    await run(python ?? '', ['-c', code], withKey())
-  })
-})
-
 test('code - fetch cannot send a body with GET, and the code says so', () => {
   const code = fetchCodeOf({ ...request({}, '{}'), method: 'GET' }, 'http://127.0.0.1:4280')
   assert.match(code, /^\/\/ fetch cannot send a body with GET; the original has one\.\n/)
@@ -56,23 +43,6 @@ test('code - a short request is a short program', () => {
     [
       `const response = await fetch('http://127.0.0.1:4280/v1/pets?limit=3&status=sold')`,
       'console.log(response.status, await response.text())',
-    ].join('\n'),
-  )
-  assert.equal(
-    httpxCodeOf(request({ authorization: 'Bearer REDACTED' }, '{"name":"Ada"}'), 'http://a'),
-    [
-      'import os',
-      'import httpx',
-      '',
-      'response = httpx.request(',
-      '    "POST",',
-      '    "http://a/v1/pets",',
-      '    headers={',
-      '        "authorization": "Bearer " + os.environ["ADOPTION_STORE_API_KEY"],',
-      '    },',
-      `    content='{"name":"Ada"}'.encode(),`,
-      ')',
-      'print(response.status_code, response.text)',
     ].join('\n'),
   )
 })

@@ -6,7 +6,6 @@ import type { PanelProps } from './panel.js'
 import { Panel } from './parts.js'
 import { pathsOf, read } from './server.js'
 import { countOf } from './time.js'
-import { WindowTable } from './window-table.js'
 
 interface Animal {
   readonly id: number
@@ -25,11 +24,10 @@ interface Range {
 }
 
 /** More than that are looked at in parts. */
-const MOST = 10_000
+const MOST = 1_000
 /** While animals arrive, ms between two readings. */
 const INTERVAL = 1_000
 const IS_PHONE = matchMedia('(max-width: 760px)').matches
-const ROW = IS_PHONE ? 54 : 37
 
 /** The animals, by status and name. What is shown is in the address. */
 export function Animals({ live, world, place, go }: PanelProps) {
@@ -46,7 +44,7 @@ export function Animals({ live, world, place, go }: PanelProps) {
     )
     return order === 'newest' ? found?.reverse() : found
   }, [range, status, search, order])
-  const target = id === '' ? undefined : shown?.findIndex(animal => animal.id === Number(id))
+  const isMissing = id !== '' && shown?.every(animal => animal.id !== Number(id))
   return (
     <>
       <div class="column">
@@ -86,22 +84,20 @@ export function Animals({ live, world, place, go }: PanelProps) {
             </label>
             <JumpTo onJump={next => change({ id: next, search: '', status: '' })} />
           </search>
-          {target === -1 && <p class="problem">There is no animal {id}.</p>}
+          {isMissing && <p class="problem">There is no animal {id}.</p>}
           {failed && <p class="problem">The animals cannot be read now.</p>}
           {shown && shown.length > 0 && (
-            <WindowTable
-              items={shown}
-              rowHeight={ROW}
-              target={target === -1 ? undefined : target}
-              columns={IS_PHONE ? 3 : 4}
-              head={
-                <Head
-                  isNewestFirst={order === 'newest'}
-                  onTurn={() => change({ order: order === 'newest' ? 'oldest' : '', id: '' })}
-                />
-              }
-              cells={cellsOf}
-            />
+            <table>
+              <Head
+                isNewestFirst={order === 'newest'}
+                onTurn={() => change({ order: order === 'newest' ? 'oldest' : '', id: '' })}
+              />
+              <tbody>
+                {shown.map(animal => (
+                  <AnimalRow key={animal.id} {...animal} isTarget={`${animal.id}` === id} />
+                ))}
+              </tbody>
+            </table>
           )}
           {shown?.length === 0 && <p class="empty">{emptyText(status, search)}</p>}
         </Panel>
@@ -227,9 +223,14 @@ function Head(props: { readonly isNewestFirst: boolean; readonly onTurn: () => v
   )
 }
 
-function cellsOf({ id, name, categoryId, status }: Animal) {
+function AnimalRow(props: Animal & { readonly isTarget: boolean }) {
+  const { id, name, categoryId, status, isTarget } = props
+  const row = useRef<HTMLTableRowElement>(null)
+  useEffect(() => {
+    if (isTarget) row.current?.scrollIntoView({ block: 'center' })
+  }, [isTarget])
   return (
-    <>
+    <tr ref={row} class={isTarget ? 'target' : ''}>
       <td class="number">{id}</td>
       <td class="name" title={name}>
         {name}
@@ -237,6 +238,6 @@ function cellsOf({ id, name, categoryId, status }: Animal) {
       </td>
       {!IS_PHONE && <td class="number">{categoryId}</td>}
       <td>{status && <span class={`pill ${status}`}>{status}</span>}</td>
-    </>
+    </tr>
   )
 }

@@ -81,7 +81,7 @@ function Actions(props: Props & { readonly detail: ExchangeDetail }) {
       <div class="detail-actions">
         <fieldset class="segments">
           <legend class="hidden">Copy as</legend>
-          {(['curl', 'fetch', 'httpx'] as const).map(name => (
+          {(['curl', 'fetch'] as const).map(name => (
             <button
               key={name}
               type="button"

@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Chunk } from './chunk.js'
 import {
   EVERYTHING,
   type Filter,
@@ -22,10 +21,6 @@ import { countOf } from './time.js'
 /** Rows at first, and with each "more"; what follows below should not be far on a small screen. */
 const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
-/** Rows that are drawn together, and the least height of one in px. */
-const CHUNK = 25
-const ROW = 35
-
 /** The latest requests. What is shown, and which request is open, is in the address. */
 export function Requests(props: PanelProps) {
   const { live, world, place, go } = props
@@ -35,7 +30,7 @@ export function Requests(props: PanelProps) {
   const isFolded = place.parameters['fold'] !== 'no'
   const [paused, setPaused] = useState(false)
   const [shown, setShown] = useState(SHOWN)
-  const list = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLOListElement>(null)
   const change = (changes: Partial<Record<string, string>>) =>
     go({ parameters: { ...place.parameters, ...changes } })
 
@@ -127,18 +122,14 @@ export function Requests(props: PanelProps) {
           <RowHead />
         </>
       )}
-      <div class="list" ref={list}>
-        {chunksOf(visible).map((chunk, at) => (
-          <Chunk
-            key={at}
-            label={`Requests from ${countOf(at * CHUNK + 1)}`}
-            height={chunk.length * ROW}
-            isNeeded={at === 0 || chunk.some(({ numbers }) => numbers.includes(open ?? 0))}
-            items={() => chunk.map(item)}
-            onKeyDown={event => moveFocus(event, () => change({ request: '' }))}
-          />
-        ))}
-      </div>
+      <ol
+        class="list rows"
+        ref={list}
+        aria-label="Requests"
+        onKeyDown={event => moveFocus(event, () => change({ request: '' }))}
+      >
+        {visible.map(item)}
+      </ol>
       {groups.length === 0 && <Nothing isFiltered={live.rows.length > 0} />}
       {groups.length > shown && (
         <button type="button" class="more" onClick={() => setShown(count => count + SHOWN)}>
@@ -147,11 +138,6 @@ export function Requests(props: PanelProps) {
       )}
     </Panel>
   )
-}
-
-function chunksOf(groups: readonly Group[]): readonly (readonly Group[])[] {
-  const count = Math.ceil(groups.length / CHUNK)
-  return Array.from({ length: count }, (_, at) => groups.slice(at * CHUNK, (at + 1) * CHUNK))
 }
 
 /** While someone reads, the rows stay in place and new ones are only counted. */
