@@ -13,53 +13,10 @@ export interface ByteFault {
 
 export const BYTE_FAULTS: readonly ByteFault[] = [
   {
-    name: 'serves requests without Host',
-    caughtBy: 'http.host-missing',
-    request: text =>
-      /^host:/im.test(text) ? text : text.replace('HTTP/1.1\r\n', 'HTTP/1.1\r\nHost: a\r\n'),
-  },
-  {
-    name: 'takes the first of two Hosts',
-    caughtBy: 'http.host-twice',
-    request: text => text.replace('\r\nHost: other.example', ''),
-  },
-  {
-    name: 'ignores a space before the colon',
-    caughtBy: 'http.space-before-colon',
-    request: text => text.replace('X-Verify : 1', 'X-Verify: 1'),
-  },
-  {
-    name: 'ignores a Content-Length that is not a number',
-    caughtBy: 'http.content-length-invalid',
-    request: text => text.replace('\r\nContent-Length: 1e1', ''),
-  },
-  {
-    name: 'takes the first of two Content-Lengths',
-    caughtBy: 'http.content-length-differs',
-    request: text => text.replace('\r\nContent-Length: 3', ''),
-  },
-  {
-    name: 'answers anything with 200',
-    caughtBy: 'http.not-http',
-    response: (text, request) =>
-      request.startsWith('verify') ? 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n' : text,
-  },
-  {
-    name: 'goes on after Content-Length and chunked in one request',
-    caughtBy: 'http.length-and-chunked',
-    request: text => text.replace('\r\nContent-Length: 5\r\nTransfer', '\r\nTransfer'),
-  },
-  {
     name: 'knows no chunked bodies',
     caughtBy: 'http.chunked',
     request: text =>
       text.includes('Content-Length: 5') ? text : text.replace('Encoding: chunked', 'Encoding: x'),
-  },
-  {
-    name: 'refuses what is expected',
-    caughtBy: 'http.expect-continue',
-    response: (text, request) =>
-      request.includes('Expect:') ? text.replace('HTTP/1.1 201', 'HTTP/1.1 400') : text,
   },
   {
     name: 'leaves the body of a refused request unread',
@@ -89,24 +46,9 @@ export const BYTE_FAULTS: readonly ByteFault[] = [
     request: text => text.replace('GET http://', 'GET /http://'),
   },
   {
-    name: 'answers pipelined requests in another order',
-    caughtBy: 'http.pipelining',
-    request: text => {
-      const requests = text.split(/(?<=\r\n\r\n)/)
-      return requests.length === 3 && text.includes('verify-unknown')
-        ? [requests[1], requests[0], requests[2]].join('')
-        : text
-    },
-  },
-  {
     name: 'sends content to HEAD',
     caughtBy: 'http.head-empty',
     request: text => text.replace(/^HEAD (?=[\s\S]*\r\n\r\nGET )/, 'GET '),
-  },
-  {
-    name: 'fails on large header fields',
-    caughtBy: 'http.large-field',
-    response: text => text.replace('HTTP/1.1 431', 'HTTP/1.1 500'),
   },
 ]
 

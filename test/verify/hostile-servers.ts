@@ -192,7 +192,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'sends endless bytes to whoever is no browser',
-    says: /http\.host-twice: no response: more than 2 MiB/,
+    says: /http\.chunked: no response: more than 2 MiB/,
     http: () => {
       const serve = right()
       return (request, response) => {

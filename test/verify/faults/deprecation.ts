@@ -12,19 +12,9 @@ export const deprecationFaults: readonly PlantedFault[] = [
     wrong: headers(isGet, () => ({ Sunset: 'Thu, 12 Dec 2030 00:00:00 GMT' })),
   },
   {
-    name: 'announces the day in ISO form',
-    caughtBy: 'deprecation.sunset',
-    wrong: headers(isGet, () => ({ Sunset: '2030-12-05T00:00:00Z' })),
-  },
-  {
     name: 'is deprecated without a date',
     caughtBy: 'deprecation.date',
     wrong: headers(isGet, () => ({ Deprecation: 'true' })),
-  },
-  {
-    name: 'is deprecated only after its removal',
-    caughtBy: 'deprecation.date',
-    wrong: headers(isGet, () => ({ Deprecation: '@1923000000' })),
   },
   {
     name: 'deprecates the list',

@@ -1,12 +1,9 @@
 import {
-  all,
   answers,
   bodies,
   failure,
   headers,
   isAnonymous,
-  isCreate,
-  isGet,
   type PlantedFault,
   status,
 } from '../faulty-server.js'
@@ -52,14 +49,6 @@ export const errorsFaults: readonly PlantedFault[] = [
     ),
   },
   {
-    name: 'answers no body with another status in the body',
-    caughtBy: 'error.every.400',
-    wrong: bodies(
-      (request, given) => request.text === '' && isCreate(request) && given.status === 400,
-      error => ({ ...error, status: 422 }),
-    ),
-  },
-  {
     name: 'answers an unknown key with a page',
     caughtBy: 'error.every.401',
     wrong: answers(
@@ -72,32 +61,11 @@ export const errorsFaults: readonly PlantedFault[] = [
     ),
   },
   {
-    name: 'answers getPet without a key without a body',
-    caughtBy: 'error.every.401',
-    wrong: answers(all(isGet, status(401)), given => ({ ...given, body: '' })),
-  },
-  {
     name: 'answers an id that is not a number with a page',
     caughtBy: 'error.every.404',
     wrong: answers(
       ({ path }) => path === '/v1/pets/verify',
       given => ({ ...given, status: 404, headers: HTML, body: '<pre>Cannot GET</pre>' }),
-    ),
-  },
-  {
-    name: 'fails for the largest id but one',
-    caughtBy: 'error.every.404',
-    wrong: answers(
-      ({ path }) => path === '/v1/pets/9223372036854775806',
-      given => ({ ...given, status: 500, headers: HTML, body: '<h1>boom</h1>' }),
-    ),
-  },
-  {
-    name: 'answers 501 to the id 0',
-    caughtBy: 'error.every.404',
-    wrong: answers(
-      ({ path }) => path === '/v1/pets/0',
-      given => failure(501, given),
     ),
   },
   {
@@ -107,15 +75,6 @@ export const errorsFaults: readonly PlantedFault[] = [
       ({ headers }, given) =>
         given.status === 404 && String(headers['accept']).startsWith('text/html'),
       given => failure(500, given),
-    ),
-  },
-  {
-    name: 'answers browsers with a page',
-    caughtBy: 'error.accept',
-    wrong: answers(
-      ({ headers }, given) =>
-        given.status === 404 && String(headers['accept']).startsWith('text/html'),
-      given => ({ ...given, headers: HTML, body: '<h1>Not Found</h1>' }),
     ),
   },
   {

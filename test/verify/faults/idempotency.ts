@@ -42,15 +42,6 @@ export const idempotencyFaults: readonly PlantedFault[] = [
     wrong: keys(() => undefined),
   },
   {
-    name: 'answers a repeated create without its animal',
-    caughtBy: 'idempotency.replay',
-    also: ['idempotency.concurrent', 'idempotency.string'],
-    wrong: answers(
-      (_, given) => given.headers['Idempotent-Replayed'] !== undefined,
-      given => ({ ...given, body: '{}' }),
-    ),
-  },
-  {
     name: 'does not mark replays',
     caughtBy: 'idempotency.replayed',
     wrong: headers(isCreate, () => ({ 'Idempotent-Replayed': undefined })),

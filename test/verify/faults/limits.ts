@@ -7,12 +7,9 @@ import {
   isBan,
   isCreate,
   isSpare,
-  key,
-  MAIN_KEY,
   type PlantedFault,
   REMAINING,
   RESET,
-  SPARE_KEY,
   status,
 } from '../faulty-server.js'
 
@@ -24,27 +21,6 @@ export const limitsFaults: readonly PlantedFault[] = [
       const given = await serve(request)
       return given.status === 429 ? { ...given, status: 200, body: '[]' } : given
     },
-  },
-  {
-    name: 'answers 503 with a page over the limit',
-    caughtBy: 'limits.exhaust',
-    also: ['limits.other-key'],
-    wrong: answers(status(429), () => ({
-      status: 503,
-      headers: { 'Content-Type': 'text/html' },
-      body: '<h1>503 Service Temporarily Unavailable</h1>',
-    })),
-  },
-  {
-    name: 'fails for the spare key',
-    caughtBy: 'limits.exhaust',
-    also: ['limits.other-key'],
-    wrong: answers(isSpare, given => failure(500, given)),
-  },
-  {
-    name: 'answers 403 without rate limit headers over the limit',
-    caughtBy: 'limits.exhaust',
-    wrong: answers(status(429), () => ({ status: 403, headers: {}, body: '' })),
   },
   {
     name: 'rejects the last request of the limit',
@@ -109,14 +85,6 @@ export const limitsFaults: readonly PlantedFault[] = [
     })),
   },
   {
-    name: 'asks for a wait that is a second too short',
-    caughtBy: 'limits.retry-after-early',
-    also: ['limits.ban-ends'],
-    wrong: headers(status(429), given => ({
-      'Retry-After': String(Number(given['Retry-After']) - 1),
-    })),
-  },
-  {
     name: 'bans for longer than it says',
     caughtBy: 'limits.ban-ends',
     wrong: headers(status(429), given => ({
@@ -129,31 +97,12 @@ export const limitsFaults: readonly PlantedFault[] = [
     wrong: headers(isBan, () => ({ 'Retry-After': undefined })),
   },
   {
-    name: 'bans without Retry-After, and with the code of any 429',
-    caughtBy: 'limits.ban-ends',
-    wrong: answers(isBan, ({ body, headers }) => ({
-      status: 429,
-      headers: { ...headers, 'Retry-After': undefined },
-      body: body.replace('api_key_banned', 'rate_limit_exceeded'),
-    })),
-  },
-  {
     name: 'bans with 403, and does not say until when',
     caughtBy: 'limits.ban-ends',
     wrong: answers(isBan, given => ({
       ...failure(403, given),
       headers: { ...given.headers, 'Retry-After': undefined },
     })),
-  },
-  {
-    name: 'counts all keys together',
-    caughtBy: 'limits.other-key',
-    wrong: serve => request =>
-      serve(
-        key(request) === `Bearer ${MAIN_KEY}` && !('idempotency-key' in request.headers)
-          ? { ...request, headers: { ...request.headers, authorization: `Bearer ${SPARE_KEY}` } }
-          : request,
-      ),
   },
   {
     name: 'creates in spite of 429',
@@ -168,21 +117,5 @@ export const limitsFaults: readonly PlantedFault[] = [
         }
         return given
       },
-  },
-  {
-    name: 'asks for a wait in milliseconds',
-    caughtBy: 'limits.retry-after',
-    also: ['limits.ban-ends'],
-    wrong: headers(status(429), given => ({ 'Retry-After': `${given['Retry-After']}000` })),
-  },
-  {
-    name: 'asks for a wait of 13 hours',
-    caughtBy: 'limits.retry-after',
-    wrong: headers(status(429), () => ({ 'Retry-After': '46800' })),
-  },
-  {
-    name: 'asks for no wait at all',
-    caughtBy: 'limits.retry-after-early',
-    wrong: headers(status(429), () => ({ 'Retry-After': '0' })),
   },
 ]

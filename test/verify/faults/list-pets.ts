@@ -237,39 +237,4 @@ export const listPetsFaults: readonly PlantedFault[] = [
       name: String(pet['name']).toUpperCase(),
     })),
   },
-  {
-    name: 'lists with a byte order mark',
-    caughtBy: 'list.answer',
-    also: ['list.limit-default'],
-    wrong: answers(
-      (request, given) => isList(request) && request.query === '' && given.body.startsWith('['),
-      given => ({ ...given, body: `\ufeff${given.body}` }),
-    ),
-  },
-  {
-    name: 'ignores a limit that comes with a status',
-    caughtBy: 'list.status-limit',
-    wrong: serve => request =>
-      serve(
-        isList(request) && queryOf(request).has('status')
-          ? withQuery(request, query => query.delete('limit'))
-          : request,
-      ),
-  },
-  {
-    name: 'enforces only the smallest limits',
-    caughtBy: 'list.limit',
-    wrong: serve => request =>
-      serve(
-        isList(request) && queryOf(request).get('limit') === '10'
-          ? withQuery(request, query => query.set('limit', '50'))
-          : request,
-      ),
-  },
-  {
-    name: 'takes a status that every object has for none',
-    caughtBy: 'list.status-unknown',
-    wrong: serve => request =>
-      serve(request.query === 'status=constructor' ? { ...request, query: '' } : request),
-  },
 ]

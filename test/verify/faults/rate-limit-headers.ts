@@ -47,12 +47,6 @@ export const rateLimitHeadersFaults: readonly PlantedFault[] = [
     wrong: headers(anywhere, given => ({ [RESET]: given[RESET] && `${given[RESET]}000` })),
   },
   {
-    name: 'resets in so many seconds',
-    caughtBy: 'ratelimit.reset-seconds',
-    also: ['ratelimit.reset-future'],
-    wrong: headers(anywhere, given => ({ [RESET]: given[RESET] && '60' })),
-  },
-  {
     name: 'resets an hour ago',
     caughtBy: 'ratelimit.reset-future',
     wrong: headers(anywhere, given => ({

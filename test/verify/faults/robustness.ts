@@ -116,18 +116,4 @@ export const robustnessFaults: readonly PlantedFault[] = [
       text.includes('"__proto__":{') ? { ...pet, status: 'sold' } : pet,
     ),
   },
-  {
-    name: 'gives the fields of one __proto__ to all that follow',
-    caughtBy: 'robust.pollution',
-    wrong: serve => {
-      let isPolluted = false
-      return request => {
-        isPolluted ||= request.text.includes('"constructor":{"prototype"')
-        const text = '{"name":"polluted","categoryId":1}'
-        return serve(
-          isPolluted && request.text === '{}' ? { ...request, text, bytes: undefined } : request,
-        )
-      }
-    },
-  },
 ]
