@@ -1,5 +1,5 @@
 import { differenceOfRecordings } from '../test-double/recording/diff.js'
-import type { RecordingFile } from '../test-double/recording/format.js'
+import type { RecordingFile } from '../test-double/recording/file.js'
 import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
 import { helpRows } from './help.js'
 import { readRecordingFile } from './recording-file.js'

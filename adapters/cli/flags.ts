@@ -367,8 +367,7 @@ function unfitReason(name: string, { command, flags }: CommandLine): string {
 
 function elsewhere(name: string): string {
   if (name === 'har') return 'it keeps no bodies; --report has the requests of each finding'
-  if (name !== 'record') return 'the store is elsewhere'
-  return 'record the run without it, then send it there: replay <run.json> --against <base-url>'
+  return 'the store is elsewhere'
 }
 
 function checkCombination(line: CommandLine): void {

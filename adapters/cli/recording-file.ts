@@ -1,5 +1,4 @@
-import type { RecordingFile } from '../test-double/recording/format.js'
-import { RecordingError, readRecording } from '../test-double/recording/read.js'
+import { RecordingError, type RecordingFile, readRecording } from '../test-double/recording/file.js'
 import { UsageError } from './flags.js'
 import { readBytes } from './read-bytes.js'
 import { unreadable } from './unreadable.js'
@@ -9,7 +8,7 @@ import { withoutUrl } from './without-secrets.js'
 export async function readRecordingFile(path: string): Promise<RecordingFile> {
   const bytes = await readBytes(path)
   try {
-    return await readRecording(bytes.toString(), path)
+    return readRecording(bytes.toString(), path)
   } catch (error) {
     if (error instanceof RecordingError) throw new UsageError(error.message)
     if ((error as NodeJS.ErrnoException).code === undefined) throw error

@@ -1,12 +1,11 @@
 import { count } from '../../src/lib/count.js'
 import { withConsole } from '../console/index.js'
-import { isServiceUrl } from '../judge/options.js'
-import { DEMO_KEYS } from '../test-double/demo-keys.js'
-import { type AgainstResult, sendSteps } from '../test-double/recording/against.js'
-import type { RecordingFile, Step } from '../test-double/recording/format.js'
-import { createDoubleFor, type Difference, takeSteps } from '../test-double/recording/replay.js'
-import { isKey } from '../verify/options.js'
-import { readKey } from './api-key.js'
+import type { RecordingFile, Step } from '../test-double/recording/file.js'
+import {
+  createDoubleFor,
+  type Difference,
+  takeSteps,
+} from '../test-double/recording/replay-steps.js'
 import { viewOf, viewsOf } from './environment.js'
 import { type Flag, type FlagTable, parseOptions, UsageError, wholeNumber } from './flags.js'
 import { helpRows } from './help.js'
@@ -19,8 +18,6 @@ const FLAGS = {
   until: { value: 'n', help: 'the last step to replay (all)' },
   check: { help: 'only compare, without a console' },
   port: { short: 'p', value: 'n', help: 'port of the console; 0 picks a free one (4280)' },
-  against: { value: 'base-url', help: 'send the requests to this server instead' },
-  'key-env': { value: 'name', help: 'environment variable with the key of that server' },
   help: { short: 'h', help: 'print this help' },
 } as const satisfies Record<string, Flag>
 
@@ -32,8 +29,7 @@ type Flags = { readonly [name in Exclude<keyof typeof FLAGS, 'help' | 'check'>]?
 }
 
 /**
- * `replay <run.json>`: rebuilds the state after any step of a recording and opens the console there,
- * or sends its requests to a server.
+ * `replay <run.json>`: rebuilds the state after any step of a recording and opens the console there.
  *
  * @returns the exit code: 0 when every step came out as recorded, 1 otherwise
  * @throws UsageError
@@ -49,20 +45,15 @@ export async function replayCommand(
   if (path === undefined || path === '' || others.length > 0) {
     throw new UsageError('replay takes one file of exec --record: replay <run.json>')
   }
-  if (flags['key-env'] !== undefined && flags.against === undefined) {
-    throw new UsageError('--key-env needs --against <base-url>', '--key-env')
-  }
-  const other = flags.check ? '--check' : flags.against !== undefined && '--against'
-  if (flags.port !== undefined && other) {
+  if (flags.port !== undefined && flags.check) {
     throw new UsageError(
-      `--port cannot be combined with ${other}, which opens no console`,
+      '--port cannot be combined with --check, which opens no console',
       '--port',
-      other,
+      '--check',
     )
   }
   const file = await readRecordingFile(path)
   const until = readStep(flags.until, path, file)
-  if (flags.against !== undefined) return against(path, file, flags.against, flags, until)
   return show(path, file, flags, until, stopOnSignal)
 }
 
@@ -138,85 +129,9 @@ function tell(path: string, { steps }: RecordingFile, { step, what }: Difference
   )
 }
 
-async function against(
-  path: string,
-  file: RecordingFile,
-  baseUrl: string,
-  flags: Flags,
-  until: number,
-): Promise<number> {
-  // Not shown: it may hold a password.
-  if (!isServiceUrl.accepts(baseUrl)) {
-    throw new UsageError(
-      '--against takes the base URL of a server, such as http://127.0.0.1:4280/v1, without user name, query and fragment',
-      '--against',
-    )
-  }
-  const keyOf = readKeys(file, flags)
-  const result = await sendOrFail(file, baseUrl, keyOf, until)
-  const { difference, compared, sent, left } = result
-  if (difference) return fail(`${path}: step ${difference.step}: ${difference.what}`)
-  if (compared > 0) return print(`${path}: ${equalText(result)}.\n`, 0)
-  const requests = sent + left
-  const found = requests === 0 ? 'it has no request' : count(requests, 'request')
-  const rest = requests === 0 ? '' : ' cannot be'
-  return fail(`${path}: nothing was compared: ${found}${upTo(until, file)}${rest}`)
-}
-
 /** Where only a part was to be compared. */
 function upTo(until: number, { steps }: RecordingFile): string {
   return until < steps.length ? ` up to step ${until}` : ''
-}
-
-function equalText({ sent, compared, left }: AgainstResult): string {
-  const malformed = sent - compared
-  const equal = malformed === 0 ? 'all' : compared
-  const others = malformed === 0 ? '' : `, ${malformed} not compared`
-  const were = left === 1 ? 'was' : 'were'
-  const rest = left === 0 ? '' : `; ${left} cannot be compared and ${were} left out`
-  return `${count(sent, 'request')} sent, ${equal} answered as recorded${others}${rest}`
-}
-
-async function sendOrFail(
-  file: RecordingFile,
-  baseUrl: string,
-  keyOf: (name: string) => string,
-  until: number,
-): Promise<AgainstResult> {
-  try {
-    return await sendSteps(file, { baseUrl, keyOf, until })
-  } catch (error) {
-    const { message, cause } = error as Error & { cause?: { code?: unknown } }
-    const why = typeof cause?.code === 'string' ? cause.code : message
-    throw new Error(`${new URL(baseUrl).host} cannot be reached: ${why}`)
-  }
-}
-
-/** @throws UsageError when a key is needed that the file only names */
-function readKeys({ begin, steps }: RecordingFile, flags: Flags): (name: string) => string {
-  const variable = flags['key-env']
-  const given = readKey({ 'key-env': variable }, 'key')
-  if (given !== undefined && !isKey.accepts(given)) {
-    throw new UsageError(
-      `--key-env names ${variable}, whose key has to be ${isKey.expected}`,
-      '--key-env',
-    )
-  }
-  const added = steps.flatMap(step => (step.do === 'key' ? [step.key] : []))
-  const names = new Set([...begin.keys, ...added].map(({ name }) => name))
-  const secret = [...names].filter(name => !Object.hasOwn(DEMO_KEYS, name))
-  const isUsed = steps.some(
-    step =>
-      step.do === 'send' &&
-      secret.some(name => step.request.headers['authorization'] === `Bearer ${name}`),
-  )
-  if (isUsed && given === undefined) {
-    throw new UsageError(
-      'The recording names its API keys and does not hold them; add --key-env <name> for the key of the server',
-      '--key-env',
-    )
-  }
-  return name => (given !== undefined && names.has(name) ? given : name)
 }
 
 /** A step in a few words. */

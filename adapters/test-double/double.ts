@@ -12,7 +12,7 @@ import {
   readOptions,
 } from '../../src/lib/options.js'
 import type { CreateOptions, Pets } from '../../src/pets/operations.js'
-import type { NewPet, Pet } from '../../src/pets/schema.js'
+import { describeIssues, type NewPet, newPetSchema, type Pet } from '../../src/pets/schema.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
 import type { ApiKey, KeyRing } from '../../src/protocol/api-keys.js'
 import { createConnections } from '../exchanges/callers.js'
@@ -30,22 +30,22 @@ import {
   type Verdict,
 } from '../verdict/verdict.js'
 import { CurrentClock, type VirtualClock } from './clock/virtual-clock.js'
+import { type Act, createTape, type Tape, type TapedState } from './events.js'
 import type { Faults } from './faults/faults.js'
 import { createFetch } from './fetch.js'
 import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type Recording as StepRecording, startRecording } from './recording/record.js'
 import { type PassingTime, runOn } from './run.js'
+import { checkSnapshot, type Snapshot } from './snapshot.js'
 import {
   type Beginning,
   createState,
   type Inspect,
   isOwnSnapshot,
-  type Snapshot,
   type State,
   type Watch,
 } from './state.js'
-import { type Act, createTape, type Tape, type TapedState } from './tape.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -249,13 +249,11 @@ export function createDouble(
       getPet: id => state.store.getPet(id),
     },
     async seed(animals) {
-      return chain(readAnimals(animals), read =>
-        read.map((pet, at) => {
-          const stored = state.insert(pet)
-          state.tell({ do: 'create', pet: animals[at] as NewPet })
-          return stored
-        }),
-      )
+      return readAnimals(animals).map((pet, at) => {
+        const stored = state.insert(pet)
+        state.tell({ do: 'create', pet: animals[at] as NewPet })
+        return stored
+      })
     },
     addKey(key, record) {
       state.apiKeys.add(key, record)
@@ -278,7 +276,7 @@ export function createDouble(
       }
       // A recording holds every snapshot in one form, whatever double it comes from.
       const isShared = isOwnSnapshot(snapshot) && tape.listeners.size === 0
-      const checked = isShared ? snapshot : await checkForeign(snapshot)
+      const checked = isShared ? snapshot : checkSnapshot(snapshot)
       replace(checked, state.apiKeys)
       state.tell({ do: 'restore', snapshot: checked })
     },
@@ -464,27 +462,18 @@ const door = lazy(async () => {
   )
 })
 
-async function checkForeign(snapshot: Snapshot): Promise<Snapshot> {
-  const { checkSnapshot } = await import('./snapshot-schema.js')
-  return checkSnapshot(snapshot)
-}
-
 const REPORT_RULES: Rules<ReportOptions> = { since: isOneOf(['reset', 'start']) }
 
-const model = lazy(() => import('../../src/pets/schema.js'))
-
 /** @throws ApiError `invalid_request` */
-function readAnimals(animals: readonly NewPet[]): Awaitable<readonly NewPet[]> {
+function readAnimals(animals: readonly NewPet[]): readonly NewPet[] {
   if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
-  return chain(model(), ({ describeIssues, newPetSchema }) =>
-    Array.from(animals, (animal, at) => {
-      const parsed = newPetSchema.safeParse(animal)
-      if (parsed.success) return parsed.data
-      const unknown = unknownField(animal, Object.keys(newPetSchema.shape))
-      const hint = unknown === undefined ? '' : `; unknown field \`${unknown.slice(0, 40)}\``
-      throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}${hint}`)
-    }),
-  )
+  return Array.from(animals, (animal, at) => {
+    const parsed = newPetSchema.safeParse(animal)
+    if (parsed.success) return parsed.data
+    const unknown = unknownField(animal, Object.keys(newPetSchema.shape))
+    const hint = unknown === undefined ? '' : `; unknown field \`${unknown.slice(0, 40)}\``
+    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}${hint}`)
+  })
 }
 
 /** Probably what should have been the field that is missing. */

@@ -20,9 +20,13 @@ export type { Progress } from './explore/search.js'
 export type { ArmedFault, Fault } from './faults/fault.js'
 export type { ExchangeFilter } from './filter.js'
 export type { TestDoubleOptions } from './options.js'
-export type { Step } from './recording/format.js'
-export { type OpenRecording, openRecording, type ReplayedRecording } from './recording/open.js'
+export type { Step } from './recording/file.js'
 export type { Recording } from './recording/record.js'
-export type { Difference } from './recording/replay.js'
-export type { Snapshot } from './state.js'
+export type { Difference } from './recording/replay-steps.js'
+export {
+  type OpenRecording,
+  openRecording,
+  type ReplayedRecording,
+} from './recording/replay-steps.js'
+export type { Snapshot } from './snapshot.js'
 export { createTestDouble } from './test-double.js'

@@ -22,11 +22,12 @@ import {
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, type StateClock } from './clock/clock.js'
-import { type ArmedFault, type DelayFault, type Fault, isAfter } from './faults/fault.js'
+import type { Act, TapedState, Track } from './events.js'
+import type { DelayFault, Fault } from './faults/fault.js'
 import { createFaults, type Faults, type TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 import type { TrickleTime } from './faults/trickle.js'
-import type { Act, TapedState, Track } from './tape.js'
+import type { Snapshot } from './snapshot.js'
 
 export interface StateOptions {
   /** Storage, rate limits and clock are those of the state. */
@@ -42,18 +43,6 @@ export type Watch = (call: Call) => {
   readonly taken: TakenFaults | undefined
   /** @param isFaultless whether no fault was injected */
   answered(answer: ApiResponse, isFaultless: boolean): void
-}
-
-/**
- * Everything a double holds but its keys, as plain data; `toJson` writes it, `parseJson` reads it.
- */
-export interface Snapshot extends PetSnapshot {
-  readonly name?: string | undefined
-  readonly clock: ClockState & { readonly now: number }
-  /** Usage by partition, bans included. */
-  readonly usage: RateLimitSnapshot
-  readonly faults: readonly ArmedFault[]
-  readonly journal: JournalState
 }
 
 /** The initial state; what is missing is empty. */
@@ -158,12 +147,14 @@ export function createState(
       onEvent()
       try {
         // Whatever a request changes on arrival, it changes at one instant, for a replay to repeat.
-        const { answering, end, source, injected, answered } = clock.hold(() => arrive(request, id))
+        const { answering, end, source, injectedFault, answered } = clock.hold(() =>
+          arrive(request, id),
+        )
         const response = await answering
         if (tape.pace) await tape.pace.answer(id)
         clock.hold(() => {
           end(response)
-          tell({ do: 'answer', id, response, ...injected(), source })
+          tell({ do: 'answer', id, response, fault: injectedFault(), source })
         })
         answered?.(response)
         // Nobody asks for what a request adds to a period that is over.
@@ -240,8 +231,7 @@ export function createState(
       : store.handle(identified)
     tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned: watched?.taken })
     const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
-    const injected = () => ({ fault, ran: fault === 'status' && isAfter(taken?.fault) })
-    return { answering, end, source, injected, answered }
+    return { answering, end, source, injectedFault: () => fault, answered }
   }
 
   function tell(act: Act): void {

@@ -26,6 +26,7 @@ export {
   object,
   optional,
   pipe,
+  readonly,
   record,
   refine,
   regex,

@@ -9,9 +9,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createTestDouble } from '../../adapters/test-double/index.js'
 import { borrowedCommand } from '../support/borrowed-command.js'
-import { runCommand, runInThread } from '../support/command.js'
+import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 
 const CLIENT = `
@@ -80,157 +79,6 @@ test('replay - a step that comes out otherwise is named, and no console opens', 
     stderr,
     `animal-adoption-store: ${file}: step 2 (the response to request 1) came out otherwise: status 201 instead of 202; replay ${file} --until 1 opens the state before it\n`,
   )
-})
-
-test('replay - --against sends the requests to a server, and names the first difference', async () => {
-  const file = await recordedRun()
-  await using same = createTestDouble({ cors: true })
-  const server = await same.listen()
-  const url = `${server.origin}/v1`
-  const equal = await runInThread(['replay', file, '--against', url])
-  assert.deepEqual(
-    [equal.code, equal.stdout],
-    [
-      0,
-      `${file}: 2 requests sent, all answered as recorded; 1 cannot be compared and was left out.\n`,
-    ],
-  )
-  const { code, stderr } = await runInThread(['replay', file, '--against', url])
-  assert.equal(code, 1)
-  assert.match(
-    stderr,
-    /: step 1: POST \/v1\/pets: header location is "\/v1\/pets\/3" instead of "\/v1\/pets\/1"\n$/,
-  )
-  const none = await runInThread(['replay', file, '--against', 'http://127.0.0.1:1/v1'])
-  assert.equal(none.code, 1)
-  assert.match(none.stderr, /^animal-adoption-store: 127\.0\.0\.1:1 cannot be reached: [^\n]+\n$/)
-})
-
-test('replay - --against fails where a request never ends, and keeps no process alive', async t => {
-  const file = await recordedRun()
-  // As in Node 20 where a server closes the connection at once. 30 s are over immediately.
-  const stuck = join(await temporary(t), 'stuck.cjs')
-  await writeFile(
-    stuck,
-    `globalThis.fetch = () => new Promise(() => {})
-    const { setTimeout } = globalThis
-    globalThis.setTimeout = (call, ms) => setTimeout(call, ms === 30_000 ? 0 : ms)`,
-  )
-  const env = { ...process.env, NODE_OPTIONS: `--require ${stuck}` }
-  const words = ['replay', file, '--against', 'http://127.0.0.1:4280/v1']
-  const { code, stdout, stderr } = await runCommand(words, env)
-  assert.deepEqual([code, stdout], [1, ''])
-  assert.equal(
-    stderr,
-    'animal-adoption-store: 127.0.0.1:4280 cannot be reached: no complete response within 30 s\n',
-  )
-})
-
-test('replay - --against takes the key of the server from the environment', async t => {
-  const keys = { 'k3y-of-the-recording': { id: 'ci', plan: 'pro' } }
-  const folder = await temporary(t)
-  await writeFile(join(folder, 'keys.json'), JSON.stringify(keys))
-  const file = await recorded(
-    t,
-    `${CLIENT} await create('Ada')`,
-    '--keys',
-    join(folder, 'keys.json'),
-  )
-  await using double = createTestDouble({
-    apiKeys: { 'k3y-of-the-server': { id: 'x', plan: 'pro' } },
-  })
-  const { url } = await double.listen()
-  const missing = await runInThread(['replay', file, '--against', url])
-  assert.deepEqual([missing.code, missing.stdout], [2, ''])
-  assert.match(missing.stderr, /add --key-env <name> for the key of the server\n$/)
-  const env = { ...process.env, SERVER_KEY: 'k3y-of-the-server' }
-  const sent = await runInThread(['replay', file, '--against', url, '--key-env', 'SERVER_KEY'], env)
-  assert.deepEqual([sent.code, sent.stderr], [0, ''])
-  assert.equal(double.requests()[0]?.key, 'x')
-})
-
-test('replay - --against refuses an address and a key that requests cannot have, without their secrets', async () => {
-  const file = await recordedRun()
-  const address =
-    '--against takes the base URL of a server, such as http://127.0.0.1:4280/v1, without user name, query and fragment'
-  for (const url of [
-    'http://u:sekret1@127.0.0.1:1/v1',
-    'http://127.0.0.1:1/v1?key=sekret1',
-    'http://127.0.0.1:1/v1#sekret1',
-  ]) {
-    const { code, stdout, stderr } = await runInThread(['replay', file, '--against', url])
-    assert.deepEqual([code, stdout, stderr], [2, '', `animal-adoption-store: ${address}\n`])
-  }
-  const words = ['replay', file, '--against', 'http://127.0.0.1:1/v1', '--key-env', 'SERVER_KEY']
-  for (const key of ['sekret€1', 'sekret1\n', 'sekret 1']) {
-    const { code, stdout, stderr } = await runInThread(words, { ...process.env, SERVER_KEY: key })
-    assert.deepEqual([code, stdout], [2, ''])
-    assert.equal(
-      stderr,
-      'animal-adoption-store: --key-env names SERVER_KEY, whose key has to be printable ASCII without spaces\n',
-    )
-  }
-})
-
-test('replay - --against fails where nothing is compared, and says what is not', async t => {
-  const file = await recordedRun()
-  const without = await recorded(t, '')
-  const fault = ['--schedule', 'createPet#1=malformed']
-  const malformed = await recorded(t, `${CLIENT} await create('Ada'); await create('Bo')`, ...fault)
-  await using double = createTestDouble({ cors: true })
-  const { url } = await double.listen()
-  const dead = 'http://127.0.0.1:1/v1'
-  const cases: [words: string[], what: string][] = [
-    [[without, '--against', dead], 'it has no request'],
-    [[file, '--until', '0', '--against', dead], 'it has no request up to step 0'],
-    [[file, '--until', '1', '--against', dead], '1 request up to step 1 cannot be'],
-    [[malformed, '--until', '2', '--against', url], '1 request up to step 2 cannot be'],
-  ]
-  for (const [words, what] of cases) {
-    const { code, stdout, stderr } = await runInThread(['replay', ...words])
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.equal(stderr, `animal-adoption-store: ${words[0]}: nothing was compared: ${what}\n`)
-  }
-  assert.equal(double.requests().length, 1)
-  double.reset()
-  const { code, stdout } = await runInThread(['replay', malformed, '--against', url])
-  assert.deepEqual(
-    [code, stdout],
-    [0, `${malformed}: 2 requests sent, 1 answered as recorded, 1 not compared.\n`],
-  )
-})
-
-test('replay - --against sends a request that has run before its fault, and does not compare it', async t => {
-  const script = `${CLIENT} await create('Ada'); await create('Bo'); await fetch(url + '/pets', { headers })`
-  const arm = `${CLIENT} await command('/faults', { kind: 'status', status: 503, when: 'after' });`
-  const schedule = ['--schedule', 'createPet#1=status:503-after']
-  const planned = await recorded(t, script, ...schedule)
-  const armed = await recorded(t, script.replace(CLIENT, arm))
-  // As it was written when an answer did not say whether its request had run.
-  const older = join(await temporary(t), 'older.json')
-  const text = await readFile(planned, 'utf8')
-  assert.ok(text.includes('"ran":true,'))
-  await writeFile(older, text.replace('"ran":true,', ''))
-  for (const file of [planned, armed, older]) {
-    assert.equal((await runInThread(['replay', file, '--check'])).code, 0)
-    await using double = createTestDouble({ cors: true })
-    const { url } = await double.listen()
-    const equal = await runInThread(['replay', file, '--against', url])
-    assert.deepEqual(
-      [equal.code, equal.stdout, equal.stderr],
-      [0, `${file}: 3 requests sent, 2 answered as recorded, 1 not compared.\n`, ''],
-    )
-    const names = (await double.pets.listPets()).map(({ name }) => name)
-    assert.deepEqual(names, ['Ada', 'Bo'])
-    const again = await runInThread(['replay', file, '--against', url])
-    assert.equal(again.code, 1)
-    assert.match(again.stderr, /header location is "\/v1\/pets\/4" instead of "\/v1\/pets\/2"\n$/)
-  }
-  const limited = await recorded(t, script, '--schedule', 'createPet#1=status:503')
-  await using double = createTestDouble({ cors: true })
-  const { url } = await double.listen()
-  const left = await runInThread(['replay', limited, '--against', url])
-  assert.deepEqual([left.code, (await double.pets.listPets()).length], [0, 1])
 })
 
 test('replay, diff - without a step, nothing is compared, and --check and diff fail', async t => {
@@ -363,23 +211,9 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     ],
     [['replay', file, '--until', 'x'], /^--until takes a step/],
     [['replay', file, '--port', '99999'], /^--port takes a whole number from 0 to 65535/],
-    [['replay', file, '--against', 'localhost'], /^--against takes the base URL of a server/],
     [
       ['replay', file, '--check', '--port', '5'],
       /^--port cannot be combined with --check, which opens no console$/,
-    ],
-    [
-      ['replay', file, '--port', '5', '--against', 'http://127.0.0.1:1/v1'],
-      /^--port cannot be combined with --against, which opens no console$/,
-    ],
-    [['replay', file, '--key-env', 'X'], /^--key-env needs --against <base-url>$/],
-    [
-      ['replay', file, '--against', 'http://127.0.0.1:1/v1', '--key-env', 'sk-live-sekret1'],
-      /^--key-env takes the name of an environment variable, such as ADOPTION_KEY; the one given is not set$/,
-    ],
-    [
-      ['replay', file, '--against', 'http://127.0.0.1:1/v1', '--key-env', 'NOT_SET'],
-      /^--key-env names NOT_SET, which is not set$/,
     ],
     [['replay', 'none.json'], /^none\.json does not exist$/],
     [['replay', tmpdir()], /is a folder; name a file in it$/],

@@ -29,7 +29,7 @@ import { isScale } from '../clock/clock.js'
 import type { ReportOptions, TestDouble } from '../double.js'
 import type { Fault } from '../faults/fault.js'
 import type { ExchangeFilter } from '../filter.js'
-import type { Snapshot } from '../state.js'
+import type { Snapshot } from '../snapshot.js'
 import type { WorldOptions, Worlds } from './worlds.js'
 
 /** A request for a command, and what it applies to. */

@@ -12,7 +12,7 @@ import {
 import { type Duration, durationOf } from '../../../src/lib/time.js'
 import type { Fault } from '../faults/fault.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Snapshot } from '../state.js'
+import type { Snapshot } from '../snapshot.js'
 import { checkFault, faultText, parseFault } from './fault-text.js'
 import type { Ended } from './run.js'
 import type { Progress } from './search.js'

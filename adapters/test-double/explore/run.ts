@@ -5,7 +5,7 @@ import type { Report } from '../../verdict/report.js'
 import type { VirtualClock } from '../clock/virtual-clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Snapshot } from '../state.js'
+import type { Snapshot } from '../snapshot.js'
 import {
   endlessReason,
   errorReason,

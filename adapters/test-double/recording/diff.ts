@@ -1,6 +1,6 @@
 import { differenceOfResponses, inTime, withoutTimes } from './difference.js'
-import type { AnswerStep, RecordingFile, SendStep, Step } from './format.js'
-import type { Difference } from './replay.js'
+import type { AnswerStep, RecordingFile, SendStep, Step } from './file.js'
+import type { Difference } from './replay-steps.js'
 
 /**
  * Compares two recordings of the same work step by step. Where their clocks stood at different times,

@@ -1,4 +1,4 @@
-import type { AnswerStep } from './format.js'
+import type { AnswerStep } from './file.js'
 
 /** What is compared of two responses. */
 export type ComparedResponse = Pick<AnswerStep, 'status' | 'headers' | 'body'>

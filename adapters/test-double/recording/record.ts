@@ -1,11 +1,10 @@
 import { toJson } from '../../../src/lib/json.js'
+import type { Tape, TapedState } from '../events.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Snapshot } from '../state.js'
-import type { Tape, TapedState } from '../tape.js'
-import { FORMAT, type RecordingFile, VERSION } from './format.js'
+import type { Snapshot } from '../snapshot.js'
+import { FORMAT, type RecordingFile, VERSION } from './file.js'
 import { createKeyNames } from './names.js'
 import { logSteps } from './steps.js'
-import { warmUp } from './warm-up.js'
 
 /** What happens in a test double, for a file that can be replayed. */
 export interface Recording {
@@ -29,7 +28,6 @@ export interface Recorded {
 
 /** @throws Error for requests in flight and worlds, whose beginning would be missing */
 export async function startRecording(double: Recorded): Promise<Recording> {
-  await warmUp()
   const { tape, options } = double
   const state = double.state()
   if (tape.open > 0) throw new Error('record needs a double at rest: a request is in flight')

@@ -3,10 +3,10 @@ import { utf8Length } from '../../../src/lib/utf8.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiResponse } from '../../../src/protocol/api.js'
 import type { ReadRequest } from '../../exchanges/read-request.js'
+import type { Act, Seen, Tape, TapedState, TapeEvent } from '../events.js'
 import type { Fault } from '../faults/fault.js'
 import { digestOf, usageThatCounts } from '../state.js'
-import type { Act, Seen, Tape, TapedState, TapeEvent } from '../tape.js'
-import type { SentRequest, Step, StepAct } from './format.js'
+import type { SentRequest, Step, StepAct } from './file.js'
 import type { KeyNames } from './names.js'
 
 /** The steps that a double takes, from now on. */
@@ -107,7 +107,6 @@ export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog
           id: act.id - before,
           ...responseOf(act.response, names),
           ...(act.fault !== null && { fault: act.fault }),
-          ...(act.ran && { ran: true as const }),
         }
       case 'clock': {
         const { now: _, ...clock } = state.clock.dump()
@@ -162,13 +161,9 @@ function outcomeOf({ step: _step, at, ...fields }: StepFields): unknown {
       const { id: _id, request: _request, planned: _planned, ...outcome } = fields
       return outcome
     }
-    case 'run': {
-      const { id: _id, ...outcome } = fields
-      return outcome
-    }
+    case 'run':
     case 'answer': {
-      // Older recordings have no `ran`.
-      const { id: _id, ran: _ran, ...outcome } = fields
+      const { id: _id, ...outcome } = fields
       return outcome
     }
     case 'clock':

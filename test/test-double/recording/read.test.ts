@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createTestDouble, openRecording } from '../../../adapters/test-double/index.js'
-import { RecordingError } from '../../../adapters/test-double/recording/read.js'
+import { RecordingError } from '../../../adapters/test-double/recording/file.js'
 
 test('recording - a file that is cut off anywhere is refused in one line', async () => {
   const text = await recorded()

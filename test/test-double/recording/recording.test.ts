@@ -8,8 +8,8 @@ import {
   openRecording,
   type TestDouble,
 } from '../../../adapters/test-double/index.js'
-import { readRecording } from '../../../adapters/test-double/recording/read.js'
-import { createDoubleFor, takeSteps } from '../../../adapters/test-double/recording/replay.js'
+import { readRecording } from '../../../adapters/test-double/recording/file.js'
+import { createDoubleFor, takeSteps } from '../../../adapters/test-double/recording/replay-steps.js'
 import { act, type Deed, type Door, type Scenario, scenario } from './scenario.js'
 
 const SECRETS = /k3y-that-must-not-leak|added-later-1234/

@@ -7,7 +7,11 @@ import type { Operation } from '../../src/pets/specification.js'
 import type { Exchange, FaultKind } from '../exchanges/exchange.js'
 import { isScale } from './clock/clock.js'
 import type { ArmedFault } from './faults/fault.js'
-import type { Snapshot } from './state.js'
+
+/**
+ * Everything a double holds but its keys, as plain data; `toJson` writes it, `parseJson` reads it.
+ */
+export interface Snapshot extends Readonly<z.infer<typeof snapshotSchema>> {}
 
 /**
  * Checks a snapshot from an untrusted source.
@@ -68,10 +72,10 @@ const exchange: z.ZodMiniType<Exchange> = z.object({
 })
 
 // The faults are checked where they are armed.
-const snapshotSchema: z.ZodMiniType<Snapshot> = z.object({
-  pets: z.array(petSchema),
+const snapshotSchema = z.object({
+  pets: z.readonly(z.array(petSchema)),
   nextId: z.int().check(z.minimum(1)),
-  idempotencyKeys: z.optional(z.array(usedKey)),
+  idempotencyKeys: z.optional(z.readonly(z.array(usedKey))),
   name: z.optional(z.string()),
   clock: z.object({
     now: z.number().check(z.refine(isClockTime.accepts, `must be ${isClockTime.expected}`)),
@@ -79,15 +83,17 @@ const snapshotSchema: z.ZodMiniType<Snapshot> = z.object({
     scale: z.optional(z.number().check(z.refine(isScale.accepts, `must be ${isScale.expected}`))),
     auto: z.optional(z.boolean()),
   }),
-  usage: z.array(z.tuple([z.string(), usage])),
-  faults: z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object')),
+  /** Usage by partition, bans included. */
+  usage: z.readonly(z.array(z.readonly(z.tuple([z.string(), usage])))),
+  faults: z.readonly(z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object'))),
   journal: z.object({
-    exchanges: z.array(exchange),
+    exchanges: z.readonly(z.array(exchange)),
     received: count,
     dropped: count,
     connections: count,
   }),
 })
+
 function isText(value: unknown): boolean {
   return typeof value === 'string'
 }

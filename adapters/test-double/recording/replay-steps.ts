@@ -3,17 +3,57 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ReadRequest } from '../../exchanges/read-request.js'
 import type { Worlds } from '../control/worlds.js'
-import { createDouble, type JudgedDouble } from '../double.js'
+import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
+import type { Pace, Planned } from '../events.js'
 import type { TakenFaults } from '../faults/faults.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Watch } from '../state.js'
-import type { Pace, Planned } from '../tape.js'
 import { withControl } from '../test-double.js'
 import { differenceOfResponses } from './difference.js'
-import type { RecordingFile, Refusal, SendStep, SentRequest, Step } from './format.js'
+import {
+  type RecordingFile,
+  type Refusal,
+  readRecording,
+  type SendStep,
+  type SentRequest,
+  type Step,
+} from './file.js'
 import { createKeyNames, type NamedKey } from './names.js'
 import { logSteps, type StepLog } from './steps.js'
-import { warmUp } from './warm-up.js'
+
+/** A recording that was read. */
+export interface OpenRecording {
+  readonly steps: readonly Step[]
+  /**
+   * Takes its steps on a double of its own, whose clock stands still at the time of the last one.
+   *
+   * @throws OptionError for options of the recording that no double accepts
+   */
+  replay(options?: Pick<ReplayOptions, 'until'>): Promise<ReplayedRecording>
+}
+
+export interface ReplayedRecording {
+  readonly double: TestDouble
+  /** The first step that differs, before which it stopped; undefined when all are equal. */
+  readonly difference: Difference | undefined
+}
+
+/**
+ * Reads what `Recording.json` returned.
+ *
+ * @throws RecordingError, in one line, for anything else
+ */
+export async function openRecording(text: string): Promise<OpenRecording> {
+  const file = readRecording(text, 'The recording')
+  return {
+    steps: file.steps,
+    async replay(options) {
+      const controlled = createDoubleFor(file)
+      const difference = await takeSteps(controlled, file, options)
+      return { double: controlled.double, difference }
+    },
+  }
+}
 
 /** A double for a recording, with its worlds. */
 export interface ControlledDouble {
@@ -71,7 +111,6 @@ export async function takeSteps(
   { until = steps.length, send = request => double.handler.handle(request) }: ReplayOptions = {},
 ): Promise<Difference | undefined> {
   const { tape } = double
-  await warmUp()
   if (begin.state) await double.restore(begin.state as never)
   stand(double, begin.at)
   const names = createKeyNames()
@@ -96,7 +135,7 @@ export async function takeSteps(
     plan(undefined)
     // From now on, requests are live.
     tape.pace = undefined
-    gates.close()
+    await gates.close()
   }
 
   async function take(step: Step): Promise<void> {
@@ -136,10 +175,10 @@ export async function takeSteps(
     }
   }
 
-  function sendNow({ request }: SendStep): void {
+  function sendNow({ id, request }: SendStep): void {
     // A response that a fault loses is a failure for its sender, and nothing else.
     const sending = (async () => send(requestOf(request)))().catch(() => {})
-    gates.follow(sending)
+    gates.follow(id, sending)
   }
 
   async function openWorld({ pets, keys, at }: Extract<Step, { do: 'world' }>): Promise<void> {
@@ -159,35 +198,37 @@ interface Gates {
   /** A request of this id in the file is the next to be sent. */
   sent(id: number): void
   /** Counts a request as under way until it has ended. */
-  follow(sending: Promise<unknown>): void
+  follow(id: number, sending: Promise<unknown>): void
   /** Lets it go on. */
   open(kind: keyof Pace, id: number): void
-  /** Resolves once every request has ended, or is held until a later step. */
+  /** Resolves once every request has ended, or waits for a later step. */
   rest(): Promise<void>
-  /** Requests that are still held have no later step: they end without a response. */
-  close(): void
+  /** Ends the requests that still wait, without a response: they have no later step. */
+  close(): Promise<unknown>
 }
 
 /** @param before the id of the latest request of the double */
 function createGates(before: number): Gates {
   const ids: number[] = []
   const opened = new Set<string>()
-  const held = new Map<string, { pass(): void; fail(reason: Error): void }>()
+  const waiting = new Map<string, { id: number; pass(): void; fail(reason: Error): void }>()
+  const sendings = new Map<number, Promise<unknown>>()
   let underWay = 0
   let onRest = () => {}
   return {
-    pace: { run: id => hold('run', id), answer: id => hold('answer', id) },
+    pace: { run: id => pause('run', id), answer: id => pause('answer', id) },
     sent: id => void ids.push(id),
-    follow(sending) {
+    follow(id, sending) {
       underWay++
+      sendings.set(id, sending)
       void sending.then(stop)
     },
     open(kind, id) {
       const name = `${kind} ${id}`
       opened.add(name)
-      const gate = held.get(name)
+      const gate = waiting.get(name)
       if (!gate) return
-      held.delete(name)
+      waiting.delete(name)
       underWay++
       gate.pass()
     },
@@ -195,15 +236,17 @@ function createGates(before: number): Gates {
       while (underWay > 0) await new Promise<void>(resolve => (onRest = resolve))
     },
     close() {
-      for (const { fail } of held.values()) fail(new Error('The replay is over.'))
+      for (const { fail } of waiting.values()) fail(new Error('The replay is over.'))
+      return Promise.all([...waiting.values()].map(({ id }) => sendings.get(id)))
     },
   }
 
-  async function hold(kind: keyof Pace, id: number): Promise<void> {
-    const name = `${kind} ${ids[id - before - 1]}`
+  async function pause(kind: keyof Pace, id: number): Promise<void> {
+    const recordedId = ids[id - before - 1] ?? 0
+    const name = `${kind} ${recordedId}`
     if (opened.has(name)) return
     stop()
-    await new Promise<void>((pass, fail) => held.set(name, { pass, fail }))
+    await new Promise<void>((pass, fail) => waiting.set(name, { id: recordedId, pass, fail }))
   }
 
   function stop(): void {

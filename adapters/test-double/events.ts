@@ -26,8 +26,6 @@ export type Act =
       readonly id: number
       readonly response: ApiResponse
       readonly fault: FaultKind | null
-      /** Whether the operation has run before a `status` fault replaced its response. */
-      readonly ran: boolean
       readonly source: () => HarSource
     }
   | { readonly do: 'clock' | 'reset' | 'clear-faults' | 'clear-requests' | 'end-world' }

@@ -1,0 +1,183 @@
+import { parseJson } from '../../../src/lib/json.js'
+import * as z from '../../../src/lib/zod.js'
+import { describeIssues, type NewPet, petSchema } from '../../../src/pets/schema.js'
+import type { Exchange, FaultKind } from '../../exchanges/exchange.js'
+import type { Planned } from '../events.js'
+import type { Fault } from '../faults/fault.js'
+import type { NamedKey } from './names.js'
+
+export const FORMAT = 'animal-adoption-store recording'
+export const VERSION = 1
+
+const id = z.int().check(z.minimum(1))
+const at = z.number().check(z.minimum(-8.64e15), z.maximum(8.64e15))
+const headers = z.record(z.string(), z.string())
+// A replay checks what is behind these names, as it does with that of a test.
+const key = z.custom<NamedKey>(isNamedKey, 'must have a name, an id and a plan')
+const json = z.custom<object>(isObject, 'must be an object')
+const keys = z.readonly(z.array(key))
+
+const refusal = z.object({ code: z.string(), message: z.string(), status: z.int(), headers })
+
+const request = z.object({
+  method: z.string(),
+  path: z.string(),
+  query: z.string(),
+  headers,
+  body: z.optional(z.string()),
+  /** In place of `body`, for bytes that are not UTF-8. */
+  base64: z.optional(z.base64()),
+  /** The caller's address. */
+  client: z.optional(z.string()),
+  mount: z.optional(z.string()),
+  /** Why an entry point could not read it. */
+  refusal: z.optional(refusal),
+  connection: z.nullable(z.int()),
+  sequential: z.boolean(),
+  overlap: z.enum(['none', 'key', 'connection']),
+})
+
+/** A request arrives. */
+const send = z.object({
+  do: z.literal('send'),
+  id,
+  operation: z.nullable(z.custom<NonNullable<Exchange['operation']>>(isText)),
+  /** The id of the key; null without a valid one. */
+  key: z.nullable(z.string()),
+  request,
+  /** Faults that a schedule had for it, besides those that were armed. */
+  planned: z.optional(z.custom<Planned>(isObject, 'must be an object')),
+})
+
+/** A response leaves. */
+const answer = z.object({
+  do: z.literal('answer'),
+  id,
+  /** 0 for a request that is never answered. */
+  status: z.int().check(z.minimum(0), z.maximum(599)),
+  headers,
+  body: z.string(),
+  /** The fault that was injected. */
+  fault: z.optional(z.custom<FaultKind>(isText)),
+})
+
+const stepAct = z.discriminatedUnion('do', [
+  send,
+  z.object({ do: z.literal('run'), id }),
+  answer,
+  z.object({
+    do: z.literal('clock'),
+    frozen: z.boolean(),
+    scale: z.optional(z.number()),
+    auto: z.optional(z.boolean()),
+  }),
+  z.object({ do: z.enum(['reset', 'clear-faults', 'clear-requests', 'end-world']) }),
+  // What a program has passed on, for the store to check.
+  z.object({ do: z.literal('create'), pet: z.custom<NewPet>() }),
+  z.object({ do: z.literal('arm'), fault: z.custom<Fault>(isObject, 'must be an object') }),
+  z.object({ do: z.literal('key'), key }),
+  z.object({ do: z.literal('restore'), snapshot: json }),
+  z.object({
+    do: z.literal('world'),
+    pets: z.object({ pets: z.readonly(z.array(petSchema)), nextId: id }),
+    keys,
+    frozen: z.boolean(),
+  }),
+])
+
+const stepBase = z.object({
+  /** 1, 2, 3 … */
+  step: id,
+  /** Ms since the Unix epoch, by the clock of its world. */
+  at,
+  /** The id of its world; absent outside of worlds. */
+  world: z.optional(z.string()),
+  /** It belongs to a state that a reset had replaced; a replay leaves it out. */
+  late: z.optional(z.literal(true)),
+  /** SHA-256 of the digest before, this step and the state after it. */
+  digest: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')),
+})
+
+const recordingFile = z.object({
+  format: z.literal(FORMAT),
+  version: z.literal(VERSION),
+  begin: z.object({
+    /** The options of `createTestDouble` that plain JSON can hold, without `apiKeys`. */
+    options: z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object'),
+    keys,
+    /** Of the first clock: ms since the Unix epoch. */
+    at,
+    frozen: z.boolean(),
+    /** A snapshot; null for a double that was new. */
+    state: z.nullable(json),
+  }),
+  steps: z.readonly(z.array(z.intersection(stepBase, stepAct))),
+})
+
+/** A recording, as its file holds it in JSON. Integers have all their digits. */
+export type RecordingFile = z.infer<typeof recordingFile>
+/** Something that changed the double, in the order in which it took effect. */
+export type Step = z.infer<typeof stepBase> & StepAct
+export type StepAct = z.infer<typeof stepAct>
+export type SendStep = z.infer<typeof send>
+export type AnswerStep = z.infer<typeof answer>
+export type SentRequest = z.infer<typeof request>
+export type Refusal = z.infer<typeof refusal>
+
+/** A file that is no recording, or that this version cannot read. The message is one line. */
+export class RecordingError extends Error {
+  override readonly name = 'RecordingError'
+}
+
+/**
+ * Reads a recording, checked.
+ *
+ * @param name what the message calls it
+ * @throws RecordingError
+ */
+export function readRecording(text: string, name: string): RecordingFile {
+  const value = jsonOf(text, name)
+  const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown }
+  if (format !== FORMAT) {
+    throw new RecordingError(`${name} is not a recording; expected a file of exec --record`)
+  }
+  if (version !== VERSION) {
+    const found = version === undefined ? 'none' : String(version).slice(0, 20)
+    throw new RecordingError(
+      `${name} has version ${found} of the format, and this program reads version ${VERSION}; use the animal-adoption-store that recorded it`,
+    )
+  }
+  const parsed = recordingFile.safeParse(value, { error: z.en().localeError })
+  if (!parsed.success) {
+    const [issue] = describeIssues(parsed.error, value, 'it').split('; ')
+    throw new RecordingError(`${name} is damaged: ${issue}`)
+  }
+  const { steps } = parsed.data
+  const misplaced = steps.findIndex(({ step }, index) => step !== index + 1)
+  if (misplaced < 0) return parsed.data
+  throw new RecordingError(
+    `${name} is damaged: step ${misplaced + 1} is missing, or not in its place`,
+  )
+}
+
+function jsonOf(text: string, name: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new RecordingError(`${name} is damaged: it is not complete JSON`)
+  }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isNamedKey(value: unknown): boolean {
+  const { name, id, plan } = Object(value) as Partial<NamedKey>
+  return [name, id, plan].every(isText)
+}
