@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { digestOf } from '../adapters/test-double/digest.js'
 import { createTestDouble } from '../adapters/test-double/index.js'
-import { digestOf } from '../adapters/test-double/state.js'
 import type { ApiKey } from '../src/index.js'
 
 const T0 = Date.UTC(2030, 0, 1)

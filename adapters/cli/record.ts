@@ -12,12 +12,12 @@ export interface RunFiles {
 
 /** Records what the flags ask for. */
 export async function recordTo({ har, record }: Flags, double: JudgedDouble): Promise<RunFiles> {
-  const { tape } = double
+  const { events } = double
   const recording = record === undefined ? undefined : await double.record()
   const exchanges: HarSource[] = []
   // At once: a key may be revoked, or a world deleted, before the run ends.
   if (har !== undefined) {
-    tape.listeners.add(({ act }) => {
+    events.listeners.add(({ act }) => {
       if (act.do === 'answer') exchanges.push(act.source())
     })
   }

@@ -1,11 +1,9 @@
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/pets/specification.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
+import type { FaultKind } from './fault-kinds.js'
 import type { ReadRequest } from './read-request.js'
 import { type Captured, REDACTED, type Redact, redactedHeaders, redactorOf } from './redact.js'
-
-/** What a test has done to a response. */
-export type FaultKind = 'status' | 'delay' | 'trickle' | 'hang' | 'reset' | 'truncate' | 'malformed'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
 export interface Exchange {

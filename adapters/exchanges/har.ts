@@ -1,6 +1,7 @@
 import { utf8Length } from '../../src/lib/utf8.js'
 import { splitTarget } from '../http/api-request.js'
-import type { Exchange, FaultKind } from './exchange.js'
+import type { Exchange } from './exchange.js'
+import { FAULT_KINDS } from './fault-kinds.js'
 
 /** An exchange without credentials, with the bytes of its bodies where they are at hand. */
 export interface HarSource
@@ -176,18 +177,8 @@ const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 function commentOf({ key, fault, answeredAt }: HarSource): string {
   const notes = [
     ...(key === null ? [] : [`API key: ${key}`]),
-    ...(fault === null ? [] : [`fault: ${FAULTS[fault]}`]),
+    ...(fault === null ? [] : [`fault: ${fault}, ${FAULT_KINDS[fault].comment}`]),
     ...(answeredAt === null && fault !== 'hang' ? ['still in flight'] : []),
   ]
   return notes.join('; ')
-}
-
-const FAULTS: Readonly<Record<FaultKind, string>> = {
-  status: 'status, the error was injected',
-  delay: 'delay, the response was held back',
-  trickle: 'trickle, the body was sent in pieces over time',
-  hang: 'hang, there was no response',
-  reset: 'reset, the connection was cut and the response lost',
-  truncate: 'truncate, the connection was cut after half of the body',
-  malformed: 'malformed, only half of the body was sent',
 }

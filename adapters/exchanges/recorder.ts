@@ -4,14 +4,8 @@ import type { ApiResponse } from '../../src/protocol/api.js'
 import { hostRefusal } from '../http/api-request.js'
 import { createCallers } from './callers.js'
 import { curlOf } from './curl.js'
-import {
-  type Exchange,
-  exchangeOf,
-  type FaultKind,
-  type Outline,
-  outlineOf,
-  type Recorded,
-} from './exchange.js'
+import { type Exchange, exchangeOf, type Outline, outlineOf, type Recorded } from './exchange.js'
+import type { FaultKind } from './fault-kinds.js'
 import type { HarSource } from './har.js'
 import { createLog } from './log.js'
 import type { ReadRequest } from './read-request.js'

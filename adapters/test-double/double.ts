@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../src/errors.js'
-import { type Awaitable, chain, lazy } from '../../src/lib/async.js'
+import { type Awaitable, chain } from '../../src/lib/async.js'
 import {
   check,
   isBoolean,
@@ -7,51 +7,35 @@ import {
   isOneOf,
   isText,
   OptionError,
-  optional,
-  type Rules,
-  readOptions,
+  type OptionsOf,
+  settingsOf,
+  withDefault,
 } from '../../src/lib/options.js'
-import type { CreateOptions, Pets } from '../../src/pets/operations.js'
+import type { Pets } from '../../src/pets/operations.js'
 import { describeIssues, type NewPet, newPetSchema, type Pet } from '../../src/pets/schema.js'
-import type { ApiHandler, ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
-import type { ApiKey, KeyRing } from '../../src/protocol/api-keys.js'
+import type { ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
+import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { createConnections } from '../exchanges/callers.js'
 import { type Har, harOf } from '../exchanges/har.js'
-import { type ReadRequest, withBodyRead } from '../exchanges/read-request.js'
+import { withBodyRead } from '../exchanges/read-request.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
 import { isApiRequest } from '../http/api-request.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { type Report, VerdictError } from '../verdict/report.js'
-import {
-  type Above,
-  createVerdict,
-  type Recording,
-  type Source,
-  type Verdict,
-} from '../verdict/verdict.js'
-import { CurrentClock, type VirtualClock } from './clock/virtual-clock.js'
-import { type Act, createTape, type Tape, type TapedState } from './events.js'
+import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
+import { CurrentClock, type VirtualClock } from './clock/current-clock.js'
+import { type CurrentState, createCurrentState } from './current-state.js'
+import { type Act, createEventLog, type EventLog, type ObservableState } from './events.js'
 import type { Faults } from './faults/faults.js'
-import { createFetch } from './fetch.js'
+import { createFetch, type DoubleFetch } from './fetch.js'
 import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type Recording as StepRecording, startRecording } from './recording/record.js'
+import type { Watch } from './requests.js'
 import { type PassingTime, runOn } from './run.js'
+import { createServers, type ServedHandler } from './servers.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
-import {
-  type Beginning,
-  createState,
-  type Inspect,
-  isOwnSnapshot,
-  type State,
-  type Watch,
-} from './state.js'
-
-/** What the servers of a double serve. */
-export interface ServedHandler extends ApiHandler {
-  /** Ends the delays of requests, as if their time had passed. */
-  endDelays(): void
-}
+import { type Inspect, isOwnSnapshot, type State } from './state.js'
 
 /**
  * A store whose time, state and failures a test controls, and which reports what its client did
@@ -142,9 +126,11 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   close(): Promise<void>
 }
 
-export interface ReportOptions {
-  readonly since?: 'reset' | 'start' | undefined
+const REPORT_OPTIONS = {
+  /** From when on it counts. @default 'reset' */
+  since: withDefault(isOneOf(['reset', 'start']), 'reset'),
 }
+export interface ReportOptions extends OptionsOf<typeof REPORT_OPTIONS> {}
 
 export interface AssertPoliteOptions extends ReportOptions {
   /** Whether a note of a rule that `allow` does not list fails, too. @default false */
@@ -154,7 +140,7 @@ export interface AssertPoliteOptions extends ReportOptions {
 /** A double that worlds can be made of. */
 export interface JudgedDouble extends TestDouble {
   readonly verdict: Verdict
-  readonly tape: Tape
+  readonly events: EventLog
   /** What makes its time pass. */
   readonly time: Omit<PassingTime, 'stuck'> & {
     /** Ms until the next wait ends; undefined when nothing waits. */
@@ -163,7 +149,7 @@ export interface JudgedDouble extends TestDouble {
   /** Tells those who record what has happened. */
   tell(act: Act): void
   /** The current state, and its clock, for a replay. */
-  state(): Pick<State, 'clock'> & TapedState
+  state(): Pick<State, 'clock'> & ObservableState
   /** A reset after which the clock stands still at this instant, ms since the Unix epoch. */
   restart(now: number): void
 }
@@ -176,93 +162,172 @@ export interface JudgedDouble extends TestDouble {
 export function createDouble(
   options: TestDoubleOptions,
   around: (double: JudgedDouble) => ServedHandler = double => double,
-  above?: Above & Partial<Pick<JudgedDouble, 'tape'>>,
+  above?: Above & Partial<Pick<JudgedDouble, 'events'>>,
   watch?: Watch,
 ): JudgedDouble {
   const { state: given, begin, baseUrl, allow, clients } = readDoubleOptions(options)
-  const verdict = createVerdict(allow, above, clients)
-  const tape = above?.tape ?? createTape()
-  const track = { tape, world: above?.world ?? null }
   const { store, apiKeys, journal } = given
-  const stateOptions = { store, apiKeys, journal, track, watch }
-  const snapshots = new Map<string, Snapshot>()
-  const servers = new Set<HttpServer>()
+  const verdict = createVerdict(allow, above, clients)
+  const events = above?.events ?? createEventLog()
   const listeners = new Set<() => void>()
   const onEvent = () => {
     for (const listener of listeners) listener()
   }
-  let resets = 0
-  let state = createState(stateOptions, begin, onEvent, record)
+  const current = createCurrentState(
+    { store, apiKeys, journal, track: { events, world: above?.world ?? null }, watch },
+    begin,
+    verdict,
+    onEvent,
+  )
+  const state = current.get
   const connect = createConnections()
-  const inProcess = createFetch(() => beginRequest(), connect, baseUrl)
-  let closed = false
-  /** Sleeps and timers that a reset or restore has forgotten. */
-  let forgotten = 0
-  const time: JudgedDouble['time'] = {
-    listeners,
-    isBusy: () => state.isBusy(),
-    canPass: () => state.clock.next() !== undefined,
-    untilNext() {
-      const next = state.clock.next()
-      return next === undefined ? undefined : Math.max(0, next - state.clock.now())
-    },
-    pass() {
-      onEvent()
-      state.clock.reach(state.clock.next() ?? state.clock.now())
-    },
-  }
+  const inProcess = createFetch(() => current.beginRequest(), connect, baseUrl)
+  const time = timeOf(state, listeners, onEvent)
+  const servers = createServers(() => handler, connect)
+  // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its own.
+  const { snapshot, restore } = snapshotsOf(current, events)
+  const { report, assertPolite } = reportsOf(state, verdict)
 
   const own: Omit<JudgedDouble, keyof Accessors> = {
     verdict,
-    tape,
+    events,
     time,
-    tell: act => state.tell(act),
-    state: () => state,
-    restart: now => start({ ...begin, clock: { frozen: true, now } }),
+    tell: act => state().tell(act),
+    state,
+    restart: now => current.reset({ ...begin, clock: { frozen: true, now } }),
     baseUrl,
-    basePath: state.store.basePath,
-    maxBodyBytes: state.store.maxBodyBytes,
-    handle,
+    basePath: store.basePath,
+    maxBodyBytes: store.maxBodyBytes,
+    handle: request => handle(request, current),
     connect,
     fetch: inProcess.fetch,
     clock: new CurrentClock(
-      () => state.clock,
-      () => state.tell({ do: 'clock' }),
+      () => state().clock,
+      () => state().tell({ do: 'clock' }),
     ),
-    run: work => runOn({ ...time, stuck: stuckFromNow() }, work),
-    faults: {
-      arm: fault =>
-        state.clock.hold(() => {
-          const armed = state.faults.arm(fault)
-          state.tell({ do: 'arm', fault })
-          return armed
-        }),
-      list: () => state.faults.list(),
-      clear() {
-        state.faults.clear()
-        state.tell({ do: 'clear-faults' })
-      },
-    },
-    pets: {
-      createPet,
-      listPets: query => state.store.listPets(query),
-      getPet: id => state.store.getPet(id),
-    },
+    run: work => runOn({ ...time, stuck: stuckFromNow(current, inProcess) }, work),
+    faults: faultsOf(state),
+    pets: petsOf(state),
     async seed(animals) {
       return readAnimals(animals).map((pet, at) => {
-        const stored = state.insert(pet)
-        state.tell({ do: 'create', pet: animals[at] as NewPet })
+        const stored = state().insert(pet)
+        state().tell({ do: 'create', pet: animals[at] as NewPet })
         return stored
       })
     },
     addKey(key, record) {
-      state.apiKeys.add(key, record)
-      state.tell({ do: 'key', key })
+      state().apiKeys.add(key, record)
+      state().tell({ do: 'key', key })
     },
-    reset: () => start(begin),
+    reset: () => current.reset(begin),
+    snapshot,
+    restore,
+    digest: () => state().digest(),
+    requests: filter => state().journal.list().filter(matcher(filter)),
+    har: filter => harOf(state().journal.sources(matcher(filter))),
+    clearRequests() {
+      state().clearRequests()
+      state().tell({ do: 'clear-requests' })
+    },
+    record: () => startRecording({ events, options, state, snapshot: () => state().dump() }),
+    endDelays: () => state().endDelays(),
+    report,
+    assertPolite,
+    inspect: {
+      usage: keyId => state().inspect.usage(keyId),
+      animals: filter => state().inspect.animals(filter),
+    },
+    listen: servers.listen,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+  const accessors = new Accessors(() => ({ handler, dropped: state().journal.dropped() }))
+  const double: JudgedDouble = Object.assign(accessors, own)
+  const handler = around(double)
+  return double
+
+  async function close(): Promise<void> {
+    current.close()
+    handler.endDelays()
+    inProcess.close()
+    await servers.close()
+  }
+}
+
+function timeOf(
+  state: () => State,
+  listeners: JudgedDouble['time']['listeners'],
+  onEvent: () => void,
+): JudgedDouble['time'] {
+  return {
+    listeners,
+    isBusy: () => state().isBusy(),
+    canPass: () => state().clock.next() !== undefined,
+    untilNext() {
+      const { clock } = state()
+      const next = clock.next()
+      return next === undefined ? undefined : Math.max(0, next - clock.now())
+    },
+    pass() {
+      onEvent()
+      const { clock } = state()
+      clock.reach(clock.next() ?? clock.now())
+    },
+  }
+}
+
+/** What happens from now on and leaves the work waiting forever. */
+function stuckFromNow({ forgotten }: CurrentState, { hanging }: DoubleFetch): PassingTime['stuck'] {
+  const before = { forgotten: forgotten(), hanging: hanging() }
+  return () => {
+    if (forgotten() > before.forgotten) {
+      return 'a reset or restore has dropped a sleep or timer of its work'
+    }
+    if (hanging() === before.hanging) return undefined
+    return 'a request hangs because of a fault, and the call has no `signal` to end it'
+  }
+}
+
+function faultsOf(state: () => State): TestDouble['faults'] {
+  return {
+    arm(fault) {
+      const { clock, faults, tell } = state()
+      return clock.hold(() => {
+        const armed = faults.arm(fault)
+        tell({ do: 'arm', fault })
+        return armed
+      })
+    },
+    list: () => state().faults.list(),
+    clear() {
+      state().faults.clear()
+      state().tell({ do: 'clear-faults' })
+    },
+  }
+}
+
+function petsOf(state: () => State): Pets {
+  return {
+    createPet(pet, options) {
+      const isDropped = options?.signal?.aborted === true
+      const creating = state().store.createPet(pet, options)
+      if (!isDropped) state().tell({ do: 'create', pet })
+      return creating
+    },
+    listPets: query => state().store.listPets(query),
+    getPet: id => state().store.getPet(id),
+  }
+}
+
+function snapshotsOf(
+  current: CurrentState,
+  events: EventLog,
+): Pick<TestDouble, 'snapshot' | 'restore'> {
+  const snapshots = new Map<string, Snapshot>()
+  return {
     async snapshot(name) {
       if (name !== undefined) check('name', name, isText)
-      const snapshot = await state.dump(name)
+      const snapshot = await current.get().dump(name)
       if (name !== undefined) snapshots.set(name, snapshot)
       return snapshot
     },
@@ -275,152 +340,45 @@ export function createDouble(
         throw new OptionError({ option: 'snapshot', expected, got }, message)
       }
       // A recording holds every snapshot in one form, whatever double it comes from.
-      const isShared = isOwnSnapshot(snapshot) && tape.listeners.size === 0
+      const isShared = isOwnSnapshot(snapshot) && events.listeners.size === 0
       const checked = isShared ? snapshot : checkSnapshot(snapshot)
-      replace(checked, state.apiKeys)
-      state.tell({ do: 'restore', snapshot: checked })
+      current.replace(checked, current.get().apiKeys)
+      current.get().tell({ do: 'restore', snapshot: checked })
     },
-    digest: () => state.digest(),
-    requests: filter => state.journal.list().filter(matcher(filter)),
-    har: filter => harOf(state.journal.sources(matcher(filter))),
-    clearRequests() {
-      state.clearRequests()
-      state.tell({ do: 'clear-requests' })
-    },
-    record: () =>
-      startRecording({ tape, options, state: () => state, snapshot: () => state.dump() }),
-    endDelays: () => state.endDelays(),
-    report(reportOptions) {
-      const { since } = readOptions(reportOptions, { since: 'reset' } as const, REPORT_RULES)
-      if (since === 'start') return verdict.report()
-      return { ...state.recording.report(), dropped: state.journal.dropped() }
-    },
-    assertPolite(assertOptions = {}) {
-      check('options', assertOptions, isObject)
-      const { notes, ...reportOptions } = assertOptions
-      check('notes', notes ?? false, isBoolean)
-      const found = own.report(reportOptions)
-      const isClean = notes !== true || found.notes.every(note => note.allowed)
-      if (!found.ok || !isClean || found.requests === 0) throw new VerdictError(found)
-    },
-    inspect: {
-      usage: keyId => state.inspect.usage(keyId),
-      animals: filter => state.inspect.animals(filter),
-    },
-    listen: listenOptions => serve(listenOptions),
-    close,
-    [Symbol.asyncDispose]: close,
   }
-  const accessors = new Accessors(() => ({ handler, dropped: state.journal.dropped() }))
-  const double: JudgedDouble = Object.assign(accessors, own)
-  const handler = around(double)
-  return double
+}
 
-  /** At once, unless the schemas are still to be loaded. */
-  function createPet(pet: NewPet, options?: CreateOptions): Promise<Pet> {
-    const isDropped = options?.signal?.aborted === true
-    const creating = state.store.createPet(pet, options)
-    if (!isDropped) state.tell({ do: 'create', pet })
-    return creating
+function reportsOf(
+  state: () => State,
+  verdict: Verdict,
+): Pick<TestDouble, 'report' | 'assertPolite'> {
+  return { report, assertPolite }
+
+  function report(given?: ReportOptions): Report {
+    const { since } = settingsOf(REPORT_OPTIONS, given)
+    if (since === 'start') return verdict.report()
+    const { recording, journal } = state()
+    return { ...recording.report(), dropped: journal.dropped() }
   }
 
-  function record(source: Source, after = resets): Recording {
-    return verdict.record(after === 0 ? null : `after reset ${after}`, source)
+  function assertPolite(given: AssertPoliteOptions = {}): void {
+    check('options', given, isObject)
+    const { notes, ...reportOptions } = given
+    check('notes', notes ?? false, isBoolean)
+    const found = report(reportOptions)
+    const isClean = notes !== true || found.notes.every(note => note.allowed)
+    if (!found.ok || !isClean || found.requests === 0) throw new VerdictError(found)
   }
+}
 
-  function start(beginning: Beginning): void {
-    replace(beginning, stateOptions.apiKeys)
-    state.tell({ do: 'reset' })
-  }
-
-  /** Replaces the whole state, and ends what waits on the old clock. */
-  function replace(beginning: Beginning, apiKeys: KeyRing): void {
-    const old = state
-    // It may throw, and then nothing has changed.
-    state = createState({ ...stateOptions, apiKeys }, beginning, onEvent, source =>
-      record(source, resets + 1),
-    )
-    resets++
-    old.end()
-    onEvent()
-    forgotten += old.drop()
-  }
-
-  /** What happens from now on and leaves the work waiting forever. */
-  function stuckFromNow(): PassingTime['stuck'] {
-    const before = { forgotten, hanging: inProcess.hanging() }
-    return () => {
-      if (forgotten > before.forgotten) {
-        return 'a reset or restore has dropped a sleep or timer of its work'
-      }
-      if (inProcess.hanging() === before.hanging) return undefined
-      return 'a request hangs because of a fault, and the call has no `signal` to end it'
-    }
-  }
-
-  async function serve(listenOptions?: ListenOptions): Promise<HttpServer> {
-    check('options', listenOptions, optional(isObject))
-    let closing = false
-    const { listen } = await door()
-    const server = await listen(
-      {
-        basePath: handler.basePath,
-        maxBodyBytes: handler.maxBodyBytes,
-        connect,
-        handle(request) {
-          const answer = handler.handle(afterBody(request, endDelaysWhileClosing))
-          endDelaysWhileClosing()
-          return chain(answer, response => {
-            // A body that trickles begins to wait when it is sent.
-            if (response.stream) setImmediate(endDelaysWhileClosing)
-            return response
-          })
-        },
-      },
-      { port: 0, ...listenOptions },
-    )
-    /** Nobody may be left to advance the clock. */
-    function endDelaysWhileClosing(): void {
-      if (closing) handler.endDelays()
-    }
-    const closeServer = () => {
-      closing = true
-      servers.delete(closable)
-      handler.endDelays()
-      return server.close()
-    }
-    const closable = { ...server, close: closeServer, [Symbol.asyncDispose]: closeServer }
-    servers.add(closable)
-    return closable
-  }
-
-  /** The journal compares bodies, even of requests that are refused by their headers. */
-  function handle(request: ApiRequest): Awaitable<ApiResponse> {
-    if (!isApiRequest(request)) return state.store.handle(request)
-    // That app reads the body itself.
-    const isPassedOn = request.passesOn && !state.store.identify(request).request.head?.route
-    const own = isPassedOn ? { ...request, body: undefined } : withBodyRead(request)
-    return chain(own, beginRequest())
-  }
-
-  /** A request ends in the state that it began in, however long its body takes to arrive. */
-  function beginRequest(): (request: ReadRequest) => Promise<ApiResponse> {
-    const begun = state
-    return request => {
-      const answer = begun.handle(request)
-      // Once closed, nobody advances the clock for delayed requests.
-      if (closed || begun !== state) begun.endDelays()
-      return answer
-    }
-  }
-
-  async function close(): Promise<void> {
-    closed = true
-    state.end()
-    handler.endDelays()
-    inProcess.close()
-    await Promise.all([...servers].map(server => server.close()))
-  }
+/** The journal compares bodies, even of requests that are refused by their headers. */
+function handle(request: ApiRequest, current: CurrentState): Awaitable<ApiResponse> {
+  const { store } = current.get()
+  if (!isApiRequest(request)) return store.handle(request)
+  // That app reads the body itself.
+  const isPassedOn = request.passesOn && !store.identify(request).request.head?.route
+  const own = isPassedOn ? { ...request, body: undefined } : withBodyRead(request)
+  return chain(own, current.beginRequest())
 }
 
 /** A class, for the reason that `CurrentClock` is one. */
@@ -439,30 +397,6 @@ class Accessors {
     return this.#read().dropped
   }
 }
-
-/** Calls back once a body that is still to be read has begun its request. */
-function afterBody(request: ApiRequest, call: () => void): ApiRequest {
-  const { body } = request
-  if (typeof body !== 'function') return request
-  const read = async () => {
-    const bytes = await body()
-    setImmediate(call)
-    return bytes
-  }
-  return { ...request, body: read }
-}
-
-/** Browsers have no sockets: a bundle for them has nothing in place of the door. */
-const door = lazy(async () => {
-  const http: Partial<typeof import('../http/index.js')> = await import('../http/index.js')
-  if (http.listen) return { listen: http.listen }
-  throw new OptionError(
-    { option: 'listen', expected: 'called in Node' },
-    'listen needs Node; use `fetch` of the double, or MSW, in a browser',
-  )
-})
-
-const REPORT_RULES: Rules<ReportOptions> = { since: isOneOf(['reset', 'start']) }
 
 /** @throws ApiError `invalid_request` */
 function readAnimals(animals: readonly NewPet[]): readonly NewPet[] {

@@ -4,7 +4,8 @@ import type { Operation } from '../../src/pets/specification.js'
 import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing, KnownKey } from '../../src/protocol/api-keys.js'
-import type { Exchange, FaultKind } from '../exchanges/exchange.js'
+import type { Exchange } from '../exchanges/exchange.js'
+import type { FaultKind } from '../exchanges/fault-kinds.js'
 import type { HarSource } from '../exchanges/har.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import type { ClockState } from './clock/clock.js'
@@ -48,16 +49,16 @@ export interface Seen extends Pick<Exchange, 'connection' | 'sequential' | 'over
   readonly key: KnownKey | undefined
 }
 
-export interface TapeEvent {
+export interface DoubleEvent {
   readonly act: Act
   /** The id of the world that it happened in; null outside of worlds. */
   readonly world: string | null
   /** The state after it. A request may end in one that a reset has replaced. */
-  readonly state: TapedState
+  readonly state: ObservableState
 }
 
 /** What may be read of a state at any time. */
-export interface TapedState {
+export interface ObservableState {
   readonly apiKeys: KeyRing
   readonly clock: { dump(): ClockState & { readonly now: number } }
   observe(): Observed
@@ -69,8 +70,8 @@ export interface Observed extends PetSnapshot {
 }
 
 /** What a double and its worlds tell those who record. */
-export interface Tape {
-  readonly listeners: Set<(event: TapeEvent) => void>
+export interface EventLog {
+  readonly listeners: Set<(event: DoubleEvent) => void>
   /** Decides when requests go on; undefined unless they are replayed. */
   pace: Pace | undefined
   /** The id of the latest request. */
@@ -90,12 +91,12 @@ export interface Pace {
   answer(id: number): Promise<void>
 }
 
-/** The tape of a double, and which of its worlds writes to it. */
+/** The events of a double, and which of its worlds writes to it. */
 export interface Track {
-  readonly tape: Tape
+  readonly events: EventLog
   readonly world: string | null
 }
 
-export function createTape(): Tape {
+export function createEventLog(): EventLog {
   return { listeners: new Set(), pace: undefined, sent: 0, open: 0, acts: 0, worlds: 0 }
 }

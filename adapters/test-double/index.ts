@@ -1,5 +1,6 @@
 export type { Duration, Instant } from '../../src/lib/time.js'
-export type { Exchange, FaultKind } from '../exchanges/exchange.js'
+export type { Exchange } from '../exchanges/exchange.js'
+export type { FaultKind } from '../exchanges/fault-kinds.js'
 export type { Har, HarEntry } from '../exchanges/har.js'
 export type { JournalEntry } from '../exchanges/recorder.js'
 export {
@@ -10,7 +11,7 @@ export {
   VerdictError,
 } from '../verdict/report.js'
 export { RULES, type Rule, type RuleId } from '../verdict/rules.js'
-export type { VirtualClock } from './clock/virtual-clock.js'
+export type { VirtualClock } from './clock/current-clock.js'
 export { DEMO_KEYS } from './demo-keys.js'
 export type { ReportOptions, TestDouble } from './double.js'
 export { type Explored, explore, type Replayed, replay } from './explore/explore.js'

@@ -1,32 +1,19 @@
 import type { Awaitable } from '../../src/lib/async.js'
-import { toJson } from '../../src/lib/json.js'
-import { retryInstant } from '../../src/lib/retry-after.js'
-import { isClockTime } from '../../src/lib/time.js'
 import type { Usage } from '../../src/limits/decide.js'
-import { isPast, startOfDay } from '../../src/limits/memory.js'
 import { toNewPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { PetFilter, PetSnapshot, RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
-import type { ApiHandler, ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
-import type { Exchange, FaultKind } from '../exchanges/exchange.js'
-import type { ReadRequest } from '../exchanges/read-request.js'
-import {
-  type Call,
-  createRecorder,
-  type JournalState,
-  type Recorder,
-  type RecorderOptions,
-} from '../exchanges/recorder.js'
+import { createRecorder, type Recorder, type RecorderOptions } from '../exchanges/recorder.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, type StateClock } from './clock/clock.js'
-import type { Act, TapedState, Track } from './events.js'
-import type { DelayFault, Fault } from './faults/fault.js'
-import { createFaults, type Faults, type TakenFaults } from './faults/faults.js'
-import { injectFault } from './faults/inject-fault.js'
-import type { TrickleTime } from './faults/trickle.js'
+import { digestOf, usageThatCounts, withoutNetwork } from './digest.js'
+import type { Act, ObservableState, Track } from './events.js'
+import type { Fault } from './faults/fault.js'
+import { createFaults, type Faults } from './faults/faults.js'
+import { createRequests, type Requests, type Watch } from './requests.js'
 import type { Snapshot } from './snapshot.js'
 
 export interface StateOptions {
@@ -36,13 +23,6 @@ export interface StateOptions {
   readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
   readonly track: Track
   readonly watch: Watch | undefined
-}
-
-/** Sees every request as it arrives, and may inject faults besides those that are armed. */
-export type Watch = (call: Call) => {
-  readonly taken: TakenFaults | undefined
-  /** @param isFaultless whether no fault was injected */
-  answered(answer: ApiResponse, isFaultless: boolean): void
 }
 
 /** The initial state; what is missing is empty. */
@@ -55,22 +35,15 @@ export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
  * All mutable state of a double, created and replaced as a whole: a reset misses nothing because it
  * keeps nothing, and a request in flight ends in the state it began in.
  */
-export interface State extends TapedState {
+export interface State extends ObservableState, Requests {
   readonly store: Store
   readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Recorder
   readonly recording: Pick<Recording, 'report'>
   readonly inspect: Inspect
-  handle(request: ReadRequest): Promise<ApiResponse>
   /** Stores a pet without a request. */
   insert(pet: NewPet): Pet
-  /** Ends the delays of requests. */
-  endDelays(): void
-  /** Ends the delays, and forgets sleeps and timers. @returns how many it forgot */
-  drop(): number
-  /** Whether a request is being handled that is not waiting for the clock. */
-  isBusy(): boolean
   clearRequests(): void
   /** Closes its part of the report since the start. Requests in flight are still added to it. */
   end(): void
@@ -104,7 +77,6 @@ export function createState(
   const rateLimits: RateLimitStore = memoryRateLimits()
   rateLimits.restore(usage)
   const clock = createClock(begin.clock, onEvent)
-  let realTime: StateClock | undefined
   // A copy of one shape: all of these names are in it already.
   const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: clock.now })
   const faults = createFaults(() => apiKeys.list().map(({ id }) => id), clock.now, begin.faults)
@@ -128,9 +100,17 @@ export function createState(
     catchUp: judge,
   })
   const { track } = options
-  const { tape } = track
-  let underWay = 0
-  let isOver = false
+  const requests = createRequests({
+    store,
+    clock,
+    faults,
+    journal,
+    events: track.events,
+    tell,
+    judge,
+    onEvent,
+    watch: options.watch,
+  })
 
   const state: State = {
     store,
@@ -140,47 +120,15 @@ export function createState(
     journal,
     recording,
     inspect: { usage: rateLimits.inspect, animals: storage.list },
-    async handle(request) {
-      const id = ++tape.sent
-      tape.open++
-      underWay++
-      onEvent()
-      try {
-        // Whatever a request changes on arrival, it changes at one instant, for a replay to repeat.
-        const { answering, end, source, injectedFault, answered } = clock.hold(() =>
-          arrive(request, id),
-        )
-        const response = await answering
-        if (tape.pace) await tape.pace.answer(id)
-        clock.hold(() => {
-          end(response)
-          tell({ do: 'answer', id, response, fault: injectedFault(), source })
-        })
-        answered?.(response)
-        // Nobody asks for what a request adds to a period that is over.
-        if (isOver) judge()
-        if (clock.auto) clock.reach(retryTime(response, clock.now()))
-        return response
-      } finally {
-        underWay--
-        tape.open--
-        onEvent()
-      }
-    },
+    handle: requests.handle,
     // A storage in memory answers synchronously.
     insert: pet => storage.insert(toNewPet(pet, options.store.defaultStatus)) as Pet,
-    endDelays() {
-      clock.endDelays()
-      realTime?.endDelays()
-    },
-    drop() {
-      realTime?.drop()
-      return clock.drop()
-    },
-    isBusy: () => underWay > clock.delays(),
+    endDelays: requests.endDelays,
+    drop: requests.drop,
+    isBusy: requests.isBusy,
     end() {
       recording.end()
-      isOver = true
+      requests.end()
     },
     clearRequests() {
       recording.clear(journal.received())
@@ -209,52 +157,9 @@ export function createState(
   }
   return state
 
-  function arrive(request: ReadRequest, id: number) {
-    const { operation, key, request: identified } = store.identify(request)
-    const call = { operation, key: key?.id }
-    const { note, end, seen, source } = journal.begin(request, call)
-    const watched = options.watch?.(call)
-    const taken = both(faults.take(call, request.headers), watched?.taken)
-    let fault: FaultKind | null = null
-    const answering = taken
-      ? injectFault(taken.delay ? delayedStore(id) : store, identified, taken, {
-          delay: wait => delayed(wait, taken, id),
-          clock,
-          timeOf,
-          note(kind) {
-            fault = kind
-            note(kind)
-            taken.fire(kind)
-          },
-          isKnown: key !== undefined,
-        })
-      : store.handle(identified)
-    tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned: watched?.taken })
-    const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
-    return { answering, end, source, injectedFault: () => fault, answered }
-  }
-
   function tell(act: Act): void {
-    tape.acts++
-    for (const listen of tape.listeners) listen({ act, world: track.world, state })
-  }
-
-  /** A delayed request takes effect later than it arrives. */
-  function delayedStore(id: number): ApiHandler {
-    return {
-      ...store,
-      handle: request =>
-        clock.hold(() => {
-          const answering = store.handle(request)
-          tell({ do: 'run', id })
-          return answering
-        }),
-    }
-  }
-
-  async function delayed(wait: DelayFault, { fault }: TakenFaults, id: number): Promise<void> {
-    await (tape.pace ? tape.pace.run(id) : delay(wait))
-    if (fault?.kind === 'hang') tell({ do: 'run', id })
+    track.events.acts++
+    for (const listen of track.events.listeners) listen({ act, world: track.world, state })
   }
 
   /** Feeds the verdict. A request need not wait for it: it can wait until someone asks. */
@@ -262,33 +167,6 @@ export function createState(
     const { arrived, ended } = journal.take()
     recording.arrive(arrived)
     for (const exchange of ended) recording.see(exchange)
-  }
-
-  function delay({ ms, real }: Pick<DelayFault, 'ms' | 'real'>): Promise<void> {
-    return clockOf(real).delay(ms, real)
-  }
-
-  function clockOf(real = false): StateClock {
-    if (!real) return clock
-    realTime ??= createClock({ frozen: false }, onEvent)
-    return realTime
-  }
-
-  /** A body that trickles is under way, as its request was before: nothing else waits on the clock. */
-  function timeOf(real = false): TrickleTime {
-    return {
-      now: clockOf(real).now,
-      async pause(ms) {
-        if (isOver) return
-        underWay++
-        try {
-          await delay({ ms, real })
-        } finally {
-          underWay--
-          onEvent()
-        }
-      },
-    }
   }
 
   /** One instant: everything is read before the first await. */
@@ -323,71 +201,8 @@ function freeze<T>(value: T): T {
   return Object.freeze(value)
 }
 
-function both(
-  armed: TakenFaults | undefined,
-  given: TakenFaults | undefined,
-): TakenFaults | undefined {
-  if (!armed || !given) return armed ?? given
-  return {
-    delay: given.delay ?? armed.delay,
-    fault: given.fault ?? armed.fault,
-    fire(kind) {
-      const isGiven = (kind === 'delay' ? given.delay : given.fault) !== undefined
-      const one = isGiven ? given : armed
-      one.fire(kind)
-    },
-  }
-}
-
-/** Without what the next request may forget, in an order of its own, whatever the address of a caller. */
-export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
-  const start = startOfDay(now)
-  return usage
-    .filter(([, counts]) => !isPast(counts, start))
-    .map(([partition, counts]) => toJson([partition.replace(/^addr:.*/s, 'addr:'), counts]))
-    .sort()
-}
-
-/** Connections and most headers depend on the network, and on the door that a request came through. */
-function withoutNetwork({ connections: _, exchanges, ...journal }: JournalState) {
-  return {
-    ...journal,
-    exchanges: exchanges.map(withoutConnection),
-  }
-}
-
-function withoutConnection({ requestHeaders, ...exchange }: Exchange) {
-  const { connection: _, sequential: __, overlap: ___, ...rest } = exchange
-  return { ...rest, requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null) }
-}
-
-/** Headers that can change the response; clients add others by themselves, such as user-agent. */
-const OWN_HEADERS = ['content-type', 'origin']
-
 /** As the schema of a snapshot writes it. */
 function inFieldOrder([partition, usage]: RateLimitSnapshot[number]): RateLimitSnapshot[number] {
   const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
   return [partition, { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }]
-}
-
-/** When the answer allows the next attempt. */
-function retryTime({ headers }: ApiResponse, now: number): number {
-  const instant = retryInstant(headers['Retry-After'], now) ?? now
-  return isClockTime.accepts(instant) ? instant : now
-}
-
-/** SHA-256 in hex, independent of the order of fields. */
-export async function digestOf(value: unknown): Promise<string> {
-  const hash = await crypto.subtle.digest(
-    'SHA-256',
-    new TextEncoder().encode(toJson(sorted(value))),
-  )
-  return [...new Uint8Array(hash)].map(byte => byte.toString(16).padStart(2, '0')).join('')
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([name, field]) => [name, sorted(field)]))
 }

@@ -4,8 +4,9 @@ import type { ConnectionSpan } from '../exchanges/callers.js'
 import { isApiRequest } from '../http/api-request.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
-import { createDouble, type JudgedDouble, type ServedHandler, type TestDouble } from './double.js'
+import { createDouble, type JudgedDouble, type TestDouble } from './double.js'
 import type { TestDoubleOptions } from './options.js'
+import type { ServedHandler } from './servers.js'
 
 /**
  * Creates a store in memory, on a clock that is frozen unless an option says otherwise.

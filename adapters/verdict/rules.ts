@@ -1,6 +1,7 @@
 import { retryInstant } from '../../src/lib/retry-after.js'
 import { LATEST } from '../../src/lib/time.js'
 import type { Outline } from '../exchanges/exchange.js'
+import { FAULT_KINDS } from '../exchanges/fault-kinds.js'
 
 export type RuleId =
   | 'ban.risked'
@@ -129,8 +130,8 @@ export function isExhausted({ headers }: Seen): boolean {
 
 /** Whether the response never reached the client as it was sent. */
 export function isLost({ fault, method }: Seen): boolean {
-  if (fault === 'reset' || fault === 'hang') return true
-  return (fault === 'truncate' || fault === 'malformed') && method !== 'HEAD'
+  const loses = fault === null ? 'nothing' : FAULT_KINDS[fault].loses
+  return loses === 'response' || (loses === 'body' && method !== 'HEAD')
 }
 
 /** One violation, or what is probably one. */

@@ -1,4 +1,13 @@
-import { check, isObject, LONGEST_TIMER, type Rule, readOptions } from '../../../src/lib/options.js'
+import {
+  check,
+  isObject,
+  LONGEST_TIMER,
+  type OptionsOf,
+  type Rule,
+  rule,
+  settingsOf,
+  withDefault,
+} from '../../../src/lib/options.js'
 import {
   type Duration,
   durationOf,
@@ -6,6 +15,7 @@ import {
   instantOf,
   LATEST,
 } from '../../../src/lib/time.js'
+import { createWaits, type Wait } from './waits.js'
 
 /** A clock as the state of a double has it. */
 export interface StateClock {
@@ -67,14 +77,20 @@ export interface StateClock {
   revision(): unknown
 }
 
-export interface ResumeOptions {
+export const isScale = rule<number>(
+  'a number above 0, up to 1,000,000',
+  value => typeof value === 'number' && value > 0 && value <= 1_000_000,
+)
+
+const RESUME_OPTIONS = {
   /**
    * How many ms pass in one ms of real time.
    *
    * @default 1
    */
-  readonly scale?: number | undefined
+  scale: withDefault(isScale, 1),
 }
+export interface ResumeOptions extends OptionsOf<typeof RESUME_OPTIONS> {}
 
 /** A clock as plain data. Without `now`, a running one shows the real time. */
 export interface ClockState {
@@ -86,7 +102,7 @@ export interface ClockState {
 
 /** @param onWait called when a delay, a sleep or a timer begins */
 export function createClock(state: ClockState, onWait = () => {}): StateClock {
-  let waits: Wait[] = []
+  const waits = createWaits(refTimer)
   let frozenAt = state.frozen ? (state.now ?? 0) : undefined
   /** Where it ran on from: in its own time, and in real time. */
   let from = { own: state.now ?? Date.now(), real: Date.now() }
@@ -120,11 +136,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
       clearTimeout(timer)
     },
     resume(options) {
-      const faster = readOptions<ResumeOptions, Required<ResumeOptions>>(
-        options,
-        { scale: 1 },
-        { scale: isScale },
-      ).scale
+      const faster = settingsOf(RESUME_OPTIONS, options).scale
       const own = clock.now()
       scale = faster
       frozenAt = undefined
@@ -132,23 +144,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     },
     frozen: () => frozenAt !== undefined,
     scale: () => scale,
-    sleep: (ms, options = {}) =>
-      new Promise((resolve, reject) => {
-        check('ms', ms, isWait)
-        check('options', options, isObject)
-        const { signal } = options
-        signal?.throwIfAborted()
-        const abort = () => {
-          cancel()
-          reject(signal?.reason)
-        }
-        // Before the wait, which ends at once if it is over already.
-        signal?.addEventListener('abort', abort, { once: true })
-        const { cancel } = wait(ms, () => {
-          signal?.removeEventListener('abort', abort)
-          resolve()
-        })
-      }),
+    sleep: (ms, options) => sleep(wait, ms, options),
     wait,
     delay: (ms, hasRef = false) =>
       new Promise(resolve => {
@@ -157,22 +153,14 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
         ref(hasRef)
         if (clock.auto) clock.reach(until)
       }),
-    endDelays() {
-      const delays = waits.filter(({ isDelay }) => isDelay)
-      for (const delay of delays) {
-        delay.cancel()
-        delay.end()
-      }
-    },
+    endDelays: waits.endDelays,
     drop() {
-      clock.endDelays()
-      const dropped = waits.length
-      waits = []
+      waits.endDelays()
       clearTimeout(timer)
-      return dropped
+      return waits.drop()
     },
-    next: () => waits[0]?.until,
-    delays: () => waits.filter(({ isDelay }) => isDelay).length,
+    next: waits.next,
+    delays: waits.delays,
     dump: () => ({
       now: clock.now(),
       frozen: clock.frozen(),
@@ -189,23 +177,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
   return clock
 
   function wait(ms: number, end: () => void, isDelay = false): Wait {
-    const one: Wait = {
-      until: clock.now() + ms,
-      end,
-      isDelay,
-      hasRef: true,
-      cancel() {
-        const at = waits.indexOf(one)
-        if (at >= 0) waits.splice(at, 1)
-        refTimer()
-      },
-      ref(hasRef) {
-        one.hasRef = hasRef
-        refTimer()
-      },
-    }
-    // Behind those of the same time, so that waits end in the order they began.
-    waits.splice(waits.findLastIndex(({ until }) => until <= one.until) + 1, 0, one)
+    const one = waits.add({ until: clock.now() + ms, end, isDelay })
     onWait()
     if (frozenAt === undefined) endWaits()
     else if (ms <= 0) endUntil(frozenAt)
@@ -225,8 +197,8 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
 
   /** Every wait ends at its own time. It may begin others, or move or resume the clock for good. */
   function endUntil(instant: number): void {
-    while (waits[0] && waits[0].until <= instant) {
-      const { until, end } = waits.shift() as Wait
+    for (let wait = waits.takeUntil(instant); wait; wait = waits.takeUntil(instant)) {
+      const { until, end } = wait
       const reached = Math.max(frozenAt ?? 0, until)
       frozenAt = reached
       end()
@@ -241,7 +213,8 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
 
   function endWaits(): void {
     try {
-      while (waits[0] && waits[0].until <= clock.now()) waits.shift()?.end()
+      for (let due = waits.takeUntil(clock.now()); due; due = waits.takeUntil(clock.now()))
+        due.end()
     } finally {
       // Also when one of them has thrown.
       startTimer()
@@ -250,8 +223,9 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
 
   function startTimer(): void {
     clearTimeout(timer)
-    if (!waits[0] || frozenAt !== undefined) return
-    const ms = Math.ceil((waits[0].until - clock.now()) / scale)
+    const next = waits.next()
+    if (next === undefined || frozenAt !== undefined) return
+    const ms = Math.ceil((next - clock.now()) / scale)
     timer = setTimeout(endWaits, Math.min(ms, LONGEST_TIMER))
     refTimer()
   }
@@ -259,28 +233,35 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
   /** The process stays alive while one of the waits asks for it; browsers have no such thing. */
   function refTimer(): void {
     const { ref, unref }: Partial<NodeJS.Timeout> = timer ?? {}
-    const apply = waits.some(({ hasRef }) => hasRef) ? ref : unref
+    const apply = waits.hasRef() ? ref : unref
     apply?.call(timer)
   }
 }
 
-interface Wait {
-  readonly until: number
-  readonly end: () => void
-  /** Whether it delays a request. */
-  readonly isDelay: boolean
-  /** Whether the process stays alive for it. */
-  hasRef: boolean
-  ref(hasRef: boolean): void
-  cancel(): void
+function sleep(
+  wait: StateClock['wait'],
+  ms: number,
+  options: Parameters<StateClock['sleep']>[1] = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    check('ms', ms, isWait)
+    check('options', options, isObject)
+    const { signal } = options
+    signal?.throwIfAborted()
+    const abort = () => {
+      cancel()
+      reject(signal?.reason)
+    }
+    // Before the wait, which ends at once if it is over already.
+    signal?.addEventListener('abort', abort, { once: true })
+    const { cancel } = wait(ms, () => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    })
+  })
 }
 
 const isWait: Rule = {
   expected: 'a number of ms',
   accepts: value => typeof value === 'number' && value < Number.POSITIVE_INFINITY,
-}
-
-export const isScale: Rule = {
-  expected: 'a number above 0, up to 1,000,000',
-  accepts: value => typeof value === 'number' && value > 0 && value <= 1_000_000,
 }

@@ -9,12 +9,13 @@ import {
 import type { Awaitable } from '../../../src/lib/async.js'
 import { toJson } from '../../../src/lib/json.js'
 import {
+  type Declared,
   isBoolean,
   isSecretObject,
   OptionError,
   optional,
   type Rule,
-  readOptions,
+  settingsOf,
 } from '../../../src/lib/options.js'
 import { type Duration, durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
 import type { NewPet } from '../../../src/pets/schema.js'
@@ -233,7 +234,7 @@ function disposeWorld({ worlds, id }: Call): Reply {
 
 const ANYTHING: Rule = { expected: 'anything', accepts: () => true }
 
-const CLOCK_RULES: Readonly<Record<string, Rule>> = {
+const CLOCK_RULES: Declared = {
   set: ANYTHING,
   advance: ANYTHING,
   frozen: optional(isBoolean),
@@ -241,7 +242,7 @@ const CLOCK_RULES: Readonly<Record<string, Rule>> = {
   auto: optional(isBoolean),
 }
 
-const WORLD_RULES: Readonly<Record<string, Rule>> = {
+const WORLD_RULES: Declared = {
   pets: ANYTHING,
   keys: optional(isSecretObject),
   clock: ANYTHING,
@@ -254,9 +255,9 @@ function ok(value: unknown): Reply {
 }
 
 /** The named fields only. */
-function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<string, unknown> {
+function fields(body: unknown, rules: Declared): Record<string, unknown> {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
-    return readOptions<Record<string, unknown>, object>({ ...body }, {}, rules)
+    return settingsOf(rules, { ...body })
   }
   throw invalidRequest(`Send a JSON object with ${Object.keys(rules).join(', ')}.`)
 }
@@ -264,7 +265,8 @@ function fields(body: unknown, rules: Readonly<Record<string, Rule>>): Record<st
 /** The named parameters only: a misspelled filter would match everything. */
 function parameters(query: string, names: readonly string[]): Partial<Record<string, string>> {
   const given: Partial<Record<string, string>> = Object.fromEntries(new URLSearchParams(query))
-  return readOptions(given, {}, Object.fromEntries(names.map(name => [name, ANYTHING])))
+  const rules = Object.fromEntries(names.map(name => [name, ANYTHING]))
+  return settingsOf<Declared>(rules, given) as typeof given
 }
 
 /** The response to a command: a value as JSON, a text, or nothing. */

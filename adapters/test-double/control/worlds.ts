@@ -53,7 +53,7 @@ const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 /** @param above hears what happens in all of them */
 export function createWorlds(
   options: TestDoubleOptions,
-  { verdict, tape }: Pick<JudgedDouble, 'verdict' | 'tape'>,
+  { verdict, events }: Pick<JudgedDouble, 'verdict' | 'events'>,
 ): Worlds {
   const worlds = new Map<string, OpenWorld>()
   let created = 0
@@ -77,11 +77,11 @@ export function createWorlds(
         ...(begin && { pets: begin }),
         ...(clock !== undefined && { clock }),
       }
-      const double = createDouble(worldOptions, undefined, { verdict, tape, world: id })
+      const double = createDouble(worldOptions, undefined, { verdict, events, world: id })
       worlds.set(id, { double, apiKeys })
       double.tell({ do: 'world', pets: worldOptions.pets ?? NO_ANIMALS, clock })
       created++
-      tape.worlds++
+      events.worlds++
       return {
         id,
         baseUrl: `${origin}${path}${BASE_PATH}`,

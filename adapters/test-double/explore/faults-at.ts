@@ -1,6 +1,7 @@
 import type { Operation } from '../../../src/pets/specification.js'
-import { type Fault, isAfter, leastBody } from '../faults/fault.js'
-import { faultText } from './fault-text.js'
+import { kindOf } from '../../exchanges/fault-kinds.js'
+import { type Fault, isAfter } from '../faults/fault.js'
+import { faultText } from '../faults/text.js'
 
 /** A request that a later run can give a fault, and the response it had without one. */
 export interface Shown {
@@ -46,9 +47,7 @@ function isFor({ operation, key }: Fault, request: Shown): boolean {
 
 /** Nothing is injected: 401 and 429 come before a status, and there is no body to cut. */
 function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
-  if (!answer) return false
-  if (kind === 'status') return answer.status === 401 || answer.status === 429
-  return answer.length < leastBody(kind)
+  return answer !== undefined && !kindOf(kind).changes(answer)
 }
 
 /** Then it leaves the same behind whether it has run or not. */

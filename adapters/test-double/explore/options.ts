@@ -1,82 +1,26 @@
 import type { Awaitable } from '../../../src/lib/async.js'
 import {
+  type Declared,
   isCount,
   isFunction,
   isObject,
   isSize,
   OptionError,
+  type OptionsOf,
   optional,
-  type Rules,
-  readOptions,
+  rule,
+  type SettingsOf,
+  settingsOf,
+  typed,
+  withDefault,
 } from '../../../src/lib/options.js'
 import { type Duration, durationOf } from '../../../src/lib/time.js'
 import type { Fault } from '../faults/fault.js'
+import { checkFault, faultText, parseFault } from '../faults/text.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Snapshot } from '../snapshot.js'
-import { checkFault, faultText, parseFault } from './fault-text.js'
 import type { Ended } from './run.js'
 import type { Progress } from './search.js'
-
-export interface ReplayOptions {
-  /**
-   * The options of the double that each run has to itself.
-   *
-   * @default {}
-   */
-  readonly double?: Omit<TestDoubleOptions, 'control'>
-  /**
-   * The state in which each run begins, as `double.snapshot()` returns it.
-   *
-   * @default that of a new double
-   */
-  readonly snapshot?: Snapshot
-  /**
-   * Called after each run; the run fails when it throws, rejects or returns false.
-   *
-   * @default the work has resolved, and the report is ok
-   */
-  readonly invariant?: (run: Ended) => Awaitable<unknown>
-  /**
-   * A run fails when more time has to pass on its clock.
-   *
-   * @default '1d'
-   */
-  readonly maxTime?: Duration
-  /**
-   * A run fails when it sends more requests.
-   *
-   * @default 1_000
-   */
-  readonly maxRequests?: number
-}
-
-export interface ExploreOptions extends ReplayOptions {
-  /**
-   * What can go wrong with a request: as text, or as faults. With `operation` or `key`, a fault comes
-   * only to requests that have it.
-   *
-   * @default FAULTS
-   */
-  readonly faults?: readonly (string | Fault)[]
-  /**
-   * How many faults a run has at most.
-   *
-   * @default 1
-   */
-  readonly depth?: number
-  /**
-   * How many runs there are at most.
-   *
-   * @default 10_000
-   */
-  readonly schedules?: number
-  /**
-   * Called after each run.
-   *
-   * @default none
-   */
-  readonly onProgress?: (progress: Progress) => void
-}
 
 /** What a network and this service can do to a request. */
 export const FAULTS = [
@@ -89,20 +33,84 @@ export const FAULTS = [
   'hang',
 ] as const
 
-const REPLAY_DEFAULTS = { double: {}, maxTime: '1d', maxRequests: 1_000 } as const
+const REPLAY_OPTIONS = {
+  /**
+   * The options of the double that each run has to itself.
+   *
+   * @default {}
+   */
+  double: withDefault(typed<Omit<TestDoubleOptions, 'control'>>(isObject), {}),
+  /**
+   * The state in which each run begins, as `double.snapshot()` returns it.
+   *
+   * @default that of a new double
+   */
+  snapshot: optional(typed<Snapshot>(isObject)),
+  /**
+   * Called after each run; the run fails when it throws, rejects or returns false.
+   *
+   * @default the work has resolved, and the report is ok
+   */
+  invariant: optional(typed<(run: Ended) => Awaitable<unknown>>(isFunction)),
+  /**
+   * A run fails when more time has to pass on its clock.
+   *
+   * @default '1d'
+   */
+  maxTime: withDefault(
+    rule<Duration>('a duration', () => true),
+    '1d',
+  ),
+  /**
+   * A run fails when it sends more requests.
+   *
+   * @default 1_000
+   */
+  maxRequests: withDefault(isCount, 1_000),
+} satisfies Declared
+export interface ReplayOptions extends OptionsOf<typeof REPLAY_OPTIONS> {}
 
-const DEFAULTS = { ...REPLAY_DEFAULTS, faults: FAULTS, depth: 1, schedules: 10_000 } as const
+const EXPLORE_OPTIONS = {
+  ...REPLAY_OPTIONS,
+  /**
+   * What can go wrong with a request: as text, or as faults. With `operation` or `key`, a fault comes
+   * only to requests that have it.
+   *
+   * @default FAULTS
+   */
+  faults: withDefault(
+    rule<readonly (string | Fault)[]>('an array of at least one fault', isFilled),
+    FAULTS,
+  ),
+  /**
+   * Maximum faults per run.
+   *
+   * @default 1
+   */
+  depth: withDefault(isSize, 1),
+  /**
+   * Maximum number of runs.
+   *
+   * @default 10_000
+   */
+  schedules: withDefault(isCount, 10_000),
+  /**
+   * Called after each run.
+   *
+   * @default none
+   */
+  onProgress: optional(typed<(progress: Progress) => void>(isFunction)),
+} satisfies Declared
+export interface ExploreOptions extends OptionsOf<typeof EXPLORE_OPTIONS> {}
 
 /** @throws OptionError */
 export function readReplayOptions(given: ReplayOptions) {
-  return checkReplay(
-    readOptions<ReplayOptions, typeof REPLAY_DEFAULTS>(given, REPLAY_DEFAULTS, REPLAY_RULES),
-  )
+  return checkReplay(settingsOf(REPLAY_OPTIONS, given))
 }
 
 /** @throws OptionError */
 export function readExploreOptions(given: ExploreOptions) {
-  const options = readOptions<ExploreOptions, typeof DEFAULTS>(given, DEFAULTS, RULES)
+  const options = settingsOf(EXPLORE_OPTIONS, given)
   return { ...checkReplay(options), faults: readFaults(options.faults) }
 }
 
@@ -117,7 +125,7 @@ export function readFaults(given: readonly (string | Fault)[]): readonly Fault[]
   return [...faults.values()]
 }
 
-function checkReplay<Options extends Pick<Required<ReplayOptions>, 'double' | 'maxTime'>>(
+function checkReplay<Options extends Pick<SettingsOf<typeof REPLAY_OPTIONS>, 'double' | 'maxTime'>>(
   options: Options,
 ) {
   if (options.double.clock === 'running') {
@@ -125,22 +133,6 @@ function checkReplay<Options extends Pick<Required<ReplayOptions>, 'double' | 'm
     throw new OptionError({ option: 'double.clock', expected, got: "'running'" })
   }
   return { ...options, maxTime: durationOf('maxTime', options.maxTime) }
-}
-
-const REPLAY_RULES: Rules<ReplayOptions> = {
-  double: isObject,
-  snapshot: optional(isObject),
-  invariant: optional(isFunction),
-  maxTime: { expected: 'a duration', accepts: () => true },
-  maxRequests: isCount,
-}
-
-const RULES: Rules<ExploreOptions> = {
-  ...REPLAY_RULES,
-  faults: { expected: 'an array of at least one fault', accepts: isFilled },
-  depth: isSize,
-  schedules: isCount,
-  onProgress: optional(isFunction),
 }
 
 function isFilled(value: unknown): boolean {

@@ -1,7 +1,7 @@
 import { OptionError } from '../../../src/lib/options.js'
 import { OPERATIONS, type Operation } from '../../../src/pets/specification.js'
 import type { Fault } from '../faults/fault.js'
-import { faultText, parseFault } from './fault-text.js'
+import { faultText, parseFault } from '../faults/text.js'
 
 /** A fault at a request. */
 export interface Step {

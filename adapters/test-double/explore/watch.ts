@@ -1,6 +1,6 @@
 import type { Fault } from '../faults/fault.js'
 import type { TakenFaults } from '../faults/faults.js'
-import type { Watch } from '../state.js'
+import type { Watch } from '../requests.js'
 import type { Shown } from './faults-at.js'
 import { createPoints, type Schedule } from './schedule.js'
 

@@ -2,9 +2,9 @@ import { check, isOneOf, isSize, isText } from '../../../src/lib/options.js'
 import type { Clock } from '../../../src/ports.js'
 import type { Call } from '../../exchanges/recorder.js'
 import { draw } from './chance.js'
-import type { Armed, ArmedFault, DelayFault, Fault } from './fault.js'
-import { checkFault, TIMES } from './rules.js'
-import { matches, type RequestHeaders, windowOf } from './scope.js'
+import { type Armed, type ArmedFault, type DelayFault, type Fault, TIMES } from './fault.js'
+
+import { checkFault, matches, type RequestHeaders, windowOf } from './scope.js'
 import { createUse, type FaultUseLog } from './use.js'
 
 export interface Faults {

@@ -4,9 +4,10 @@ import { toJson } from '../../../src/lib/json.js'
 import { httpDate } from '../../../src/lib/time.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
-import type { FaultKind } from '../../exchanges/exchange.js'
+import type { FaultKind } from '../../exchanges/fault-kinds.js'
+import { kindOf } from '../../exchanges/fault-kinds.js'
 import type { StateClock } from '../clock/clock.js'
-import { type DelayFault, leastBody, type StatusFault } from './fault.js'
+import type { DelayFault, StatusFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
 import { type TrickleTime, trickled } from './trickle.js'
 
@@ -27,7 +28,8 @@ export async function injectFault(
   if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
   const answer = await store.handle(request)
   if (fault.kind === 'reset') return lost(answer, 'reset')
-  if (answer.body.length < leastBody(fault.kind)) return answer
+  const { status, body } = answer
+  if (!kindOf(fault.kind).changes({ status, length: body.length })) return answer
   note(fault.kind)
   if (fault.kind === 'malformed') return halved(answer)
   if (fault.kind === 'trickle') return trickled(answer, fault, timeOf(fault.real))

@@ -1,7 +1,34 @@
-import { OptionError } from '../../../src/lib/options.js'
+import {
+  check,
+  type Declared,
+  isOneOf,
+  OptionError,
+  optional,
+  type Rule,
+  settingsOf,
+} from '../../../src/lib/options.js'
 import { durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
+import { FAULT_KINDS, type FaultKind, HEADER_NAME } from '../../exchanges/fault-kinds.js'
 import type { Call } from '../../exchanges/recorder.js'
-import type { Fault, FaultScope } from './fault.js'
+import { CREDENTIALS } from '../../exchanges/redact.js'
+import { type Fault, type FaultScope, SCOPE_OPTIONS } from './fault.js'
+
+/**
+ * @param isKey of the id of a key
+ * @throws OptionError naming the field, the rule and the value
+ */
+export function checkFault(fault: Fault, isKey: Rule): void {
+  const kind = isOneOf(Object.keys(FAULT_KINDS))
+  check('kind', Object(fault).kind, kind)
+  const { options } = FAULT_KINDS[fault.kind as FaultKind]
+  settingsOf<Declared>(
+    { kind, ...SCOPE_OPTIONS, key: optional(isKey), ...options },
+    { ...(fault as object) },
+  )
+  for (const [name, value] of Object.entries(fault.requestHeaders ?? {})) {
+    checkRequestHeader(name, value)
+  }
+}
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
@@ -60,3 +87,21 @@ function endOf(name: 'from' | 'until', given: Instant, armedAt: number): number 
 }
 
 const IS_DURATION = /^[\d.]+(ms|s|m|h|d)$/
+
+/** A fault is shown by reports, the console and snapshots, none of which may hold a credential. */
+function checkRequestHeader(name: string, value: unknown): void {
+  check('requestHeaders', name, HEADER_NAME)
+  const isSecret = ['authorization', ...CREDENTIALS].includes(name.toLowerCase())
+  check(`requestHeaders.${name}`, value, isSecret ? PRESENCE : HEADER_VALUE)
+}
+
+const PRESENCE: Rule = {
+  expected: 'true or false, as faults hold no credentials (`key` takes the id of an API key)',
+  accepts: value => typeof value === 'boolean',
+  secret: true,
+}
+
+const HEADER_VALUE: Rule = {
+  expected: 'a string, true or false',
+  accepts: value => typeof value === 'string' || typeof value === 'boolean',
+}

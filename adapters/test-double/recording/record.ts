@@ -1,5 +1,5 @@
 import { toJson } from '../../../src/lib/json.js'
-import type { Tape, TapedState } from '../events.js'
+import type { EventLog, ObservableState } from '../events.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Snapshot } from '../snapshot.js'
 import { FORMAT, type RecordingFile, VERSION } from './file.js'
@@ -20,24 +20,24 @@ export interface Recording {
 
 /** A double as it is when its recording begins. */
 export interface Recorded {
-  readonly tape: Tape
-  readonly state: () => TapedState
+  readonly events: EventLog
+  readonly state: () => ObservableState
   readonly options: TestDoubleOptions
   readonly snapshot: () => Promise<Snapshot>
 }
 
 /** @throws Error for requests in flight and worlds, whose beginning would be missing */
 export async function startRecording(double: Recorded): Promise<Recording> {
-  const { tape, options } = double
+  const { events, options } = double
   const state = double.state()
-  if (tape.open > 0) throw new Error('record needs a double at rest: a request is in flight')
-  if (tape.worlds > 0) throw new Error('record begins before the first world is created')
+  if (events.open > 0) throw new Error('record needs a double at rest: a request is in flight')
+  if (events.worlds > 0) throw new Error('record begins before the first world is created')
   const names = createKeyNames()
   const keys = names.learn(state.apiKeys)
   const { now: at, frozen } = state.clock.dump()
   // It is taken before the first await, and so together with the beginning of the steps.
-  const snapshot = tape.acts === 0 ? null : double.snapshot()
-  const log = logSteps(tape, state, names)
+  const snapshot = events.acts === 0 ? null : double.snapshot()
+  const log = logSteps(events, state, names)
   const begin = { options: plain(options), keys, at, frozen, state: await snapshot }
 
   return {

@@ -7,7 +7,7 @@ import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
 import type { Pace, Planned } from '../events.js'
 import type { TakenFaults } from '../faults/faults.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Watch } from '../state.js'
+import type { Watch } from '../requests.js'
 import { withControl } from '../test-double.js'
 import { differenceOfResponses } from './difference.js'
 import {
@@ -110,14 +110,14 @@ export async function takeSteps(
   { begin, steps }: RecordingFile,
   { until = steps.length, send = request => double.handler.handle(request) }: ReplayOptions = {},
 ): Promise<Difference | undefined> {
-  const { tape } = double
+  const { events } = double
   if (begin.state) await double.restore(begin.state as never)
   stand(double, begin.at)
   const names = createKeyNames()
   names.learn(double.state().apiKeys)
-  const gates = createGates(tape.sent)
-  tape.pace = gates.pace
-  const log = logSteps(tape, double.state(), names)
+  const gates = createGates(events.sent)
+  events.pace = gates.pace
+  const log = logSteps(events, double.state(), names)
   try {
     for (const step of steps.slice(0, until)) {
       if (step.late) {
@@ -134,7 +134,7 @@ export async function takeSteps(
     log.stop()
     plan(undefined)
     // From now on, requests are live.
-    tape.pace = undefined
+    events.pace = undefined
     await gates.close()
   }
 

@@ -3,9 +3,9 @@ import { utf8Length } from '../../../src/lib/utf8.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiResponse } from '../../../src/protocol/api.js'
 import type { ReadRequest } from '../../exchanges/read-request.js'
-import type { Act, Seen, Tape, TapedState, TapeEvent } from '../events.js'
+import { digestOf, usageThatCounts } from '../digest.js'
+import type { Act, DoubleEvent, EventLog, ObservableState, Seen } from '../events.js'
 import type { Fault } from '../faults/fault.js'
-import { digestOf, usageThatCounts } from '../state.js'
 import type { SentRequest, Step, StepAct } from './file.js'
 import type { KeyNames } from './names.js'
 
@@ -26,16 +26,16 @@ export interface StepLog {
 /** A longer run fills the memory. */
 const MOST = 100_000
 
-export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog {
+export function logSteps(events: EventLog, root: ObservableState, names: KeyNames): StepLog {
   const steps: (StepFields & { digest: string })[] = []
-  const current = new Map<string | null, TapedState>([[null, root]])
-  const told = new WeakMap<TapedState, { pets: number; keys: number }>()
+  const current = new Map<string | null, ObservableState>([[null, root]])
+  const observed = createObserver(names)
   const waiting = new Map<number, () => void>()
-  const before = tape.sent
+  const before = events.sent
   let digest: Promise<string> = Promise.resolve('')
   let isFull = false
   observed(root)
-  tape.listeners.add(hear)
+  events.listeners.add(hear)
 
   return {
     steps,
@@ -56,11 +56,11 @@ export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog
       steps.push({ ...step })
     },
     stop() {
-      tape.listeners.delete(hear)
+      events.listeners.delete(hear)
     },
   }
 
-  function hear(event: TapeEvent): void {
+  function hear(event: DoubleEvent): void {
     const { act, world, state } = event
     if (act.do === 'reset' || act.do === 'restore' || act.do === 'world') current.set(world, state)
     isFull ||= steps.length === MOST
@@ -71,7 +71,7 @@ export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog
       at: state.clock.dump().now,
       ...(world !== null && { world }),
       ...(isLate && { late: true as const }),
-      ...actOf(event),
+      ...actOf(event, before, names),
       digest: '',
     }
     if (act.do === 'end-world') current.delete(world)
@@ -83,57 +83,62 @@ export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog
   }
 
   /** Whether a request has outlived the state that it changes. */
-  function isOver({ world, state }: TapeEvent): boolean {
+  function isOver({ world, state }: DoubleEvent): boolean {
     return current.get(world) !== state
   }
 
-  function addDigest(step: StepFields & { digest: string }, state: TapedState): void {
+  function addDigest(step: StepFields & { digest: string }, state: ObservableState): void {
     const text = toJson([outcomeOf(step), observed(state)])
     digest = digest.then(async last => {
       step.digest = await digestOf([last, text])
       return step.digest
     })
   }
+}
 
-  function actOf({ act, state }: TapeEvent): StepAct {
-    switch (act.do) {
-      case 'send':
-        return sendStep(act, before, names)
-      case 'run':
-        return { do: 'run', id: act.id - before }
-      case 'answer':
-        return {
-          do: 'answer',
-          id: act.id - before,
-          ...responseOf(act.response, names),
-          ...(act.fault !== null && { fault: act.fault }),
-        }
-      case 'clock': {
-        const { now: _, ...clock } = state.clock.dump()
-        return { do: 'clock', ...clock }
+type StepFields = Omit<Step, 'digest' | 'do'> & StepAct
+
+function actOf({ act, state }: DoubleEvent, before: number, names: KeyNames): StepAct {
+  switch (act.do) {
+    case 'send':
+      return sendStep(act, before, names)
+    case 'run':
+      return { do: 'run', id: act.id - before }
+    case 'answer':
+      return {
+        do: 'answer',
+        id: act.id - before,
+        ...responseOf(act.response, names),
+        ...(act.fault !== null && { fault: act.fault }),
       }
-      case 'create':
-        return { do: 'create', pet: names.hide(petOf(act.pet)) }
-      case 'arm':
-        return { do: 'arm', fault: names.hide(act.fault as Fault & object) }
-      case 'key':
-        return { do: 'key', key: names.added(state.apiKeys, act.key) }
-      case 'restore':
-        return { do: 'restore', snapshot: names.hide(act.snapshot) }
-      case 'world': {
-        const keys = names.learn(state.apiKeys)
-        return { do: 'world', pets: names.hide(act.pets), keys, frozen: state.clock.dump().frozen }
-      }
-      default:
-        return { do: act.do }
+    case 'clock': {
+      const { now: _, ...clock } = state.clock.dump()
+      return { do: 'clock', ...clock }
     }
+    case 'create':
+      return { do: 'create', pet: names.hide(petOf(act.pet)) }
+    case 'arm':
+      return { do: 'arm', fault: names.hide(act.fault as Fault & object) }
+    case 'key':
+      return { do: 'key', key: names.added(state.apiKeys, act.key) }
+    case 'restore':
+      return { do: 'restore', snapshot: names.hide(act.snapshot) }
+    case 'world': {
+      const keys = names.learn(state.apiKeys)
+      return { do: 'world', pets: names.hide(act.pets), keys, frozen: state.clock.dump().frozen }
+    }
+    default:
+      return { do: act.do }
   }
+}
 
-  /**
-   * What a step may have changed. Animals are never changed or removed, so only new ones count; of
-   * idempotency keys their number does, and those at the end.
-   */
-  function observed(state: TapedState): unknown {
+/**
+ * What a step may have changed. Animals are never changed or removed, so only new ones count; of
+ * idempotency keys their number does, and those at the end.
+ */
+function createObserver(names: KeyNames): (state: ObservableState) => unknown {
+  const told = new WeakMap<ObservableState, { pets: number; keys: number }>()
+  return state => {
     const { pets, nextId, idempotencyKeys = [], usage, faults } = state.observe()
     const known = told.get(state) ?? { pets: 0, keys: 0 }
     told.set(state, { pets: pets.length, keys: idempotencyKeys.length })
@@ -151,8 +156,6 @@ export function logSteps(tape: Tape, root: TapedState, names: KeyNames): StepLog
     }
   }
 }
-
-type StepFields = Omit<Step, 'digest' | 'do'> & StepAct
 
 /** What depends neither on the network nor on whether the clock runs. */
 function outcomeOf({ step: _step, at, ...fields }: StepFields): unknown {

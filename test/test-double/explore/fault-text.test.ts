@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { faultText, parseFault } from '../../../adapters/test-double/explore/fault-text.js'
 import { readFaults } from '../../../adapters/test-double/explore/options.js'
 import { parseSchedule, scheduleText } from '../../../adapters/test-double/explore/schedule.js'
+import { faultText, parseFault } from '../../../adapters/test-double/faults/text.js'
 import { explore, FAULTS, type Fault } from '../../../adapters/test-double/index.js'
 
 test('fault text - says what a fault does', () => {
@@ -73,7 +73,7 @@ test('fault text - whatever it says is read back', () => {
 
 test('fault text - a mistake is named with its fix', () => {
   const mistakes: Record<string, string> = {
-    resett: 'Expected `fault` to be one of reset, truncate, hang, ',
+    resett: 'Expected `fault` to be one of reset, hang, truncate, ',
     'status:200': 'Invalid `fault`: Expected `status` to be an integer from 400 to 599, got 200',
     'status:50':
       "Expected `fault` to be status:<400 to 599>, such as status:503 or status:503-after, got 'status:50'",

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseFault } from '../../../adapters/test-double/explore/fault-text.js'
 import type { Shown } from '../../../adapters/test-double/explore/faults-at.js'
 import {
   createPoints,
@@ -10,6 +9,7 @@ import {
   type Step,
 } from '../../../adapters/test-double/explore/schedule.js'
 import { type Candidate, search } from '../../../adapters/test-double/explore/search.js'
+import { parseFault } from '../../../adapters/test-double/faults/text.js'
 import { OPERATIONS } from '../../../src/pets/specification.js'
 import { bruteForce, type Placed, sortedText } from './brute-force.js'
 

@@ -1,0 +1,71 @@
+import { LONGEST_TIMER } from '../../../src/lib/options.js'
+import type { StateClock } from './clock.js'
+
+/** Timers shaped like the global ones, for code that takes them as an option. */
+export interface Timers {
+  setTimeout<Arguments extends unknown[]>(
+    callback: (...given: Arguments) => void,
+    ms?: number,
+    ...given: Arguments
+  ): Timer
+  clearTimeout(timer: Timer | null | undefined): void
+  setInterval<Arguments extends unknown[]>(
+    callback: (...given: Arguments) => void,
+    ms?: number,
+    ...given: Arguments
+  ): Timer
+  clearInterval(timer: Timer | null | undefined): void
+}
+
+/** As much of Node's `Timeout` as has a meaning here. */
+export interface Timer {
+  ref(): Timer
+  unref(): Timer
+  hasRef(): boolean
+  /** Starts again from now. */
+  refresh(): Timer
+  close(): Timer
+}
+
+export function createTimers(wait: StateClock['wait']): Timers {
+  return {
+    setTimeout: (callback, ms, ...given) => start(() => callback(...given), ms, false),
+    setInterval: (callback, ms, ...given) => start(() => callback(...given), ms, true),
+    clearTimeout: timer => void timer?.close(),
+    clearInterval: timer => void timer?.close(),
+  }
+
+  function start(call: () => void, given: number | undefined, repeats: boolean): Timer {
+    // As Node does it, also with a time that is missing or too long.
+    const wanted = Number(given)
+    const ms = wanted >= 1 && wanted <= LONGEST_TIMER ? wanted : 1
+    let one = wait(ms, end)
+    let hasRef = true
+    const timer: Timer = {
+      ref: () => setRef(true),
+      unref: () => setRef(false),
+      hasRef: () => hasRef,
+      refresh() {
+        one.cancel()
+        one = wait(ms, end)
+        return setRef(hasRef)
+      },
+      close() {
+        one.cancel()
+        return timer
+      },
+    }
+    return timer
+
+    function setRef(on: boolean): Timer {
+      hasRef = on
+      one.ref(on)
+      return timer
+    }
+
+    function end(): void {
+      if (repeats) timer.refresh()
+      call()
+    }
+  }
+}

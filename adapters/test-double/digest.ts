@@ -1,0 +1,46 @@
+import { toJson } from '../../src/lib/json.js'
+import { isPast, startOfDay } from '../../src/limits/memory.js'
+import type { RateLimitSnapshot } from '../../src/ports.js'
+import type { Exchange } from '../exchanges/exchange.js'
+import type { JournalState } from '../exchanges/recorder.js'
+
+/** SHA-256 in hex, independent of the order of fields. */
+export async function digestOf(value: unknown): Promise<string> {
+  const hash = await crypto.subtle.digest(
+    'SHA-256',
+    new TextEncoder().encode(toJson(sorted(value))),
+  )
+  return [...new Uint8Array(hash)].map(byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, field]) => [name, sorted(field)]))
+}
+
+/** Without what the next request may forget, in an order of its own, whatever the address of a caller. */
+export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
+  const start = startOfDay(now)
+  return usage
+    .filter(([, counts]) => !isPast(counts, start))
+    .map(([partition, counts]) => toJson([partition.replace(/^addr:.*/s, 'addr:'), counts]))
+    .sort()
+}
+
+/** Connections and most headers depend on the network, and on the door that a request came through. */
+export function withoutNetwork({ connections: _, exchanges, ...journal }: JournalState) {
+  return {
+    ...journal,
+    exchanges: exchanges.map(withoutConnection),
+  }
+}
+
+function withoutConnection({ requestHeaders, ...exchange }: Exchange) {
+  const { connection: _, sequential: __, overlap: ___, ...rest } = exchange
+  return { ...rest, requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null) }
+}
+
+/** Headers that can change the response; clients add others by themselves, such as user-agent. */
+const OWN_HEADERS = ['content-type', 'origin']

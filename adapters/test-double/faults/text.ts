@@ -1,0 +1,107 @@
+import { nearestFirst } from '../../../src/lib/nearest.js'
+import { check, isObject, isText, OptionError } from '../../../src/lib/options.js'
+import { FAULT_KINDS, kindOf } from '../../exchanges/fault-kinds.js'
+import { type Fault, type FaultScope, SCOPE_OPTIONS } from './fault.js'
+import { checkFault as checkFields } from './scope.js'
+
+/**
+ * Reads the text form of a fault: its kind, what it needs after a colon, `-after` for a status that
+ * comes once the operation has run, and any other fields as JSON.
+ *
+ * `reset` · `delay:31s` · `status:503` · `status:503-after` · `status:503{"retryAfter":2}`
+ *
+ * @param name where the text comes from, for messages
+ * @param scope which fields may say where it applies
+ * @throws OptionError
+ */
+export function parseFault(name: string, text: string, scope: Scope = ANY_REQUEST): Fault {
+  const { kind, argument, json } = /^(?<kind>\w*)(?::(?<argument>[^{]*))?(?<json>\{.*)?$/s.exec(
+    text,
+  )?.groups ?? { kind: text }
+  if (!isKind(kind)) throw wrong(name, `one of ${nearestFirst(text, EXAMPLES).join(', ')}`, text)
+  const fields = json === undefined ? {} : readFields(name, text, json)
+  const read = readArgument(name, kind, argument, text)
+  return checkFault(name, { kind, ...read, ...fields } as Fault, scope)
+}
+
+/** The text form of a fault, without its scope. */
+export function faultText(fault: Fault): string {
+  const { kind, ...rest } = fault
+  const fields: Record<string, unknown> = { ...rest }
+  for (const name of SCOPE) delete fields[name]
+  const form = kindOf(kind).text
+  if (!form) return kind + fieldsText(fields)
+  const [argument, others] = form.write(fields)
+  return `${kind}:${argument}${fieldsText(others)}`
+}
+
+/** @throws OptionError naming the text and the field */
+export function checkFault(name: string, fault: Fault, scope: Scope = ANY_REQUEST): Fault {
+  check(name, fault, isObject)
+  for (const field of [...SCOPE, 'jitter', 'real']) {
+    if (!(field in fault) || (scope as readonly string[]).includes(field)) continue
+    const expected = `without \`${field}\`: it comes to one request at a time, and what it does is certain`
+    throw new OptionError({ option: name, expected, got: `one with \`${field}\`` })
+  }
+  try {
+    checkFields(fault, isText)
+    return fault
+  } catch (error) {
+    const { expected, got, message } = error as OptionError
+    throw new OptionError({ option: name, expected, got }, `Invalid \`${name}\`: ${message}`)
+  }
+}
+
+type Scope = readonly (keyof FaultScope)[]
+
+/** Which requests may get a fault that is explored. */
+const ANY_REQUEST: Scope = ['operation', 'key']
+
+/** All that says where a fault applies. */
+const SCOPE = Object.keys(SCOPE_OPTIONS)
+
+const KINDS = Object.keys(FAULT_KINDS) as Fault['kind'][]
+
+const EXAMPLES = KINDS.flatMap(kind => kindOf(kind).text?.examples ?? [kind])
+
+function isKind(kind: string | undefined): kind is Fault['kind'] {
+  return KINDS.includes(kind as Fault['kind'])
+}
+
+function readArgument(
+  name: string,
+  kind: Fault['kind'],
+  argument: string | undefined,
+  text: string,
+): object {
+  const form = kindOf(kind).text
+  if (!form && argument === undefined) return {}
+  const read = form && attempt(() => form.read(argument ?? ''))
+  if (read) return read
+  throw wrong(name, form?.expected ?? `${kind} without a value`, text)
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}
+
+function readFields(name: string, text: string, json: string): object {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw wrong(name, 'followed by fields as JSON, such as {"retryAfter":2}', text)
+  }
+}
+
+function fieldsText(fields: object): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? '' : JSON.stringify(Object.fromEntries(given))
+}
+
+function wrong(name: string, expected: string, text: string): OptionError {
+  return new OptionError({ option: name, expected, got: `'${text.slice(0, 80)}'` })
+}
