@@ -6,7 +6,7 @@ import type { FaultKind } from '../exchanges/fault-kinds.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import type { Call, Recorder } from '../exchanges/recorder.js'
 import { createClock, type StateClock } from './clock/clock.js'
-import type { Act, EventLog } from './events.js'
+import type { Act, Track } from './events.js'
 import type { DelayFault } from './faults/fault.js'
 import type { Faults, TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
@@ -37,8 +37,6 @@ interface Parts {
   readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Recorder
-  readonly events: EventLog
-  readonly watch: Watch | undefined
   readonly tell: (act: Act) => void
   /** Feeds the verdict. */
   readonly judge: () => void
@@ -46,9 +44,11 @@ interface Parts {
 }
 
 /** Has the store answer requests, with the faults and delays that apply to them. */
-export function createRequests(parts: Parts): Requests {
-  const { store, clock, faults, journal, events, watch, tell, judge, onEvent } = parts
-  let realTime: StateClock | undefined
+export function createRequests(
+  { track: { events }, watch }: { readonly track: Track; readonly watch: Watch | undefined },
+  { store, clock, faults, journal, tell, judge, onEvent }: Parts,
+): Requests {
+  const delays = createDelays(clock, onEvent)
   let underWay = 0
   let isOver = false
 
@@ -80,14 +80,8 @@ export function createRequests(parts: Parts): Requests {
         onEvent()
       }
     },
-    endDelays() {
-      clock.endDelays()
-      realTime?.endDelays()
-    },
-    drop() {
-      realTime?.drop()
-      return clock.drop()
-    },
+    endDelays: delays.end,
+    drop: delays.drop,
     isBusy: () => underWay > clock.delays(),
     end() {
       isOver = true
@@ -133,35 +127,48 @@ export function createRequests(parts: Parts): Requests {
   }
 
   async function delayed(wait: DelayFault, { fault }: TakenFaults, id: number): Promise<void> {
-    await (events.pace ? events.pace.run(id) : delay(wait))
+    await (events.pace ? events.pace.run(id) : delays.wait(wait))
     if (fault?.kind === 'hang') tell({ do: 'run', id })
-  }
-
-  function delay({ ms, real }: Pick<DelayFault, 'ms' | 'real'>): Promise<void> {
-    return clockOf(real).delay(ms, real)
-  }
-
-  function clockOf(real = false): StateClock {
-    if (!real) return clock
-    realTime ??= createClock({ frozen: false }, onEvent)
-    return realTime
   }
 
   /** A body that trickles is under way, as its request was before: nothing else waits on the clock. */
   function timeOf(real = false): TrickleTime {
     return {
-      now: clockOf(real).now,
+      now: delays.clockOf(real).now,
       async pause(ms) {
         if (isOver) return
         underWay++
         try {
-          await delay({ ms, real })
+          await delays.wait({ ms, real })
         } finally {
           underWay--
           onEvent()
         }
       },
     }
+  }
+}
+
+/** Delays on the clock of the state, and those in real time. */
+function createDelays(clock: StateClock, onEvent: () => void) {
+  let realTime: StateClock | undefined
+  return {
+    clockOf,
+    wait: ({ ms, real }: Pick<DelayFault, 'ms' | 'real'>) => clockOf(real).delay(ms, real),
+    end() {
+      clock.endDelays()
+      realTime?.endDelays()
+    },
+    drop() {
+      realTime?.drop()
+      return clock.drop()
+    },
+  }
+
+  function clockOf(real = false): StateClock {
+    if (!real) return clock
+    realTime ??= createClock({ frozen: false }, onEvent)
+    return realTime
   }
 }
 

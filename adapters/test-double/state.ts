@@ -99,18 +99,8 @@ export function createState(
     faults: faults.use,
     catchUp: judge,
   })
-  const { track } = options
-  const requests = createRequests({
-    store,
-    clock,
-    faults,
-    journal,
-    events: track.events,
-    tell,
-    judge,
-    onEvent,
-    watch: options.watch,
-  })
+  const parts = { store, clock, faults, journal, tell, judge, onEvent }
+  const requests = createRequests(options, parts)
 
   const state: State = {
     store,
@@ -145,21 +135,23 @@ export function createState(
     }),
     tell,
     async digest() {
-      const now = clock.now()
-      const { journal, usage, ...rest } = {
-        ...(await dump()),
-        clock: clock.revision(),
-        keys: apiKeys.list(),
-      }
-      const counted = usageThatCounts(usage, now)
-      return digestOf({ ...rest, usage: counted, journal: withoutNetwork(journal) })
+      const [now, revision, keys] = [clock.now(), clock.revision(), apiKeys.list()]
+      const { journal, usage, ...rest } = await dump()
+      return digestOf({
+        ...rest,
+        clock: revision,
+        keys,
+        usage: usageThatCounts(usage, now),
+        journal: withoutNetwork(journal),
+      })
     },
   }
   return state
 
   function tell(act: Act): void {
-    track.events.acts++
-    for (const listen of track.events.listeners) listen({ act, world: track.world, state })
+    const { events, world } = options.track
+    events.acts++
+    for (const listen of events.listeners) listen({ act, world, state })
   }
 
   /** Feeds the verdict. A request need not wait for it: it can wait until someone asks. */

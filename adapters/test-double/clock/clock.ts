@@ -102,13 +102,13 @@ export interface ClockState {
 
 /** @param onWait called when a delay, a sleep or a timer begins */
 export function createClock(state: ClockState, onWait = () => {}): StateClock {
-  const waits = createWaits(refTimer)
+  const waits = createWaits(() => timer.ref(waits.hasRef()))
+  const timer = createProcessTimer(endWaits)
   let frozenAt = state.frozen ? (state.now ?? 0) : undefined
   /** Where it ran on from: in its own time, and in real time. */
   let from = { own: state.now ?? Date.now(), real: Date.now() }
   let scale = state.scale ?? 1
   let held: number | undefined
-  let timer: ReturnType<typeof setTimeout> | undefined
 
   const clock: StateClock = {
     auto: state.auto ?? false,
@@ -122,18 +122,14 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
       }
     },
     now: () => frozenAt ?? held ?? Math.floor(from.own + (Date.now() - from.real) * scale),
-    set(instant) {
-      move(instantOf('set', instant))
-    },
-    advance(duration) {
-      move(instantOf('now', clock.now() + durationOf('advance', duration)))
-    },
+    set: instant => move(instantOf('set', instant)),
+    advance: duration => move(instantOf('now', clock.now() + durationOf('advance', duration))),
     reach(instant) {
       if (instant > clock.now()) move(instantOf('now', instant))
     },
     freeze() {
       frozenAt ??= clock.now()
-      clearTimeout(timer)
+      timer.stop()
     },
     resume(options) {
       const faster = settingsOf(RESUME_OPTIONS, options).scale
@@ -146,33 +142,20 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
     scale: () => scale,
     sleep: (ms, options) => sleep(wait, ms, options),
     wait,
-    delay: (ms, hasRef = false) =>
-      new Promise(resolve => {
-        // The clock cannot be set beyond its last instant, and every delay has to end.
-        const { until, ref } = wait(Math.min(ms, LATEST - clock.now()), resolve, true)
-        ref(hasRef)
-        if (clock.auto) clock.reach(until)
-      }),
+    delay: (ms, hasRef = false) => delay(clock, wait, ms, hasRef),
     endDelays: waits.endDelays,
     drop() {
       waits.endDelays()
-      clearTimeout(timer)
+      timer.stop()
       return waits.drop()
     },
     next: waits.next,
     delays: waits.delays,
-    dump: () => ({
-      now: clock.now(),
-      frozen: clock.frozen(),
-      ...(scale !== 1 && { scale }),
-      ...(clock.auto && { auto: true }),
+    dump: () => ({ now: clock.now(), ...settingsOfClock(clock) }),
+    revision: () => ({
+      ...settingsOfClock(clock),
+      ...(frozenAt === undefined ? { offset: from.own - from.real * scale } : { now: frozenAt }),
     }),
-    revision() {
-      const { now, ...rest } = clock.dump()
-      return frozenAt === undefined
-        ? { ...rest, offset: from.own - from.real * scale }
-        : { ...rest, now }
-    },
   }
   return clock
 
@@ -202,10 +185,7 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
       const reached = Math.max(frozenAt ?? 0, until)
       frozenAt = reached
       end()
-      if (frozenAt === undefined) {
-        clock.reach(instant)
-        return
-      }
+      if (frozenAt === undefined) return void clock.reach(instant)
       if (frozenAt < reached || frozenAt > instant) return
     }
     frozenAt = instant
@@ -222,20 +202,51 @@ export function createClock(state: ClockState, onWait = () => {}): StateClock {
   }
 
   function startTimer(): void {
-    clearTimeout(timer)
+    timer.stop()
     const next = waits.next()
     if (next === undefined || frozenAt !== undefined) return
-    const ms = Math.ceil((next - clock.now()) / scale)
-    timer = setTimeout(endWaits, Math.min(ms, LONGEST_TIMER))
-    refTimer()
+    timer.start(Math.ceil((next - clock.now()) / scale))
+    timer.ref(waits.hasRef())
   }
+}
 
-  /** The process stays alive while one of the waits asks for it; browsers have no such thing. */
-  function refTimer(): void {
-    const { ref, unref }: Partial<NodeJS.Timeout> = timer ?? {}
-    const apply = waits.hasRef() ? ref : unref
-    apply?.call(timer)
+/** The timer of the process that ends waits while a clock runs. */
+function createProcessTimer(onEnd: () => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return {
+    start(ms: number) {
+      timer = setTimeout(onEnd, Math.min(ms, LONGEST_TIMER))
+    },
+    stop: () => clearTimeout(timer),
+    /** @param hasRef whether the process stays alive for it; browsers have no such thing */
+    ref(hasRef: boolean) {
+      const { ref, unref }: Partial<NodeJS.Timeout> = timer ?? {}
+      const apply = hasRef ? ref : unref
+      apply?.call(timer)
+    },
   }
+}
+
+function settingsOfClock({ frozen, scale, auto }: StateClock) {
+  return {
+    frozen: frozen(),
+    ...(scale() !== 1 && { scale: scale() }),
+    ...(auto && { auto: true }),
+  }
+}
+
+function delay(
+  clock: StateClock,
+  wait: (ms: number, end: () => void, isDelay: boolean) => Wait,
+  ms: number,
+  hasRef: boolean,
+): Promise<void> {
+  return new Promise(resolve => {
+    // The clock cannot be set beyond its last instant, and every delay has to end.
+    const { until, ref } = wait(Math.min(ms, LATEST - clock.now()), resolve, true)
+    ref(hasRef)
+    if (clock.auto) clock.reach(until)
+  })
 }
 
 function sleep(
