@@ -71,7 +71,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'never answers bytes of our own',
-    says: /http\.host-twice: nothing/,
+    says: /http\.chunked: nothing/,
     timeoutMs: 10_000,
     http: () => {
       const serve = right()
