@@ -113,7 +113,7 @@ export const CLIENT_DEFECTS = [
   {
     name: 'the verdict takes half a rejection for a whole one',
     file: 'adapters/verdict/rules.js',
-    from: "return (fault === 'truncate' || fault === 'malformed') && method !== 'HEAD';",
-    to: 'return false;',
+    from: "return loses === 'response' || (loses === 'body' && method !== 'HEAD');",
+    to: "return loses === 'response';",
   },
 ]
