@@ -1,5 +1,13 @@
 import { chain } from '../src/lib/async.js'
-import { check, isFunction, isHandler, optional, readOptions } from '../src/lib/options.js'
+import {
+  check,
+  isFunction,
+  isHandler,
+  type OptionsOf,
+  optional,
+  settingsOf,
+  typed,
+} from '../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../src/protocol/api.js'
 import {
   bodyAlreadyRead,
@@ -9,13 +17,14 @@ import {
   splitTarget,
 } from './http/api-request.js'
 
-export interface FetchHandlerOptions {
+const FETCH_HANDLER_OPTIONS = {
   /**
    * Returns the caller's address, for counting requests without a valid key.
    * @default none: all callers share one budget
    */
-  readonly client?: (request: Request) => string | undefined
+  client: optional(typed<(request: Request) => string | undefined>(isFunction)),
 }
+export interface FetchHandlerOptions extends OptionsOf<typeof FETCH_HANDLER_OPTIONS> {}
 
 /**
  * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it.
@@ -24,10 +33,10 @@ export interface FetchHandlerOptions {
  */
 export function toFetchHandler(
   handler: ApiHandler,
-  options: FetchHandlerOptions = {},
+  options?: FetchHandlerOptions,
 ): (request: Request) => Promise<Response> {
   check('handler', handler, isHandler)
-  const { client } = readOptions(options, {}, { client: optional(isFunction) })
+  const { client } = settingsOf(FETCH_HANDLER_OPTIONS, options)
   return async request => {
     const headers = Object.fromEntries(request.headers)
     const answer = await handler.handle({

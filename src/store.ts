@@ -190,7 +190,7 @@ export function openStore(settings: StoreSettings): Store {
   }
 
   const protocol = createProtocol(operations, gate, settings)
-  // Not a literal, for the reason in `readOptions`.
+  // Not a literal, as names added after a spread give each object its own hidden class in V8.
   return Object.assign(protocol, pets, { apiKeys, events, forKey })
 
   async function create(pet: NewPet, signal: Signal | undefined): Promise<Pet> {

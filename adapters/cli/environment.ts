@@ -27,7 +27,7 @@ export interface Environment {
   readonly handler: ApiHandler
   readonly clock: Clock
   /** What the console shows besides requests. */
-  readonly console: ConsoleOptions & Required<Pick<ConsoleOptions, 'apiKeys'>>
+  readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
   readonly animals: number
   /** Where the animals come from, in words. */
   readonly source: string

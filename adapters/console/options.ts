@@ -4,9 +4,11 @@ import {
   isBoolean,
   isFunction,
   isObject,
+  type OptionsOf,
   optional,
-  type Rules,
-  readOptions,
+  settingsOf,
+  typed,
+  withDefault,
 } from '../../src/lib/options.js'
 import type { Usage } from '../../src/limits/decide.js'
 import type { PlanTable, Policy } from '../../src/limits/plans.js'
@@ -15,107 +17,94 @@ import type { Clock, PetFilter } from '../../src/ports.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 
-/** A panel whose source is missing is not shown. */
-export interface ConsoleOptions {
+const CONSOLE_OPTIONS = {
   /**
    * The clock of the store, which the page shows.
    * @default Date.now
    */
-  readonly clock?: Clock
+  clock: withDefault(typed<Clock>(isFunction), Date.now),
   /**
    * Whether that clock stands still.
    * @default never
    */
-  readonly isFrozen?: () => boolean
+  isFrozen: withDefault(typed<() => boolean>(isFunction), () => false),
   /**
    * The valid API keys; the page shows their ids and plans.
    * @default none
    */
-  readonly apiKeys?: () => Readonly<Record<string, ApiKey>>
+  apiKeys: withDefault(typed<() => Readonly<Record<string, ApiKey>>>(isFunction), () => ({})),
   /**
    * The option `plans` of the store, where the handler is not the store itself or around it.
    * @default none
    */
-  readonly plans?: Partial<PlanTable>
+  plans: optional(typed<Partial<PlanTable>>(isObject)),
   /**
    * Whether the page may show a key itself.
    * @default the demo keys
    */
-  readonly isPublicKey?: (key: string) => boolean
+  isPublicKey: withDefault(typed<(key: string) => boolean>(isFunction), (key: string) =>
+    Object.hasOwn(DEMO_KEYS, key),
+  ),
   /**
    * What is counted for a key id, such as `inspect` of a `RateLimitStore`: the panel Budgets.
    * @default none
    */
-  readonly usage?: (keyId: string) => Awaitable<Usage | undefined>
+  usage: optional(typed<(keyId: string) => Awaitable<Usage | undefined>>(isFunction)),
   /**
    * Direct access to the animals, without key, limits or log: the view Animals.
    * @default none
    */
-  readonly animals?: {
-    list(filter: PetFilter): Awaitable<readonly Pet[]>
-    create(pet: NewPet): Awaitable<Pet>
-  }
+  animals: optional(
+    typed<{
+      list(filter: PetFilter): Awaitable<readonly Pet[]>
+      create(pet: NewPet): Awaitable<Pet>
+    }>(hasMethods('list', 'create')),
+  ),
   /**
    * The handler serves `/_control`: the view Test.
    * @default false
    */
-  readonly control?: boolean
+  control: withDefault(isBoolean, false),
   /**
    * The worlds served below `/worlds/<id>`, by id.
    * @default none
    */
-  readonly worlds?: () => ReadonlyMap<string, ConsoleWorld>
+  worlds: withDefault(
+    typed<() => ReadonlyMap<string, ConsoleWorld>>(isFunction),
+    () => new Map<string, ConsoleWorld>(),
+  ),
   /**
    * Serve the console to other machines and under other host names, too.
    * @default false
    */
-  readonly allowRemote?: boolean
+  allowRemote: withDefault(isBoolean, false),
   /**
    * Serve the console to everyone who knows this token, and to nobody else, wherever they are:
    * `/?token=<token>` sets a cookie. Letters, digits, `-` and `_`, at least 16.
    * @default none: over loopback only
    */
-  readonly token?: string
+  token: optional(
+    typed<string>({
+      expected: 'at least 16 letters, digits, - and _',
+      accepts: token => typeof token === 'string' && /^[\w-]{16,}$/.test(token),
+      secret: true,
+    }),
+  ),
 }
+/** A panel whose source is missing is not shown. */
+export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}
 
 type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
 
 /** What a console shows of an API besides its requests. */
-export type ConsoleWorld = Required<Pick<ConsoleOptions, Sources>> &
-  Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {
+export type ConsoleWorld = {
+  readonly [name in Sources]-?: NonNullable<ConsoleOptions[name]>
+} & Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {
     /** The policy of a key, where the handler knows it. */
     readonly policyOf?: ((key: string) => Policy | undefined) | undefined
   }
 
 /** @throws OptionError */
 export function readConsoleOptions(given: ConsoleOptions) {
-  return readOptions(given, DEFAULTS, RULES)
-}
-
-const DEFAULTS = {
-  clock: Date.now,
-  isFrozen: () => false,
-  apiKeys: () => ({}),
-  isPublicKey: (key: string) => Object.hasOwn(DEMO_KEYS, key),
-  control: false,
-  worlds: () => new Map<string, ConsoleWorld>(),
-  allowRemote: false,
-}
-
-const RULES: Rules<ConsoleOptions> = {
-  clock: isFunction,
-  isFrozen: isFunction,
-  apiKeys: isFunction,
-  plans: optional(isObject),
-  isPublicKey: isFunction,
-  usage: optional(isFunction),
-  animals: optional(hasMethods('list', 'create')),
-  control: isBoolean,
-  worlds: isFunction,
-  allowRemote: isBoolean,
-  token: optional({
-    expected: 'at least 16 letters, digits, - and _',
-    accepts: token => typeof token === 'string' && /^[\w-]{16,}$/.test(token),
-    secret: true,
-  }),
+  return settingsOf(CONSOLE_OPTIONS, given)
 }

@@ -7,46 +7,58 @@ import {
   isText,
   isTimeout,
   LONGEST_TIMER,
-  type Rules,
-  readOptions,
+  type OptionsOf,
+  settingsOf,
+  typed,
+  withDefault,
 } from '../../src/lib/options.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { createServe } from './node-handler.js'
 import { addressKey, parserRefusal } from './request.js'
 import { createHttpConnection, createLater, type HttpConnection, IDLE_CHECKS } from './sockets.js'
 
-export interface ListenOptions {
+const LISTEN_OPTIONS = {
   /**
    * 0 picks a free one.
    * @default 4280
    */
-  readonly port?: number
+  port: withDefault(
+    typed<number>({
+      expected: 'an integer from 0 to 65535',
+      accepts: port => isSize.accepts(port) && Number(port) <= 65_535,
+    }),
+    4280,
+  ),
   /**
    * The address to bind.
    * @default '127.0.0.1'
    */
-  readonly host?: string
+  host: withDefault(
+    typed<string>({ ...isText, expected: 'a host name or an address' }),
+    '127.0.0.1',
+  ),
   /**
    * How many proxies in front are trusted to report the client in `X-Forwarded-For`.
    * @default 0
    */
-  readonly proxyHops?: number
+  proxyHops: withDefault(isSize, 0),
   /**
    * Time limit for the headers of a request, in ms.
    * @default 10_000
    */
-  readonly headersTimeout?: number
+  headersTimeout: withDefault(isTimeout, 10_000),
   /**
    * Time limit for the whole request, in ms.
    * @default 30_000
    */
-  readonly requestTimeout?: number
+  requestTimeout: withDefault(isTimeout, 30_000),
   /**
    * How long an idle connection is kept, in ms.
    * @default 5_000
    */
-  readonly keepAliveTimeout?: number
+  keepAliveTimeout: withDefault(isTimeout, 5_000),
 }
+export interface ListenOptions extends OptionsOf<typeof LISTEN_OPTIONS> {}
 
 export interface HttpServer extends AsyncDisposable {
   /** The base address, such as `http://127.0.0.1:4280/v1`; loopback for a server on all addresses. */
@@ -66,15 +78,11 @@ export interface HttpServer extends AsyncDisposable {
  *
  * @throws OptionError naming the invalid option and its value
  */
-export async function listen(
-  handler: ApiHandler,
-  options: ListenOptions = {},
-): Promise<HttpServer> {
+export async function listen(handler: ApiHandler, options?: ListenOptions): Promise<HttpServer> {
   check('handler', handler, isHandler)
-  const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = readOptions(
+  const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = settingsOf(
+    LISTEN_OPTIONS,
     options,
-    DEFAULTS,
-    RULES,
   )
   const serve = createServe(handler, proxyHops)
   const connections = new Map<Socket, HttpConnection>()
@@ -185,24 +193,3 @@ const LOOPBACK_OF = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],
 ])
-
-const DEFAULTS = {
-  port: 4280,
-  host: '127.0.0.1',
-  proxyHops: 0,
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 5_000,
-}
-
-const RULES: Rules<ListenOptions> = {
-  port: {
-    expected: 'an integer from 0 to 65535',
-    accepts: port => isSize.accepts(port) && Number(port) <= 65_535,
-  },
-  host: { ...isText, expected: 'a host name or an address' },
-  proxyHops: isSize,
-  headersTimeout: isTimeout,
-  requestTimeout: isTimeout,
-  keepAliveTimeout: isTimeout,
-}

@@ -1,19 +1,27 @@
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
-import { check, isHandler, isSize, readOptions } from '../../src/lib/options.js'
+import {
+  check,
+  isHandler,
+  isSize,
+  type OptionsOf,
+  settingsOf,
+  withDefault,
+} from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { splitTarget, targetRefusal } from './api-request.js'
 import { addressKey, bodyOf, messageRefusal, reportedAddress } from './request.js'
 import type { HttpConnection } from './sockets.js'
 
-export interface NodeHandlerOptions {
+const NODE_HANDLER_OPTIONS = {
   /**
    * How many proxies in front are trusted to report the client in `X-Forwarded-For`.
    * @default 0
    */
-  readonly proxyHops?: number
+  proxyHops: withDefault(isSize, 0),
 }
+export interface NodeHandlerOptions extends OptionsOf<typeof NODE_HANDLER_OPTIONS> {}
 
 /**
  * Serves a store, or a wrapper around one, in an app with its own server: `http.createServer`,
@@ -21,9 +29,9 @@ export interface NodeHandlerOptions {
  *
  * @throws OptionError naming the invalid option and its value
  */
-export function toNodeHandler(handler: ApiHandler, options: NodeHandlerOptions = {}) {
+export function toNodeHandler(handler: ApiHandler, options?: NodeHandlerOptions) {
   check('handler', handler, isHandler)
-  const { proxyHops } = readOptions(options, { proxyHops: 0 }, { proxyHops: isSize })
+  const { proxyHops } = settingsOf(NODE_HANDLER_OPTIONS, options)
   const serve = createServe(handler, proxyHops)
   return (message: IncomingMessage, response: ServerResponse, next?: Next): void =>
     serve(message, response, { next })

@@ -6,9 +6,12 @@ import {
   isString,
   isTimeout,
   OptionError,
+  type OptionsOf,
   optional,
-  type Rules,
-  readOptions,
+  type SettingsOf,
+  settingsOf,
+  typed,
+  withDefault,
 } from '../../src/lib/options.js'
 import { explain, PostgresError } from './failures.js'
 import {
@@ -22,45 +25,59 @@ import { migrate } from './schema.js'
 import { createStatements } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
 
-export interface PostgresOptions {
+const POSTGRES_OPTIONS = {
   /**
    * `postgres://user:password@host:5432/database`; give this or `pool`.
    * @default none
    */
-  readonly url?: string
+  url: optional(isString),
   /**
    * A `pg.Pool` of the host, which stays open on `close`.
    * @default none
    */
-  readonly pool?: PostgresPool
+  pool: optional(typed<PostgresPool>(hasMethods('connect', 'on', 'off'))),
   /**
    * The schema of the tables, created if missing: lower-case letters, digits and `_`.
    * @default 'adoption_store'
    */
-  readonly schema?: string
+  schema: withDefault(
+    typed<string>({
+      expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',
+      accepts: value => typeof value === 'string' && /^[a-z][a-z0-9_]{0,62}$/.test(value),
+    }),
+    'adoption_store',
+  ),
   /**
    * The time limit of an operation, retries included. An insert may first wait as long for the batch
    * before it.
    * @default 2_500
    */
-  readonly timeoutMs?: number
+  timeoutMs: withDefault(isTimeout, 2_500),
   /**
    * The maximum number of connections; with `url` only.
    * @default 8
    */
-  readonly connections?: number
+  connections: withDefault(isCount, 8),
   /**
    * How long a connection is used, in ms, before it is replaced by a new one, which may lead to another
    * server after a fail-over; with `url` only.
    * @default 300_000
    */
-  readonly connectionLifetimeMs?: number
+  // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.
+  connectionLifetimeMs: withDefault(isTimeout, 300_000),
   /**
    * TLS as `pg` takes it: true, or options of `tls.connect` such as `ca`; with `url` only.
    * @default what `sslmode` in the URL says, else no TLS
    */
-  readonly ssl?: boolean | ConnectionOptions
+  ssl: optional(
+    typed<boolean | ConnectionOptions>({
+      expected: 'true, false or TLS options',
+      accepts: value => typeof value === 'boolean' || (typeof value === 'object' && value !== null),
+      secret: true,
+    }),
+  ),
 }
+export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
 
 /**
  * Stores pets in PostgreSQL, for any number of processes. Ids ascend without gaps, in commit order.
@@ -70,7 +87,7 @@ export interface PostgresOptions {
  * @throws PostgresError when the database cannot be used: one line that names the fix
  */
 export async function postgresStorage(options: PostgresOptions): Promise<PostgresStorage> {
-  const { schema: name, timeoutMs, ...rest } = readOptions(options, DEFAULTS, RULES)
+  const { schema: name, timeoutMs, ...rest } = settingsOf(POSTGRES_OPTIONS, options)
   const schema = `"${name}"`
   const { address, pool, closePool } = await openPool(rest, timeoutMs)
   pool.on('error', ignore)
@@ -110,8 +127,7 @@ interface OpenPool {
   readonly closePool: () => Promise<void>
 }
 
-type Access = Pick<PostgresOptions, 'url' | 'pool' | 'ssl'> &
-  Required<Pick<PostgresOptions, 'connections' | 'connectionLifetimeMs'>>
+type Access = Omit<SettingsOf<typeof POSTGRES_OPTIONS>, 'schema' | 'timeoutMs'>
 
 async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
   const { url, pool: given, ssl, connections, connectionLifetimeMs } = options
@@ -206,28 +222,3 @@ function inspect(pool: PostgresPool, timeoutMs: number): Promise<boolean> {
 
 /** Idle connections break when the server restarts; the pool replaces them. */
 function ignore(): void {}
-
-const DEFAULTS = {
-  schema: 'adoption_store',
-  timeoutMs: 2_500,
-  connections: 8,
-  // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.
-  connectionLifetimeMs: 300_000,
-} as const
-
-const RULES: Rules<PostgresOptions> = {
-  url: optional(isString),
-  pool: optional(hasMethods('connect', 'on', 'off')),
-  schema: {
-    expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',
-    accepts: value => typeof value === 'string' && /^[a-z][a-z0-9_]{0,62}$/.test(value),
-  },
-  timeoutMs: isTimeout,
-  connections: isCount,
-  connectionLifetimeMs: isTimeout,
-  ssl: optional({
-    expected: 'true, false or TLS options',
-    accepts: value => typeof value === 'boolean' || (typeof value === 'object' && value !== null),
-    secret: true,
-  }),
-}

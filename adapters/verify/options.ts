@@ -5,104 +5,134 @@ import {
   isOneOf,
   isTimeout,
   OptionError,
+  type OptionsOf,
   optional,
   type Rule,
-  type Rules,
-  readOptions,
   rule,
-  type WithDefaults,
+  type SettingsOf,
+  settingsOf,
+  typed,
+  withDefault,
 } from '../../src/lib/options.js'
 import type { Clock } from '../../src/ports.js'
 import type { Sleep } from '../client/index.js'
 import type { Level } from './check.js'
 
-export interface VerifyOptions {
+export const isKey: Rule = {
+  expected: 'printable ASCII without spaces',
+  accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
+  secret: true,
+}
+
+// Secret, because it may hold a password.
+const isAddress: Rule = {
+  expected:
+    'an address that begins with http:// or https://, without user name, query and fragment',
+  accepts: value => typeof value === 'string' && /^https?:[^?#@]*$/i.test(value) && isUrl(value),
+  secret: true,
+}
+
+const isIds = rule(
+  'an array of non-empty strings',
+  value => Array.isArray(value) && value.every(id => typeof id === 'string' && id !== ''),
+)
+
+const VERIFY_OPTIONS = {
   /** With its version segment, such as `https://staging.example.org/v1`. */
-  readonly baseUrl: string
+  baseUrl: typed<string>(isAddress),
   /** The API key. */
-  readonly apiKey: string
+  apiKey: typed<string>(isKey),
   /**
    * Whether to exhaust the spare key: 429, `Retry-After`, temporary ban.
    * @default false
    */
-  readonly limits?: boolean | undefined
+  limits: withDefault(isBoolean, false),
   /**
    * A second, throwaway key for `limits`.
    * @default none
    */
-  readonly spareKey?: string | undefined
+  spareKey: optional(typed<string>(isKey)),
   /**
    * Whether the server should support `Idempotency-Key`, which is not in the specification.
    * @default false
    */
-  readonly idempotency?: boolean | undefined
+  idempotency: withDefault(isBoolean, false),
   /**
    * Creates no animals.
    * @default false
    */
-  readonly readOnly?: boolean | undefined
+  readOnly: withDefault(isBoolean, false),
   /**
    * Ids or their beginnings, such as `auth` or `create.name`.
    * @default all
    */
-  readonly only?: readonly string[] | undefined
+  only: withDefault(typed<readonly string[]>(isIds), []),
   /**
    * Ids or their beginnings.
    * @default none
    */
-  readonly skip?: readonly string[] | undefined
+  skip: withDefault(typed<readonly string[]>(isIds), []),
   /**
    * `MUST` leaves out what is only common practice.
    * @default both
    */
-  readonly level?: Level | undefined
+  level: optional(typed<Level>(isOneOf(['MUST', 'SHOULD']))),
   /**
    * Where the server serves its description, as JSON.
    * @default none
    */
-  readonly openApiUrl?: string | undefined
+  openApiUrl: optional(
+    typed<string>({
+      ...isAddress,
+      accepts: value => typeof value === 'string' && isUrl(value),
+    }),
+  ),
   /**
    * Time limit per request, in ms.
    * @default 10_000
    */
-  readonly timeoutMs?: number | undefined
+  timeoutMs: withDefault(isTimeout, 10_000),
   /**
    * How long all waits for budgets and the end of a ban may take together, in ms.
    * @default 1_800_000
    */
-  readonly maxWaitMs?: number | undefined
+  maxWaitMs: withDefault(isCount, 1_800_000),
   /**
    * Stops at the first broken MUST.
    * @default false
    */
-  readonly bail?: boolean | undefined
+  bail: withDefault(isBoolean, false),
   /**
    * Called with each result of `verify`, and how far the run has come.
    * @default none
    */
-  readonly onResult?: ((result: CheckResult, progress: VerifyProgress) => void) | undefined
+  onResult: withDefault(
+    typed<(result: CheckResult, progress: VerifyProgress) => void>(isFunction),
+    () => {},
+  ),
   /**
    * Called when requests begin to wait: for how many ms, and why.
    * @default none
    */
-  readonly onWait?: ((wait: VerifyWait) => void) | undefined
+  onWait: withDefault(typed<(wait: VerifyWait) => void>(isFunction), () => {}),
   /**
    * Takes the place of the network, such as the result of `toFetchHandler`. Checks that need a
    * socket are then skipped.
    * @default the platform's
    */
-  readonly fetch?: ((request: Request) => Promise<Response>) | undefined
+  fetch: optional(typed<(request: Request) => Promise<Response>>(isFunction)),
   /**
    * The current time, in ms since the Unix epoch.
    * @default Date.now
    */
-  readonly clock?: Clock | undefined
+  clock: withDefault(typed<Clock>(isFunction), () => Date.now()),
   /**
    * Waits: `(ms, { signal }) => Promise`.
    * @default setTimeout
    */
-  readonly sleep?: Sleep | undefined
+  sleep: optional(typed<Sleep>(isFunction)),
 }
+export interface VerifyOptions extends OptionsOf<typeof VERIFY_OPTIONS> {}
 
 export interface CheckResult {
   readonly id: string
@@ -138,11 +168,11 @@ export interface VerifyWait {
   readonly reason: string
 }
 
-export type ReadOptions = WithDefaults<VerifyOptions, typeof DEFAULTS>
+export type ReadOptions = SettingsOf<typeof VERIFY_OPTIONS>
 
 /** @throws OptionError, which never shows an API key */
 export function readVerifyOptions(given: VerifyOptions): ReadOptions {
-  const options = readOptions(given, DEFAULTS, RULES)
+  const options = settingsOf(VERIFY_OPTIONS, given)
   if (options.limits && options.spareKey === undefined) {
     const expected = 'a throwaway key that the checks of limits may exhaust'
     throw new OptionError({ option: 'spareKey', expected, got: 'none' })
@@ -151,63 +181,6 @@ export function readVerifyOptions(given: VerifyOptions): ReadOptions {
     throw new OptionError({ option: 'spareKey', expected: 'a second key', got: 'the same one' })
   }
   return options
-}
-
-const DEFAULTS = {
-  limits: false,
-  idempotency: false,
-  readOnly: false,
-  only: [] as readonly string[],
-  skip: [] as readonly string[],
-  timeoutMs: 10_000,
-  maxWaitMs: 1_800_000,
-  bail: false,
-  onResult: () => {},
-  onWait: () => {},
-  clock: () => Date.now(),
-}
-
-export const isKey: Rule = {
-  expected: 'printable ASCII without spaces',
-  accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
-  secret: true,
-}
-
-// Secret, because it may hold a password.
-const isAddress: Rule = {
-  expected:
-    'an address that begins with http:// or https://, without user name, query and fragment',
-  accepts: value => typeof value === 'string' && /^https?:[^?#@]*$/i.test(value) && isUrl(value),
-  secret: true,
-}
-
-const isIds = rule(
-  'an array of non-empty strings',
-  value => Array.isArray(value) && value.every(id => typeof id === 'string' && id !== ''),
-)
-
-const RULES: Rules<VerifyOptions> = {
-  baseUrl: isAddress,
-  apiKey: isKey,
-  limits: isBoolean,
-  idempotency: isBoolean,
-  spareKey: optional(isKey),
-  readOnly: isBoolean,
-  only: isIds,
-  skip: isIds,
-  level: optional(isOneOf(['MUST', 'SHOULD'])),
-  openApiUrl: optional({
-    ...isAddress,
-    accepts: value => typeof value === 'string' && isUrl(value),
-  }),
-  timeoutMs: isTimeout,
-  maxWaitMs: isCount,
-  bail: isBoolean,
-  onResult: isFunction,
-  onWait: isFunction,
-  fetch: optional(isFunction),
-  clock: isFunction,
-  sleep: optional(isFunction),
 }
 
 function isUrl(address: string): boolean {

@@ -84,46 +84,24 @@ export function settingsOf<D extends Declared>(
   given: OptionsOf<D> | undefined,
   within = '',
 ): SettingsOf<D> {
-  const defaults = Object.fromEntries(
-    Object.entries(declared).flatMap(([name, of]) => ('default' in of ? [[name, of.default]] : [])),
-  )
-  return readOptions(given as object | undefined, defaults, declared, within) as SettingsOf<D>
-}
-
-export type Rules<Options> = { readonly [name in keyof Options]-?: Rule }
-
-/** Options with their defaults filled in. */
-export type WithDefaults<Options, Defaults> = Omit<Options, keyof Defaults> & {
-  readonly [name in keyof Options & keyof Defaults]-?: Exclude<Options[name], undefined>
-}
-
-/**
- * Fills in the defaults, then checks every option by its rule. `undefined` means the default. An
- * option without a rule is refused, so that a typo never becomes a silent default; so is anything but
- * an object.
- *
- * @param within precedes the names in messages, such as `plans.`
- * @throws OptionError naming the option, the rule and the value
- */
-export function readOptions<Options extends object, Defaults extends Partial<Options>>(
-  given: Options | undefined,
-  defaults: Defaults,
-  rules: Rules<Options>,
-  within = '',
-): WithDefaults<Options, Defaults> {
   if (given !== undefined) check(within.slice(0, -1) || 'options', given, isSecretObject)
   const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
   for (const [name] of set) {
-    if (Object.hasOwn(rules, name)) continue
+    if (Object.hasOwn(declared, name)) continue
     const option = `${within}${name}`
-    const expected = `one of ${nearestFirst(name, Object.keys(rules)).join(', ')}`
+    const expected = `one of ${nearestFirst(name, Object.keys(declared)).join(', ')}`
     const message = `Unknown option \`${option}\`; expected ${expected}`
     throw new OptionError({ option, expected, got: name }, message)
   }
+  const defaults = Object.entries(declared).flatMap(([name, rule]) =>
+    'default' in rule ? [[name, rule.default]] : [],
+  )
   // In V8, a literal that adds names after a spread gives each object its own hidden class.
-  const options: Record<string, unknown> = Object.assign({}, defaults, Object.fromEntries(set))
-  for (const name in rules) check(`${within}${name}`, options[name], rules[name])
-  return options as WithDefaults<Options, Defaults>
+  const settings: Record<string, unknown> = Object.fromEntries([...defaults, ...set])
+  for (const [name, rule] of Object.entries(declared)) {
+    check(`${within}${name}`, settings[name], rule)
+  }
+  return settings as SettingsOf<D>
 }
 
 /** @throws OptionError naming the option, the rule and the value */

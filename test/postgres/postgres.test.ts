@@ -113,10 +113,10 @@ test('postgres - a statement that the database refuses permanently is not sent a
 test('postgres - an invalid pet is rejected without failing its batch', { skip }, async () => {
   const storage = await open()
   const wrong: [unknown, RegExp][] = [
-    [{ ...REX, name: 1 }, /`name` to be a string/],
-    [{ ...REX, categoryId: 2n ** 63n }, /`categoryId` to be an integer/],
-    [{ ...REX, categoryId: 0.5 }, /`categoryId` to be an integer/],
-    [{ ...REX, status: 'lost' }, /`status` to be one of available, pending, sold/],
+    [{ ...REX, name: 1 }, /`name` must be a string/],
+    [{ ...REX, categoryId: 2n ** 63n }, /`categoryId` must be an integer/],
+    [{ ...REX, categoryId: 0.5 }, /`categoryId` must be an integer/],
+    [{ ...REX, status: 'lost' }, /`status` must be one of available, pending, sold/],
   ]
   const good = storage.insert(REX)
   for (const [pet, message] of wrong) await assert.rejects(storage.insert(pet as never), message)
