@@ -12,7 +12,7 @@ const SUBPATHS = {
   judge: 'adapters/judge/index',
   'test-double': 'adapters/test-double/index',
 }
-const COMMANDS = { commands: 'adapters/cli/commands', verify: 'adapters/cli/verify' }
+const COMMANDS = { actions: 'adapters/cli/actions' }
 const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 const parts = Object.entries({ ...SUBPATHS, ...COMMANDS }).map(
@@ -67,7 +67,7 @@ for (const [name, entry] of Object.entries(SUBPATHS)) {
 }
 
 function besideMain({ onResolve }) {
-  onResolve({ filter: /^\.\/(commands|verify|metrics)\.js$/ }, ({ kind, path }) =>
+  onResolve({ filter: /^\.\/(actions|metrics)\.js$/ }, ({ kind, path }) =>
     kind === 'dynamic-import' ? { path: path.replace('.js', '.cjs'), external: true } : undefined,
   )
 }

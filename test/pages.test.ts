@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -12,7 +11,7 @@ import {
   withOptionTables,
 } from './support/option-tables.js'
 import { anchors, localLinks, namedFiles, type Page, readPages } from './support/pages.js'
-import { MAIN, ROOT } from './support/paths.js'
+import { ROOT } from './support/paths.js'
 
 const pages = readPages()
 const byPath = new Map(pages.map(page => [page.path, page]))
@@ -86,22 +85,6 @@ test('pages - every option is documented, with the default that the code has', (
   }
 })
 
-test('pages - the table of the command line lists the flags of --help', () => {
-  const help = spawnSync(process.execPath, [MAIN, '--help'], { encoding: 'utf8' }).stdout
-  const inHelp = [...help.matchAll(/^ +(?:-\w, | {4})(--[\w-]+)/gm)].map(([, flag]) => flag)
-  const inTable = flagsIn('adapters/cli/README.md', '<!-- flags -->')
-  assert.ok(inHelp.length > 10)
-  assert.deepEqual(inTable.sort(), inHelp.sort())
-})
-
-test('pages - the table of verify lists the flags of verify --help', () => {
-  const help = spawnSync(process.execPath, [MAIN, 'verify', '--help'], { encoding: 'utf8' }).stdout
-  const inHelp = [...help.matchAll(/^ +(?:-\w, | {4})(--[\w-]+)/gm)].map(([, flag]) => flag)
-  const inTable = flagsIn('adapters/verify/README.md', '<!-- flags verify -->')
-  assert.ok(inHelp.length > 10)
-  assert.deepEqual(inTable.sort(), inHelp.sort())
-})
-
 test('pages - the table of errors lists every code with its status', () => {
   const inTable = decisionsTable('Errors').map(
     ([status, code = '']) => `${code.trim()} ${status?.trim().slice(0, 3)}`,
@@ -121,10 +104,6 @@ test('pages - every decision has a test that carries its id', () => {
     [],
   )
 })
-
-function flagsIn(path: string, mark: string): string[] {
-  return tableAfter(path, mark).flatMap(([cell = '']) => cell.match(/--[\w-]+/g) ?? [])
-}
 
 function decisionsTable(heading: string): string[][] {
   return tableAfter('src/protocol/README.md', `## ${heading}`)

@@ -4,10 +4,10 @@ import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
 import { isStream, type PetStream, snapshotOf, streamOf } from '../storage/pet-stream.js'
 import type { RestoreOptions } from '../storage/restore-options.js'
-import { readDuration } from './duration.js'
-import { UsageError } from './flags.js'
+import { duration, readValue } from './option.js'
 import type { Stops } from './stops.js'
 import { unreadable } from './unreadable.js'
+import { UsageError } from './usage-error.js'
 import { withoutSecrets } from './without-secrets.js'
 
 /** A storage named on the command line. */
@@ -166,7 +166,7 @@ function splitTimeout(flag: string, url: string): [url: string, own: { timeoutMs
   const parameters = query.join('?').split('&')
   const given = parameters.find(parameter => parameter.startsWith('timeout='))
   if (given === undefined) return [url, {}]
-  const timeoutMs = readDuration(`${flag} ?timeout`, given.slice('timeout='.length))
+  const timeoutMs = readValue(duration(), given.slice('timeout='.length), `${flag} ?timeout`)
   const rest = parameters.filter(parameter => parameter !== given).join('&')
   return [rest === '' ? address : `${address}?${rest}`, { timeoutMs }]
 }

@@ -1,18 +1,14 @@
 import { RUN_CHECK } from '../sqlite/failures.js'
 import { openToRead, printWarning, refuseMissing } from './backends.js'
-import { UsageError } from './flags.js'
 import { type Stops, withStops } from './stops.js'
+import { UsageError } from './usage-error.js'
 
 /**
  * Reads all of a storage. Resolves with the exit code: 1 when something is damaged.
  *
  * @throws UsageError, and whatever the storage throws that cannot be opened
  */
-export async function check(words: readonly string[]): Promise<number> {
-  const [name, ...others] = words
-  if (name === undefined || others.length > 0) {
-    throw new UsageError('check takes one storage: check <store>')
-  }
+export async function check(name: string): Promise<number> {
   if (name === 'memory:') throw new UsageError('check takes a storage that outlives its process')
   refuseMissing(name)
   return withStops(stops => checkAll(name, stops)).catch(error => {

@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { UsageError } from './flags.js'
+import { UsageError } from './usage-error.js'
 
 /**
  * Runs a command on the streams of this process, and forwards signals to it.

@@ -1,61 +1,144 @@
-import { type Flags, rateLimitMode } from './flags.js'
-import type { Write } from './keys.js'
-import type { Stop } from './serve.js'
+import type { Options } from './option.js'
+import {
+  DESCRIBED,
+  type DescribedSettings,
+  EXPLORE,
+  type ExecSettings,
+  GENERAL,
+  KEYS,
+  type KeysSettings,
+  REPLAY,
+  type ReplaySettings,
+  RUN,
+  SERVER,
+  type ServeSettings,
+  STORE,
+  THROUGH,
+  VERDICT,
+  VERIFY,
+  type VerifySettings,
+} from './options.js'
 
-/** The commands that take more than the command line itself, each loaded when it runs. */
-export async function runServe(flags: Flags, stopOnSignal: (stop: Stop) => void): Promise<void> {
-  const { serve } = await import('./serve.js')
-  await serve(flags, stopOnSignal)
+/** A command: how it is used, and which options it takes. */
+export interface Command {
+  /** What follows the name of the program. */
+  readonly usage: string
+  readonly does: string
+  /** What else its own help says. */
+  readonly more?: string
+  /** Its options by the heading that they have in the help. */
+  readonly groups: Readonly<Record<string, Options>>
+  /** Whether options that are not given come from the environment. */
+  readonly hasVariables?: true
+  /** How many words follow it; `exec` takes a command instead. */
+  readonly operands: readonly [least: number, most: number]
 }
 
-export async function runExec(flags: Flags, words: readonly string[]): Promise<void> {
-  if (flags.explore) {
-    const { explore } = await import('./explore.js')
-    process.exitCode = await explore(flags, words)
-    return
-  }
-  if (flags.through !== undefined) {
-    const { execThrough } = await import('./through.js')
-    process.exitCode = await execThrough(flags, flags.through, words)
-    return
-  }
-  const { exec } = await import('./exec.js')
-  process.exitCode = await exec(flags, words)
+const RECORDING = 'a recording of exec --record'
+const ANY_STORE = 'A store is x.json, x.sqlite, postgres://… or postgres:, as for --store.'
+const NONE = [0, 0] as const
+
+export const COMMANDS = {
+  serve: {
+    usage: '[serve] [options]',
+    does: 'serve the API on this machine',
+    groups: { Server: SERVER, Store: STORE },
+    hasVariables: true,
+    operands: NONE,
+  },
+  exec: {
+    usage: 'exec [options] -- <command>',
+    does: 'run a command against a private store',
+    more: `The command finds the store by ADOPTION_STORE_BASE_URL, ADOPTION_STORE_API_KEY and
+ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option below says so.`,
+    groups: {
+      Store: STORE,
+      Verdict: VERDICT,
+      Run: RUN,
+      'Many runs': EXPLORE,
+      'Another server': THROUGH,
+    },
+    hasVariables: true,
+    operands: NONE,
+  },
+  copy: {
+    usage: 'copy <from> <to>',
+    does: 'copy all animals into an empty store',
+    more: ANY_STORE,
+    groups: {},
+    operands: [2, 2],
+  },
+  check: {
+    usage: 'check <store>',
+    does: 'check a store for damage',
+    more: ANY_STORE,
+    groups: {},
+    operands: [1, 1],
+  },
+  verify: {
+    usage: 'verify <base-url> --key <key> [options]',
+    does: 'check any server of this API',
+    more: `It checks from outside, within the limits of its key. Exit codes: 0 no MUST is broken,
+1 a MUST is broken, 2 the server cannot be verified.`,
+    groups: { Options: VERIFY },
+    operands: [0, 1],
+  },
+  keys: {
+    usage: 'keys new|list|revoke <file.json> [id]',
+    does: 'manage the keys file (see --keys)',
+    more: `keys new <file.json> --id <id> --plan <plan>   add a key, and print it
+keys list <file.json>                          list the keys
+keys revoke <file.json> <id | digest>          remove a key
+
+The file holds the SHA-256 of a new key, not the key. A server started with --watch follows
+every change.`,
+    groups: { Options: KEYS },
+    operands: [2, 3],
+  },
+  replay: {
+    usage: 'replay <run.json> [options]',
+    does: 'replay a recording and open the console at a step',
+    more: `The file is ${RECORDING}. Exit codes: 0 every step came out as recorded,
+1 one did not, 2 the file cannot be replayed.`,
+    groups: { Options: REPLAY },
+    operands: [1, 1],
+  },
+  diff: {
+    usage: 'diff <good.json> <bad.json>',
+    does: 'show the first step where two runs differ',
+    more: `Each file is ${RECORDING}. Exit codes: 0 no step differs, 1 one does or there
+is none, 2 a file cannot be read.`,
+    groups: {},
+    operands: [2, 2],
+  },
+  openapi: {
+    usage: 'openapi [options]',
+    does: 'print the OpenAPI 3.1 description',
+    groups: { Options: DESCRIBED },
+    hasVariables: true,
+    operands: NONE,
+  },
+  help: { usage: 'help [command]', does: 'print this help', groups: {}, operands: [0, 1] },
+  version: { usage: 'version', does: 'print the version', groups: {}, operands: NONE },
+} as const satisfies Readonly<Record<string, Command>>
+
+export type CommandName = keyof typeof COMMANDS
+
+/** What each command receives. */
+export interface Settings {
+  serve: ServeSettings
+  exec: ExecSettings
+  openapi: DescribedSettings
+  verify: VerifySettings
+  keys: KeysSettings
+  replay: ReplaySettings
+  copy: unknown
+  check: unknown
+  diff: unknown
 }
 
-export async function runCopy(words: readonly string[]): Promise<void> {
-  const { copy } = await import('./copy.js')
-  await copy(words)
-}
-
-export async function runCheck(words: readonly string[]): Promise<void> {
-  const { check } = await import('./check.js')
-  process.exitCode = await check(words)
-}
-
-export async function runKeys(words: readonly string[], write: Write): Promise<void> {
-  const { keysCommand } = await import('./keys.js')
-  await keysCommand(words, write)
-}
-
-export async function runReplay(
-  words: readonly string[],
-  stopOnSignal: (stop: Stop) => void,
-): Promise<void> {
-  const { replayCommand } = await import('./replay.js')
-  process.exitCode = await replayCommand(words, stopOnSignal)
-}
-
-export async function runDiff(words: readonly string[]): Promise<void> {
-  const { diffCommand } = await import('./diff.js')
-  process.exitCode = await diffCommand(words)
-}
-
-export async function printOpenApi(flags: Flags): Promise<void> {
-  const { openApiJson } = await import('../openapi/openapi.js')
-  const { DEMO_KEYS } = await import('../test-double/demo-keys.js')
-  const { pagination, keys, idempotency } = flags
-  const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
-  const features = { rateLimit: rateLimitMode(flags), idempotency: idempotency !== undefined }
-  process.stdout.write(`${openApiJson({ pagination, ...features, demoKeys })}\n`)
-}
+/** `exec --through` starts no store, so the options of a store do not apply. */
+export const WITH_THROUGH: readonly string[] = [
+  ...Object.keys({ ...GENERAL, ...VERDICT, ...THROUGH }).filter(name => name !== 'requireFaults'),
+  'pagination',
+]

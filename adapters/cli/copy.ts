@@ -1,20 +1,16 @@
 import { type BigIntStats, statSync } from 'node:fs'
 import { isSameFile } from '../storage/files.js'
 import { fileOf, openStorage, openToRead, printWarning, refuseMissing } from './backends.js'
-import { UsageError } from './flags.js'
 import { createProgress } from './progress.js'
 import { withStops } from './stops.js'
+import { UsageError } from './usage-error.js'
 
 /**
  * Copies all animals and the next id into a storage that was never used, all or nothing.
  *
  * @throws UsageError, and an Error for a source that is damaged
  */
-export async function copy(words: readonly string[]): Promise<void> {
-  const [from, to, ...others] = words
-  if (from === undefined || to === undefined || others.length > 0) {
-    throw new UsageError('copy takes two storages: copy <from> <to>')
-  }
+export async function copy(from: string, to: string): Promise<void> {
   for (const [flag, name] of [
     ['copy <from>', from],
     ['copy <to>', to],

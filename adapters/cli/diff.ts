@@ -1,15 +1,7 @@
 import { differenceOfRecordings } from '../test-double/recording/diff.js'
 import type { RecordingFile } from '../test-double/recording/file.js'
-import { type Flag, type FlagTable, parseOptions, UsageError } from './flags.js'
-import { helpRows } from './help.js'
 import { readRecordingFile } from './recording-file.js'
 import { describe, fail } from './replay.js'
-
-const FLAGS = {
-  help: { short: 'h', help: 'print this help' },
-} as const satisfies Record<string, Flag>
-
-const TABLE: FlagTable = new Map(Object.entries(FLAGS))
 
 /**
  * `diff <good.json> <bad.json>`: names the first step that differs.
@@ -17,23 +9,12 @@ const TABLE: FlagTable = new Map(Object.entries(FLAGS))
  * @returns the exit code: 0 when there is none, 1 otherwise, also without any step
  * @throws UsageError
  */
-export async function diffCommand(words: readonly string[]): Promise<number> {
-  const operands: string[] = []
-  const flags = parseOptions(words, TABLE, word => operands.push(word))
-  if (flags['help']) return print(helpText(), 0)
-  const [good, bad, ...others] = operands
-  if (!good || !bad || others.length > 0) {
-    throw new UsageError('diff takes two files of exec --record: diff <good.json> <bad.json>')
-  }
+export async function diffCommand(good: string, bad: string): Promise<number> {
   const [one, other] = [await readRecordingFile(good), await readRecordingFile(bad)]
   const difference = differenceOfRecordings(one, other)
   if (!difference) return equal(one.steps.length)
   const { step, what } = difference
-  if (step === 0)
-    return print(
-      `${what}.\n`.replace(/^./, first => first.toUpperCase()),
-      1,
-    )
+  if (step === 0) return print(`${what.charAt(0).toUpperCase()}${what.slice(1)}.\n`, 1)
   return print(`Step ${step} differs${placeOf(step, one, other)}: ${what}.\n`, 1)
 }
 
@@ -50,14 +31,4 @@ function placeOf(step: number, ...files: readonly RecordingFile[]): string {
 function print(text: string, code: number): number {
   process.stdout.write(text)
   return code
-}
-
-function helpText(): string {
-  return `Usage: animal-adoption-store diff <good.json> <bad.json>
-
-Names the first step in which two recordings of exec --record differ.
-Exit codes: 0 there is none, 1 there is one or there are no steps, 2 a file cannot be read.
-
-${helpRows(TABLE)}
-`
 }

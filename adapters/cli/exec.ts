@@ -11,17 +11,12 @@ import { verdictJUnit } from '../verdict/junit.js'
 import { type Finding, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules.js'
 import { runChild } from './child.js'
-import {
-  type Initial,
-  type Keys,
-  openControlled,
-  readApiKeys,
-  readClock,
-  readInitial,
-} from './environment.js'
-import { type Flags, UsageError, usageError } from './flags.js'
+import { openControlled } from './controlled.js'
+import { type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
+import type { ExecSettings, VerdictSettings } from './options.js'
 import { type Output, refuseSameFiles, writeOutputs } from './output.js'
 import { recordTo } from './record.js'
+import { UsageError, usageError } from './usage-error.js'
 import { withoutUrl } from './without-secrets.js'
 
 /**
@@ -30,28 +25,28 @@ import { withoutUrl } from './without-secrets.js'
  * @returns the exit code: the command's own, or 1 when `--strict`, `--require-faults` or `--schedule` fails
  * @throws UsageError
  */
-export async function exec(flags: Flags, words: readonly string[]): Promise<number> {
-  const { apiKeys, apiKey, initial } = await readSetup(flags, words)
-  const planned = readPlanned(flags)
-  const { handler, double } = await openControlled(flags, apiKeys, initial, planned?.watch)
+export async function exec(settings: ExecSettings, words: readonly string[]): Promise<number> {
+  const { apiKeys, apiKey, initial } = await readSetup(settings, words)
+  const planned = readPlanned(settings)
+  const { handler, double } = await openControlled(settings, apiKeys, initial, planned?.watch)
   const api = watchApi(handler)
-  const files = await recordTo(flags, double)
+  const files = await recordTo(settings, double)
   const server = await listen(api.handler, { port: 0 })
   try {
     const code = await runChild(words, variablesFor(server, apiKey))
-    const report = withRequired(double.report({ since: 'start' }), flags)
+    const report = withRequired(double.report({ since: 'start' }), settings)
     const wasCalled = api.wasCalled()
     const untested = wasCalled ? undefined : UNTESTED
     process.stderr.write(reportText(report, { withRequests: true }))
     if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
-    await writeOutputs([...reports(flags, report, untested), ...files.outputs])
+    await writeOutputs([...reports(settings, report, untested), ...files.outputs])
     if (files.isCut()) {
-      process.stderr.write(`Recording: ${flags.record} ends after 100,000 steps.\n`)
+      process.stderr.write(`Recording: ${settings.record} ends after 100,000 steps.\n`)
     }
     const withoutEffect = planned ? faultsWithoutEffect(planned) : []
     for (const line of withoutEffect) process.stderr.write(`--schedule: ${line}\n`)
-    const isMissing = flags['require-faults'] === true && report.findings.some(isRequired)
-    const isUnproven = flags.strict !== undefined && !isProven(report, flags, wasCalled)
+    const isMissing = settings.requireFaults && report.findings.some(isRequired)
+    const isUnproven = settings.strict !== undefined && !isProven(report, settings, wasCalled)
     return code === 0 && (isMissing || isUnproven || withoutEffect.length > 0) ? 1 : code
   } finally {
     try {
@@ -71,19 +66,17 @@ export interface Setup {
 }
 
 /** @throws UsageError */
-export async function readSetup(flags: Flags, words: readonly string[]): Promise<Setup> {
-  checkCommand(flags, words)
-  const apiKeys = await readApiKeys(flags)
-  const clock = await readClock(flags)
-  const now = clock === 'running' ? Date.now() : clock
-  const apiKey = firstKey(apiKeys, now)
+export async function readSetup(settings: ExecSettings, words: readonly string[]): Promise<Setup> {
+  checkCommand(settings, words)
+  const apiKeys = await readApiKeys(settings)
+  const apiKey = firstKey(apiKeys, settings.clock ?? Date.now())
   if (apiKey === undefined) {
     throw new UsageError(
-      `exec has no key to pass on: --keys ${flags.keys} holds only digests and expired keys; add a valid key in plain text`,
+      `exec has no key to pass on: --keys ${settings.keys} holds only digests and expired keys; add a valid key in plain text`,
       '--keys',
     )
   }
-  const initial = await readInitial({ ...flags, empty: flags.seed === undefined })
+  const initial = await readInitial({ ...settings, empty: settings.seed === undefined })
   return { apiKeys, apiKey, initial }
 }
 
@@ -96,11 +89,10 @@ function firstKey(apiKeys: Keys, now: number): string | undefined {
 }
 
 /** What every kind of `exec` needs. @throws UsageError */
-export function checkCommand(flags: Flags, words: readonly string[]): void {
+export function checkCommand(settings: ExecSettings, words: readonly string[]): void {
   if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
-  checkStrict(flags)
-  checkAllowed(flags)
-  refuseSameFiles(flags)
+  checkAllowed(settings)
+  refuseSameFiles(settings)
 }
 
 /** The environment of a command, with the store that it is to use. */
@@ -114,7 +106,7 @@ export function variablesFor({ url, origin }: HttpServer, apiKey: string): NodeJ
 }
 
 /** The faults of `--schedule`. @throws UsageError */
-function readPlanned({ schedule }: Flags): Watched | undefined {
+function readPlanned({ schedule }: ExecSettings): Watched | undefined {
   if (schedule === undefined) return undefined
   try {
     return watchRequests(parseSchedule(schedule), Number.POSITIVE_INFINITY)
@@ -136,8 +128,8 @@ function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readon
 }
 
 /** With `--require-faults`, a fault that never fired is certain to be wrong. */
-function withRequired(report: Report, flags: Flags): Report {
-  if (!flags['require-faults']) return report
+function withRequired(report: Report, { requireFaults }: ExecSettings): Report {
+  if (!requireFaults) return report
   const findings = [...report.findings, ...report.notes.filter(isRequired)]
   const notes = report.notes.filter(note => !isRequired(note))
   return { ...report, ok: findings.every(({ allowed }) => allowed), findings, notes }
@@ -175,9 +167,12 @@ export function watchApi(handler: ApiHandler) {
 
 const API_PATH = new RegExp(`^(/worlds/[^/]+)?${BASE_PATH}/pets(/|$)`)
 
-export function isProven(report: Report, { strict, allow }: Flags, wasCalled: boolean): boolean {
-  const allowed = allow?.split(',') ?? []
-  const isClean = strict !== 'notes' || report.notes.every(({ rule }) => allowed.includes(rule))
+export function isProven(
+  report: Report,
+  { strict, allow }: VerdictSettings,
+  wasCalled: boolean,
+): boolean {
+  const isClean = strict !== 'notes' || report.notes.every(({ rule }) => allow.includes(rule))
   return wasCalled && report.ok && isClean
 }
 
@@ -187,7 +182,7 @@ export function isProven(report: Report, { strict, allow }: Flags, wasCalled: bo
  * @param untested why nothing was checked
  */
 export function reports(
-  { report: json, junit }: Flags,
+  { report: json, junit }: VerdictSettings,
   report: Report,
   untested: string | undefined,
 ): readonly Output[] {
@@ -197,14 +192,9 @@ export function reports(
   ]
 }
 
-function checkStrict({ strict = 'findings' }: Flags): void {
-  if (strict === 'findings' || strict === 'notes') return
-  throw new UsageError(`--strict takes no value or =notes, got '${withoutUrl(strict)}'`, '--strict')
-}
-
-function checkAllowed({ allow }: Flags): void {
+function checkAllowed({ allow }: VerdictSettings): void {
   const rules: readonly string[] = RULES.map(({ id }) => id)
-  const unknown = allow?.split(',').find(rule => !rules.includes(rule))
+  const unknown = allow.find(rule => !rules.includes(rule))
   if (unknown === undefined) return
   const known = nearestFirst(unknown, rules).join(', ')
   throw new UsageError(

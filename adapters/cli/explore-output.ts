@@ -1,9 +1,10 @@
 import { count } from '../../src/lib/count.js'
 import { type Schedule, scheduleText } from '../test-double/explore/schedule.js'
-import type { Found, Outcome, Progress, SearchOptions } from '../test-double/explore/search.js'
+import type { Found, Outcome, Progress } from '../test-double/explore/search.js'
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
 import type { CommandFailure } from './explored-run.js'
-import { type Flags, OPTIONS } from './flags.js'
+import { flagOf } from './option.js'
+import { EXPLORE, type ExecSettings } from './options.js'
 import { writeOutputs } from './output.js'
 import { createProgress } from './progress.js'
 
@@ -23,9 +24,9 @@ interface Ran extends Outcome<CommandFailure> {
 }
 
 export function createExploreOutput(
-  flags: Flags,
+  settings: ExecSettings,
   words: readonly string[],
-  { depth, schedules }: Pick<SearchOptions<CommandFailure>, 'depth' | 'schedules'>,
+  given: ReadonlyMap<string, string>,
 ): ExploreOutput {
   const all: Ran[] = []
   let bar = createProgress(1)
@@ -47,11 +48,11 @@ export function createExploreOutput(
     async end(found) {
       bar.end()
       const problem = nothingExplored(found, all)
-      say(problem ?? summary(found, depth, schedules))
+      say(problem ?? summary(found, settings))
       if (found.unreached.length > 0) say(unreachedText(found.unreached))
       const [failed] = found.failures
-      if (failed) say(repeatText(failed.schedule, flags, words))
-      await writeFiles(flags, found, all, problem)
+      if (failed) say(repeatText(failed.schedule, words, given))
+      await writeFiles(settings, found, all, problem)
       return problem === undefined && found.failures.length === 0 ? 0 : 1
     },
   }
@@ -79,8 +80,7 @@ function nothingExplored(
 
 function summary(
   { runs, pruned, exhausted, failures, unreached }: Found<CommandFailure>,
-  depth: number,
-  schedules: number,
+  { depth, schedules = Number.POSITIVE_INFINITY }: ExecSettings,
 ): string {
   const counts = `${count(runs, 'run')}, ${pruned} pruned, ${count(failures.length, 'failure')}`
   const faults = count(depth, 'fault')
@@ -103,21 +103,22 @@ function failureText({ schedule, reason, output }: CommandFailure): string {
   return `Failed: ${schedule || 'without a fault'}: ${reason}\n${cut}${output.trim() === '' ? '' : tail.join('')}`.trimEnd()
 }
 
-function repeatText(schedule: Schedule, flags: Flags, words: readonly string[]): string {
+function repeatText(
+  schedule: Schedule,
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): string {
   const text = scheduleText(schedule)
-  const given = [...OPTIONS].flatMap(([name, { alone }]) => {
-    const value = flags[name as keyof Flags]
-    if (!value || OF_SEARCH.includes(name)) return []
-    if (value === true || value === alone) return [`--${name}`]
-    return alone ? [`--${name}=${value}`] : [`--${name}`, value]
-  })
+  const options = [...given]
+    .filter(([name]) => !OF_SEARCH.includes(name))
+    .map(([name, value]) => `${flagOf(name)}${value && `=${value}`}`)
   const schedules = text === '' ? [] : ['--schedule', text]
-  const all = ['exec', ...given, ...schedules, '--', ...words]
+  const all = ['exec', ...options, ...schedules, '--', ...words]
   return `To repeat: animal-adoption-store ${all.map(quoted).join(' ')}`
 }
 
 /** Options of the search and its files: all others hold for each run. */
-const OF_SEARCH = ['explore', 'faults', 'depth', 'schedules', 'jobs', 'timeout', 'report', 'junit']
+const OF_SEARCH: readonly string[] = [...Object.keys(EXPLORE), 'report', 'junit']
 
 /** For a POSIX shell. */
 function quoted(word: string): string {
@@ -131,7 +132,7 @@ function requestsOf({ requests }: Outcome<unknown>): string {
 }
 
 async function writeFiles(
-  { report, junit }: Flags,
+  { report, junit }: ExecSettings,
   found: Found<CommandFailure>,
   all: readonly Ran[],
   problem: string | undefined,

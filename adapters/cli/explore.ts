@@ -4,37 +4,37 @@ import { readFaults } from '../test-double/explore/options.js'
 import { type Schedule, splitWords } from '../test-double/explore/schedule.js'
 import { type Outcome, search } from '../test-double/explore/search.js'
 import type { Fault } from '../test-double/faults/fault.js'
-import { readDuration } from './duration.js'
 import { readSetup } from './exec.js'
 import { createExploreOutput } from './explore-output.js'
 import { type CommandContext, type CommandFailure, runCommand } from './explored-run.js'
-import { type Flags, usageError, wholeNumber } from './flags.js'
-
-/** What `exec --explore` tries. */
-interface ExploreSettings {
-  readonly faults: readonly Fault[]
-  readonly depth: number
-  readonly schedules: number
-  readonly jobs: number
-  readonly timeoutMs: number
-}
+import type { ExecSettings } from './options.js'
+import { usageError } from './usage-error.js'
 
 /**
  * Runs a command again and again, each time next to a private store and with other faults, until
  * every schedule that runs have shown to be possible has been tried.
  *
+ * @param given the options as they were written, for a command that repeats a run
  * @returns the exit code: 1 when a run has failed, or when there was nothing to explore
  * @throws UsageError
  */
-export async function explore(flags: Flags, words: readonly string[]): Promise<number> {
-  const settings = readSettings(flags)
-  const setup = await readSetup(flags, words)
-  const output = createExploreOutput(flags, words, settings)
+export async function explore(
+  settings: ExecSettings,
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): Promise<number> {
+  const { depth, schedules = Number.POSITIVE_INFINITY, jobs } = settings
+  const faults = faultsOf(settings)
+  const setup = await readSetup(settings, words)
+  const output = createExploreOutput(settings, words, given)
   const interruption = listenToSignals()
-  const context = { flags, words, setup, signal: interruption.signal, ...settings }
+  const context = { settings, words, setup, signal: interruption.signal }
   try {
     const found = await search<CommandFailure>({
-      ...settings,
+      faults,
+      depth,
+      schedules,
+      jobs,
       run: async schedule => {
         const outcome = await reach(schedule, context)
         output.ran(schedule, outcome)
@@ -65,29 +65,12 @@ async function reach(
   }
 }
 
-/** Those that take no time of their own: a command runs in real time. */
-const FAULTS = 'reset,truncate,status:503,status:503-after,status:429'
-
-const MOST = 1_000_000
-
 /** @throws UsageError */
-function readSettings(flags: Flags): ExploreSettings {
-  const { faults = FAULTS, timeout = '60s' } = flags
-  return {
-    faults: fromOption('--faults', () => readFaults(splitWords(faults))),
-    depth: wholeNumber(flags, 'depth', MOST, 1) ?? 1,
-    schedules: wholeNumber(flags, 'schedules', MOST, 1) ?? Number.POSITIVE_INFINITY,
-    jobs: wholeNumber(flags, 'jobs', MOST, 1) ?? 1,
-    timeoutMs: fromOption('--timeout', () => readDuration('timeout', timeout)),
-  }
-}
-
-/** @throws UsageError naming the flag */
-function fromOption<T>(flag: string, read: () => T): T {
+function faultsOf({ faults }: ExecSettings): readonly Fault[] {
   try {
-    return read()
+    return readFaults(splitWords(faults))
   } catch (error) {
-    throw usageError(error as OptionError, flag)
+    throw usageError(error as OptionError, '--faults')
   }
 }
 

@@ -6,9 +6,9 @@ import type { Outcome } from '../test-double/explore/search.js'
 import { watchRequests } from '../test-double/explore/watch.js'
 import type { Report } from '../verdict/report.js'
 import { type CapturedRun, runCaptured } from './child.js'
-import { openControlled } from './environment.js'
+import { openControlled } from './controlled.js'
 import { isProven, type Setup, variablesFor, watchApi } from './exec.js'
-import type { Flags } from './flags.js'
+import type { ExecSettings } from './options.js'
 
 /** A run of the command that has failed. */
 export interface CommandFailure {
@@ -23,10 +23,9 @@ export interface CommandFailure {
 }
 
 export interface CommandContext {
-  readonly flags: Flags
+  readonly settings: ExecSettings
   readonly words: readonly string[]
   readonly setup: Setup
-  readonly timeoutMs: number
   /** Ends the run. */
   readonly signal: AbortSignal
 }
@@ -36,18 +35,24 @@ export async function runCommand(
   schedule: Schedule,
   context: CommandContext,
 ): Promise<Outcome<CommandFailure>> {
-  const { flags, words, setup, timeoutMs, signal } = context
+  const { settings, words, setup, signal } = context
+  const { timeout } = settings
   const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
-  const { handler, double } = await openControlled(flags, setup.apiKeys, setup.initial, seen.watch)
+  const { handler, double } = await openControlled(
+    settings,
+    setup.apiKeys,
+    setup.initial,
+    seen.watch,
+  )
   const api = watchApi(handler)
   const server = await listen(api.handler, { port: 0 })
   try {
-    const run = await runCaptured(words, variablesFor(server, setup.apiKey), timeoutMs, signal)
+    const run = await runCaptured(words, variablesFor(server, setup.apiKey), timeout, signal)
     const report = double.report({ since: 'start' })
     const reason =
       run.code === undefined
-        ? `the command took longer than ${timeoutMs / 1_000} s, ${lastRequest(seen.requests)}`
-        : reasonOf(run, report, api.wasCalled(), flags)
+        ? `the command took longer than ${timeout / 1_000} s, ${lastRequest(seen.requests)}`
+        : reasonOf(run, report, api.wasCalled(), settings)
     const failure = reason && {
       schedule: scheduleText(schedule),
       reason,
@@ -71,10 +76,10 @@ function reasonOf(
   { code }: CapturedRun,
   report: Report,
   wasCalled: boolean,
-  flags: Flags,
+  settings: ExecSettings,
 ): string | undefined {
   if (code !== 0) return `the command exited with ${code}`
-  if (flags.strict === undefined || isProven(report, flags, wasCalled)) return undefined
+  if (settings.strict === undefined || isProven(report, settings, wasCalled)) return undefined
   const found = [...report.findings, ...report.notes].filter(({ allowed }) => !allowed)
   return `the verdict: ${found.map(({ rule }) => rule).join(', ') || 'no request for this API'}`
 }

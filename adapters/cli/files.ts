@@ -8,8 +8,8 @@ import { PLANS } from '../../src/limits/plans.js'
 import { describeIssues, newPetSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
-import { UsageError } from './flags.js'
 import { readBytes } from './read-bytes.js'
+import { UsageError } from './usage-error.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {

@@ -2,35 +2,24 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { toJson } from '../../src/lib/json.js'
-import type { OptionError } from '../../src/lib/options.js'
 import { printable } from '../../src/lib/printable.js'
-import { INSTANT_TEXT, instantOf } from '../../src/lib/time.js'
-import type { Plan } from '../../src/limits/plans.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { ifPresent } from '../storage/files.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
-import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
-import { helpRows } from './help.js'
+import { flagOf } from './option.js'
+import { KEYS, type KeysSettings } from './options.js'
 import { unreadable } from './unreadable.js'
+import { UsageError } from './usage-error.js'
 import { withoutUrl } from './without-secrets.js'
 
-const FLAGS = {
-  id: { value: 'id', help: 'new: who the key belongs to; keys with one id share a budget' },
-  plan: { value: 'plan', help: 'new: free, pro, business or enterprise' },
-  expires: { value: 'instant', help: 'new: when the key becomes invalid (never)' },
-  'per-minute': { value: 'n', help: 'new: requests a minute, on enterprise' },
-  'per-day': { value: 'n', help: 'new: requests a day, on enterprise' },
-  help: { short: 'h', help: 'print this help' },
-} as const satisfies Record<string, Flag>
-
-const TABLE: FlagTable = new Map(Object.entries(FLAGS))
-
-type Flags = { readonly [name in Exclude<keyof typeof FLAGS, 'help'>]?: string } & {
-  readonly help?: boolean
+/** How the command was called. */
+interface KeysCall {
+  readonly operands: readonly string[]
+  /** The options that were given. */
+  readonly given: ReadonlyMap<string, string>
+  /** Writes to stdout, and rejects where that fails. */
+  write(text: string): Promise<void>
 }
-
-/** Writes to stdout, and rejects where that fails. */
-export type Write = (text: string) => Promise<void>
 
 /**
  * `keys new|list|revoke <file>`: manages a file for `--keys`. A new key is printed once; the file
@@ -38,39 +27,34 @@ export type Write = (text: string) => Promise<void>
  *
  * @throws UsageError
  */
-export async function keysCommand(words: readonly string[], write: Write): Promise<void> {
-  const operands: string[] = []
-  const flags = parseOptions(words, TABLE, word => operands.push(word)) as Flags
-  if (flags.help) return print(helpText())
-  const [command, path, ...rest] = operands
-  if (path === undefined || path === '') {
-    throw new UsageError('keys takes a command and a file: keys new|list|revoke <file.json>')
+export async function keysCommand(settings: KeysSettings, call: KeysCall): Promise<void> {
+  const [action, path = '', name] = call.operands
+  const unfit = Object.keys(KEYS).find(option => call.given.has(option))
+  if (unfit !== undefined && (action === 'list' || action === 'revoke')) {
+    throw new UsageError(`${flagOf(unfit)} works with keys new only`)
   }
-  const [unfit] = Object.keys(flags)
-  if (unfit !== undefined && (command === 'list' || command === 'revoke')) {
-    throw new UsageError(`--${unfit} works with keys new only`)
-  }
-  if (command === 'new' && rest.length === 0) return newKey(path, flags, write)
-  if (command === 'list' && rest.length === 0) return list(path)
-  const [name, ...others] = rest
-  if (command === 'revoke' && name !== undefined && others.length === 0) return revoke(path, name)
+  if (action === 'new' && name === undefined) return newKey(path, settings, call)
+  if (action === 'list' && name === undefined) return list(path)
+  if (action === 'revoke' && name !== undefined) return revoke(path, name)
   throw new UsageError(
-    command === 'revoke'
-      ? 'keys revoke takes a file and one id, or the beginning of a digest: keys revoke <file> <id>'
-      : 'Expected keys new <file>, keys list <file> or keys revoke <file> <id>; see keys --help',
+    'Expected keys new <file>, keys list <file> or keys revoke <file> <id>; see keys --help',
   )
 }
 
-async function newKey(path: string, flags: Flags, write: Write): Promise<void> {
-  const { id, plan, expires } = flags
+async function newKey(path: string, settings: KeysSettings, { write }: KeysCall): Promise<void> {
+  const { id, plan, expires, perMinute, perDay } = settings
   if (id === undefined || plan === undefined) {
     throw new UsageError('keys new needs an owner and a plan: --id <id> --plan <plan>')
   }
-  if (expires !== undefined) checkExpires(expires)
+  if (plan === 'enterprise' && (perMinute === undefined || perDay === undefined)) {
+    throw new UsageError('a key of enterprise needs its limits: --per-minute <n> --per-day <n>')
+  }
+  const hasLimits = perMinute !== undefined || perDay !== undefined
   // 256 random bits: nobody guesses it, so a plain digest keeps it safe.
   const key = randomBytes(32).toString('base64url')
   // Checked with the whole file, before it is written.
-  const record = { id, plan: plan as Plan, ...limitsOf(flags), ...(expires && { expires }) }
+  const limits = { perMinute: perMinute as number, perDay: perDay as number }
+  const record = { id, plan, ...(hasLimits && { limits }), ...(expires && { expires }) }
   await changeFile(
     path,
     keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }),
@@ -81,28 +65,6 @@ async function newKey(path: string, flags: Flags, write: Write): Promise<void> {
     },
   )
   note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
-}
-
-/** @throws UsageError */
-function checkExpires(expires: string): void {
-  try {
-    instantOf('expires', expires, INSTANT_TEXT)
-  } catch (error) {
-    throw usageError(error as OptionError, '--expires')
-  }
-}
-
-function limitsOf(flags: Flags) {
-  const { 'per-minute': perMinute, 'per-day': perDay } = flags
-  if (flags.plan !== 'enterprise' && perMinute === undefined && perDay === undefined) return {}
-  return { limits: { perMinute: count('per-minute', perMinute), perDay: count('per-day', perDay) } }
-}
-
-function count(flag: string, text: string | undefined): number {
-  if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new UsageError(
-    `--${flag} takes a whole number of at least 1, got ${withoutUrl(text ?? 'none')}`,
-  )
 }
 
 async function list(path: string): Promise<void> {
@@ -226,19 +188,6 @@ async function syncFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => undefined)
   await folder?.sync().catch(() => {})
   await folder?.close()
-}
-
-function helpText(): string {
-  return `Usage: animal-adoption-store keys new <file.json> --id <id> --plan <plan> [options]
-                                              add a key, and print it
-       animal-adoption-store keys list <file.json>
-       animal-adoption-store keys revoke <file.json> <id | digest>
-
-The file is for --keys. It holds the SHA-256 of a new key, not the key. A server started with --watch
-follows every change.
-
-${helpRows(TABLE)}
-`
 }
 
 function print(text: string): void {

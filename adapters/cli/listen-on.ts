@@ -3,7 +3,7 @@ import { type HttpServer, listen } from '../http/listen.js'
 import { withoutUrl } from './without-secrets.js'
 
 /** The options that name a port. */
-export type PortFlag = 'port' | 'staging-port' | 'metrics-host'
+export type PortFlag = 'port' | 'staging-port' | 'metrics'
 
 /** Listens, or says in one line which option to change. @throws ListenError */
 export async function listenOn(
@@ -12,7 +12,7 @@ export async function listenOn(
   portFlag: PortFlag,
 ): Promise<HttpServer> {
   const { host, port } = options
-  const free = `use --${portFlag} ${portFlag === 'metrics-host' ? `${host}:` : ''}0 to pick a free one`
+  const free = `use --${portFlag}${portFlag === 'metrics' ? `=${host}:` : ' '}0 to pick a free one`
   try {
     return await listen(handler, options)
   } catch (error) {

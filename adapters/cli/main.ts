@@ -10,7 +10,7 @@ if (isOlder(process.versions.node, needed)) {
   process.exit(1)
 }
 // Without `await`, which CommonJS does not have here.
-import('./run.js').then(({ run }) => run(process.argv.slice(2)))
+import('./program.js').then(({ run }) => run(process.argv.slice(2)))
 
 function isOlder(node: string, needed: string): boolean {
   const [major = 0, minor = 0] = node.split('.').map(Number)

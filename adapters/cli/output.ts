@@ -2,7 +2,8 @@ import { realpathSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Awaitable } from '../../src/lib/async.js'
-import { type Flags, UsageError } from './flags.js'
+import type { ExecSettings } from './options.js'
+import { UsageError } from './usage-error.js'
 import { withoutUrl } from './without-secrets.js'
 
 /** A result of a run, for a file that a flag names. */
@@ -35,10 +36,10 @@ const OUTPUTS = ['report', 'junit', 'record', 'har'] as const
  *
  * @throws UsageError naming both options
  */
-export function refuseSameFiles(flags: Flags): void {
+export function refuseSameFiles(settings: ExecSettings): void {
   const owners = new Map<string, string>()
   for (const name of [...INPUTS, ...OUTPUTS]) {
-    const path = flags[name]
+    const path = settings[name]
     if (path === undefined) continue
     const file = realPath(resolve(path))
     const owner = owners.get(file)

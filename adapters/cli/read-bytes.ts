@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { UsageError } from './flags.js'
 import { unreadable } from './unreadable.js'
+import { UsageError } from './usage-error.js'
 import { withoutUrl } from './without-secrets.js'
 
 /**

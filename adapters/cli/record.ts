@@ -1,6 +1,6 @@
 import { type HarSource, harOf } from '../exchanges/har.js'
 import type { JudgedDouble } from '../test-double/double.js'
-import type { Flags } from './flags.js'
+import type { ExecSettings } from './options.js'
 import type { Output } from './output.js'
 
 /** The files of a run, written at its end. */
@@ -10,8 +10,11 @@ export interface RunFiles {
   isCut(): boolean
 }
 
-/** Records what the flags ask for. */
-export async function recordTo({ har, record }: Flags, double: JudgedDouble): Promise<RunFiles> {
+/** Records what `--har` and `--record` ask for. */
+export async function recordTo(
+  { har, record }: ExecSettings,
+  double: JudgedDouble,
+): Promise<RunFiles> {
   const { events } = double
   const recording = record === undefined ? undefined : await double.record()
   const exchanges: HarSource[] = []

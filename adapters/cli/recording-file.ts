@@ -1,7 +1,7 @@
 import { RecordingError, type RecordingFile, readRecording } from '../test-double/recording/file.js'
-import { UsageError } from './flags.js'
 import { readBytes } from './read-bytes.js'
 import { unreadable } from './unreadable.js'
+import { UsageError } from './usage-error.js'
 import { withoutUrl } from './without-secrets.js'
 
 /** @throws UsageError for a file that cannot be read, or is no recording */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
-import { readDuration } from './duration.js'
-import { UsageError } from './flags.js'
+import { duration, readValue } from './option.js'
+import { UsageError } from './usage-error.js'
 
 /** What follows the `?` in `--limits redis://…?timeout=250ms`. */
 export interface RedisParameters {
@@ -33,7 +33,7 @@ export async function readParameters(address: string, query: string): Promise<Re
   }
   return {
     ...(timeout !== undefined && {
-      rateLimitTimeoutMs: readDuration('--limits ?timeout', timeout),
+      rateLimitTimeoutMs: readValue(duration(), timeout, '--limits ?timeout'),
     }),
     ...(ca !== undefined && { tls: { ca: await readCertificate(ca) } }),
   }

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { printable } from '../../src/lib/printable.js'
 import { type Environment, type Keys, readInitial } from './environment.js'
 import { checkKeys, readKeyFile } from './files.js'
-import type { Flags } from './flags.js'
 import type { Notes } from './notes.js'
+import type { StoreSettings } from './options.js'
 import { versionsOf, watchFiles } from './watch.js'
 
 export interface WatchedFiles {
@@ -21,8 +21,8 @@ export interface WatchedFiles {
  *
  * @param notes receive what has changed, or the error in the file
  */
-export function watchedFiles(flags: Flags, notes: Notes): WatchedFiles {
-  const { seed, keys } = flags
+export function watchedFiles(settings: StoreSettings, notes: Notes): WatchedFiles {
+  const { seed, keys } = settings
   const before = versionsOf([seed, keys].filter(path => path !== undefined))
   return {
     reloadInto(environments, atStart) {
@@ -45,7 +45,7 @@ export function watchedFiles(flags: Flags, notes: Notes): WatchedFiles {
       }
 
       async function reloadSeed(): Promise<string> {
-        const initial = await readInitial(flags)
+        const initial = await readInitial(settings)
         for (const environment of environments) await environment.reload({ initial })
         return `reloaded ${seed}: ${initial.pets.pets.length} animals`
       }

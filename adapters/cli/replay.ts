@@ -6,27 +6,12 @@ import {
   type Difference,
   takeSteps,
 } from '../test-double/recording/replay-steps.js'
-import { viewOf, viewsOf } from './environment.js'
-import { type Flag, type FlagTable, parseOptions, UsageError, wholeNumber } from './flags.js'
-import { helpRows } from './help.js'
+import { viewOf, viewsOf } from './controlled.js'
 import { listenOn } from './listen-on.js'
+import type { ReplaySettings } from './options.js'
 import { readRecordingFile } from './recording-file.js'
 import type { Stop } from './serve.js'
-import { withoutUrl } from './without-secrets.js'
-
-const FLAGS = {
-  until: { value: 'n', help: 'the last step to replay (all)' },
-  check: { help: 'only compare, without a console' },
-  port: { short: 'p', value: 'n', help: 'port of the console; 0 picks a free one (4280)' },
-  help: { short: 'h', help: 'print this help' },
-} as const satisfies Record<string, Flag>
-
-const TABLE: FlagTable = new Map(Object.entries(FLAGS))
-
-type Flags = { readonly [name in Exclude<keyof typeof FLAGS, 'help' | 'check'>]?: string } & {
-  readonly help?: boolean
-  readonly check?: boolean
-}
+import { UsageError } from './usage-error.js'
 
 /**
  * `replay <run.json>`: rebuilds the state after any step of a recording and opens the console there.
@@ -35,60 +20,31 @@ type Flags = { readonly [name in Exclude<keyof typeof FLAGS, 'help' | 'check'>]?
  * @throws UsageError
  */
 export async function replayCommand(
-  words: readonly string[],
-  stopOnSignal: (stop: Stop) => void,
-): Promise<number> {
-  const operands: string[] = []
-  const flags = parseOptions(words, TABLE, word => operands.push(word)) as Flags
-  if (flags.help) return print(helpText(), 0)
-  const [path, ...others] = operands
-  if (path === undefined || path === '' || others.length > 0) {
-    throw new UsageError('replay takes one file of exec --record: replay <run.json>')
-  }
-  if (flags.port !== undefined && flags.check) {
-    throw new UsageError(
-      '--port cannot be combined with --check, which opens no console',
-      '--port',
-      '--check',
-    )
-  }
-  const file = await readRecordingFile(path)
-  const until = readStep(flags.until, path, file)
-  return show(path, file, flags, until, stopOnSignal)
-}
-
-/** @throws UsageError */
-function readStep(given: string | undefined, path: string, { steps }: RecordingFile): number {
-  if (given === undefined) return steps.length
-  if (/^\d{1,9}$/.test(given) && Number(given) <= steps.length) return Number(given)
-  throw new UsageError(
-    `--until takes a step from 0 to ${steps.length}, the last one of ${path}, got '${withoutUrl(given)}'`,
-    '--until',
-  )
-}
-
-async function show(
+  { until: given, check, port }: ReplaySettings,
   path: string,
-  file: RecordingFile,
-  flags: Flags,
-  until: number,
   stopOnSignal: (stop: Stop) => void,
 ): Promise<number> {
-  const port = wholeNumber(flags, 'port', 65_535) ?? 4280
+  const file = await readRecordingFile(path)
+  const { length } = file.steps
+  const until = given ?? length
+  if (until > length) {
+    const expected = `a step from 0 to ${length}, the last one of ${path}`
+    throw new UsageError(`--until takes ${expected}, got '${until}'`, '--until')
+  }
   const { controlled, shown } = openConsole(file)
   const { double } = controlled
-  const send = flags.check ? double.handler : shown
+  const send = check ? double.handler : shown
   const difference = await takeSteps(controlled, file, {
     until,
     send: request => send.handle(request),
   })
   if (difference) return tell(path, file, difference)
-  if (flags.check && until === 0) {
+  if (check && until === 0) {
     return fail(`${path}: nothing was compared: it has no step${upTo(until, file)}`)
   }
   const last = file.steps[until - 1]
   process.stdout.write(`${path}: ${count(until, 'step')}, all as recorded.\n`)
-  if (flags.check) {
+  if (check) {
     await double.close()
     return 0
   }
@@ -108,15 +64,14 @@ async function show(
 function openConsole(file: RecordingFile) {
   const controlled = createDoubleFor(file)
   const { double, worlds } = controlled
-  const isUnlimited = file.begin.options['rateLimit'] === false
-  const flags = isUnlimited ? { 'no-rate-limit': true } : {}
+  const isLimited = file.begin.options['rateLimit'] !== false
   const keys = Object.fromEntries(file.begin.keys.map(({ name, ...record }) => [name, record]))
   const shown = withConsole(double.handler, {
-    ...viewOf(() => ({ double, apiKeys: keys }), flags),
+    ...viewOf(() => ({ double, apiKeys: keys }), isLimited),
     control: true,
     // Names of keys are no secrets, and valid here only.
     isPublicKey: key => Object.hasOwn(keys, key),
-    worlds: () => viewsOf(worlds.open, flags),
+    worlds: () => viewsOf(worlds.open, isLimited),
   })
   return { controlled, shown }
 }
@@ -152,19 +107,4 @@ export function describe(step: Step): string {
 export function fail(line: string): number {
   process.stderr.write(`animal-adoption-store: ${line}\n`)
   return 1
-}
-
-function print(text: string, code: number): number {
-  process.stdout.write(text)
-  return code
-}
-
-function helpText(): string {
-  return `Usage: animal-adoption-store replay <run.json> [options]
-
-Rebuilds the state after any step of a recording of exec --record, and opens the console there.
-Exit codes: 0 every step came out as recorded, 1 one did not, 2 the file cannot be replayed.
-
-${helpRows(TABLE)}
-`
 }

@@ -6,11 +6,8 @@ import { entryOf } from '../exchanges/entry.js'
 import { jsonLine, prettyLine } from '../exchanges/line.js'
 import type { Keys } from '../exchanges/redact.js'
 
-export const LOG_FORMATS = ['pretty', 'json', 'silent'] as const
-export type LogFormat = (typeof LOG_FORMATS)[number]
-
 export interface RequestLogOptions {
-  readonly format: LogFormat
+  readonly format: 'pretty' | 'json' | 'silent'
   /** The time of the entries. */
   readonly clock: Clock
   /** The valid API keys, which are redacted: the same value as long as they are the same. */

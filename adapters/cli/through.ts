@@ -6,10 +6,10 @@ import { judgeText, undecidedText } from '../judge/report.js'
 import type { RuleId } from '../verdict/rules.js'
 import { readKey } from './api-key.js'
 import { runChild } from './child.js'
-import { readClients } from './environment.js'
 import { checkCommand, isProven, reports } from './exec.js'
-import { type Flags, usageError } from './flags.js'
+import type { ExecSettings } from './options.js'
 import { writeOutputs } from './output.js'
+import { usageError } from './usage-error.js'
 
 /** How long the service may be silent, in ms. */
 const TIMEOUT_MS = 60_000
@@ -22,32 +22,28 @@ const TIMEOUT_MS = 60_000
  * @throws UsageError
  */
 export async function execThrough(
-  flags: Flags,
+  settings: ExecSettings,
   baseUrl: string,
   words: readonly string[],
 ): Promise<number> {
-  checkCommand(flags, words)
-  const settings = readSettings(flags, baseUrl)
-  const apiKey = readKey(flags, 'key')
-  const observer = createObserver(settings, apiKey === undefined ? [] : [apiKey])
+  checkCommand(settings, words)
+  const judged = judgeSettings(settings, baseUrl)
+  const apiKey = readKey('--key', settings.key, settings.keyEnv)
+  const observer = createObserver(judged, apiKey === undefined ? [] : [apiKey])
   const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
   const code = await runChild(words, environmentOf(proxy.url, apiKey)).finally(proxy.close)
   const report = observer.report()
   const untested = report.decided === 0 ? undecidedText(report) : undefined
-  process.stderr.write(judgeText(report, { service: settings.origin, ...proxy.failures() }))
-  await writeOutputs(reports(flags, report, untested))
-  const isUnproven = flags.strict !== undefined && !isProven(report, flags, untested === undefined)
+  process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))
+  await writeOutputs(reports(settings, report, untested))
+  const isUnproven =
+    settings.strict !== undefined && !isProven(report, settings, untested === undefined)
   return code === 0 && isUnproven ? 1 : code
 }
 
-function readSettings(flags: Flags, baseUrl: string) {
+function judgeSettings({ clients, allow, pagination }: ExecSettings, baseUrl: string) {
   try {
-    return readJudgeOptions({
-      baseUrl,
-      clients: readClients(flags),
-      allow: (flags.allow?.split(',') ?? []) as RuleId[],
-      pagination: flags.pagination ?? false,
-    })
+    return readJudgeOptions({ baseUrl, clients, allow: allow as readonly RuleId[], pagination })
   } catch (error) {
     if (error instanceof OptionError) throw usageError(error, '--through')
     throw error

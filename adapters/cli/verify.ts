@@ -5,40 +5,11 @@ import { resultText, summaryText } from '../verify/report.js'
 import { prepare, selectChecks, sumOfRequests, verify } from '../verify/verify.js'
 import { VerifyError } from '../verify/verify-error.js'
 import { readKey } from './api-key.js'
-import { type Flag, type FlagTable, parseOptions, UsageError, usageError } from './flags.js'
-import { helpRows } from './help.js'
+import { flagOf } from './option.js'
+import type { VerifySettings } from './options.js'
 import { writeOutputs } from './output.js'
 import { createProgress } from './progress.js'
-
-const FLAGS = {
-  key: { value: 'key', help: 'API key' },
-  'key-env': { value: 'NAME', help: 'environment variable that holds the API key' },
-  'spare-key': { value: 'key', help: 'throwaway key for --limits' },
-  'spare-key-env': { value: 'NAME', help: 'environment variable that holds the spare key' },
-  limits: { help: 'exhaust the spare key: 429, Retry-After and temporary ban' },
-  idempotency: { help: 'also check Idempotency-Key' },
-  'read-only': { help: 'create no animals' },
-  openapi: { value: 'url', help: 'check the description at this address, too' },
-  only: {
-    value: 'id',
-    isList: true,
-    help: 'these checks or groups, such as auth; may be repeated',
-  },
-  skip: { value: 'id', isList: true, help: 'not these checks or groups; may be repeated' },
-  bail: { help: 'stop at the first broken MUST' },
-  list: { help: 'print the checks and send nothing' },
-  json: { help: 'print the report as JSON' },
-  junit: { value: 'file.xml', help: 'write the report as JUnit XML' },
-  help: { short: 'h', help: 'print this help' },
-} as const satisfies Record<string, Flag>
-
-const TABLE: FlagTable = new Map(Object.entries(FLAGS))
-
-type Flags = {
-  readonly [name in keyof typeof FLAGS]?: (typeof FLAGS)[name] extends { value: string }
-    ? string
-    : boolean
-}
+import { UsageError, usageError } from './usage-error.js'
 
 /**
  * Checks a server from outside.
@@ -46,55 +17,49 @@ type Flags = {
  * @returns the exit code: 1 when a MUST is broken
  * @throws UsageError, also for a server that cannot be verified
  */
-export async function verifyCommand(words: readonly string[]): Promise<number> {
-  const operands: string[] = []
-  const flags = parseOptions(words, TABLE, word => operands.push(word)) as Flags
-  if (flags.help) return print(helpText())
+export async function verifyCommand(
+  settings: VerifySettings,
+  baseUrl: string | undefined,
+): Promise<number> {
   try {
-    if (flags.list) return print(listText(flags))
-    return await verifyServer(flags, operands)
+    if (settings.list) return print(listText(settings))
+    return await verifyServer(settings, baseUrl)
   } catch (error) {
     if (error instanceof VerifyError) throw new UsageError(error.message)
-    if (error instanceof OptionError) throw usageError(error, flagOf(error.option))
+    if (error instanceof OptionError)
+      throw usageError(error, NAMES[error.option] ?? flagOf(error.option))
     throw error
   }
 }
 
-async function verifyServer(flags: Flags, operands: readonly string[]): Promise<number> {
-  const [baseUrl, ...others] = operands
-  // Not shown: it may be a key.
-  if (baseUrl === undefined || others.length > 0) {
+async function verifyServer(
+  settings: VerifySettings,
+  baseUrl: string | undefined,
+): Promise<number> {
+  const { limits, idempotency, readOnly, only, skip, bail, openapi: openApiUrl, json } = settings
+  if (baseUrl === undefined) {
     throw new UsageError('verify takes one address: verify <base-url> --key <key>')
   }
-  const apiKey = readKey(flags, 'key')
+  const apiKey = readKey('--key', settings.key, settings.keyEnv)
   if (apiKey === undefined) {
     throw new UsageError('verify needs an API key: add --key <key> or --key-env <NAME>')
   }
-  const options: VerifyOptions = {
-    baseUrl,
-    apiKey,
-    spareKey: readKey(flags, 'spare-key'),
-    limits: flags.limits,
-    idempotency: flags.idempotency,
-    readOnly: flags['read-only'],
-    only: ids(flags.only),
-    skip: ids(flags.skip),
-    bail: flags.bail,
-    openApiUrl: flags.openapi,
-  }
+  const spareKey = readKey('--spare-key', settings.spareKey, settings.spareKeyEnv)
+  const rules = { limits, idempotency, readOnly, only, skip, bail, openApiUrl }
+  const options: VerifyOptions = { baseUrl, apiKey, spareKey, ...rules }
   // Checks the options before anything is shown: an address may hold a password.
   const { checks } = prepare(options)
   const progress = createProgress(checks.length)
   const started = Date.now()
-  if (!flags.json && !progress.isShown) {
+  if (!json && !progress.isShown) {
     // And one to see whether the server can be verified.
     const most = sumOfRequests(checks) + 1
     print(`Verifying ${baseUrl}. Checks: ${checks.length}, requests: at most ${most}\n`)
   }
-  const shown = showProgress(progress, flags)
+  const shown = showProgress(progress, json)
   const report = await verify({ ...options, ...shown.callbacks }).finally(shown.end)
-  print(flags.json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
-  await writeOutputs([{ flag: '--junit', path: flags.junit, text: () => reportJUnit(report) }])
+  print(json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
+  await writeOutputs([{ flag: '--junit', path: settings.junit, text: () => reportJUnit(report) }])
   return report.ok ? 0 : 1
 }
 
@@ -103,7 +68,7 @@ type Callbacks = Required<Pick<VerifyOptions, 'onResult' | 'onWait'>>
 /** A bar with the time left on a terminal, one line for each wait elsewhere. */
 function showProgress(
   progress: ReturnType<typeof createProgress>,
-  flags: Flags,
+  json: boolean,
 ): { readonly callbacks: Callbacks; end(): void } {
   let done = 0
   let minutesLeft = 0
@@ -119,7 +84,7 @@ function showProgress(
         end()
         done = checksDone
         minutesLeft = limit === undefined ? 0 : Math.ceil(requestsLeft / limit)
-        if (!flags.json && result.outcome === 'failed') print(resultText(result))
+        if (!json && result.outcome === 'failed') print(resultText(result))
         progress.show(done)
       },
       onWait({ ms, reason }) {
@@ -141,39 +106,20 @@ function showProgress(
   }
 }
 
-function ids(list: string | undefined): readonly string[] {
-  return list?.split(',').filter(id => id !== '') ?? []
-}
-
-function listText(flags: Flags): string {
-  const checks = selectChecks({ only: ids(flags.only), skip: ids(flags.skip) })
+function listText({ only, skip, json }: VerifySettings): string {
+  const checks = selectChecks({ only, skip })
   const listed = checks.map(({ id, requirement, title }) => ({ id, ...requirement, title }))
-  if (flags.json) return `${JSON.stringify(listed)}\n`
+  if (json) return `${JSON.stringify(listed)}\n`
   const width = Math.max(...listed.map(({ id }) => id.length))
   return listed
     .map(({ id, level, source, title }) => `${id.padEnd(width)}  ${level}, ${source}: ${title}\n`)
     .join('')
 }
 
-function helpText(): string {
-  return `Usage: animal-adoption-store verify <base-url> --key <key> [options]
-
-Checks a server of the Animal Adoption Store API from outside, within the limits of its key.
-Exit codes: 0 no MUST is broken, 1 a MUST is broken, 2 the server cannot be verified.
-
-${helpRows(TABLE)}
-`
-}
-
-/** The option as it is on the command line. */
-function flagOf(option: string): string {
-  return Object.hasOwn(NAMES, option) ? String(NAMES[option]) : `--${option}`
-}
-
+/** Options as they are on the command line, where they have another name. */
 const NAMES: Readonly<Record<string, string>> = {
   baseUrl: '<base-url>',
   apiKey: '--key',
-  spareKey: '--spare-key',
   openApiUrl: '--openapi',
 }
 

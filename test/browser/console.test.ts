@@ -311,7 +311,7 @@ test('console page - the newest animals are counted, found, turned around and ju
 })
 
 test('console page - a link opens a request wherever it is', { skip }, async t => {
-  const { call, origin } = await started(t, ['--no-rate-limit'])
+  const { call, origin } = await started(t, ['--rate-limit=off'])
   for (let n = 0; n < 300; n++) await call('GET', `/pets?n=${n}`, 'demo-pro')
   const { page } = await openedAt(t, origin, 'activity')
   await page.getByText('300 requests', { exact: true }).waitFor()
@@ -609,7 +609,7 @@ test('console page - commands and keys can be copied, and no link is broken', {
 test('console page - of 10,000 requests it draws at most 100, and nothing moves', {
   skip,
 }, async t => {
-  const { page, origin } = await opened(t, ['--no-rate-limit'])
+  const { page, origin } = await opened(t, ['--rate-limit=off'])
   await page.getByRole('button', { name: 'Close' }).click()
   await page.evaluate(`
     window.shifts = []

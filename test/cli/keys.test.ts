@@ -144,25 +144,28 @@ test('keys - every error is one line, and the file stays as it is', async t => {
   const path = join(directory, 'keys.json')
   const content = '{"s3cret-key":{"id":"a","plan":"free"}}'
   const cases: [words: string[], line: RegExp][] = [
-    [[], /keys takes a command and a file/],
-    [['new'], /keys takes a command and a file/],
+    [[], /Expected keys new\|list\|revoke <file\.json> \[id\]; see keys --help/],
+    [['new'], /see keys --help/],
     [['grow', path], /see keys --help/],
     [['new', path], /needs an owner and a plan: --id <id> --plan <plan>/],
     [
       ['new', path, '--id', 'b', '--plan', 'gold'],
-      /`apiKeys\['b'\]\.plan` to be one of .* got a string$/m,
+      /--plan takes free, pro, business or enterprise, got 'gold'$/m,
     ],
     [['new', path, '--id', 'a', '--plan', 'pro'], /all API keys of 'a' to have the same plan/],
-    [['new', path, '--id', 'b', '--plan', 'enterprise'], /--per-minute takes .* got none$/m],
-    [['new', path, '--id', 'b', '--plan', 'pro', '--per-day', 'x'], /--per-minute takes a whole/],
+    [
+      ['new', path, '--id', 'b', '--plan', 'enterprise'],
+      /needs its limits: --per-minute <n> --per-day <n>$/m,
+    ],
+    [['new', path, '--id', 'b', '--plan', 'pro', '--per-day', 'x'], /--per-day takes a whole/],
     [
       ['new', path, '--id', 'b', '--plan', 'pro', '--expires', '1893456000000'],
-      /Expected --expires to be an instant in the years 0000 to 9999 in ISO 8601, such as \S+, got '1893456000000'$/m,
+      /--expires takes an instant in the years 0000 to 9999 in ISO 8601, such as \S+, got '1893456000000'$/m,
     ],
     [['new', path, '--id', 'b', '--plan', 'pro', '--expires', 'soon'], /got 'soon'$/m],
     [['list', path, '--id', 'a'], /--id works with keys new only$/m],
     [['revoke', path, 'a', '--plan', 'pro'], /--plan works with keys new only$/m],
-    [['revoke', path], /takes a file and one id/],
+    [['revoke', path], /keys revoke <file> <id>; see keys --help/],
     [['revoke', path, 'nobody'], /has no key with that id or digest; see keys list/],
     // Somebody may paste the key itself.
     [['revoke', path, 's3cret-key'], /has no key with that id or digest; see keys list/],

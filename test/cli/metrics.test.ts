@@ -150,17 +150,18 @@ test('metrics - the dashboard names metrics that exist', async t => {
   }
 })
 
-test('metrics - --metrics serves them on the port, --metrics-host on an address of its own', async t => {
+test('metrics - --metrics serves them on the port, or on an address of its own', async t => {
   const { origin } = await started(t, '--metrics')
   assert.ok((await scrape(origin)).some(line => line.startsWith('process_cpu_seconds_total')))
   assert.equal((await fetch(`${(await started(t)).origin}/metrics`)).status, 404)
 
-  const apart = await started(t, '--metrics', '--metrics-host', '127.0.0.1:0')
+  const apart = await started(t, '--metrics', '127.0.0.1:0')
   assert.equal((await fetch(`${apart.origin}/metrics`)).status, 404)
   for (const [words, line] of [
-    [['--metrics-host', '127.0.0.1'], /--metrics-host needs --metrics$/m],
-    [['--metrics', '--metrics-host', 'a/b'], /--metrics-host takes <host> or <host>:<port>/],
-    [['--metrics', '--metrics-host', ':'], /--metrics-host takes <host> or <host>:<port>/],
+    [['--metrics=a/b'], /--metrics takes <host> or <host>:<port>, got 'a\/b'$/m],
+    [['--metrics', ':'], /--metrics takes <host> or <host>:<port>/],
+    // It would be the address 0.0.36.248.
+    [['--metrics', '9464'], /--metrics takes <host> or <host>:<port>/],
   ] as const) {
     const { status, stderr } = spawnSync(process.execPath, [MAIN, '-p', '0', ...words], {
       encoding: 'utf8',

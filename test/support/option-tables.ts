@@ -3,6 +3,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { COMMANDS, type Command, type CommandName } from '../../adapters/cli/commands.js'
+import { signature } from '../../adapters/cli/help.js'
+import { GENERAL } from '../../adapters/cli/options.js'
 import { readPages } from './pages.js'
 import { ROOT } from './paths.js'
 
@@ -16,12 +19,31 @@ interface DocumentedOption {
   readonly literal: string | undefined
 }
 
-/** A page with its tables below `<!-- options Name -->` written anew. */
+/** A page with its tables below `<!-- options Name -->` and `<!-- flags command Group -->` written anew. */
 export function withOptionTables(text: string): string {
-  return text.replace(
-    /^(<!-- options (\w+) -->\n)(?:\|.*\n)*/gm,
-    (_, mark: string, name: string) => `${mark}${tableOf(documentedOptions(name))}`,
+  return text
+    .replace(
+      /^(<!-- options (\w+) -->\n)(?:\|.*\n)*/gm,
+      (_, mark: string, name: string) => `${mark}${tableOf(documentedOptions(name))}`,
+    )
+    .replace(
+      /^(<!-- flags (\w+) ([\w ]+) -->\n)(?:\|.*\n)*/gm,
+      (_, mark: string, command: string, group: string) => `${mark}${flagTable(command, group)}`,
+    )
+}
+
+function flagTable(command: string, group: string): string {
+  const { groups }: Command = COMMANDS[command as CommandName]
+  const rows = Object.entries({ ...groups, General: GENERAL }[group] ?? {}).map(
+    ([name, option]) => {
+      const flag = `\`${signature(name, option)}\``
+      const { help, short } = option
+      const standard = option.default ? `\`${option.default}\`` : ''
+      return `| ${short ? `\`-${short}\`, ${flag}` : flag} | ${help.replaceAll(/[|<]/g, '\\$&')} | ${standard} |\n`
+    },
   )
+  if (rows.length === 0) throw new Error(`No group ${group} of ${command}`)
+  return `| option | meaning | default |\n|---|---|---|\n${rows.join('')}`
 }
 
 /** The names of the tables of a page. */

@@ -156,8 +156,8 @@ test('verify - --list prints every check and sends nothing', async () => {
 test('verify - invalid usage is one line that shows no key, and exit code 2', async t => {
   const url = await broken(t)
   for (const [words, message] of [
-    [[], 'verify takes one address: verify <base-url> --key <key>'],
-    [[url, KEY], 'verify takes one address: verify <base-url> --key <key>'],
+    [[], 'Expected verify <base-url> --key <key> [options]; see verify --help'],
+    [[url, KEY], 'Expected verify <base-url> --key <key> [options]; see verify --help'],
     [[url], 'verify needs an API key: add --key <key> or --key-env <NAME>'],
     [[url, '--key'], '--key needs a value: --key <key>'],
     [[url, '--key', KEY, '--key', KEY], '--key is given twice; give it once'],

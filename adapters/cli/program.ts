@@ -1,0 +1,111 @@
+import { printable } from '../../src/lib/printable.js'
+import { type CommandLine, parseCommandLine, readCommand, readSettings } from './command-line.js'
+import type { Stop } from './serve.js'
+
+/**
+ * The command line. Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A failure
+ * is one line on stderr.
+ */
+export async function run(words: readonly string[]): Promise<void> {
+  process.stdout.on('error', failToWrite)
+  // Nothing is left to report it on.
+  process.stderr.on('error', () => {})
+  let line: CommandLine | undefined
+  try {
+    line = parseCommandLine(words, process.env)
+    await runLine(line)
+  } catch (error) {
+    fail(error, line)
+  }
+}
+
+async function runLine(line: CommandLine): Promise<void> {
+  const { command, isNamed, given } = line
+  if (given.has('help')) return printHelp(isNamed ? command : undefined)
+  if (given.has('version')) return printVersion()
+  const settings = readSettings(line)
+  const operands = [...line.operands, ...line.last]
+  if (command === 'version') return printVersion()
+  if (command === 'help') return printHelp(operands[0])
+  const { runCommand } = await import('./actions.js')
+  process.exitCode = await runCommand(command, settings as never, {
+    operands,
+    given,
+    stopOnSignal: stop => stopOnSignal(stop, line),
+    write: writeOrFail,
+  })
+}
+
+/** @throws UsageError for an unknown command */
+async function printHelp(word?: string): Promise<void> {
+  const command = word === undefined ? undefined : readCommand(word)
+  const { helpText } = await import('./help.js')
+  process.stdout.write(helpText(command))
+}
+
+async function printVersion(): Promise<void> {
+  const { version } = await import('./version.js')
+  process.stdout.write(`${version()}\n`)
+}
+
+function stopOnSignal(stop: Stop, line: CommandLine): void {
+  let stopping = false
+  const failToStop = (error: unknown) => {
+    fail(error, line)
+    // What could not be stopped would go on.
+    process.exit()
+  }
+  for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
+    process.on(signal, () => {
+      if (stopping) process.exit(128 + number)
+      stopping = true
+      stop(signal).then(() => process.exit(0), failToStop)
+    })
+  }
+}
+
+interface Failure extends Pick<Error, 'name' | 'message'> {
+  /** The options to correct, such as `--port`. */
+  readonly flags?: readonly string[]
+}
+
+function fail(error: unknown, line?: CommandLine): void {
+  const {
+    name,
+    message,
+    flags = [],
+  } = (error instanceof Error ? error : { name: '', message: String(error) }) as Failure
+  // By name, as each file of the bundle has classes of its own.
+  const isUsage = name === 'UsageError' || name === 'OptionError'
+  // Those are one line but for the data in them; of others, such as a missing module, the first says it.
+  const text = printable(isUsage ? message : (message.split('\n')[0] ?? ''))
+  const hints = [...(line?.variables ?? [])]
+    .filter(([flag]) => flags.includes(flag))
+    .map(([flag, variable]) => ` (${flag} is set by ${variable})`)
+  const shown = `${text}${hints.join('')}`
+  const record = { time: new Date().toISOString(), event: 'failed', message: shown }
+  const asJson = line?.command === 'serve' && line.given.get('log') === 'json'
+  process.stderr.write(`${asJson ? JSON.stringify(record) : `animal-adoption-store: ${shown}`}\n`)
+  process.exitCode = isUsage ? 2 : 1
+}
+
+/** A reader that closes early, such as `head`, is not a failure. */
+function failToWrite(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') return
+  fail(new Error(`cannot write the output: ${error.code}`))
+  process.exit()
+}
+
+/** For a text that must arrive. */
+function writeOrFail(text: string): Promise<void> {
+  const { stdout } = process
+  return new Promise((resolve, reject) => {
+    // It would end the process before the caller can act.
+    stdout.off('error', failToWrite).once('error', reject)
+    stdout.write(text, error => {
+      if (error) return
+      stdout.off('error', reject).on('error', failToWrite)
+      resolve()
+    })
+  })
+}
