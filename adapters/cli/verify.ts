@@ -38,7 +38,7 @@ async function verifyServer(
 ): Promise<number> {
   const { limits, idempotency, readOnly, only, skip, bail, openapi: openApiUrl, json } = settings
   if (baseUrl === undefined) {
-    throw new UsageError('verify takes one address: verify <base-url> --key <key>')
+    throw new UsageError('Expected verify <base-url> --key <key> [options]; see verify --help')
   }
   const apiKey = readKey('--key', settings.key, settings.keyEnv)
   if (apiKey === undefined) {
