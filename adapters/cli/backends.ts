@@ -5,6 +5,8 @@ import type { Connections } from '../postgres/index.js'
 import { isStream, type PetStream, snapshotOf, streamOf } from '../storage/pet-stream.js'
 import type { RestoreOptions } from '../storage/restore-options.js'
 import { duration, readValue } from './option.js'
+import { readBytes } from './read-bytes.js'
+import { readServerUrl, type ServerUrl } from './server-url.js'
 import type { Stops } from './stops.js'
 import { unreadable } from './unreadable.js'
 import { UsageError } from './usage-error.js'
@@ -135,40 +137,40 @@ export async function openLimits(
     )
   }
   const { addressOf, redisRateLimits } = await import('../redis/open.js')
-  const { readParameters, splitParameters } = await import('./redis-limits.js')
-  const [target, own] = splitParameters(name)
-  const [url, fromVariable] = splitParameters(urlOf('--limits', target, 'REDIS_URL'))
-  const source = url === target ? '' : ' (from REDIS_URL)'
-  const address = usable('--limits', source, () => addressOf(url))
-  const { rateLimitTimeoutMs, ...options } = {
-    ...(await readParameters(url, fromVariable)),
-    ...(await readParameters(url, own)),
+  const server = readServerUrl('--limits', name, 'REDIS_URL', ['timeout', 'ca'], addressOf)
+  const { url, address, own } = server
+  if (url.includes('?')) {
+    // Not shown: it may be the rest of a password.
+    const known = 'takes timeout, ca after the ?, each once; write a ? in a password as %3F'
+    throw new UsageError(`--limits ${known}`, '--limits')
   }
-  const rateLimits = await redisRateLimits({ url, required, ...options })
+  const tls = own['ca'] === undefined ? undefined : { ca: await readCertificate(url, own['ca']) }
+  const rateLimits = await redisRateLimits({ url, required, tls })
   stops.push(rateLimits.close)
+  const rateLimitTimeoutMs = timeoutOf('--limits', own)
   return { rateLimits, name: address, ping: rateLimits.ping, rateLimitTimeoutMs }
+}
+
+async function readCertificate(url: string, path: string): Promise<string> {
+  if (!/^(rediss|valkeys):/.test(url)) {
+    const message = '--limits takes ca with rediss:// or valkeys:// only, which use TLS'
+    throw new UsageError(message, '--limits')
+  }
+  return (await readBytes(path, '--limits ?ca')).toString()
 }
 
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../postgres/open.js')
-  const [target, own] = splitTimeout(flag, name)
-  const [url, fromVariable] = splitTimeout(flag, urlOf(flag, target, 'DATABASE_URL'))
-  const address = usable(flag, url === target ? '' : ' (from DATABASE_URL)', () => addressOf(url))
-  const storage = await postgresStorage({ url, ...fromVariable, ...own })
+  const { url, address, own } = readServerUrl(flag, name, 'DATABASE_URL', ['timeout'], addressOf)
+  const storage = await postgresStorage({ url, timeoutMs: timeoutOf(flag, own) })
   stops.push(storage.close)
   const { seed, stream, count, ping, connections } = storage
   return { storage, name: address, seed, stream, count, ping, connections }
 }
 
-/** Takes `timeout=10s` out of the parameters of a URL; the others are those of the driver. */
-function splitTimeout(flag: string, url: string): [url: string, own: { timeoutMs?: number }] {
-  const [address = '', ...query] = url.split('?')
-  const parameters = query.join('?').split('&')
-  const given = parameters.find(parameter => parameter.startsWith('timeout='))
-  if (given === undefined) return [url, {}]
-  const timeoutMs = readValue(duration(), given.slice('timeout='.length), `${flag} ?timeout`)
-  const rest = parameters.filter(parameter => parameter !== given).join('&')
-  return [rest === '' ? address : `${address}?${rest}`, { timeoutMs }]
+/** Undefined for the default. */
+function timeoutOf(flag: string, { timeout }: ServerUrl['own']): number | undefined {
+  return timeout === undefined ? undefined : readValue(duration(), timeout, `${flag} ?timeout`)
 }
 
 async function openJsonFile(
@@ -235,24 +237,5 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
     },
     stream: async read => read(streamOf(await storage.dump())),
     count: async () => (await storage.dump()).pets.length,
-  }
-}
-
-/** `postgres:` alone reads a variable, so that `ps` shows no password. */
-function urlOf(flag: string, name: string, variable: string): string {
-  if (name.includes('//')) return name
-  const url = process.env[variable]
-  if (url) return url
-  throw new UsageError(
-    `${flag} ${withoutSecrets(name)} needs the variable ${variable} to be a URL`,
-    flag,
-  )
-}
-
-function usable(flag: string, source: string, addressOf: () => string): string {
-  try {
-    return addressOf()
-  } catch (error) {
-    throw new UsageError(`${flag}: ${(error as Error).message}${source}`, flag)
   }
 }

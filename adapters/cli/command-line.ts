@@ -131,7 +131,7 @@ function parseWords(words: readonly string[], command?: CommandName) {
     const name = names.get(token.name)
     const option = table[name ?? '']
     if (name === undefined || !option) throw unknownOption(token, [...names.keys()])
-    if (given.has(name) && !option.isList) {
+    if (given.has(name) && !option.kind.isList) {
       throw new UsageError(`${token.rawName} is given twice; give it once`)
     }
     const text = textOf(token, option)

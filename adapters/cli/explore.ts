@@ -68,7 +68,7 @@ async function reach(
 /** @throws UsageError */
 function faultsOf({ faults }: ExecSettings): readonly Fault[] {
   try {
-    return readFaults(splitWords(faults))
+    return readFaults(splitWords(faults.join(',')))
   } catch (error) {
     throw usageError(error as OptionError, '--faults')
   }

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { toApiError } from '../../src/errors.js'
-import type { ApiHandler } from '../../src/protocol/api.js'
+import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import type { Store } from '../../src/store.js'
 import { codeOf } from '../exchanges/exchange.js'
 import type { ExchangeMessage } from '../http/index.js'
@@ -26,141 +26,114 @@ export interface Metrics {
  */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  const durations = new Histogram({
-    name: 'http_server_request_duration_seconds',
-    help: 'Time until a response is decided',
-    labelNames: ['operation', 'http_request_method', 'http_response_status_code'],
-    buckets: SECONDS,
-    registers,
-  })
-  const rejections = new Counter({
-    name: 'adoption_store_rejections_total',
-    help: 'Responses with an Error body',
-    labelNames: ['code'],
-    registers,
-  })
-  const created = new Counter({
-    name: 'adoption_store_pets_created_total',
-    help: 'Animals added',
-    registers,
-  })
-  const shadowed = new Counter({
-    name: 'adoption_store_shadow_rejections_total',
-    help: 'Requests that were served only because of shadow mode',
-    labelNames: ['code'],
-    registers,
-  })
-  const bans = new Counter({
-    name: 'adoption_store_bans_total',
-    help: 'Bans that began',
-    registers,
-  })
-  const failures = new Counter({
-    name: 'adoption_store_storage_failures_total',
-    help: 'Operations that the storage failed',
-    labelNames: ['operation'],
-    registers,
-  })
-  const degraded = new Counter({
-    name: 'adoption_store_rate_limit_degraded_seconds_total',
-    help: 'Time during which this process counted requests by itself',
-    registers,
-  })
-  const batches = new Histogram({
-    name: 'adoption_store_storage_batch_items',
-    help: 'Items of a batch',
-    labelNames: ['queue'],
-    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
-    registers,
-  })
-  const batchDurations = new Histogram({
-    name: 'adoption_store_storage_batch_duration_seconds',
-    help: 'Time that the storage took for a batch',
-    labelNames: ['queue'],
-    buckets: SECONDS,
-    registers,
-  })
-  const waits = new Histogram({
-    name: 'adoption_store_storage_queue_wait_seconds',
-    help: 'How long the oldest item of a batch had waited for it',
-    labelNames: ['queue'],
-    buckets: SECONDS,
-    registers,
-  })
-  const queues = new Gauge({
-    name: 'adoption_store_storage_queue_items',
-    help: 'Items that were left to wait when the latest batch began',
-    labelNames: ['queue'],
-    registers,
-  })
-  subscribe('animal-adoption-store.exchange', countExchange)
-  subscribe('animal-adoption-store.batch', countBatch)
+  const meters = createMeters(registry)
+  const onExchange = (message: unknown) => countExchange(message as ExchangeMessage, meters)
+  const onBatch = (message: unknown) => countBatch(message as BatchMessage, meters)
+  subscribe('animal-adoption-store.exchange', onExchange)
+  subscribe('animal-adoption-store.batch', onBatch)
+  const page = async () => ({ type: registry.contentType, text: await registry.metrics() })
 
   return {
     watch({ events }, connections) {
-      events.on('pet.created', () => created.inc())
-      events.on('key.banned', () => bans.inc())
-      events.on('storage.failed', ({ operation }) => failures.inc({ operation }))
-      events.on(
-        'ratelimit.degraded',
-        secondsSinceLast(seconds => degraded.inc(seconds)),
-      )
-      if (connections) gaugeConnections(connections, registers)
+      events.on('pet.created', () => meters.created.inc())
+      events.on('key.banned', () => meters.bans.inc())
+      events.on('storage.failed', ({ operation }) => meters.failures.inc({ operation }))
+      const degraded = secondsSinceLast(seconds => meters.degraded.inc(seconds))
+      events.on('ratelimit.degraded', degraded)
+      if (connections) gaugeConnections(connections, [registry])
     },
-    beside(handler) {
-      return withPages(
-        handler,
-        new Map([
-          [
-            PATH,
-            async request => {
-              try {
-                refuseStrangers(request)
-                return await page()
-              } catch (error) {
-                const { code, message, status } = toApiError(error)
-                return { status, text: JSON.stringify({ code, message, status }) }
-              }
-            },
-          ],
-        ]),
-      )
-    },
+    beside: handler => withPages(handler, new Map([[PATH, overLoopback(page)]])),
     alone: withPages(NOTHING, new Map([[PATH, page]])),
     async stop() {
-      unsubscribe('animal-adoption-store.exchange', countExchange)
-      unsubscribe('animal-adoption-store.batch', countBatch)
+      unsubscribe('animal-adoption-store.exchange', onExchange)
+      unsubscribe('animal-adoption-store.batch', onBatch)
     },
   }
+}
 
-  async function page(): Promise<Page> {
-    return { type: registry.contentType, text: await registry.metrics() }
+function createMeters(registry: Registry) {
+  const registers = [registry]
+  const counter = (what: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name: `adoption_store_${what}_total`, help, labelNames, registers })
+  const histogram = (name: string, help: string, labelNames: string[], buckets = SECONDS) =>
+    new Histogram({ name, help, labelNames, buckets, registers })
+  const BATCH = 'adoption_store_storage_batch'
+  const QUEUE = 'adoption_store_storage_queue'
+  const queue = ['queue']
+  const request = ['operation', 'http_request_method', 'http_response_status_code']
+  return {
+    durations: histogram(
+      'http_server_request_duration_seconds',
+      'Time until a response is decided',
+      request,
+    ),
+    rejections: counter('rejections', 'Responses with an Error body', 'code'),
+    created: counter('pets_created', 'Animals added'),
+    shadowed: counter(
+      'shadow_rejections',
+      'Requests that were served only because of shadow mode',
+      'code',
+    ),
+    bans: counter('bans', 'Bans that began'),
+    failures: counter('storage_failures', 'Operations that the storage failed', 'operation'),
+    degraded: counter(
+      'rate_limit_degraded_seconds',
+      'Time during which this process counted requests by itself',
+    ),
+    batches: histogram(`${BATCH}_items`, 'Items of a batch', queue, BATCH_ITEMS),
+    batchDurations: histogram(
+      `${BATCH}_duration_seconds`,
+      'Time that the storage took for a batch',
+      queue,
+    ),
+    waits: histogram(
+      `${QUEUE}_wait_seconds`,
+      'How long the oldest item of a batch had waited for it',
+      queue,
+    ),
+    queues: new Gauge({
+      name: `${QUEUE}_items`,
+      help: 'Items that were left to wait when the latest batch began',
+      labelNames: queue,
+      registers,
+    }),
   }
+}
 
-  function countExchange(message: unknown): void {
-    const { request, response, ms } = message as ExchangeMessage
-    // A caller could invent any number of them.
-    const method = METHODS.includes(request.method) ? request.method : '_OTHER'
-    const labels = {
-      operation: response.about?.operation ?? '',
-      http_request_method: method,
-      http_response_status_code: response.status,
+type Meters = ReturnType<typeof createMeters>
+
+function countExchange({ request, response, ms }: ExchangeMessage, meters: Meters): void {
+  // A caller could invent any number of them.
+  const method = METHODS.includes(request.method) ? request.method : '_OTHER'
+  const labels = {
+    operation: response.about?.operation ?? '',
+    http_request_method: method,
+    http_response_status_code: response.status,
+  }
+  meters.durations.observe(labels, ms / 1000)
+  const code = codeOf(response)
+  if (code !== null) meters.rejections.inc({ code })
+  const shadowCode = response.about?.shadowed
+  if (shadowCode !== undefined) meters.shadowed.inc({ code: shadowCode })
+}
+
+function countBatch({ name: queue, items, left, waitMs, ms }: BatchMessage, meters: Meters): void {
+  meters.batches.observe({ queue }, items)
+  meters.batchDurations.observe({ queue }, ms / 1000)
+  meters.waits.observe({ queue }, waitMs / 1000)
+  meters.queues.set({ queue }, left)
+}
+
+function overLoopback(page: () => Promise<Page>) {
+  return async (request: ApiRequest): Promise<Page> => {
+    try {
+      refuseStrangers(request)
+      return await page()
+    } catch (error) {
+      const { code, message, status } = toApiError(error)
+      return { status, text: JSON.stringify({ code, message, status }) }
     }
-    durations.observe(labels, ms / 1000)
-    const code = codeOf(response)
-    if (code !== null) rejections.inc({ code })
-    const shadowCode = response.about?.shadowed
-    if (shadowCode !== undefined) shadowed.inc({ code: shadowCode })
-  }
-
-  function countBatch(message: unknown): void {
-    const { name: queue, items, left, waitMs, ms } = message as BatchMessage
-    batches.observe({ queue }, items)
-    batchDurations.observe({ queue }, ms / 1000)
-    waits.observe({ queue }, waitMs / 1000)
-    queues.set({ queue }, left)
   }
 }
 
@@ -181,6 +154,8 @@ const NOTHING: ApiHandler = {
 const SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
+
+const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 

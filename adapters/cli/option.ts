@@ -4,7 +4,7 @@ import { UsageError } from './usage-error.js'
 import { withoutUrl } from './without-secrets.js'
 
 /** An option of the command line: what reads and checks it, and what `--help` and the page say. */
-export interface Option<T = unknown> extends About {
+export interface Option<T = unknown> extends About, More {
   readonly kind: Kind<T>
 }
 
@@ -18,14 +18,15 @@ export type SettingsOf<O extends Options> = {
 
 interface About {
   readonly help: string
-  readonly short?: string
   /** The placeholder of its value; an option without one is on or off. */
   readonly value?: string
   readonly default?: string
+}
+
+interface More {
+  readonly short?: string
   /** What the bare option stands for, where the value may be left out. */
   readonly alone?: string
-  /** May be repeated; values are joined with commas. */
-  readonly isList?: true
   /** The option without which it has no meaning. */
   readonly needs?: string
 }
@@ -36,23 +37,37 @@ interface Kind<T> {
   readonly takes: string
   /** @returns undefined for anything else */
   readonly read: (text: string) => T | undefined
+  /** The option may be repeated: its texts are joined with commas. */
+  readonly isList?: true
 }
 
+/** @param value its placeholder, and after `=` its default: `n=4280` */
 export function option<T>(
   kind: Kind<T>,
-  about: About & { readonly value: string; readonly default: string },
+  value: `${string}=${string}`,
+  help: string,
+  more?: More,
 ): Option<T>
 export function option<T>(
   kind: Kind<T>,
-  about: About & { readonly value: string },
+  value: string,
+  help: string,
+  more?: More,
 ): Option<T | undefined>
-export function option<T>(kind: Kind<T>, about: About): Option<T> {
-  return { ...about, kind }
+export function option<T>(kind: Kind<T>, value: string, help: string, more?: More): Option<T> {
+  const [placeholder = '', standard] = value.split('=')
+  return {
+    kind,
+    help,
+    value: placeholder,
+    ...(standard !== undefined && { default: standard }),
+    ...more,
+  }
 }
 
 /** An option that is on or off. */
-export function toggle(help: string, about: Partial<About> = {}): Option<boolean> {
-  return { ...about, help, kind: { takes: 'no value', read: () => true } }
+export function toggle(help: string, short?: string): Option<boolean> {
+  return { help, kind: { takes: 'no value', read: () => true }, ...(short && { short }) }
 }
 
 /** @throws UsageError */
@@ -121,6 +136,7 @@ export function oneOf<const T>(words: Readonly<Record<string, T>>): Kind<T> {
 
 export const list: Kind<readonly string[]> = {
   takes: 'values',
+  isList: true,
   read: given => given.split(',').filter(word => word !== ''),
 }
 
