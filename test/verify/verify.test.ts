@@ -163,7 +163,7 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
     [[url, '--key', KEY, '--key', KEY], '--key is given twice; give it once'],
     [
       [url, '--key', KEY, '--key-env', 'KEY'],
-      '--key cannot be combined with --key-env; give one of them',
+      '--key cannot be combined with --key-env; use only one',
     ],
     [[url, '--key-env', KEY], /^--key-env takes the name of an environment variable, such as A/],
     [[url, '--key-env', 'NO_SUCH_KEY'], '--key-env names NO_SUCH_KEY, which is not set'],
