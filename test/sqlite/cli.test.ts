@@ -175,7 +175,7 @@ test('sqlite cli - a file without a store is neither checked nor copied, and sta
 test('cli - a storage that cannot be checked, or is missing, is an error of one line', () => {
   const above = folder()
   for (const [words, line] of [
-    [['check'], 'check takes one storage: check <store>'],
+    [['check'], 'Expected check <store>; see check --help'],
     [['check', 'memory:'], 'check takes a storage that outlives its process'],
     [['check', 'pets.sqlite'], 'pets.sqlite does not exist'],
     [['copy', 'pets.db', 'pets.json'], 'pets.db does not exist'],

@@ -205,8 +205,6 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
     assert.equal(code, 2, line)
     assert.doesNotMatch(stdout + stderr, /s3cret/)
   }
-  const late = await run(['--json', 'verify', url])
-  assert.match(late.stderr, /verify comes before its options: verify <base-url> \[options\]\n$/)
 })
 
 test('verify - its help lists its options and fits a terminal', async () => {
