@@ -5,8 +5,8 @@ import { decodeUtf8 } from '../../src/lib/utf8.js'
 import { petToJson } from '../../src/pets/pet.js'
 import type { UsedKey } from '../../src/ports.js'
 import { createPetIndex, type PetIndex } from '../memory.js'
-import { ifPresent, isSameFile } from '../storage/files.js'
-import { type Disk, type FileStats, keepOwner, syncFolder, writeAt } from './disk.js'
+import type { Disk, FileStats } from '../storage/disk.js'
+import { ifPresent, isSameFile, replaceFile, syncFolder } from '../storage/files.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 import { parseDocument } from './parse-document.js'
@@ -57,46 +57,16 @@ export function documentFile(
     },
     async write(index) {
       lock.check()
-      const prepared = join(lock.folder, 'document')
-      try {
-        const written = await prepare(prepared, index)
-        await disk.rename(prepared, path).catch(error => {
-          // A call that fails may have done its work.
-          if (!isSame(found(), written.stats)) throw error
-        })
-        known = written.stats
-        id = written.id
-      } catch (error) {
-        await disk.unlink(prepared).catch(() => {})
-        throw error
-      }
+      let next = ''
+      const content = () => sealed(index, checksum => (next = checksum))
+      known = await replaceFile(disk, path, { temporary: join(lock.folder, 'document'), content })
+      id = next
       await syncFolder(disk, path)
     },
   }
 
   function found(): FileStats | undefined {
     return disk.statSync(path, { bigint: true, throwIfNoEntry: false })
-  }
-
-  async function prepare(prepared: string, index: PetIndex) {
-    const file = await disk.open(prepared, 'w')
-    try {
-      const like = await ifPresent(disk.stat(path, { bigint: true }))
-      if (like) await keepOwner(disk, file, like)
-      let [length, sum] = [0, 0]
-      const write = async (text: string) => {
-        const bytes = Buffer.from(text)
-        sum = crc32(bytes, sum)
-        await writeAt(disk, file, length, bytes)
-        length += bytes.length
-      }
-      for (const piece of piecesOf(index)) await write(piece)
-      await write(`,"crc32":"${digits(sum)}"}\n`)
-      await disk.fsync(file)
-      return { stats: await disk.fstat(file, { bigint: true }), id: digits(sum) }
-    } finally {
-      await disk.close(file)
-    }
   }
 }
 
@@ -133,7 +103,21 @@ const CHANGED =
   'has changed since it was saved: its checksum does not match. Unless somebody edited it, it is damaged; ' +
   'to keep an edit, remove its `crc32`'
 
-/** The text of a document without its checksum, in pieces, so that other tasks get a turn. */
+/** A document with its checksum. @param end receives the checksum of all bytes */
+function* sealed(index: PetIndex, end: (checksum: string) => void): Generator<Buffer> {
+  let sum = 0
+  for (const text of piecesOf(index)) yield add(text)
+  yield add(`,"crc32":"${digits(sum)}"}\n`)
+  end(digits(sum))
+
+  function add(text: string): Buffer {
+    const bytes = Buffer.from(text)
+    sum = crc32(bytes, sum)
+    return bytes
+  }
+}
+
+/** In pieces, so that other tasks get a turn. */
 function* piecesOf(index: PetIndex): Generator<string> {
   let piece = ''
   for (const text of textsOf(index)) {

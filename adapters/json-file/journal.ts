@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { ifPresent, isSameFile } from '../storage/files.js'
-import { type Disk, type FileStats, keepOwner, syncFolder } from './disk.js'
+import type { Disk, FileStats } from '../storage/disk.js'
+import { ifPresent, isSameFile, keepOwner, syncFolder } from '../storage/files.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 
@@ -70,8 +70,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     }
     const prepared = join(lock.folder, 'journal')
     file = await disk.open(prepared, 'w')
-    const like = await ifPresent(disk.stat(document, { bigint: true }))
-    if (like) await keepOwner(disk, file, like)
+    await keepOwner(disk, file, document)
     isOurs = true
     await disk.rename(prepared, path)
     opened = await disk.fstat(file, { bigint: true })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
+import type { Disk } from '../storage/disk.js'
 import { ifPresent } from '../storage/files.js'
-import type { Disk } from './disk.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface Lock {

@@ -15,12 +15,12 @@ import {
   typed,
   withDefault,
 } from '../../src/lib/options.js'
+import { inTime } from '../storage/time-limit.js'
 import { connect, type RedisConnection } from './connect.js'
 import { explain, isPassing } from './failures.js'
 import { probe } from './probe.js'
 import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
 import type { RedisSend } from './send.js'
-import { inTime } from './time-limit.js'
 
 const REDIS_OPTIONS = {
   /**

@@ -1,11 +1,11 @@
 import type { Usage } from '../../src/limits/decide.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { memoryRateLimits } from '../memory.js'
+import { inTime } from '../storage/time-limit.js'
 import type { RedisConnection } from './connect.js'
 import { explain } from './failures.js'
 import { PROBES, probe } from './probe.js'
 import { consume, readUsage, storeCommand } from './script.js'
-import { inTime } from './time-limit.js'
 
 export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
   inspect(partition: string): Promise<Usage | undefined>

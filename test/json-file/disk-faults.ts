@@ -1,4 +1,4 @@
-import { type Disk, NODE_DISK } from '../../adapters/json-file/disk.js'
+import { type Disk, NODE_DISK } from '../../adapters/storage/disk.js'
 
 /** A call to the disk, as `rename pets.json.tmp` or `fsync`. */
 export type DiskCall = string

@@ -40,7 +40,7 @@ const SERVICE_DEFECTS = [
   },
   {
     name: 'the document is not synced before it is renamed',
-    file: 'adapters/json-file/document.js',
+    file: 'adapters/storage/files.js',
     from: 'await disk.fsync(file);',
     to: '',
   },
@@ -53,8 +53,8 @@ const SERVICE_DEFECTS = [
   {
     name: 'the document is written in place',
     file: 'adapters/json-file/document.js',
-    from: "const prepared = join(lock.folder, 'document');",
-    to: 'const prepared = path;',
+    from: "temporary: join(lock.folder, 'document')",
+    to: 'temporary: path',
   },
   {
     name: 'a journal is removed before the document is written',

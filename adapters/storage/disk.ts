@@ -1,8 +1,7 @@
 import fs from 'node:fs'
-import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Every file system call that this storage makes, so that a test can make each of them fail. */
+/** Every file system call of a storage, so that a test can make each of them fail. */
 export interface Disk {
   /** Of the process that makes the calls. */
   readonly pid: number
@@ -75,42 +74,4 @@ export const NODE_DISK: Disk = {
   readdir: promisify(fs.readdir),
   existsSync: fs.existsSync,
   statSync: fs.statSync,
-}
-
-/** Writes all bytes, however few the system takes at a time. */
-export async function writeAt(
-  disk: Disk,
-  file: number,
-  position: number,
-  bytes: Uint8Array,
-): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const left = bytes.length - done
-    done += (await disk.write(file, bytes, done, left, position + done)).bytesWritten
-  }
-}
-
-/** Makes a created, renamed or removed name durable. Windows has no such call. */
-export async function syncFolder(disk: Disk, path: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const folder = await disk.open(dirname(path), 'r')
-  try {
-    await disk.fsync(folder)
-  } finally {
-    await disk.close(folder)
-  }
-}
-
-/**
- * Gives a new file the mode and owner of the document. Only root can give a file away; for any
- * other process the file stays its own.
- */
-export async function keepOwner(disk: Disk, file: number, like: FileStats): Promise<void> {
-  const { uid, gid } = await disk.fstat(file, { bigint: true })
-  if (uid !== like.uid || gid !== like.gid) {
-    await disk.fchown(file, Number(like.uid), Number(like.gid)).catch(error => {
-      if (error.code !== 'EPERM') throw error
-    })
-  }
-  await disk.fchmod(file, Number(like.mode) & 0o7777)
 }
