@@ -1,5 +1,5 @@
-import { type HarSource, harOf } from '../exchanges/har.js'
-import { redactedBody, redactedHeaders, redactorOf } from '../exchanges/redact.js'
+import type { Recorded } from '../exchanges/exchange.js'
+import { type HarSource, harOf, harSourceOf } from '../exchanges/har.js'
 import { detailOf, type Shown } from './exchange-detail.js'
 
 /** Exchanges as a file, with whole bodies. JSON contains public API keys, HAR none. */
@@ -10,7 +10,7 @@ export function exported(
 ): string {
   const file =
     format === 'har'
-      ? harOf(exchanges.map(shown => harSourceOf(shown, origin)))
+      ? harOf(exchanges.map(shown => sourceOf(shown, origin)))
       : { exchanges: exchanges.map(shown => wholeOf(shown, origin)) }
   return `${JSON.stringify(file, null, 2)}\n`
 }
@@ -20,21 +20,21 @@ function wholeOf(shown: Shown, origin: string) {
   return detail
 }
 
-function harSourceOf(shown: Shown, origin: string): HarSource {
-  const { method, path, query, key, status, at, ms, response } = wholeOf(shown, origin)
-  const redact = redactorOf(shown, 'words')
-  return {
+/** A console does not see the connections of requests. */
+function sourceOf(shown: Shown, origin: string): HarSource {
+  const { n, at, ms, response } = shown
+  const { about, status } = response
+  const recorded: Recorded = {
+    ...shown,
+    n,
     at: at - (ms ?? 0),
-    answeredAt: status === null ? null : at,
-    key,
-    method,
-    url: query === '' ? path : `${path}?${query}`,
-    status,
-    requestHeaders: redactedHeaders(shown.request.headers, redact),
-    headers: Object.fromEntries(response.headers),
-    fault: status === null ? 'hang' : null,
-    origin,
-    requestBody: redactedBody(shown.request.body, redact),
-    body: response.body,
+    operation: about?.operation,
+    key: about?.key?.id,
+    connection: null,
+    sequential: false,
+    overlap: 'none',
+    fault: status === 0 ? 'hang' : null,
+    answer: status === 0 ? undefined : { at, response },
   }
+  return harSourceOf(recorded, true, origin)
 }

@@ -1,12 +1,13 @@
 import type { ErrorCode } from '../../src/errors.js'
 import type { Operation } from '../../src/pets/specification.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
+import { hostRefusal } from '../http/api-request.js'
 import type { FaultKind } from './fault-kinds.js'
-import type { ReadRequest } from './read-request.js'
+import type { ReadRequest, SenderSeen } from './read-request.js'
 import { type Captured, REDACTED, type Redact, redactedHeaders, redactorOf } from './redact.js'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
-export interface Exchange {
+export interface Exchange extends SenderSeen {
   /** 1, 2, 3 … in the order of arrival. */
   readonly n: number
   readonly at: number
@@ -37,56 +38,22 @@ export interface Exchange {
   readonly fault: FaultKind | null
   /** The `Location` of the animal that was stored, where a fault sent an error in place of the 201. */
   readonly storedAt?: string | undefined
-  /** 1, 2, 3 … for the connections in use; each call of a double's `fetch` has its own. */
-  readonly connection: number | null
-  /**
-   * Whether its sender could have read every earlier response to this caller: only then is the
-   * sender to blame.
-   */
-  readonly sequential: boolean
-  /**
-   * Whether another request of its caller was in flight, as far as its connections show: none, one
-   * with the same key, or one ahead of it on the same connection (pipelining).
-   */
-  readonly overlap: 'none' | 'key' | 'connection'
 }
 
-/** As much of an exchange as it takes to judge its client: no bodies, which would have to be kept. */
-export type Outline = Pick<
-  Exchange,
-  | 'n'
-  | 'at'
-  | 'answeredAt'
-  | 'key'
-  | 'operation'
-  | 'method'
-  | 'url'
-  | 'requestDigest'
-  | 'unknown'
-  | 'status'
-  | 'code'
-  | 'headers'
-  | 'fault'
-  | 'storedAt'
-  | 'connection'
-  | 'sequential'
-  | 'overlap'
-> & {
-  /** Calls of a double's own `fetch` have no host. */
-  readonly requestHeaders: { readonly host?: string; readonly 'idempotency-key'?: string }
-}
+/**
+ * As much of an exchange as it takes to judge its client: no bodies, which would have to be kept, and
+ * of the request headers only `host` and `idempotency-key`.
+ */
+export type Outline = Omit<Exchange, 'path' | 'query' | 'requestBody' | 'body'>
 
 /** An exchange as it was, credentials included. It never leaves the process. */
-export interface Recorded extends Captured {
+export interface Recorded extends Captured, SenderSeen {
   request: ReadRequest
   readonly n: number
   readonly at: number
   readonly operation: Operation | undefined
   /** The id of the key. */
   readonly key: string | undefined
-  readonly connection: number | null
-  readonly sequential: boolean
-  readonly overlap: Exchange['overlap']
   fault: FaultKind | null
   /** Undefined while there is none, and when there never was one. */
   answer: { readonly at: number; readonly response: ApiResponse } | undefined
@@ -97,9 +64,11 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
   const { request, operation, answer } = recorded
   const { method, path, query, headers } = request
   const { host, 'idempotency-key': idempotencyKey } = headers
-  const known = operation === 'listPets' ? parameters(pagination) : NO_NAMES
+  const known = parameters(pagination)
   const storedAt = answer?.response.about?.storedAt
-  const unknown = operation ? unknownNames(operation, request, known) : NO_NAMES
+  const unknown = operation
+    ? unknownNames(operation, request, operation === 'listPets' ? known : [])
+    : []
   return {
     n: recorded.n,
     at: recorded.at,
@@ -200,6 +169,11 @@ function redactedValues(headers: ApiResponse['headers'], redact: Redact): Record
   return redacted
 }
 
+/** Where a request was sent; calls of a double's own `fetch` have no host. */
+export function originOf({ host }: ReadRequest['headers'], origin: string): string {
+  return host === undefined || hostRefusal(host) ? origin : `http://${host}`
+}
+
 /** A body as text. */
 export function textOf(body: ReadRequest['body']): string {
   if (body === undefined || typeof body === 'string') return body ?? ''
@@ -217,7 +191,6 @@ function hashOf(text: string): string {
   return [one, other].map(half => (half >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-const NO_NAMES: readonly string[] = []
 const PARAMETERS = ['limit', 'status']
 const WITH_PAGES = [...PARAMETERS, 'after']
 const FIELDS = ['name', 'categoryId', 'status']
@@ -232,7 +205,7 @@ export function unknownNames(
   { query, body }: ReadRequest,
   known: readonly string[],
 ): readonly string[] {
-  if (query === '' && operation !== 'createPet') return NO_NAMES
+  if (query === '' && operation !== 'createPet') return []
   const names = query === '' ? [] : query.split('&').map(nameOf)
   const fields = operation === 'createPet' ? fieldsOf(body) : []
   return [

@@ -6,12 +6,22 @@ import type { ApiRequest } from '../../src/protocol/api.js'
 export interface ReadRequest extends ApiRequest {
   readonly body?: Uint8Array | string | undefined
   /** What was known of its sender when it was recorded, for a request that is replayed. */
-  readonly seen?: Seen | undefined
+  readonly seen?: SenderSeen | undefined
 }
 
-interface Seen {
+/** What the connection of a request shows of its sender. */
+export interface SenderSeen {
+  /** 1, 2, 3 … for the connections in use; each call of a double's `fetch` has its own. */
   readonly connection: number | null
+  /**
+   * Whether its sender could have read every earlier response to this caller: only then is the
+   * sender to blame.
+   */
   readonly sequential: boolean
+  /**
+   * Whether another request of its caller was in flight, as far as its connections show: none, one
+   * with the same key, or one ahead of it on the same connection (pipelining).
+   */
   readonly overlap: 'none' | 'key' | 'connection'
 }
 

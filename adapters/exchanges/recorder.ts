@@ -1,15 +1,20 @@
 import type { Operation } from '../../src/pets/specification.js'
 import type { Clock } from '../../src/ports.js'
-import type { ApiResponse } from '../../src/protocol/api.js'
-import { hostRefusal } from '../http/api-request.js'
-import { createCallers } from './callers.js'
+import type { ApiResponse, Connection } from '../../src/protocol/api.js'
 import { curlOf } from './curl.js'
-import { type Exchange, exchangeOf, type Outline, outlineOf, type Recorded } from './exchange.js'
+import {
+  type Exchange,
+  exchangeOf,
+  type Outline,
+  originOf,
+  outlineOf,
+  type Recorded,
+} from './exchange.js'
 import type { FaultKind } from './fault-kinds.js'
-import type { HarSource } from './har.js'
+import { type HarSource, harSourceOf } from './har.js'
 import { createLog } from './log.js'
-import type { ReadRequest } from './read-request.js'
-import { type Keys, redactedBody, redactedHeaders, redactorOf } from './redact.js'
+import type { ReadRequest, SenderSeen } from './read-request.js'
+import { type Keys, redactedBody, redactorOf } from './redact.js'
 
 export interface RecorderOptions {
   /** How many exchanges it keeps at most. */
@@ -23,8 +28,19 @@ export interface RecorderOptions {
   readonly pagination: boolean
   /** Where requests of this process are sent. */
   readonly origin: string
+  readonly callers: Callers
   /** Called when exchanges are no longer kept and were not taken yet. */
   readonly onOverflow: () => void
+}
+
+/** Determines what the sender of a request can have known, as the verdict's `createCallers` does. */
+export interface Callers {
+  /** @param isPipelined whether it was sent before the response ahead of it on its connection */
+  arrive(caller: string, connection?: Connection, isPipelined?: boolean): SenderSeen
+  /** The answer to one of the caller's requests is on its way. */
+  leave(caller: string, connection?: Connection): void
+  /** How many connections have been numbered. */
+  connections(): number
 }
 
 /** As plain data, without credentials. */
@@ -76,7 +92,7 @@ export interface OpenExchange {
   /** The request's body, where it arrives after the headers. */
   receive(body: Uint8Array): void
   /** What is known of its sender. */
-  readonly seen: Pick<Exchange, 'connection' | 'sequential' | 'overlap'>
+  readonly seen: SenderSeen
   /** As it is now, for an archive. */
   source(): HarSource
   /** Names the fault that was injected. */
@@ -102,11 +118,10 @@ interface Plain {
 }
 
 export function createRecorder(options: RecorderOptions, state?: JournalState): Recorder {
-  const { capacity, bytes, clock, keys, pagination, origin, onOverflow } = options
-  const { exchanges = [], received = 0, dropped = 0, connections } = state ?? {}
+  const { capacity, bytes, clock, keys, pagination, origin, callers, onOverflow } = options
+  const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, bytes, begin })
-  const callers = createCallers(connections)
   for (const item of DUMPED.get(exchanges) ?? exchanges.map(copyOf).map(frozen)) {
     log.add(item, item.size)
   }
@@ -139,7 +154,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
           passOnDropped()
         },
         seen,
-        source: () => sourceOf(recorded, pagination, origin),
+        source: () => harSourceOf(recorded, pagination, origin),
         note(fault) {
           recorded.fault = fault
         },
@@ -159,7 +174,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         .filter(item => matches(plainOf(item).exchange))
         .map(item =>
           item.recorded
-            ? sourceOf(item.recorded, pagination, origin)
+            ? harSourceOf(item.recorded, pagination, origin)
             : { ...item.exchange, origin: originOf(item.exchange.requestHeaders, origin) },
         ),
     take() {
@@ -207,22 +222,6 @@ function frozen(exchange: Exchange): Plain {
   const { requestHeaders, headers, unknown } = exchange
   for (const part of [requestHeaders, headers, unknown, exchange]) Object.freeze(part)
   return { recorded: undefined, exchange, size: sizeOf(exchange) }
-}
-
-/** Other people read a file: keys that are too short to be found within words go, too. */
-function sourceOf(recorded: Recorded, pagination: boolean, origin: string): HarSource {
-  const exchange = exchangeOf(recorded, pagination)
-  const redact = redactorOf(recorded, 'words')
-  return {
-    ...exchange,
-    origin: originOf(recorded.request.headers, origin),
-    method: redact(exchange.method),
-    url: redact(exchange.url),
-    requestHeaders: redactedHeaders(exchange.requestHeaders, redact),
-    requestBody: redactedBody(recorded.request.body, redact),
-    headers: redactedHeaders(exchange.headers, redact),
-    body: exchange.body === null ? null : redact(exchange.body),
-  }
 }
 
 /** Callers may go on to change what they passed. */
@@ -275,9 +274,4 @@ function entryOf({ recorded }: Item, exchange: Exchange, origin: string): Journa
   }
   // Not enumerable: an entry compares and serializes as plain data.
   return Object.defineProperty(copyOf(exchange), 'toCurl', { value: toCurl }) as JournalEntry
-}
-
-/** Where a request was sent; calls of a double's own `fetch` have no host. */
-function originOf({ host }: ReadRequest['headers'], origin: string): string {
-  return host === undefined || hostRefusal(host) ? origin : `http://${host}`
 }

@@ -1,6 +1,6 @@
 import { check, isBoolean, isFunction } from '../../src/lib/options.js'
-import { createConnections } from '../exchanges/callers.js'
 import { splitTarget } from '../http/api-request.js'
+import { createConnections } from '../verdict/callers.js'
 import { VerdictError } from '../verdict/report.js'
 import { createObserver, type JudgeReport, type Observer } from './observer.js'
 import { type JudgeOptions, type JudgeSettings, readJudgeOptions } from './options.js'

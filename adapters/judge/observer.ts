@@ -3,6 +3,7 @@ import { createRouter } from '../../src/protocol/route.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import { createRecorder, type OpenExchange } from '../exchanges/recorder.js'
 import type { Keys } from '../exchanges/redact.js'
+import { createCallers } from '../verdict/callers.js'
 import type { Report } from '../verdict/report.js'
 import { createVerdict } from '../verdict/verdict.js'
 import { createCredentials } from './credentials.js'
@@ -67,6 +68,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
     keys: () => keys,
     pagination,
     origin,
+    callers: createCallers(),
     onOverflow: judge,
   })
   const verdict = createVerdict(allow, undefined, clients)

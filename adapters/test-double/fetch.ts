@@ -1,9 +1,9 @@
 import type { Awaitable } from '../../src/lib/async.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
-import type { ConnectionSpan } from '../exchanges/callers.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import { toResponse } from '../fetch.js'
 import { splitTarget } from '../http/api-request.js'
+import type { ConnectionSpan } from '../verdict/callers.js'
 import { firstHalf, type LosableAnswer } from './faults/inject-fault.js'
 import { at, textResponse } from './text-response.js'
 

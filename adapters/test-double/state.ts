@@ -7,6 +7,7 @@ import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type Store, type StoreSettings } from '../../src/store.js'
 import { createRecorder, type Recorder, type RecorderOptions } from '../exchanges/recorder.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
+import { createCallers } from '../verdict/callers.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import { type ClockState, createClock, type StateClock } from './clock/clock.js'
 import { digestOf, usageThatCounts, withoutNetwork } from './digest.js'
@@ -89,6 +90,7 @@ export function createState(
       keys: apiKeys.keys,
       pagination: options.store.pagination,
       origin,
+      callers: createCallers(begin.journal?.connections),
       onOverflow: judge,
     },
     begin.journal,

@@ -1,7 +1,7 @@
 import { notFound } from '../../src/errors.js'
 import { check, isObject } from '../../src/lib/options.js'
-import type { ConnectionSpan } from '../exchanges/callers.js'
 import { isApiRequest } from '../http/api-request.js'
+import type { ConnectionSpan } from '../verdict/callers.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from './double.js'

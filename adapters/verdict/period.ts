@@ -112,7 +112,7 @@ function seenOf(exchange: Outline, order: ReturnType<Caller['orderOf']>): Seen {
     connection: exchange.connection,
     sequential: exchange.sequential,
     overlap: exchange.overlap,
-    isInProcess: exchange.requestHeaders.host === undefined,
+    isInProcess: exchange.requestHeaders['host'] === undefined,
     ...order,
     idempotencyKey: exchange.requestHeaders['idempotency-key'] ?? null,
   }

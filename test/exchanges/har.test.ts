@@ -19,6 +19,7 @@ function source(changes: Partial<HarSource> = {}): HarSource {
     requestHeaders: {},
     headers: {},
     fault: null,
+    connection: null,
     origin: 'http://127.0.0.1:4280',
     requestBody: null,
     body: null,
@@ -66,8 +67,8 @@ test('har - times are those of the virtual clock', async () => {
   await double.run(() => late)
   const [entry] = double.har().log.entries
   assert.deepEqual(
-    [entry?.startedDateTime, entry?.time, entry?.timings],
-    ['2030-01-01T00:00:00.000Z', 1_500, { send: 0, wait: 1_500, receive: 0 }],
+    [entry?.startedDateTime, entry?.time, entry?.timings, entry?.connection],
+    ['2030-01-01T00:00:00.000Z', 1_500, { send: 0, wait: 1_500, receive: 0 }, '1'],
   )
 })
 

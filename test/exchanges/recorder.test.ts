@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRecorder } from '../../adapters/exchanges/recorder.js'
+import { createCallers } from '../../adapters/verdict/callers.js'
 
 const CALL = { operation: 'listPets', key: 'ci' } as const
 const RESPONSE = { status: 200, headers: { 'X-Note': 'old-key-1234' }, body: '[]' }
@@ -14,6 +15,7 @@ function open({ capacity = 10, onOverflow = () => {} } = {}) {
     keys: () => keys.current,
     pagination: false,
     origin: 'http://adoption-store.test',
+    callers: createCallers(),
     onOverflow,
   })
   const request = (query = '') => ({ method: 'GET', path: '/v1/pets', query, headers: {} })

@@ -1,5 +1,6 @@
 import type { InputHTMLAttributes } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { FAULT_KINDS, type FaultKind, type FormField, kindOf } from '../../exchanges/fault-kinds.js'
 import { useLatest } from './latest.js'
 import type { PanelProps } from './panel.js'
 import { Choice, Panel, Problem } from './parts.js'
@@ -23,20 +24,9 @@ interface ArmedFault {
   readonly fired?: number
 }
 
-const KINDS = [
-  ['status', 'Error status'],
-  ['delay', 'Delay'],
-  ['trickle', 'Slow body'],
-  ['hang', 'Never answer'],
-  ['reset', 'Reset the connection'],
-  ['truncate', 'Cut the body off'],
-  ['malformed', 'Malformed JSON'],
-] as const
-
-const TIMES_OF_FAILURE = [
-  ['before', 'before the operation'],
-  ['after', 'after it has run'],
-] as const
+const KINDS = (Object.keys(FAULT_KINDS) as FaultKind[]).map(
+  kind => [kind, kindOf(kind).label] as const,
+)
 
 const OPERATIONS = [
   ['', 'every operation'],
@@ -97,30 +87,31 @@ function FaultForm(props: {
   readonly onArm: (fault: object) => Promise<void>
 }) {
   const { keys, onArm } = props
-  const [kind, setKind] = useState<(typeof KINDS)[number][0]>('status')
+  const [kind, setKind] = useState<FaultKind>('status')
   const [operation, setOperation] = useState<(typeof OPERATIONS)[number][0]>('')
   const [key, setKey] = useState('')
-  const [when, setWhen] = useState<(typeof TIMES_OF_FAILURE)[number][0]>('before')
+  const { form: fields, options } = kindOf(kind)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
-    const number = (name: string) => Number(form.get(name))
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const times = text('times')
     const header = text('header')
     void onArm({
       kind,
-      ...(kind === 'status' && { status: number('status') }),
-      ...(kind === 'status' && when === 'after' && { when }),
-      ...(kind === 'status' && form.get('retryAfter') && { retryAfter: number('retryAfter') }),
+      ...Object.fromEntries(
+        fields.flatMap(({ name, choices }) => {
+          const value = text(name)
+          if (value === '' || value === choices?.[0]?.[0]) return []
+          return [[name, choices ? value : Number(value)]]
+        }),
+      ),
       // Real time: the page is for people, who would wait for a frozen clock in vain.
-      ...(SLOW_KINDS.includes(kind) && { ms: number('ms'), real: true }),
-      ...(kind === 'delay' && text('jitter') && { jitter: number('jitter') }),
-      ...(kind === 'trickle' && { bytes: number('bytes') }),
+      ...('real' in options && { real: true }),
       ...(operation && { operation }),
       ...(key && { key }),
       ...(times && { times: /^\d+$/.test(times) ? Number(times) : times }),
-      ...(text('chance') && { chance: number('chance') }),
+      ...(text('chance') && { chance: Number(text('chance')) }),
       ...(text('from') && { from: text('from') }),
       ...(text('until') && { until: text('until') }),
       ...(header && { requestHeaders: { [header]: text('headerValue') || true } }),
@@ -129,22 +120,9 @@ function FaultForm(props: {
   return (
     <form class="inline" onSubmit={submit} noValidate>
       <Choice label="Fault" value={kind} options={KINDS} onChange={setKind} />
-      {kind === 'status' && (
-        <>
-          <Short label="Status" name="status" inputMode="numeric" defaultValue="503" />
-          <Short label="Retry-After, s" name="retryAfter" inputMode="numeric" placeholder="none" />
-          <Choice label="When" value={when} options={TIMES_OF_FAILURE} onChange={setWhen} />
-        </>
-      )}
-      {kind === 'trickle' && (
-        <Short label="Bytes" name="bytes" inputMode="numeric" defaultValue="16" />
-      )}
-      {SLOW_KINDS.includes(kind) && (
-        <Short label="Milliseconds" name="ms" inputMode="numeric" defaultValue="1000" />
-      )}
-      {kind === 'delay' && (
-        <Short label="Jitter, ms" name="jitter" inputMode="numeric" placeholder="none" />
-      )}
+      {fields.map(field => (
+        <Field key={`${kind} ${field.name}`} {...field} />
+      ))}
       <Choice label="Operation" value={operation} options={OPERATIONS} onChange={setOperation} />
       <Choice
         label="Key"
@@ -170,10 +148,33 @@ function FaultForm(props: {
   )
 }
 
-/** Faults that take time. */
-const SLOW_KINDS = ['delay', 'trickle']
-
 const TIMES_HINT = 'a duration such as 30s after arming, or an ISO instant'
+
+function Field({ name, label, value, choices }: FormField) {
+  if (!choices) {
+    return (
+      <Short
+        label={label}
+        name={name}
+        inputMode="numeric"
+        defaultValue={value}
+        placeholder={value === undefined ? 'none' : undefined}
+      />
+    )
+  }
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select name={name}>
+        {choices.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
 
 function Short({ label, ...input }: { readonly label: string } & InputHTMLAttributes) {
   return (

@@ -1,5 +1,5 @@
 import type { Agent, IncomingMessage } from 'node:http'
-import type { ConnectionSpan } from '../../exchanges/callers.js'
+import type { ConnectionSpan } from '../../verdict/callers.js'
 
 /** A connection of the client, and the one to the service that belongs to it. */
 export interface Line {

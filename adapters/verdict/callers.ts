@@ -1,19 +1,6 @@
 import type { Connection } from '../../src/protocol/api.js'
-import type { Exchange } from './exchange.js'
-
-/** Determines what the sender of a request can have known. */
-export interface Callers {
-  /** @param isPipelined whether it was sent before the response ahead of it on its connection */
-  arrive(
-    caller: string,
-    connection: Connection | undefined,
-    isPipelined?: boolean,
-  ): Pick<Exchange, 'connection' | 'sequential' | 'overlap'>
-  /** The answer to one of the caller's requests is on its way. */
-  leave(caller: string, connection: Connection | undefined): void
-  /** How many connections have been numbered. */
-  connections(): number
-}
+import type { Exchange } from '../exchanges/exchange.js'
+import type { Callers } from '../exchanges/recorder.js'
 
 /** No real test has more; a fuzzer of User-Agents must not fill the memory. */
 const MOST_CALLERS = 1_000
