@@ -167,12 +167,11 @@ function storedSource({ seed }: StoreSettings): string {
 
 async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {
   if (ms === 0) return handler
-  const { createClock } = await import('../test-double/clock/clock.js')
-  const clock = createClock({ frozen: false })
+  const { setTimeout } = await import('node:timers/promises')
   return {
     ...handler,
     async handle(request) {
-      await clock.delay(ms)
+      await setTimeout(ms, undefined, { ref: false })
       return handler.handle(request)
     },
   }

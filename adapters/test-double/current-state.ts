@@ -1,6 +1,4 @@
-import type { ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
-import type { ReadRequest } from '../exchanges/read-request.js'
 import type { Verdict } from '../verdict/verdict.js'
 import { type Beginning, createState, type State, type StateOptions } from './state.js'
 
@@ -12,20 +10,16 @@ export interface CurrentState {
   /** @throws OptionError, and then nothing has changed */
   replace(begin: Beginning, apiKeys: KeyRing): void
   /** How many sleeps and timers resets and restores have dropped. */
-  forgotten(): number
-  /** A request ends in the state that it began in, however long its body takes to arrive. */
-  beginRequest(): (request: ReadRequest) => Promise<ApiResponse>
-  /** From now on, nobody advances the clock for delayed requests. */
-  close(): void
+  dropped(): number
 }
 
 export function createCurrentState(
   options: StateOptions,
   begin: Beginning,
   verdict: Verdict,
-  onEvent: () => void,
 ): CurrentState {
-  let [resets, forgotten, isClosed] = [0, 0, false]
+  const { clock, real } = options.time
+  let [resets, dropped] = [0, 0]
   let state = create(options, begin, 0)
 
   const current: CurrentState = {
@@ -38,28 +32,17 @@ export function createCurrentState(
       const old = state
       state = create({ ...options, apiKeys }, beginning, resets + 1)
       resets++
-      old.end()
-      onEvent()
-      forgotten += old.drop()
+      old.end(old.now())
+      for (const notice of options.track.events.activity) notice()
+      real.endDelays()
+      dropped += clock.restore(beginning.clock)
     },
-    forgotten: () => forgotten,
-    beginRequest() {
-      const begun = state
-      return request => {
-        const answer = begun.handle(request)
-        if (isClosed || begun !== state) begun.endDelays()
-        return answer
-      }
-    },
-    close() {
-      isClosed = true
-      state.end()
-    },
+    dropped: () => dropped,
   }
   return current
 
   function create(given: StateOptions, beginning: Beginning, after: number): State {
-    return createState(given, beginning, onEvent, source =>
+    return createState(given, beginning, source =>
       verdict.record(after === 0 ? null : `after reset ${after}`, source),
     )
   }

@@ -23,7 +23,7 @@ import type { HttpServer, ListenOptions } from '../http/index.js'
 import { createConnections } from '../verdict/callers.js'
 import { type Report, VerdictError } from '../verdict/report.js'
 import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
-import { CurrentClock, type VirtualClock } from './clock/current-clock.js'
+import { Clock, type VirtualClock } from './clock/clock.js'
 import { type CurrentState, createCurrentState } from './current-state.js'
 import { type Act, createEventLog, type EventLog, type ObservableState } from './events.js'
 import type { Faults } from './faults/faults.js'
@@ -139,17 +139,15 @@ export interface AssertPoliteOptions extends ReportOptions {
 
 /** A double that worlds can be made of. */
 export interface JudgedDouble extends TestDouble {
+  readonly clock: Clock
   readonly verdict: Verdict
   readonly events: EventLog
-  /** What makes its time pass. */
-  readonly time: Omit<PassingTime, 'stuck'> & {
-    /** Ms until the next wait ends; undefined when nothing waits. */
-    untilNext(): number | undefined
-  }
+  /** Whether a request is being handled that is not waiting for the clock. */
+  isBusy(): boolean
   /** Tells those who record what has happened. */
   tell(act: Act): void
-  /** The current state, and its clock, for a replay. */
-  state(): Pick<State, 'clock'> & ObservableState
+  /** The current state, for a replay. */
+  state(): ObservableState
   /** A reset after which the clock stands still at this instant, ms since the Unix epoch. */
   restart(now: number): void
 }
@@ -169,43 +167,40 @@ export function createDouble(
   const { store, apiKeys, journal } = given
   const verdict = createVerdict(allow, above, clients)
   const events = above?.events ?? createEventLog()
-  const listeners = new Set<() => void>()
-  const onEvent = () => {
-    for (const listener of listeners) listener()
+  const onWait = () => {
+    for (const notice of events.activity) notice()
   }
+  const clock = new Clock(begin.clock, { onWait, onChange: () => state().tell({ do: 'clock' }) })
+  const time = { clock, real: new Clock({ frozen: false }, { onWait }) }
+  const track = { events, world: above?.world ?? null }
   const current = createCurrentState(
-    { store, apiKeys, journal, track: { events, world: above?.world ?? null }, watch },
+    { store, apiKeys, journal, time, track, watch },
     begin,
     verdict,
-    onEvent,
   )
   const state = current.get
   const connect = createConnections()
-  const inProcess = createFetch(() => current.beginRequest(), connect, baseUrl)
-  const time = timeOf(state, listeners, onEvent)
-  const servers = createServers(() => handler, connect)
+  const inProcess = createFetch(() => state().handle, connect, baseUrl)
+  const servers = createServers(() => double.handler, connect, events)
   // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its own.
   const { snapshot, restore } = snapshotsOf(current, events)
   const { report, assertPolite } = reportsOf(state, verdict)
 
-  const own: Omit<JudgedDouble, keyof Accessors> = {
+  const own: Omit<JudgedDouble, 'dropped' | 'handler'> = {
     verdict,
     events,
-    time,
+    isBusy: () => state().isBusy(),
     tell: act => state().tell(act),
     state,
     restart: now => current.reset({ ...begin, clock: { frozen: true, now } }),
     baseUrl,
     basePath: store.basePath,
     maxBodyBytes: store.maxBodyBytes,
-    handle: request => handle(request, current),
+    handle: request => handle(request, state()),
     connect,
     fetch: inProcess.fetch,
-    clock: new CurrentClock(
-      () => state().clock,
-      () => state().tell({ do: 'clock' }),
-    ),
-    run: work => runOn({ ...time, stuck: stuckFromNow(current, inProcess) }, work),
+    clock,
+    run: work => runOn(timeOf(own, current, inProcess), work),
     faults: faultsOf(state),
     pets: petsOf(state),
     async seed(animals) {
@@ -230,7 +225,10 @@ export function createDouble(
       state().tell({ do: 'clear-requests' })
     },
     record: () => startRecording({ events, options, state, snapshot: () => state().dump() }),
-    endDelays: () => state().endDelays(),
+    endDelays() {
+      clock.endDelays()
+      time.real.endDelays()
+    },
     report,
     assertPolite,
     inspect: {
@@ -241,62 +239,64 @@ export function createDouble(
     close,
     [Symbol.asyncDispose]: close,
   }
-  const accessors = new Accessors(() => ({ handler, dropped: state().journal.dropped() }))
-  const double: JudgedDouble = Object.assign(accessors, own)
-  const handler = around(double)
+  const double = Object.assign(new Served(state), own)
+  double.handler = around(double)
   return double
 
   async function close(): Promise<void> {
-    current.close()
-    handler.endDelays()
+    state().end()
+    double.handler.endDelays()
     inProcess.close()
     await servers.close()
   }
 }
 
-function timeOf(
-  state: () => State,
-  listeners: JudgedDouble['time']['listeners'],
-  onEvent: () => void,
-): JudgedDouble['time'] {
-  return {
-    listeners,
-    isBusy: () => state().isBusy(),
-    canPass: () => state().clock.next() !== undefined,
-    untilNext() {
-      const { clock } = state()
-      const next = clock.next()
-      return next === undefined ? undefined : Math.max(0, next - clock.now())
-    },
-    pass() {
-      onEvent()
-      const { clock } = state()
-      clock.reach(clock.next() ?? clock.now())
-    },
+/** A class, for the reason that `Clock` is one. */
+class Served {
+  readonly #state: () => State
+  handler!: ServedHandler
+
+  constructor(state: () => State) {
+    this.#state = state
+  }
+
+  get dropped(): number {
+    return this.#state().journal.dropped()
   }
 }
 
-/** What happens from now on and leaves the work waiting forever. */
-function stuckFromNow({ forgotten }: CurrentState, { hanging }: DoubleFetch): PassingTime['stuck'] {
-  const before = { forgotten: forgotten(), hanging: hanging() }
-  return () => {
-    if (forgotten() > before.forgotten) {
-      return 'a reset or restore has dropped a sleep or timer of its work'
-    }
-    if (hanging() === before.hanging) return undefined
-    return 'a request hangs because of a fault, and the call has no `signal` to end it'
+/** @returns the time of a double, for work that begins now */
+function timeOf(
+  { clock, events, isBusy }: Pick<JudgedDouble, 'clock' | 'events' | 'isBusy'>,
+  { dropped }: CurrentState,
+  { hanging }: DoubleFetch,
+): PassingTime {
+  const before = { dropped: dropped(), hanging: hanging() }
+  return {
+    activity: events.activity,
+    isBusy,
+    canPass: () => clock.next() !== undefined,
+    pass() {
+      // Another run must not pass time as well before what ends now has had its effect.
+      for (const notice of events.activity) notice()
+      clock.reach(clock.next() ?? clock.now())
+    },
+    stuck() {
+      if (dropped() > before.dropped) {
+        return 'a reset or restore has dropped a sleep or timer of its work'
+      }
+      if (hanging() === before.hanging) return undefined
+      return 'a request hangs because of a fault, and the call has no `signal` to end it'
+    },
   }
 }
 
 function faultsOf(state: () => State): TestDouble['faults'] {
   return {
     arm(fault) {
-      const { clock, faults, tell } = state()
-      return clock.hold(() => {
-        const armed = faults.arm(fault)
-        tell({ do: 'arm', fault })
-        return armed
-      })
+      const armed = state().faults.arm(fault)
+      state().tell({ do: 'arm', fault })
+      return armed
     },
     list: () => state().faults.list(),
     clear() {
@@ -372,30 +372,14 @@ function reportsOf(
 }
 
 /** The journal compares bodies, even of requests that are refused by their headers. */
-function handle(request: ApiRequest, current: CurrentState): Awaitable<ApiResponse> {
-  const { store } = current.get()
+function handle(request: ApiRequest, state: State): Awaitable<ApiResponse> {
+  const { store } = state
   if (!isApiRequest(request)) return store.handle(request)
   // That app reads the body itself.
   const isPassedOn = request.passesOn && !store.identify(request).request.head?.route
   const own = isPassedOn ? { ...request, body: undefined } : withBodyRead(request)
-  return chain(own, current.beginRequest())
-}
-
-/** A class, for the reason that `CurrentClock` is one. */
-class Accessors {
-  readonly #read: () => Pick<TestDouble, 'handler' | 'dropped'>
-
-  constructor(read: () => Pick<TestDouble, 'handler' | 'dropped'>) {
-    this.#read = read
-  }
-
-  get handler(): ServedHandler {
-    return this.#read().handler
-  }
-
-  get dropped(): number {
-    return this.#read().dropped
-  }
+  // A request ends in the state that it began in, however long its body takes to arrive.
+  return chain(own, state.handle)
 }
 
 /** @throws ApiError `invalid_request` */

@@ -1,7 +1,7 @@
 import type { Instant } from '../../src/lib/time.js'
 import type { NewPet } from '../../src/pets/schema.js'
 import type { Operation } from '../../src/pets/specification.js'
-import type { PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
+import type { Clock, PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import type { KeyRing, KnownKey } from '../../src/protocol/api-keys.js'
 import type { Exchange } from '../exchanges/exchange.js'
@@ -60,6 +60,8 @@ export interface DoubleEvent {
 /** What may be read of a state at any time. */
 export interface ObservableState {
   readonly apiKeys: KeyRing
+  /** Ms since the Unix epoch; it stands still once the state is over. */
+  readonly now: Clock
   readonly clock: { dump(): ClockState & { readonly now: number } }
   observe(): Observed
 }
@@ -72,6 +74,8 @@ export interface Observed extends PetSnapshot {
 /** What a double and its worlds tell those who record. */
 export interface EventLog {
   readonly listeners: Set<(event: DoubleEvent) => void>
+  /** Called when a request arrives, a response leaves, or a wait begins. */
+  readonly activity: Set<() => void>
   /** Decides when requests go on; undefined unless they are replayed. */
   pace: Pace | undefined
   /** The id of the latest request. */
@@ -98,5 +102,13 @@ export interface Track {
 }
 
 export function createEventLog(): EventLog {
-  return { listeners: new Set(), pace: undefined, sent: 0, open: 0, acts: 0, worlds: 0 }
+  return {
+    listeners: new Set(),
+    activity: new Set(),
+    pace: undefined,
+    sent: 0,
+    open: 0,
+    acts: 0,
+    worlds: 0,
+  }
 }

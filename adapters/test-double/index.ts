@@ -11,7 +11,7 @@ export {
   VerdictError,
 } from '../verdict/report.js'
 export { RULES, type Rule, type RuleId } from '../verdict/rules.js'
-export type { VirtualClock } from './clock/current-clock.js'
+export type { VirtualClock } from './clock/clock.js'
 export { DEMO_KEYS } from './demo-keys.js'
 export type { ReportOptions, TestDouble } from './double.js'
 export { type Explored, explore, type Replayed, replay } from './explore/explore.js'

@@ -105,7 +105,7 @@ export const DOUBLE_OPTIONS = {
 export interface TestDoubleOptions extends OptionsOf<typeof DOUBLE_OPTIONS> {}
 
 interface DoubleSettings {
-  readonly state: Omit<StateOptions, 'track' | 'watch'>
+  readonly state: Omit<StateOptions, 'time' | 'track' | 'watch'>
   readonly begin: Beginning
   readonly baseUrl: string
   readonly allow: readonly RuleId[]

@@ -5,12 +5,12 @@ import type { Store } from '../../src/store.js'
 import type { FaultKind } from '../exchanges/fault-kinds.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import type { Call, Recorder } from '../exchanges/recorder.js'
-import { createClock, type StateClock } from './clock/clock.js'
-import type { Act, Track } from './events.js'
+import type { Clock } from './clock/clock.js'
+import type { Act } from './events.js'
 import type { DelayFault } from './faults/fault.js'
 import type { Faults, TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
-import type { TrickleTime } from './faults/trickle.js'
+import type { StateOptions } from './state.js'
 
 /** Sees every request as it arrives, and may inject faults besides those that are armed. */
 export type Watch = (call: Call) => {
@@ -24,68 +24,60 @@ export interface Requests {
   handle(request: ReadRequest): Promise<ApiResponse>
   /** Whether one is being handled that is not waiting for the clock. */
   isBusy(): boolean
-  /** Ends their delays. */
-  endDelays(): void
-  /** Ends the delays, and forgets sleeps and timers. @returns how many it forgot */
-  drop(): number
-  /** The state is over; requests in flight go on. */
+  /** The state is over: requests in flight go on without delays. */
   end(): void
 }
 
 interface Parts {
   readonly store: Store
-  readonly clock: StateClock
+  readonly now: () => number
   readonly faults: Faults
   readonly journal: Recorder
   readonly tell: (act: Act) => void
   /** Feeds the verdict. */
   readonly judge: () => void
-  readonly onEvent: () => void
 }
 
 /** Has the store answer requests, with the faults and delays that apply to them. */
 export function createRequests(
-  { track: { events }, watch }: { readonly track: Track; readonly watch: Watch | undefined },
-  { store, clock, faults, journal, tell, judge, onEvent }: Parts,
+  { track: { events }, time, watch }: Pick<StateOptions, 'track' | 'time' | 'watch'>,
+  { store, now, faults, journal, tell, judge }: Parts,
 ): Requests {
-  const delays = createDelays(clock, onEvent)
   let underWay = 0
   let isOver = false
 
   return {
     async handle(request) {
       const id = ++events.sent
+      const { clock } = time
       events.open++
-      underWay++
-      onEvent()
+      change(1)
       try {
-        // Whatever a request changes on arrival, it changes at one instant, for a replay to repeat.
-        const { answering, end, source, injectedFault, answered } = clock.hold(() =>
-          arrive(request, id),
-        )
+        const { answering, end, source, injectedFault, answered } = arrive(request, id)
         const response = await answering
         if (events.pace) await events.pace.answer(id)
-        clock.hold(() => {
-          end(response)
-          tell({ do: 'answer', id, response, fault: injectedFault(), source })
-        })
+        end(response)
+        tell({ do: 'answer', id, response, fault: injectedFault(), source })
         answered?.(response)
         // Nobody asks for what a request adds to a period that is over.
         if (isOver) judge()
-        if (clock.auto) clock.reach(retryTime(response, clock.now()))
+        else if (clock.auto) clock.reach(retryTime(response, clock.now()))
         return response
       } finally {
-        underWay--
         events.open--
-        onEvent()
+        change(-1)
       }
     },
-    endDelays: delays.end,
-    drop: delays.drop,
-    isBusy: () => underWay > clock.delays(),
+    isBusy: () => underWay > time.clock.delays(),
     end() {
       isOver = true
     },
+  }
+
+  /** One of the requests, or a body that trickles, begins or ends. */
+  function change(by: 1 | -1): void {
+    underWay += by
+    for (const notice of events.activity) notice()
   }
 
   function arrive(request: ReadRequest, id: number) {
@@ -97,9 +89,10 @@ export function createRequests(
     let fault: FaultKind | null = null
     const answering = taken
       ? injectFault(taken.delay ? delayedStore(id) : store, identified, taken, {
+          now,
           delay: wait => delayed(wait, taken, id),
-          clock,
-          timeOf,
+          clockOf,
+          pause: paused,
           note(kind) {
             fault = kind
             note(kind)
@@ -117,60 +110,36 @@ export function createRequests(
   function delayedStore(id: number): ApiHandler {
     return {
       ...store,
-      handle: request =>
-        clock.hold(() => {
-          const answering = store.handle(request)
-          tell({ do: 'run', id })
-          return answering
-        }),
+      handle(request) {
+        const answering = store.handle(request)
+        tell({ do: 'run', id })
+        return answering
+      },
     }
   }
 
   async function delayed(wait: DelayFault, { fault }: TakenFaults, id: number): Promise<void> {
-    await (events.pace ? events.pace.run(id) : delays.wait(wait))
+    await (events.pace ? events.pace.run(id) : delay(wait))
     if (fault?.kind === 'hang') tell({ do: 'run', id })
   }
 
   /** A body that trickles is under way, as its request was before: nothing else waits on the clock. */
-  function timeOf(real = false): TrickleTime {
-    return {
-      now: delays.clockOf(real).now,
-      async pause(ms) {
-        if (isOver) return
-        underWay++
-        try {
-          await delays.wait({ ms, real })
-        } finally {
-          underWay--
-          onEvent()
-        }
-      },
-    }
+  async function paused(wait: Wait): Promise<void> {
+    change(1)
+    await delay(wait)
+    change(-1)
+  }
+
+  async function delay({ ms, real }: Wait): Promise<void> {
+    if (!isOver) await clockOf(real).delay(ms)
+  }
+
+  function clockOf(real = false): Clock {
+    return real ? time.real : time.clock
   }
 }
 
-/** Delays on the clock of the state, and those in real time. */
-function createDelays(clock: StateClock, onEvent: () => void) {
-  let realTime: StateClock | undefined
-  return {
-    clockOf,
-    wait: ({ ms, real }: Pick<DelayFault, 'ms' | 'real'>) => clockOf(real).delay(ms, real),
-    end() {
-      clock.endDelays()
-      realTime?.endDelays()
-    },
-    drop() {
-      realTime?.drop()
-      return clock.drop()
-    },
-  }
-
-  function clockOf(real = false): StateClock {
-    if (!real) return clock
-    realTime ??= createClock({ frozen: false }, onEvent)
-    return realTime
-  }
-}
+type Wait = Pick<DelayFault, 'ms' | 'real'>
 
 function both(
   armed: TakenFaults | undefined,

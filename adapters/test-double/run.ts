@@ -2,8 +2,8 @@ import type { Awaitable } from '../../src/lib/async.js'
 
 /** Time that can be made to pass. */
 export interface PassingTime {
-  /** Called at everything that happens: requests that come, answers that go, waits that begin. */
-  readonly listeners: Set<() => void>
+  /** Called when a request arrives, a response leaves, or a wait begins. */
+  readonly activity: Set<() => void>
   /** Whether a request is being handled right now. */
   isBusy(): boolean
   /** Whether something waits. */
@@ -15,11 +15,7 @@ export interface PassingTime {
 }
 
 // The code under test may run on fake timers.
-const {
-  setTimeout,
-  setImmediate = (call: () => void) => setTimeout(call),
-  MessageChannel,
-} = globalThis
+const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
 
 /** How many turns in a row without anything happening prove that nothing will. */
 const MOST_IDLE = 300
@@ -46,8 +42,7 @@ export async function runOn<T>(
     isQuiet = false
     turns.keepAlive()
   }
-  await turns.check()
-  time.listeners.add(onEvent)
+  time.activity.add(onEvent)
   const others = countResources()
   let idle = 0
   const result = (async () => work())()
@@ -67,7 +62,7 @@ export async function runOn<T>(
     }
     return await result
   } finally {
-    time.listeners.delete(onEvent)
+    time.activity.delete(onEvent)
   }
 }
 
@@ -80,8 +75,6 @@ export function countResources(): number {
 
 /** Lets everything else in the process happen. */
 export interface Turns {
-  /** @throws Error when nothing happens however long one waits */
-  check(): Promise<void>
   /** @param keepsAlive whether a process that waits for nothing else goes on */
   pass(keepsAlive: boolean): Promise<void>
   /** Keeps the process alive until `pass` is over. */
@@ -97,7 +90,6 @@ export function createTurns(): Turns {
   let isAlive = false
 
   return {
-    check: checkTimers,
     async pass(keepsAlive) {
       isAlive = keepsAlive
       for (let turn = 0; turn < 2; turn++) {
@@ -115,34 +107,4 @@ export function createTurns(): Turns {
       timer?.ref?.()
     },
   }
-}
-
-/** As much of a port as Node and browsers share. */
-interface Port {
-  onmessage?: unknown
-  postMessage(message: null): void
-  close(): void
-}
-
-let areReal = false
-
-/** Messages are sent by no timer, and a timer is due after far fewer of them. */
-const MANY_MESSAGES = 20_000
-
-/** @throws Error when the timers were already fake when this module was loaded */
-async function checkTimers(): Promise<void> {
-  if (areReal) return
-  setTimeout(() => setImmediate(() => (areReal = true)))
-  const { port1, port2 }: { port1: Port; port2: Port } = new MessageChannel()
-  for (let count = 0; count < MANY_MESSAGES && !areReal; count++) {
-    await new Promise(resolve => {
-      port2.onmessage = resolve
-      port1.postMessage(null)
-    })
-  }
-  port1.close()
-  if (areReal) return
-  throw new Error(
-    'run needs real timers, and they were fake when the test double was loaded: import it before you install fake timers',
-  )
 }

@@ -1,7 +1,8 @@
-import { chain, lazy } from '../../src/lib/async.js'
+import { lazy } from '../../src/lib/async.js'
 import { check, isObject, OptionError, optional } from '../../src/lib/options.js'
-import type { ApiHandler, ApiRequest, Connection } from '../../src/protocol/api.js'
+import type { ApiHandler, Connection } from '../../src/protocol/api.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
+import type { EventLog } from './events.js'
 
 /** What the servers of a double serve. */
 export interface ServedHandler extends ApiHandler {
@@ -16,42 +17,32 @@ export interface Servers {
   close(): Promise<void>
 }
 
-export function createServers(current: () => ServedHandler, connect: () => Connection): Servers {
+export function createServers(
+  current: () => ServedHandler,
+  connect: () => Connection,
+  { activity }: Pick<EventLog, 'activity'>,
+): Servers {
   const servers = new Set<HttpServer>()
 
   return {
     async listen(options) {
       check('options', options, optional(isObject))
       const handler = current()
-      let isClosing = false
-      /** Nobody may be left to advance the clock. */
-      const endDelaysWhileClosing = () => {
-        if (isClosing) handler.endDelays()
-      }
+      const { basePath, maxBodyBytes, handle, endDelays } = handler
       const { listen } = await nodeHttp()
       const server = await listen(
-        {
-          basePath: handler.basePath,
-          maxBodyBytes: handler.maxBodyBytes,
-          connect,
-          handle(request) {
-            const answer = handler.handle(afterBody(request, endDelaysWhileClosing))
-            endDelaysWhileClosing()
-            return chain(answer, response => {
-              // A body that trickles begins to wait when it is sent.
-              if (response.stream) setImmediate(endDelaysWhileClosing)
-              return response
-            })
-          },
-        },
+        { basePath, maxBodyBytes, connect, handle },
         { port: 0, ...options },
       )
-      const close = () => {
-        isClosing = true
+      const close = async () => {
         servers.delete(closable)
-        handler.endDelays()
-        return server.close()
+        // Nobody may be left to advance the clock, also for what is still arriving.
+        endDelays()
+        activity.add(endDelaysSoon)
+        await server.close()
+        activity.delete(endDelaysSoon)
       }
+      const endDelaysSoon = () => queueMicrotask(endDelays)
       const closable = { ...server, close, [Symbol.asyncDispose]: close }
       servers.add(closable)
       return closable
@@ -60,18 +51,6 @@ export function createServers(current: () => ServedHandler, connect: () => Conne
       await Promise.all([...servers].map(server => server.close()))
     },
   }
-}
-
-/** Calls back once a body that is still to be read has begun its request. */
-function afterBody(request: ApiRequest, call: () => void): ApiRequest {
-  const { body } = request
-  if (typeof body !== 'function') return request
-  const read = async () => {
-    const bytes = await body()
-    setImmediate(call)
-    return bytes
-  }
-  return { ...request, body: read }
 }
 
 /** Browsers have no sockets: a bundle for them has nothing in place of the door. */

@@ -9,7 +9,7 @@ import { createRecorder, type Recorder, type RecorderOptions } from '../exchange
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { createCallers } from '../verdict/callers.js'
 import type { Recording, Source } from '../verdict/verdict.js'
-import { type ClockState, createClock, type StateClock } from './clock/clock.js'
+import type { Clock, ClockState } from './clock/clock.js'
 import { digestOf, usageThatCounts, withoutNetwork } from './digest.js'
 import type { Act, ObservableState, Track } from './events.js'
 import type { Fault } from './faults/fault.js'
@@ -22,8 +22,16 @@ export interface StateOptions {
   readonly store: StoreSettings
   readonly apiKeys: KeyRing
   readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
+  readonly time: Time
   readonly track: Track
   readonly watch: Watch | undefined
+}
+
+/** The clocks of a double, which outlive its states. */
+export interface Time {
+  readonly clock: Clock
+  /** For faults that wait in real time. */
+  readonly real: Clock
 }
 
 /** The initial state; what is missing is empty. */
@@ -38,7 +46,6 @@ export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
  */
 export interface State extends ObservableState, Requests {
   readonly store: Store
-  readonly clock: StateClock
   readonly faults: Faults
   readonly journal: Recorder
   readonly recording: Pick<Recording, 'report'>
@@ -46,8 +53,13 @@ export interface State extends ObservableState, Requests {
   /** Stores a pet without a request. */
   insert(pet: NewPet): Pet
   clearRequests(): void
-  /** Closes its part of the report since the start. Requests in flight are still added to it. */
-  end(): void
+  /**
+   * Closes its part of the report since the start. Requests in flight are still added to it, and wait
+   * for no more delays.
+   *
+   * @param at where time stands still for them
+   */
+  end(at?: number): void
   /** @param name to keep it by */
   dump(name?: string): Promise<Snapshot>
   digest(): Promise<string>
@@ -62,31 +74,34 @@ export interface Inspect {
   animals(filter: PetFilter): Awaitable<readonly Pet[]>
 }
 
-/**
- * @param onEvent called when a request arrives, a response leaves, or a wait begins
- * @param record has the verdict listen
- */
+/** @param record has the verdict listen */
 export function createState(
   options: StateOptions,
   begin: Beginning,
-  onEvent: () => void,
   record: (source: Source) => Recording,
 ): State {
+  const { clock } = options.time
+  let endedAt: number | undefined
+  const now = () => endedAt ?? clock.instant()
   const apiKeys = options.apiKeys.copy()
   const { pets = [], nextId = pets.length + 1, idempotencyKeys, usage = [] } = begin
   const storage = memoryStorage({ pets, nextId, idempotencyKeys })
   const rateLimits: RateLimitStore = memoryRateLimits()
   rateLimits.restore(usage)
-  const clock = createClock(begin.clock, onEvent)
   // A copy of one shape: all of these names are in it already.
-  const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: clock.now })
-  const faults = createFaults(() => apiKeys.list().map(({ id }) => id), clock.now, begin.faults)
+  const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: now })
+  const faults = createFaults(
+    () => apiKeys.list().map(({ id }) => id),
+    now,
+    begin.faults,
+    begin.clock.now,
+  )
   const { capacity, bytes, origin } = options.journal
   const journal = createRecorder(
     {
       capacity,
       bytes,
-      clock: clock.now,
+      clock: now,
       keys: apiKeys.keys,
       pagination: options.store.pagination,
       origin,
@@ -96,29 +111,28 @@ export function createState(
     begin.journal,
   )
   const recording = record({
-    now: clock.now,
+    now,
     restored: begin.journal,
     faults: faults.use,
     catchUp: judge,
   })
-  const parts = { store, clock, faults, journal, tell, judge, onEvent }
-  const requests = createRequests(options, parts)
+  const requests = createRequests(options, { store, now, faults, journal, tell, judge })
 
   const state: State = {
     store,
     apiKeys,
+    now,
     clock,
     faults,
     journal,
     recording,
     inspect: { usage: rateLimits.inspect, animals: storage.list },
     handle: requests.handle,
+    isBusy: requests.isBusy,
     // A storage in memory answers synchronously.
     insert: pet => storage.insert(toNewPet(pet, options.store.defaultStatus)) as Pet,
-    endDelays: requests.endDelays,
-    drop: requests.drop,
-    isBusy: requests.isBusy,
-    end() {
+    end(at) {
+      endedAt = at
       recording.end()
       requests.end()
     },

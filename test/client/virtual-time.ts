@@ -1,5 +1,5 @@
 import type { Sleep } from '../../adapters/client/index.js'
-import { createClock } from '../../adapters/test-double/clock/clock.js'
+import { Clock as VirtualClock } from '../../adapters/test-double/clock/clock.js'
 import { runOn } from '../../adapters/test-double/run.js'
 import type { Clock } from '../../src/index.js'
 
@@ -17,16 +17,17 @@ export interface VirtualTime {
 
 /** @param settled resolves when nothing else can happen */
 export function createVirtualTime(start: number, settled = everythingElse): VirtualTime {
-  const listeners = new Set<() => void>()
-  const clock = createClock({ frozen: true, now: start }, () => {
-    for (const listener of listeners) listener()
-  })
-  const turns = { async check() {}, pass: settled, keepAlive() {} }
+  const activity = new Set<() => void>()
+  const onWait = () => {
+    for (const notice of activity) notice()
+  }
+  const clock = new VirtualClock({ frozen: true, now: start }, { onWait })
+  const turns = { pass: settled, keepAlive() {} }
   let held = 0
   let sleeping = 0
 
   const time = {
-    listeners,
+    activity,
     isBusy: () => held > 0,
     canPass: () => clock.next() !== undefined,
     pass() {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import FakeTimers from '@sinonjs/fake-timers'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
@@ -28,23 +27,6 @@ test('fake timers - sinon timers that tick by themselves do the same', async t =
   clock.setTickMode({ mode: 'nextAsync' })
   const double = createTestDouble({ clock: 'running' })
   assertDayUsedUp(double, await callPolitely(double, 1_001))
-})
-
-test('fake timers - run says that they were installed before the double was loaded', () => {
-  const url = new URL('../../adapters/test-double/index.js', import.meta.url).href
-  const program = `
-    import FakeTimers from '@sinonjs/fake-timers'
-    FakeTimers.install()
-    const { createTestDouble } = await import(${JSON.stringify(url)})
-    const double = createTestDouble()
-    await double.run(() => double.clock.sleep(1000)).catch(error => console.log(error.message))`
-  const words = ['--input-type=module', '-e', program]
-  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
-  assert.match(
-    stdout,
-    /^run needs real timers, and they were fake when .* was loaded: import it/,
-    stderr,
-  )
 })
 
 function assertDayUsedUp(double: TestDouble, served: number): void {

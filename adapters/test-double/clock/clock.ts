@@ -15,67 +15,8 @@ import {
   instantOf,
   LATEST,
 } from '../../../src/lib/time.js'
+import { createTimers, type Timers } from './timers.js'
 import { createWaits, type Wait } from './waits.js'
-
-/** A clock as the state of a double has it. */
-export interface StateClock {
-  /** Ms since the Unix epoch. */
-  now(): number
-  /** Does some work at one instant, however long it takes. */
-  hold<T>(work: () => T): T
-  /**
-   * Sets it, also back.
-   *
-   * @throws OptionError
-   */
-  set(instant: Instant): void
-  /**
-   * `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers that are over by then end in the
-   * order of their time.
-   *
-   * @throws OptionError
-   */
-  advance(duration: Duration): void
-  freeze(): void
-  /**
-   * Runs on from where it stands.
-   *
-   * @throws OptionError
-   */
-  resume(options?: ResumeOptions): void
-  frozen(): boolean
-  scale(): number
-  /**
-   * Whether it jumps ahead by itself: to the end of a delay fault, and to the time that a
-   * Retry-After names.
-   *
-   * @default false
-   */
-  auto: boolean
-  /**
-   * Resolves once `ms` have passed on this clock, like `setTimeout` of `node:timers/promises`. A
-   * reset drops it.
-   *
-   * @throws the signal's reason
-   */
-  sleep(ms: number, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
-  /** Begins a wait, for a sleep or a timer. */
-  wait(ms: number, end: () => void): Pick<Wait, 'cancel' | 'ref'>
-  /** Waits for `ms`, or until the delays are ended; `hasRef` keeps the process alive meanwhile. */
-  delay(ms: number, hasRef?: boolean): Promise<void>
-  endDelays(): void
-  /** Ends the delays and forgets sleeps and timers. @returns how many it forgot */
-  drop(): number
-  /** Goes to an instant, unless it is past it already. */
-  reach(instant: number): void
-  /** When the next wait ends; undefined when nothing waits. */
-  next(): number | undefined
-  /** How many delays are going on. */
-  delays(): number
-  dump(): ClockState & { readonly now: number }
-  /** Equal until something other than time changes the clock. */
-  revision(): unknown
-}
 
 export const isScale = rule<number>(
   'a number above 0, up to 1,000,000',
@@ -100,113 +41,285 @@ export interface ClockState {
   readonly auto?: boolean | undefined
 }
 
-/** @param onWait called when a delay, a sleep or a timer begins */
-export function createClock(state: ClockState, onWait = () => {}): StateClock {
-  const waits = createWaits(() => timer.ref(waits.hasRef()))
-  const timer = createProcessTimer(endWaits)
-  let frozenAt = state.frozen ? (state.now ?? 0) : undefined
+/** A clock that a test controls. Frozen it reads no other clock; running it follows real time. */
+export type VirtualClock = Pick<
+  Clock,
+  'now' | 'frozen' | 'scale' | 'auto' | 'set' | 'advance' | 'freeze' | 'resume' | 'sleep' | 'timers'
+>
+
+export interface ClockListener {
+  /** A delay, a sleep or a timer begins. */
+  onWait?(): void
+  /** The test has set, advanced, frozen or resumed the clock, or changed `auto`. */
+  onChange?(): void
+}
+
+/**
+ * The clock of a double, with what its requests need. A class, because accessors of an object literal
+ * keep what they refer to, up to a whole double, in memory until the next full garbage collection.
+ */
+export class Clock {
+  readonly #waits = createWaits(() => this.#timer.ref(this.#waits.hasRef()))
+  readonly #timer = createProcessTimer(() => this.#endWaits())
+  readonly #listener: ClockListener
+  #frozenAt: number | undefined
   /** Where it ran on from: in its own time, and in real time. */
-  let from = { own: state.now ?? Date.now(), real: Date.now() }
-  let scale = state.scale ?? 1
-  let held: number | undefined
+  #from = { own: 0, real: 0 }
+  #scale = 1
+  #auto = false
+  /** What `instant` returns in this turn. */
+  #instant: number | undefined
+  #restores = 0
 
-  const clock: StateClock = {
-    auto: state.auto ?? false,
-    hold(work) {
-      if (frozenAt !== undefined || held !== undefined) return work()
-      held = clock.now()
-      try {
-        return work()
-      } finally {
-        held = undefined
+  constructor(state: ClockState, listener: ClockListener = {}) {
+    this.#listener = listener
+    this.#begin(state)
+  }
+
+  get frozen(): boolean {
+    return this.#frozenAt !== undefined
+  }
+
+  /** How much faster than real time it runs. */
+  get scale(): number {
+    return this.#scale
+  }
+
+  /**
+   * Whether it jumps ahead by itself: to the end of a delay fault, and to the time that a
+   * Retry-After names.
+   *
+   * @default false
+   */
+  get auto(): boolean {
+    return this.#auto
+  }
+
+  set auto(on: boolean) {
+    this.#auto = on
+    this.#listener.onChange?.()
+  }
+
+  // Not on the prototype, so that tests can pass them around.
+
+  /** Ms since the Unix epoch. */
+  readonly now = (): number =>
+    this.#frozenAt ?? Math.floor(this.#from.own + (Date.now() - this.#from.real) * this.#scale)
+
+  /**
+   * Sets it, also back.
+   *
+   * @throws OptionError
+   */
+  readonly set = (instant: Instant): void => {
+    this.#move(instantOf('set', instant))
+    this.#listener.onChange?.()
+  }
+
+  /**
+   * `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers that are over by then end in the
+   * order of their time.
+   *
+   * @throws OptionError
+   */
+  readonly advance = (duration: Duration): void => {
+    this.#move(instantOf('now', this.now() + durationOf('advance', duration)))
+    this.#listener.onChange?.()
+  }
+
+  readonly freeze = (): void => {
+    this.#freeze()
+    this.#listener.onChange?.()
+  }
+
+  /**
+   * Runs on from where it stands.
+   *
+   * @throws OptionError
+   */
+  readonly resume = (options?: ResumeOptions): void => {
+    const { scale } = settingsOf(RESUME_OPTIONS, options)
+    const own = this.now()
+    this.#scale = scale
+    this.#frozenAt = undefined
+    this.#runFrom(own)
+    this.#listener.onChange?.()
+  }
+
+  /**
+   * Resolves once `ms` have passed on this clock, like `setTimeout` of `node:timers/promises`. A
+   * reset drops it.
+   *
+   * @throws the signal's reason
+   */
+  readonly sleep = (
+    ms: number,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<void> =>
+    new Promise((resolve, reject) => {
+      check('ms', ms, isWait)
+      check('options', options, isObject)
+      const { signal } = options
+      signal?.throwIfAborted()
+      const abort = () => {
+        cancel()
+        reject(signal?.reason)
       }
-    },
-    now: () => frozenAt ?? held ?? Math.floor(from.own + (Date.now() - from.real) * scale),
-    set: instant => move(instantOf('set', instant)),
-    advance: duration => move(instantOf('now', clock.now() + durationOf('advance', duration))),
-    reach(instant) {
-      if (instant > clock.now()) move(instantOf('now', instant))
-    },
-    freeze() {
-      frozenAt ??= clock.now()
-      timer.stop()
-    },
-    resume(options) {
-      const faster = settingsOf(RESUME_OPTIONS, options).scale
-      const own = clock.now()
-      scale = faster
-      frozenAt = undefined
-      runFrom(own)
-    },
-    frozen: () => frozenAt !== undefined,
-    scale: () => scale,
-    sleep: (ms, options) => sleep(wait, ms, options),
-    wait,
-    delay: (ms, hasRef = false) => delay(clock, wait, ms, hasRef),
-    endDelays: waits.endDelays,
-    drop() {
-      waits.endDelays()
-      timer.stop()
-      return waits.drop()
-    },
-    next: waits.next,
-    delays: waits.delays,
-    dump: () => ({ now: clock.now(), ...settingsOfClock(clock) }),
-    revision: () => ({
-      ...settingsOfClock(clock),
-      ...(frozenAt === undefined ? { offset: from.own - from.real * scale } : { now: frozenAt }),
-    }),
-  }
-  return clock
+      // Before the wait, which ends at once if it is over already.
+      signal?.addEventListener('abort', abort, { once: true })
+      const { cancel } = this.#wait(ms, () => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      })
+    })
 
-  function wait(ms: number, end: () => void, isDelay = false): Wait {
-    const one = waits.add({ until: clock.now() + ms, end, isDelay })
-    onWait()
-    if (frozenAt === undefined) endWaits()
-    else if (ms <= 0) endUntil(frozenAt)
-    return one
-  }
+  /** `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears them. */
+  readonly timers: Timers = createTimers((ms, end) => this.#wait(ms, end))
 
-  function move(instant: number): void {
-    held = undefined
-    if (frozenAt === undefined) runFrom(instant)
-    else endUntil(instant)
-  }
-
-  function runFrom(own: number): void {
-    from = { own, real: Date.now() }
-    endWaits()
-  }
-
-  /** Every wait ends at its own time. It may begin others, or move or resume the clock for good. */
-  function endUntil(instant: number): void {
-    for (let wait = waits.takeUntil(instant); wait; wait = waits.takeUntil(instant)) {
-      const { until, end } = wait
-      const reached = Math.max(frozenAt ?? 0, until)
-      frozenAt = reached
-      end()
-      if (frozenAt === undefined) return void clock.reach(instant)
-      if (frozenAt < reached || frozenAt > instant) return
+  /**
+   * The same time for all that happens until the next microtask, so that whatever a request changes,
+   * it changes at one instant.
+   */
+  instant(): number {
+    if (this.#frozenAt !== undefined) return this.#frozenAt
+    if (this.#instant === undefined) {
+      this.#instant = this.now()
+      queueMicrotask(() => {
+        this.#instant = undefined
+      })
     }
-    frozenAt = instant
+    return this.#instant
   }
 
-  function endWaits(): void {
+  /** Waits for `ms`, or until the delays are ended. */
+  delay(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      // The clock cannot be set beyond its last instant, and every delay has to end.
+      const { until } = this.#wait(Math.min(ms, LATEST - this.now()), resolve, true)
+      if (this.#auto) this.reach(until)
+    })
+  }
+
+  endDelays(): void {
+    this.#waits.endDelays()
+  }
+
+  /** How many delays are going on. */
+  delays(): number {
+    return this.#waits.delays()
+  }
+
+  /** When the next wait ends; undefined when nothing waits. */
+  next(): number | undefined {
+    return this.#waits.next()
+  }
+
+  /** Advances to an instant, unless it has passed. */
+  reach(instant: number): void {
+    if (instant > this.now()) this.#move(instantOf('now', instant))
+  }
+
+  /** Stands still at an instant, for a replay. */
+  stand(instant: number): void {
+    this.#freeze()
+    this.#move(instant)
+  }
+
+  /** Ends the delays, drops sleeps and timers, and goes on in another state. @returns how many it dropped */
+  restore(state: ClockState): number {
+    this.#waits.endDelays()
+    this.#timer.stop()
+    const dropped = this.#waits.drop()
+    this.#restores++
+    this.#begin(state)
+    return dropped
+  }
+
+  dump(): ClockState & { readonly now: number } {
+    return { now: this.now(), ...this.#settings() }
+  }
+
+  /** Equal until something other than time changes the clock. */
+  revision(): unknown {
+    const { own, real } = this.#from
+    const place = this.frozen ? { now: this.#frozenAt } : { offset: own - real * this.#scale }
+    return { ...this.#settings(), ...place }
+  }
+
+  #settings() {
+    return {
+      frozen: this.frozen,
+      ...(this.#scale !== 1 && { scale: this.#scale }),
+      ...(this.#auto && { auto: true }),
+    }
+  }
+
+  #begin({ frozen, now, scale = 1, auto = false }: ClockState): void {
+    this.#frozenAt = frozen ? (now ?? 0) : undefined
+    this.#from = { own: now ?? Date.now(), real: Date.now() }
+    this.#scale = scale
+    this.#auto = auto
+    this.#instant = undefined
+  }
+
+  #freeze(): void {
+    this.#frozenAt ??= this.now()
+    this.#timer.stop()
+  }
+
+  #wait(ms: number, end: () => void, isDelay = false): Wait {
+    const wait = this.#waits.add({ until: this.now() + ms, end, isDelay })
+    this.#listener.onWait?.()
+    if (this.#frozenAt === undefined) this.#endWaits()
+    else if (ms <= 0) this.#endUntil(this.#frozenAt)
+    return wait
+  }
+
+  #move(instant: number): void {
+    this.#instant = undefined
+    if (this.#frozenAt === undefined) this.#runFrom(instant)
+    else this.#endUntil(instant)
+  }
+
+  #runFrom(own: number): void {
+    this.#from = { own, real: Date.now() }
+    this.#endWaits()
+  }
+
+  /** Every wait ends at its own time. It may begin others, or move, resume or restore the clock for good. */
+  #endUntil(instant: number): void {
+    const before = this.#restores
+    for (let wait = this.#waits.takeUntil(instant); wait; wait = this.#waits.takeUntil(instant)) {
+      const reached = Math.max(this.#frozenAt ?? 0, wait.until)
+      this.#frozenAt = reached
+      wait.end()
+      if (this.#restores > before) return
+      if (this.#frozenAt === undefined) return void this.reach(instant)
+      if (this.#frozenAt < reached || this.#frozenAt > instant) return
+    }
+    this.#frozenAt = instant
+  }
+
+  #endWaits(): void {
     try {
-      for (let due = waits.takeUntil(clock.now()); due; due = waits.takeUntil(clock.now()))
+      for (
+        let due = this.#waits.takeUntil(this.now());
+        due;
+        due = this.#waits.takeUntil(this.now())
+      )
         due.end()
     } finally {
       // Also when one of them has thrown.
-      startTimer()
+      this.#startTimer()
     }
   }
 
-  function startTimer(): void {
-    timer.stop()
-    const next = waits.next()
-    if (next === undefined || frozenAt !== undefined) return
-    timer.start(Math.ceil((next - clock.now()) / scale))
-    timer.ref(waits.hasRef())
+  #startTimer(): void {
+    this.#timer.stop()
+    const next = this.#waits.next()
+    if (next === undefined || this.frozen) return
+    this.#timer.start(Math.ceil((next - this.now()) / this.#scale))
+    this.#timer.ref(this.#waits.hasRef())
   }
 }
 
@@ -225,51 +338,6 @@ function createProcessTimer(onEnd: () => void) {
       apply?.call(timer)
     },
   }
-}
-
-function settingsOfClock({ frozen, scale, auto }: StateClock) {
-  return {
-    frozen: frozen(),
-    ...(scale() !== 1 && { scale: scale() }),
-    ...(auto && { auto: true }),
-  }
-}
-
-function delay(
-  clock: StateClock,
-  wait: (ms: number, end: () => void, isDelay: boolean) => Wait,
-  ms: number,
-  hasRef: boolean,
-): Promise<void> {
-  return new Promise(resolve => {
-    // The clock cannot be set beyond its last instant, and every delay has to end.
-    const { until, ref } = wait(Math.min(ms, LATEST - clock.now()), resolve, true)
-    ref(hasRef)
-    if (clock.auto) clock.reach(until)
-  })
-}
-
-function sleep(
-  wait: StateClock['wait'],
-  ms: number,
-  options: Parameters<StateClock['sleep']>[1] = {},
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    check('ms', ms, isWait)
-    check('options', options, isObject)
-    const { signal } = options
-    signal?.throwIfAborted()
-    const abort = () => {
-      cancel()
-      reject(signal?.reason)
-    }
-    // Before the wait, which ends at once if it is over already.
-    signal?.addEventListener('abort', abort, { once: true })
-    const { cancel } = wait(ms, () => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    })
-  })
 }
 
 const isWait: Rule = {

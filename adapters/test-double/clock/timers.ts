@@ -1,5 +1,5 @@
 import { LONGEST_TIMER } from '../../../src/lib/options.js'
-import type { StateClock } from './clock.js'
+import type { Wait } from './waits.js'
 
 /** Timers shaped like the global ones, for code that takes them as an option. */
 export interface Timers {
@@ -27,7 +27,9 @@ export interface Timer {
   close(): Timer
 }
 
-export function createTimers(wait: StateClock['wait']): Timers {
+export function createTimers(
+  wait: (ms: number, end: () => void) => Pick<Wait, 'cancel' | 'ref'>,
+): Timers {
   return {
     setTimeout: (callback, ms, ...given) => start(() => callback(...given), ms, false),
     setInterval: (callback, ms, ...given) => start(() => callback(...given), ms, true),

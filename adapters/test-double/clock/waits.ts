@@ -31,7 +31,8 @@ export function createWaits(onChange: () => void): Waits {
     add(given) {
       const one = {
         ...given,
-        hasRef: true,
+        // A delayed call keeps the process alive by itself.
+        hasRef: !given.isDelay,
         ref(hasRef: boolean) {
           one.hasRef = hasRef
           onChange()

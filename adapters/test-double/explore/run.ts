@@ -2,7 +2,7 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import type { Pet } from '../../../src/pets/schema.js'
 import type { JournalEntry } from '../../exchanges/recorder.js'
 import type { Report } from '../../verdict/report.js'
-import type { VirtualClock } from '../clock/current-clock.js'
+import type { VirtualClock } from '../clock/clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Snapshot } from '../snapshot.js'
@@ -109,7 +109,7 @@ async function run(
     problem = await judge(result, settings.invariant, double, schedule)
   }
   try {
-    await runInVirtualTime(double.time, attempt, { limit: maxTime, isOver: seen.isOver })
+    await runInVirtualTime(double, attempt, { limit: maxTime, isOver: seen.isOver })
   } catch (error) {
     problem = { reason: endlessReason(error as EndlessError, seen.requests, waits?.()), error }
   } finally {
@@ -164,7 +164,7 @@ async function judge(
     : undefined
 }
 
-/** A class, for the reason that `CurrentClock` is one. */
+/** A class, for the reason that `Clock` is one. */
 class EndedRun implements Ended {
   readonly double: TestDouble
   readonly schedule: string

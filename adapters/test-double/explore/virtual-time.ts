@@ -18,6 +18,8 @@ const PATIENT_TURNS = 12
 /** How many turns of real time without anything happening prove that nothing will. */
 const IDLE_TURNS = 20
 
+type VirtualTime = Pick<JudgedDouble, 'clock' | 'events' | 'isBusy'>
+
 /**
  * Runs work in virtual time, as `double.run` does, for many short runs: it waits in real time only
  * when the process waits for something other than the double, such as a file or a real timer.
@@ -27,7 +29,7 @@ const IDLE_TURNS = 20
  * @throws EndlessError
  */
 export async function runInVirtualTime(
-  time: JudgedDouble['time'],
+  { clock, events, isBusy }: VirtualTime,
   work: () => Promise<void>,
   { limit, isOver }: { readonly limit: number; readonly isOver: () => boolean },
 ): Promise<void> {
@@ -41,7 +43,7 @@ export async function runInVirtualTime(
   const end = () => {
     isDone = true
   }
-  time.listeners.add(onEvent)
+  events.activity.add(onEvent)
   const result = work()
   result.then(end, end)
   try {
@@ -51,7 +53,7 @@ export async function runInVirtualTime(
       for (let turn = 0; turn < QUICK_TURNS && !isDone; turn++) await oneTurn()
       if (isDone) return await result
       if (isOver()) throw new EndlessError('goes on sending requests')
-      if (!isQuiet || time.isBusy()) {
+      if (!isQuiet || isBusy()) {
         patient = 0
         continue
       }
@@ -61,26 +63,26 @@ export async function runInVirtualTime(
         continue
       }
       patient = 0
-      const ms = time.untilNext()
-      if (ms !== undefined) {
+      const next = clock.next()
+      if (next !== undefined) {
         idle = 0
-        passed += ms
+        passed += Math.max(0, next - clock.now())
         if (passed > limit)
           throw new EndlessError(`waits longer than ${limit / 1_000} s of virtual time`)
-        time.pass()
+        clock.reach(next)
         continue
       }
       if (++idle > IDLE_TURNS) throw new EndlessError('waits for ever')
       await turns.pass(true)
     }
   } finally {
-    time.listeners.delete(onEvent)
+    events.activity.delete(onEvent)
   }
 }
 
 /** Waits until no request is being handled. */
-export async function untilIdle({ time }: Pick<JudgedDouble, 'time'>): Promise<void> {
-  while (time.isBusy()) await oneTurn()
+export async function untilIdle({ isBusy }: Pick<JudgedDouble, 'isBusy'>): Promise<void> {
+  while (isBusy()) await oneTurn()
 }
 
 function oneTurn(): Promise<void> {

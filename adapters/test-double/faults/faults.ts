@@ -28,22 +28,26 @@ export interface TakenFaults {
   fire(kind: Fault['kind']): void
 }
 
-/** @param begin the faults armed at the start, such as those of a snapshot */
+/**
+ * @param begin the faults armed at the start, such as those of a snapshot
+ * @param beginAt when that is, in ms
+ */
 export function createFaults(
   keyIds: () => readonly string[],
   now: Clock,
   begin: readonly (Fault | ArmedFault)[] = [],
+  beginAt = now(),
 ): Faults {
   let armed: Armed[] = []
   const use = createUse(() => armed)
   for (const one of begin) {
     // Not checked yet: it may be anything.
     const { left } = Object(one)
-    arm(one, left === undefined ? one : 'restored')
+    arm(one, left === undefined ? one : 'restored', beginAt)
   }
 
   return {
-    arm: fault => arm(fault, 'test'),
+    arm: fault => arm(fault, 'test', now()),
     list: () => armed.map(show),
     clear() {
       for (const one of armed) use.drop(one)
@@ -68,11 +72,10 @@ export function createFaults(
     use,
   }
 
-  function arm(given: Fault | ArmedFault, source: Armed['source']): ArmedFault {
+  function arm(given: Fault | ArmedFault, source: Armed['source'], at: number): ArmedFault {
     const { left, waiting, fired, drawn, ...fault } = { ...COUNTS, ...given }
     // A restored fault may be for a key that is added after it.
     checkFault(fault as Fault, left === undefined ? isOneOf(keyIds()) : isText)
-    const at = now()
     const isRandom = fault.chance !== undefined || (fault as DelayFault).jitter !== undefined
     const seed = isRandom ? (fault.seed ?? armed.length + 1) : fault.seed
     const one: Armed = {

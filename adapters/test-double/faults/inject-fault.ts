@@ -3,27 +3,27 @@ import { ApiError, ERROR_STATUS, type ErrorCode } from '../../../src/errors.js'
 import { toJson } from '../../../src/lib/json.js'
 import { httpDate } from '../../../src/lib/time.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
+import type { Clock } from '../../../src/ports.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
 import type { FaultKind } from '../../exchanges/fault-kinds.js'
 import { kindOf } from '../../exchanges/fault-kinds.js'
-import type { StateClock } from '../clock/clock.js'
-import type { DelayFault, StatusFault } from './fault.js'
+import type { DelayFault, StatusFault, TrickleFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
-import { type TrickleTime, trickled } from './trickle.js'
 
 /** Has the store answer a request, with the faults taken for it. */
 export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
-  { delay: wait, fault }: TakenFaults,
-  { delay, clock, timeOf, note, isKnown }: Circumstances,
+  { delay, fault }: TakenFaults,
+  circumstances: Circumstances,
 ): Promise<ApiResponse> {
-  if (wait) {
+  const { note } = circumstances
+  if (delay) {
     note('delay')
-    await delay(wait)
+    await circumstances.delay(delay)
   }
   if (!fault) return store.handle(request)
-  if (fault.kind === 'status') return refused(store, request, fault, { clock, note, isKnown })
+  if (fault.kind === 'status') return refused(store, request, fault, circumstances)
   if (fault.kind === 'hang' || fault.kind === 'reset') note(fault.kind)
   if (fault.kind === 'hang') return lost({ status: 0, headers: {}, body: '' }, 'hang')
   const answer = await store.handle(request)
@@ -32,18 +32,41 @@ export async function injectFault(
   if (!kindOf(fault.kind).changes({ status, length: body.length })) return answer
   note(fault.kind)
   if (fault.kind === 'malformed') return halved(answer)
-  if (fault.kind === 'trickle') return trickled(answer, fault, timeOf(fault.real))
-  return lost(answer, fault.kind)
+  if (fault.kind === 'truncate') return lost(answer, 'truncate')
+  return { ...answer, stream: () => pieces(body, fault, circumstances) }
 }
 
 interface Circumstances {
+  readonly now: Clock
+  /** Waits for a delay, unless nobody is left to wait. */
   readonly delay: (wait: DelayFault) => Promise<void>
-  readonly clock: Pick<StateClock, 'now' | 'hold'>
+  /** The same before a piece of a body. */
+  readonly pause: (wait: Pick<DelayFault, 'ms' | 'real'>) => Promise<void>
   /** The time in which a body trickles: the double's, or real time. */
-  readonly timeOf: (real: boolean | undefined) => TrickleTime
+  readonly clockOf: (real: boolean | undefined) => { readonly now: Clock }
   readonly note: (fault: FaultKind) => void
   /** Whether the request has a valid key. */
   readonly isKnown: boolean
+}
+
+/** The body in pieces, due by the clock, however late the one before was read. */
+async function* pieces(
+  text: string,
+  { bytes, ms, real }: TrickleFault,
+  { clockOf, pause }: Circumstances,
+): AsyncGenerator<Uint8Array> {
+  const body = new TextEncoder().encode(text)
+  const { now } = clockOf(real)
+  let due = now()
+  let isOver = false
+  for (let sent = 0; sent < body.length; sent += bytes) {
+    due += ms
+    if (!isOver && now() < due) {
+      await pause({ ms: due - now(), real })
+      isOver = now() < due
+    }
+    yield body.subarray(sent, sent + bytes)
+  }
 }
 
 /** A caller that is rejected with 401 or 429 gets that response instead. */
@@ -51,16 +74,12 @@ async function refused(
   store: ApiHandler,
   request: ApiRequest,
   fault: StatusFault,
-  { clock, note, isKnown }: Omit<Circumstances, 'delay' | 'timeOf'>,
+  { now, note, isKnown }: Circumstances,
 ): Promise<ApiResponse> {
   if (!isKnown) return store.handle(request)
   const isAfter = fault.when === 'after'
-  // The request is handled at the instant that a date in Retry-After counts from.
-  const { refusal, answering } = clock.hold(() => {
-    const refusal = errorOf(fault, clock.now())
-    return { refusal, answering: store.handle(isAfter ? request : { ...request, refusal }) }
-  })
-  const answered = await answering
+  const refusal = errorOf(fault, now())
+  const answered = await store.handle(isAfter ? request : { ...request, refusal })
   if (isAfter) {
     if (answered.status === 429) return answered
     note(fault.kind)

@@ -112,7 +112,8 @@ export async function takeSteps(
 ): Promise<Difference | undefined> {
   const { events } = double
   if (begin.state) await double.restore(begin.state as never)
-  stand(double, begin.at)
+  // The clock of a replay stands still, so that only its steps move it.
+  double.clock.stand(begin.at)
   const names = createKeyNames()
   names.learn(double.state().apiKeys)
   const gates = createGates(events.sent)
@@ -142,7 +143,7 @@ export async function takeSteps(
     const target = step.world === undefined ? double : worlds.open.get(step.world)?.double
     if (step.do === 'world') return openWorld(step)
     if (!target) return
-    stand(target, step.at)
+    target.clock.stand(step.at)
     switch (step.do) {
       case 'send': {
         gates.sent(step.id)
@@ -154,8 +155,8 @@ export async function takeSteps(
       case 'answer':
         return gates.open('answer', step.id)
       case 'clock':
-        target.state().clock.auto = step.auto ?? false
-        return target.tell({ do: 'clock' })
+        target.clock.auto = step.auto ?? false
+        return
       case 'reset':
         return target.restart(step.at)
       case 'restore':
@@ -184,13 +185,6 @@ export async function takeSteps(
   async function openWorld({ pets, keys, at }: Extract<Step, { do: 'world' }>): Promise<void> {
     await worlds.create('', { begin: pets, keys: keysOf(keys), clock: at })
   }
-}
-
-/** The clock of a replay stands still, so that only its steps move it. */
-function stand(double: JudgedDouble, now: number): void {
-  const { clock } = double.state()
-  clock.freeze()
-  clock.set(now)
 }
 
 interface Gates {

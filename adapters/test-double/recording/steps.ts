@@ -68,7 +68,7 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
     const isLate = isOver(event)
     const step = {
       step: steps.length + 1,
-      at: state.clock.dump().now,
+      at: state.now(),
       ...(world !== null && { world }),
       ...(isLate && { late: true as const }),
       ...actOf(event, before, names),
@@ -149,7 +149,7 @@ function createObserver(names: KeyNames): (state: ObservableState) => unknown {
       usedKeys: idempotencyKeys.length,
       // The fingerprint is that of the body, which may hold a key.
       newKeys: newKeys.map(({ fingerprint: _, ...used }) => used),
-      usage: usageThatCounts(usage, state.clock.dump().now),
+      usage: usageThatCounts(usage, state.now()),
       // It is counted a little later, when the response is made.
       faults: names.hide(faults.map(({ fired: _, ...fault }) => fault)),
       keys: state.apiKeys.list().map(toJson).sort(),
