@@ -30,7 +30,7 @@ export function readServerUrl(
     const shown = withoutSecrets(target)
     throw new UsageError(`${flag} ${shown} needs the variable ${variable} to be a URL`, flag)
   }
-  const [url, inherited] = takeParameters(fromVariable ?? target, names)
+  const [url, inherited] = fromVariable ? takeParameters(fromVariable, names) : [target, {}]
   try {
     return { url, address: addressOf(url), own: { ...inherited, ...own } }
   } catch (error) {

@@ -1,14 +1,8 @@
-/** What tests pay for a double: making one, resetting it, time that passes, worlds, the end. */
-import { spawn } from 'node:child_process'
+/** What tests pay for a double: making one, resetting it, time that passes, and worlds over HTTP. */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import { mock } from 'node:test'
-import FakeTimers from '@sinonjs/fake-timers'
 import { toFetchHandler } from '../../dist/adapters/fetch.js'
 import { memoryStorage } from '../../dist/adapters/memory.js'
-import { readExploreOptions } from '../../dist/adapters/test-double/explore/options.js'
-import { runOnce } from '../../dist/adapters/test-double/explore/run.js'
-import { parseSchedule } from '../../dist/adapters/test-double/explore/schedule.js'
 import { createTestDouble, DEMO_KEYS } from '../../dist/adapters/test-double/index.js'
 import { createStore } from '../../dist/src/index.js'
 import { readArguments } from './harness/arguments.mjs'
@@ -22,14 +16,7 @@ const ANIMALS = Array.from({ length: 10 }, (_, at) => ({ name: `Animal ${at}`, c
 /** Of a tenth of `size` each. */
 const SLICES = 50
 
-const EXPLORED = readExploreOptions({ invariant() {} })
-
 const TABLE = {
-  'createTestDouble()': () => warmed(() => void createTestDouble()),
-  'reset()': () => {
-    const double = createTestDouble()
-    return warmed(() => double.reset())
-  },
   'createTestDouble(), seed(10 animals) and reset()': () =>
     warmed(async () => {
       const double = createTestDouble()
@@ -42,9 +29,6 @@ const TABLE = {
     for (let sent = 0; sent < 100; sent++) await double.fetch('pets', { headers: FREE })
     return warmed(async () => double.restore(await double.snapshot()))
   },
-  'ten requests, read as JSON': () => warmed(() => tenRequests(createTestDouble())),
-  'ten requests with a fault in a run of explore': () =>
-    warmed(() => runOnce(tenRequests, parseSchedule('listPets#3=reset'), EXPLORED)),
   'a request through fetch': () => {
     const double = createTestDouble({ rateLimit: false })
     return warmed(async () => (await double.fetch('pets', { headers: FREE })).text())
@@ -55,19 +39,8 @@ const TABLE = {
     const url = 'http://adoption-store.test/v1/pets'
     return warmed(async () => (await handler(new Request(url, { headers: FREE }))).text())
   },
-  'a day of Free, the clock advanced by hand': () => eachAwaited(1, advanceThroughADay),
   'a day of Free, a client that sleeps in double.run': () => eachAwaited(1, sleepThroughADay),
-  'a day of Free, setTimeout on the fake timers of node:test': () => eachAwaited(1, mockADay),
-  'a day of Free, setTimeout on the fake timers of sinon': () => eachAwaited(1, fakeADay),
   'POST and DELETE of a world over HTTP': () => worlds(size),
-  'the end of a process with live sockets': () => endOfProcess(),
-}
-
-async function tenRequests({ fetch }) {
-  for (let sent = 0; sent < 10; sent++) {
-    const response = await fetch('pets', { headers: FREE }).catch(() => undefined)
-    await response?.json()
-  }
 }
 
 printSurroundings()
@@ -85,10 +58,9 @@ printTable(
 printTable(
   'CPU time, as a multiple',
   ['what', 'of what', 'multiple'],
-  [
-    ['a request through fetch', 'handle with a Request and a Response around it'],
-    ['ten requests with a fault in a run of explore', 'ten requests, read as JSON'],
-  ].map(([what, ofWhat]) => [what, ofWhat, figure(ratios(cpuOf(what), cpuOf(ofWhat)))]),
+  [['a request through fetch', 'handle with a Request and a Response around it']].map(
+    ([what, ofWhat]) => [what, ofWhat, figure(ratios(cpuOf(what), cpuOf(ofWhat)))],
+  ),
 )
 
 function cpuOf(name) {
@@ -121,49 +93,9 @@ function cpuSince(before) {
   return (user + system) / 1_000
 }
 
-async function advanceThroughADay() {
-  const double = createTestDouble()
-  for (let count = 0; count <= 1_000; count++) {
-    if (count > 0 && count % 60 === 0) double.clock.advance('1m')
-    await (await double.fetch('pets', { headers: FREE })).text()
-  }
-}
-
 async function sleepThroughADay() {
   const double = createTestDouble()
   await double.run(() => callPolitely(double, double.clock.sleep))
-}
-
-async function mockADay() {
-  mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2030, 0, 1) })
-  let isDone = false
-  const done = callPolitely(createTestDouble({ clock: 'running' }), sleep).then(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    await new Promise(resolve => setImmediate(resolve))
-    mock.timers.runAll()
-  }
-  await done
-  mock.timers.reset()
-}
-
-async function fakeADay() {
-  const clock = FakeTimers.install({
-    now: Date.UTC(2030, 0, 1),
-    toFake: ['Date', 'setTimeout', 'clearTimeout'],
-  })
-  let isDone = false
-  const done = callPolitely(createTestDouble({ clock: 'running' }), sleep).then(() => {
-    isDone = true
-  })
-  while (!isDone) await clock.nextAsync()
-  await done
-  clock.uninstall()
-}
-
-function sleep(ms) {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 /** More than a day allows, so that it sleeps until the next one. */
@@ -194,17 +126,4 @@ async function worlds(count) {
   agent.destroy()
   await double.close()
   return time
-}
-
-/** From the end of the block that held the server to the end of the process. */
-async function endOfProcess() {
-  const script = `
-    import { createTestDouble } from '${new URL('../../dist/adapters/test-double/index.js', import.meta.url)}'
-    const server = await createTestDouble().listen()
-    await Promise.all(Array.from({ length: 10 }, async () => (await fetch(server.url + '/pets')).text()))
-    const end = performance.now()
-    await server[Symbol.asyncDispose]()
-    process.on('exit', () => console.log(performance.now() - end))`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script])
-  return { wall: Number((await child.stdout.toArray()).join('')), cpu: Number.NaN }
 }
