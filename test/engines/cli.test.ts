@@ -295,7 +295,7 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
       2,
       /takes ca with rediss:\/\/ or valkeys:\/\/ only/,
     ],
-    [['--limits', 'rediss://h?ca=/nowhere.pem'], 2, /cannot read ca \/nowhere\.pem: ENOENT/],
+    [['--limits', 'rediss://h?ca=/nowhere.pem'], 2, /--limits \?ca \/nowhere\.pem does not exist/],
     [['--limits', 'redis://h', '--rate-limit=off'], 2, /--rate-limit off cannot be combined with/],
     [
       ['--limits', 'redis://me:s3cret@h', '--control'],
