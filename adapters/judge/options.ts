@@ -12,7 +12,7 @@ import {
   withDefault,
 } from '../../src/lib/options.js'
 import type { Clock } from '../../src/ports.js'
-import { RULES, type RuleId } from '../verdict/rules.js'
+import { RULES, type RuleId } from '../verdict/rules/index.js'
 
 /** Secret, because it may hold a password. */
 export const isServiceUrl: Rule = {

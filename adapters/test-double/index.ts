@@ -10,7 +10,7 @@ export {
   type ShownRequest,
   VerdictError,
 } from '../verdict/report.js'
-export { RULES, type Rule, type RuleId } from '../verdict/rules.js'
+export { RULES, type Rule, type RuleId } from '../verdict/rules/index.js'
 export type { VirtualClock } from './clock/clock.js'
 export { DEMO_KEYS } from './demo-keys.js'
 export type { ReportOptions, TestDouble } from './double.js'

@@ -1,6 +1,6 @@
 import { type JUnitCase, toJUnit } from './junit-xml.js'
 import { type Finding, findingText, type Report } from './report.js'
-import { RULES } from './rules.js'
+import { RULES } from './rules/index.js'
 
 /**
  * The verdict as JUnit XML, with a test case for each rule. Findings are failures; allowed ones and

@@ -1,5 +1,5 @@
 import { count } from '../../src/lib/count.js'
-import type { RuleId } from './rules.js'
+import type { RuleId } from './rules/index.js'
 
 /** What a client did wrong. */
 export interface Report {

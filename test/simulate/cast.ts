@@ -1,5 +1,5 @@
 import { judge } from '../../adapters/judge/index.js'
-import type { RuleId } from '../../adapters/verdict/rules.js'
+import type { RuleId } from '../../adapters/verdict/rules/index.js'
 import { type ActorKind, BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'
 import { petOf } from './actors/pet-of.js'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, Finding, Report, RuleId } from '../../adapters/test-double/index.js'
 import { reportText } from '../../adapters/verdict/report.js'
-import type { Doubt } from '../../adapters/verdict/rules.js'
+import type { Doubt } from '../../adapters/verdict/rules/rule.js'
 import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 
@@ -730,8 +730,8 @@ function reportOn(exchanges: readonly Exchange[], now: number, doubt?: Doubt): R
 /** Where others may use the key. */
 function doubted(rows: readonly Row[]): Report {
   const exchanges = rows.map((row, index) => exchangeOf(row, index + 1))
-  return reportOn(exchanges, T0 + DAY, breach => {
-    return breach.rule === 'ban.risked' ? { ...breach, isLikely: true } : breach
+  return reportOn(exchanges, T0 + DAY, violation => {
+    return violation.rule === 'ban.risked' ? { ...violation, isLikely: true } : violation
   })
 }
 

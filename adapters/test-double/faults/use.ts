@@ -1,4 +1,4 @@
-import type { FaultUse, UnusedFault } from '../../verdict/unused.js'
+import type { FaultUse, UnusedFault } from '../../verdict/rules/unused-faults.js'
 import type { Armed, Fault } from './fault.js'
 
 /** What the verdict asks, and what tells it. */

@@ -1,4 +1,4 @@
-import type { RuleId } from '../../../adapters/verdict/rules.js'
+import type { RuleId } from '../../../adapters/verdict/rules/index.js'
 import type { ApiModel } from '../model/api.js'
 import type { Watcher } from '../network.js'
 import type { ActorSetting, CallPlan } from '../scenario.js'

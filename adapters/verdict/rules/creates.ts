@@ -1,7 +1,16 @@
-import { isLost, remember, type Seen, type Watch } from './rules.js'
+import { type CreateWatch, isLost, type Rule, remember, type Seen } from './rule.js'
+
+export const CREATES = {
+  id: 'create.repeated',
+  fix: 'Send each create with an Idempotency-Key, retry it with the same key, and enable `idempotency` on the store.',
+  violatedBy:
+    "a create whose response a fault lost, or replaced by an error once it was stored (`when: 'after'`), sent again without its `Idempotency-Key` and stored twice; always a note, as somebody may want two equal animals",
+  fromOutside:
+    'always a note; where no response came at all, the first create may not have been stored',
+} as const satisfies Rule
 
 /** Creates that were stored without a 201, and which a client sends again as if nothing had been. */
-export function watchCreates(): Watch {
+export const watchCreates: CreateWatch = () => {
   const lost = new Map<string, Seen>()
 
   return {

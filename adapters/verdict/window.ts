@@ -1,26 +1,21 @@
 import type { Clock } from '../../src/ports.js'
 import type { Outline } from '../exchanges/exchange.js'
-import type { Breach, Doubt, Seen, Watch } from './rules.js'
-import type { FaultUse } from './unused.js'
-import { KEY_WATCHES, STRANGER_WATCHES } from './watches.js'
+import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
+import type { Doubt, Seen, Violation, Watch } from './rules/rule.js'
+import type { FaultUse } from './rules/unused-faults.js'
 
 /** The time between two resets: nothing that happens in one is judged by another. */
-export interface Period {
+export interface Window {
   readonly faults: FaultUse | undefined
   /** Has everything judged that is still waiting for it. */
   catchUp(): void
   /** The violations that this exchange completes. */
-  see(exchange: Outline): readonly Breach[]
+  see(exchange: Outline): readonly Violation[]
   /** The violations so far in what is still going on. */
-  open(): readonly Breach[]
+  open(): readonly Violation[]
 }
 
-interface Caller {
-  readonly watches: readonly Watch[]
-  readonly orderOf: (exchange: Outline) => Pick<Seen, 'isOneByOne' | 'hasOverlapped'>
-}
-
-export interface PeriodOptions {
+export interface WindowOptions {
   readonly now: Clock
   readonly catchUp: () => void
   readonly faults?: FaultUse | undefined
@@ -29,8 +24,13 @@ export interface PeriodOptions {
   readonly doubt?: Doubt | undefined
 }
 
-export function createPeriod(options: PeriodOptions): Period {
-  const { now, catchUp, faults, clients, doubt = certain } = options
+interface Caller {
+  readonly watches: readonly Watch[]
+  readonly orderOf: (exchange: Outline) => Pick<Seen, 'isOneByOne' | 'hasOverlapped'>
+}
+
+export function createWindow(options: WindowOptions): Window {
+  const { now, catchUp, faults, clients, doubt = violation => violation } = options
   const callers = new Map<string | null, Caller>()
 
   return {
@@ -39,32 +39,29 @@ export function createPeriod(options: PeriodOptions): Period {
     see(exchange) {
       const { watches, orderOf } = callerOf(exchange.key)
       const seen = seenOf(exchange, orderOf(exchange))
-      return left(watches.flatMap(watch => watch.see(seen)))
+      return doubted(watches.flatMap(watch => watch.see(seen)))
     },
     open() {
       const watches = [...callers.values()].flatMap(caller => caller.watches)
-      return left(watches.flatMap(watch => watch.open(now())))
+      return doubted(watches.flatMap(watch => watch.open(now())))
     },
   }
 
-  function left(breaches: readonly Breach[]): readonly Breach[] {
-    return breaches.map(doubt).filter(breach => breach !== undefined)
+  function doubted(violations: readonly Violation[]): readonly Violation[] {
+    return violations.map(doubt).filter(violation => violation !== undefined)
   }
 
   function callerOf(key: string | null): Caller {
     const known = callers.get(key)
     if (known) return known
-    const watches = (key === null ? STRANGER_WATCHES : KEY_WATCHES).map(watch =>
-      watch(clients, doubt),
-    )
-    const caller = { watches, orderOf: watchConnections() }
+    const watches = key === null ? STRANGER_WATCHES : KEY_WATCHES
+    const caller = {
+      watches: watches.map(create => create(clients, doubt)),
+      orderOf: watchConnections(),
+    }
     callers.set(key, caller)
     return caller
   }
-}
-
-function certain(breach: Breach): Breach {
-  return breach
 }
 
 /** Node's `fetch` alternates between two connections even when it sends one request at a time. */
@@ -92,37 +89,22 @@ function watchConnections(): Caller['orderOf'] {
   }
 }
 
-/** A copy without bodies, as what is passed may hold much more than the rules need. */
-function seenOf(exchange: Outline, order: ReturnType<Caller['orderOf']>): Seen {
-  return {
-    n: exchange.n,
-    at: exchange.at,
-    answeredAt: exchange.answeredAt,
-    key: exchange.key,
-    method: exchange.method,
-    url: exchange.url.length > LONGEST_URL ? beginningOf(exchange.url) : exchange.url,
-    operation: exchange.operation,
-    requestDigest: exchange.requestDigest,
-    unknown: exchange.unknown,
-    status: exchange.status,
-    code: exchange.code,
-    headers: headersThatCount(exchange.headers),
-    fault: exchange.fault,
-    storedAt: exchange.storedAt,
-    connection: exchange.connection,
-    sequential: exchange.sequential,
-    overlap: exchange.overlap,
-    isInProcess: exchange.requestHeaders['host'] === undefined,
-    ...order,
-    idempotencyKey: exchange.requestHeaders['idempotency-key'] ?? null,
-  }
-}
-
 const LONGEST_URL = 100
 
-/** A string of its own: a slice would keep all of the URL in memory. */
-function beginningOf(url: string): string {
-  return `${[...url.slice(0, LONGEST_URL - 1)].join('')}…`
+function seenOf(
+  { url, headers, requestHeaders, ...exchange }: Outline,
+  { isOneByOne, hasOverlapped }: ReturnType<Caller['orderOf']>,
+): Seen {
+  return {
+    // A string of its own: a slice would keep all of the URL in memory.
+    url: url.length > LONGEST_URL ? `${[...url.slice(0, LONGEST_URL - 1)].join('')}…` : url,
+    headers: headersThatCount(headers),
+    isInProcess: requestHeaders['host'] === undefined,
+    idempotencyKey: requestHeaders['idempotency-key'] ?? null,
+    isOneByOne,
+    hasOverlapped,
+    ...exchange,
+  }
 }
 
 const HEADERS = [

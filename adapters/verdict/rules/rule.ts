@@ -1,73 +1,22 @@
-import { retryInstant } from '../../src/lib/retry-after.js'
-import { LATEST } from '../../src/lib/time.js'
-import type { Outline } from '../exchanges/exchange.js'
-import { FAULT_KINDS } from '../exchanges/fault-kinds.js'
+import { retryInstant } from '../../../src/lib/retry-after.js'
+import { LATEST } from '../../../src/lib/time.js'
+import type { Outline } from '../../exchanges/exchange.js'
+import { FAULT_KINDS } from '../../exchanges/fault-kinds.js'
 
-export type RuleId =
-  | 'ban.risked'
-  | 'retry-after.early'
-  | 'remaining.ignored'
-  | 'reset.as-delta'
-  | 'backoff.constant'
-  | 'deprecated.called'
-  | 'key.refused'
-  | 'name.unknown'
-  | 'refusal.repeated'
-  | 'create.repeated'
-  | 'fault.unused'
-
-/** What a client must not do. Its id never changes. */
+/** What a client must not do. The tables of the pages come from here. */
 export interface Rule {
-  readonly id: RuleId
+  /** It never changes. */
+  readonly id: string
   readonly fix: string
+  /** What violates it. */
+  readonly violatedBy: string
+  /** How it is judged from outside a service, where that is not `exact`. */
+  readonly fromOutside?: string
+  /** It needs only the status, Retry-After and X-RateLimit headers, so it holds for any API. */
+  readonly isGeneral?: true
+  /** Whether other clients of the key may have caused the violation, where they cannot be seen. */
+  readonly mayBeOthers?: (violation: Violation) => boolean
 }
-
-export const RULES: readonly Rule[] = [
-  {
-    id: 'ban.risked',
-    fix: 'Stop at the first 429: one gate per key, closed until Retry-After is over.',
-  },
-  {
-    id: 'retry-after.early',
-    fix: 'Wait at least as long as Retry-After says, then send the request again.',
-  },
-  {
-    id: 'remaining.ignored',
-    fix: 'At X-RateLimit-Remaining 0, send nothing before X-RateLimit-Reset.',
-  },
-  {
-    id: 'reset.as-delta',
-    fix: 'X-RateLimit-Reset is a Unix time in seconds: wait until then, not for that long.',
-  },
-  {
-    id: 'backoff.constant',
-    fix: 'Make each pause longer than the one before (1 s, 2 s, 4 s, …), with jitter.',
-  },
-  {
-    id: 'deprecated.called',
-    fix: 'GET /pets/{petId} is removed on 5 December 2030: use GET /pets with a status filter.',
-  },
-  {
-    id: 'key.refused',
-    fix: 'Send a valid key with every request: Authorization: Bearer <API_KEY>.',
-  },
-  {
-    id: 'name.unknown',
-    fix: 'Remove or correct the name: the service ignores names that it does not know.',
-  },
-  {
-    id: 'refusal.repeated',
-    fix: 'A 4xx means that the request is wrong: correct it before you send it again.',
-  },
-  {
-    id: 'create.repeated',
-    fix: 'Send each create with an Idempotency-Key, retry it with the same key, and enable `idempotency` on the store.',
-  },
-  {
-    id: 'fault.unused',
-    fix: 'Arm it for a request that the client sends with a valid key, or remove it.',
-  },
-]
 
 /** What the rules know of an exchange. Names of headers are in lower case. */
 export interface Seen extends Omit<Outline, 'requestHeaders'> {
@@ -80,6 +29,35 @@ export interface Seen extends Omit<Outline, 'requestHeaders'> {
   /** Null without the header. */
   readonly idempotencyKey: string | null
 }
+
+/** One violation, or what is probably one. */
+export interface Violation {
+  /** The id of the rule. */
+  readonly rule: string
+  readonly seen: string
+  /** The exchanges that show it: at least one, unless `began` says when it began. */
+  readonly exchanges: readonly Seen[]
+  readonly began?: Beginning
+  /** There is another explanation: a note, not a finding. */
+  readonly isLikely?: boolean
+}
+
+/** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
+export type Beginning = Pick<Seen, 'key' | 'at' | 'n'>
+
+/** Makes a violation less certain where less is known of the service: the same, a note, or nothing. */
+export type Doubt = (violation: Violation) => Violation | undefined
+
+/** Watches the exchanges of one key, in the order of their answers, in bounded memory. */
+export interface Watch {
+  /** The violations that this exchange completes. */
+  see(exchange: Seen): readonly Violation[]
+  /** The violations so far in what is still going on. */
+  open(now: number): readonly Violation[]
+}
+
+/** @param clients how many share the key; undefined where nobody says so */
+export type CreateWatch = (clients: number | undefined, doubt: Doubt) => Watch
 
 /** Timers may fire a little early, and a clock may be read a little late. In ms. */
 export const TOLERANCE = 100
@@ -134,31 +112,14 @@ export function isLost({ fault, method }: Seen): boolean {
   return loses === 'response' || (loses === 'body' && method !== 'HEAD')
 }
 
-/** One violation, or what is probably one. */
-export interface Breach {
-  readonly rule: RuleId
-  readonly seen: string
-  /** The exchanges that show it: at least one, unless `began` says when it began. */
-  readonly exchanges: readonly Seen[]
-  readonly began?: Beginning
-  /** There is another explanation: a note, not a finding. */
-  readonly isLikely?: boolean
+/** When the response was sent, or the request where there was none. */
+export function endOf({ at, answeredAt }: Pick<Seen, 'at' | 'answeredAt'>): number {
+  return answeredAt ?? at
 }
 
-/** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
-export type Beginning = Pick<Seen, 'key' | 'at' | 'n'>
-
-/**
- * What is left of a violation where less is known of the service: the same, a note, or nothing.
- */
-export type Doubt = (breach: Breach) => Breach | undefined
-
-/** Watches the exchanges of one key, in the order of their answers, in bounded memory. */
-export interface Watch {
-  /** The violations that this exchange completes. */
-  see(exchange: Seen): readonly Breach[]
-  /** The violations so far in what is still going on. */
-  open(now: number): readonly Breach[]
+/** Whether a request was sent after the response to another one, and not at the same time. */
+export function isLater(exchange: Seen, other: Seen): boolean {
+  return exchange.isOneByOne || exchange.at - endOf(other) > TOLERANCE
 }
 
 /** How many exchanges a violation names. */

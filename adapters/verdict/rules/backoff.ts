@@ -1,0 +1,143 @@
+import {
+  type CreateWatch,
+  endOf,
+  exhaustedUntil,
+  isLater,
+  isLost,
+  type Rule,
+  remember,
+  retryAfterOf,
+  type Seen,
+  TOLERANCE,
+  type Violation,
+} from './rule.js'
+
+export const BACKOFF = {
+  id: 'backoff.constant',
+  fix: 'Make each pause longer than the one before (1 s, 2 s, 4 s, …), with jitter.',
+  violatedBy:
+    'four or more retries of one request whose pauses do not grow, where no header said when to retry',
+  isGeneral: true,
+} as const satisfies Rule
+
+/** One request that failed again and again, and no header said when to retry. */
+interface Run {
+  /** The same request, answered before the first failure. */
+  readonly before: Seen | undefined
+  /** The first attempts; their pauses are enough to judge the rest by. */
+  readonly tries: Seen[]
+  latest: Seen
+  /** The attempt that did not fail. */
+  end: Seen | undefined
+}
+
+/** Enough to see an exponential backoff grow. */
+const MOST_TRIES = 20
+
+/** Retries whose pauses do not grow. */
+export const watchBackoff: CreateWatch = () => {
+  const last = new Map<string, Seen>()
+  const runs = new Map<string, Run>()
+
+  return {
+    see(exchange) {
+      const { requestDigest } = exchange
+      const before = last.get(requestDigest)
+      const run = runs.get(requestDigest)
+      remember(last, requestDigest, exchange)
+      // How long a client waits for no answer at all is its timeout, not a pause.
+      if (exchange.fault === 'hang') {
+        runs.delete(requestDigest)
+        return []
+      }
+      const isOver = run?.end !== undefined
+      if (isUntimedFailure(exchange)) {
+        if (!run || isOver) {
+          remember(runs, requestDigest, {
+            before,
+            tries: [exchange],
+            latest: exchange,
+            end: undefined,
+          })
+        } else {
+          run.latest = exchange
+          if (run.tries.length < MOST_TRIES) run.tries.push(exchange)
+        }
+      } else if (isOver) runs.delete(requestDigest)
+      else if (run) run.end = exchange
+      return run && isOver ? judgeRun(run, { next: exchange, now: exchange.at }) : []
+    },
+    open: now => [...runs.values()].flatMap(run => judgeRun(run, { now })),
+  }
+}
+
+function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readonly Violation[] {
+  const { before, tries, latest, end } = run
+  const isComplete = end !== undefined && latest === tries.at(-1)
+  const exchanges = isComplete ? [...tries, end] : tries
+  if (!exchanges.every((one, at) => at === 0 || isLater(one, exchanges[at - 1] as Seen))) return []
+  const pauses = exchanges.slice(1).map((one, at) => pauseBetween(exchanges[at], one))
+  const shape = shapeOf(pauses, latest.hasOverlapped)
+  if (!shape) return []
+  const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
+  const isPace = (pause: number) => pause >= shortest / 1.25 && pause <= longest * 1.25
+  const isPoll = isPace(pauseBetween(before, tries[0])) || isPace(pauseBetween(end, next))
+  if (shape !== 'shrinking' && isPoll) return []
+  // What has failed from beginning to end may be a poll at this pace, and go on.
+  const mayGoOn = !end && now - endOf(latest) <= longest * 1.25 + TOLERANCE
+  return [
+    {
+      rule: 'backoff.constant',
+      seen: `${tries.length} attempts at one request failed, ${some(pauses)} ms apart`,
+      exchanges: tries,
+      isLikely: shape === 'none' || (shape === 'constant' && mayGoOn),
+    },
+  ]
+}
+
+/**
+ * The shape of pauses that do not grow; undefined for those that do, and for too few pauses.
+ * Three retries may be equally far apart by chance; jitter shows after six.
+ */
+function shapeOf(
+  pauses: readonly number[],
+  mayInterleave: boolean,
+): 'none' | 'constant' | 'jittered' | 'shrinking' | undefined {
+  const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
+  if (pauses.length < 4 || shortest < 0) return undefined
+  // On a frozen clock a pause in real time has no length.
+  if (longest === 0) return 'none'
+  if (longest <= shortest * 1.25 + 2) return 'constant'
+  if (shrinks(pauses, mayInterleave)) return 'shrinking'
+  const half = Math.floor(pauses.length / 2)
+  const grows = mean(pauses.slice(-half)) > 1.25 * mean(pauses.slice(0, half))
+  return pauses.length >= 6 && longest <= 3 * shortest && !grows ? 'jittered' : undefined
+}
+
+/** Of calls that wait side by side, four pauses are in falling order once in 24 times. */
+function shrinks(pauses: readonly number[], mayInterleave: boolean): boolean {
+  const most = mayInterleave && pauses.length < 6 ? 0.6 : 1
+  return pauses.every((pause, at) => at === 0 || pause < most * (pauses[at - 1] ?? 0))
+}
+
+/** NaN, which is no pace, when one of them does not exist. */
+function pauseBetween(answered: Seen | undefined, next: Seen | undefined): number {
+  return (next?.at ?? Number.NaN) - (answered ? endOf(answered) : Number.NaN)
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+}
+
+function some(pauses: readonly number[]): string {
+  const shown = pauses.slice(0, 5).map(Math.round).join(', ')
+  return pauses.length > 5 ? `${shown}, …` : shown
+}
+
+/** Worth another attempt, and no header says when. */
+function isUntimedFailure(exchange: Seen): boolean {
+  if (isLost(exchange)) return true
+  const { status } = exchange
+  const failed = status === 429 || (status !== null && status >= 500)
+  return failed && (retryAfterOf(exchange) ?? exhaustedUntil(exchange)) === undefined
+}

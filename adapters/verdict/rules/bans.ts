@@ -1,0 +1,61 @@
+import { MINUTE } from '../../../src/limits/decide.js'
+import { isEarly, type Rejection } from './rejections.js'
+import { endOf, MOST_SHOWN, type Rule, resetOf, type Seen, type Violation } from './rule.js'
+
+export const BANS = {
+  id: 'ban.risked',
+  fix: 'Stop at the first 429: one gate per key, closed until Retry-After is over.',
+  violatedBy: 'as many rejections in one minute as ban the key (its `banAfter`)',
+  fromOutside:
+    'a finding when this client alone was rejected as often as bans a key of its plan (half of X-RateLimit-Limit per minute, at least 10 times), or with `clients: 1`; otherwise a note, as others may use the key, and early requests before and during the ban count as such. Seen only if the client reads the body of the ban',
+  mayBeOthers: ({ exchanges }: Violation) => exchanges.length < fewestForBan(exchanges),
+} as const satisfies Rule
+
+/** How many rejections ban a key of the plans, whoever else uses it. */
+function fewestForBan(exchanges: readonly Seen[]): number {
+  const limits = exchanges.map(({ headers }) => Number(headers['x-ratelimit-limit'] ?? 0))
+  const limit = Math.max(0, ...limits.filter(Number.isFinite))
+  return Math.min(MOST_SHOWN, Math.max(10, Math.floor(limit / 2)) + 1)
+}
+
+export interface Bans {
+  /** The violation when this request got the key banned. */
+  see(exchange: Seen): Violation | undefined
+  lasts(at: number): boolean
+}
+
+/** Follows the bans that began under our eyes; a client may also meet an earlier one. */
+export function createBans(): Bans {
+  let minute = Number.NaN
+  let rejections = 0
+  let shown: Seen[] = []
+  let until = Number.NEGATIVE_INFINITY
+  /** A ban that began before. */
+  let met: Rejection | undefined
+
+  return {
+    see(exchange) {
+      const { at, code, fault } = exchange
+      const decidedIn = Math.floor(endOf(exchange) / MINUTE)
+      if (decidedIn !== minute) {
+        minute = decidedIn
+        rejections = 0
+        shown = []
+      }
+      const isBan = code === 'api_key_banned'
+      // An injected rejection does not count towards a ban, and an injected ban is none.
+      if (fault === 'status' || !(isBan || code === 'rate_limit_exceeded')) return undefined
+      rejections++
+      if (shown.length < MOST_SHOWN) shown.push(exchange)
+      // Reset may be the end of the day, long after that of a ban.
+      if (!isBan && isEarly(exchange, met)) met = undefined
+      const isMet = isBan && rejections === 1
+      if (isMet) met = { exchange, until: resetOf(exchange) ?? at }
+      if (!isBan || isMet || at < Math.max(until, met?.until ?? until)) return undefined
+      until = resetOf(exchange) ?? at
+      const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until).toISOString()}`
+      return { rule: 'ban.risked', seen, exchanges: shown }
+    },
+    lasts: at => at < until,
+  }
+}

@@ -1,0 +1,39 @@
+import { BACKOFF, watchBackoff } from './backoff.js'
+import { CREATES, watchCreates } from './creates.js'
+import { REFUSALS, watchRefusals } from './refusals.js'
+import { REQUEST_RULES, watchKnown, watchStrangers } from './requests.js'
+import type { CreateWatch, Rule } from './rule.js'
+import { UNUSED_FAULTS } from './unused-faults.js'
+import { WAIT_RULES, watchWaits } from './waits.js'
+
+const DECLARED = [
+  ...WAIT_RULES,
+  BACKOFF,
+  ...REQUEST_RULES,
+  REFUSALS,
+  CREATES,
+  UNUSED_FAULTS,
+] as const satisfies readonly Rule[]
+
+export type { Rule }
+export type RuleId = (typeof DECLARED)[number]['id']
+export const RULES: readonly (Rule & { readonly id: RuleId })[] = DECLARED
+
+/** For requests with a valid key. */
+export const KEY_WATCHES: readonly CreateWatch[] = [
+  watchWaits,
+  watchBackoff,
+  watchRefusals,
+  watchCreates,
+  watchKnown,
+]
+
+/** For requests without one. */
+export const STRANGER_WATCHES: readonly CreateWatch[] = [watchStrangers]
+
+/** @throws Error for an id that is not one of a rule */
+export function ruleOf(id: string): Rule {
+  const found = RULES.find(rule => rule.id === id)
+  if (!found) throw new Error(`No rule ${id}`)
+  return found
+}

@@ -1,0 +1,73 @@
+import {
+  type CreateWatch,
+  endOf,
+  isLater,
+  isLost,
+  MOST_SHOWN,
+  type Rule,
+  remember,
+  type Seen,
+  type Violation,
+} from './rule.js'
+
+export const REFUSALS = {
+  id: 'refusal.repeated',
+  fix: 'A 4xx means that the request is wrong: correct it before you send it again.',
+  violatedBy:
+    'a request that can only be rejected (400, 405, 410, 413, 415, or 404 for an unknown path), sent five times in a row',
+} as const satisfies Rule
+
+/** As many of the same rejected request are no mistake of a test of errors. */
+const HAMMERING = 5
+/** What comes again after longer than this is a new occasion, not a retry. */
+const LONGEST_PAUSE = 3_600_000
+
+interface Refusals {
+  readonly exchanges: Seen[]
+  count: number
+  last: Seen
+}
+
+/** Requests that can only be rejected, sent again as they are. */
+export const watchRefusals: CreateWatch = () => {
+  const runs = new Map<string, Refusals>()
+
+  return {
+    see(exchange) {
+      const { requestDigest, status } = exchange
+      // The client got on in the meantime: the same mistake later is a new occasion.
+      if (status !== null && status < 400) {
+        const violations = judgeAll()
+        runs.clear()
+        return violations
+      }
+      if (!isFinal(exchange) || isLost(exchange)) return []
+      const run = runs.get(requestDigest)
+      if (run && isLater(exchange, run.last) && exchange.at - endOf(run.last) <= LONGEST_PAUSE) {
+        run.count++
+        run.last = exchange
+        if (run.exchanges.length < MOST_SHOWN) run.exchanges.push(exchange)
+        return []
+      }
+      remember(runs, requestDigest, { exchanges: [exchange], count: 1, last: exchange })
+      return run ? judgeRefusals(run) : []
+    },
+    open: judgeAll,
+  }
+
+  function judgeAll(): readonly Violation[] {
+    return [...runs.values()].flatMap(judgeRefusals)
+  }
+}
+
+function judgeRefusals({ exchanges, count, last }: Refusals): readonly Violation[] {
+  if (count < HAMMERING) return []
+  const seen = `the same request was sent ${count} times and rejected with ${last.status}`
+  return [{ rule: 'refusal.repeated', seen, exchanges }]
+}
+
+/** No later attempt can succeed; the animal of a 404 may still be created. */
+function isFinal({ status, operation }: Seen): boolean {
+  if (status === 404) return operation === null
+  return status !== null && [400, 405, 410, 413, 415].includes(status)
+}

@@ -1,0 +1,102 @@
+import { DAY, MINUTE, SECOND } from '../../../src/limits/decide.js'
+import {
+  type CreateWatch,
+  isExhausted,
+  type Rule,
+  resetOf,
+  type Seen,
+  type Violation,
+} from './rule.js'
+
+/** Rules that a request breaks by itself, or by its distance from the one before. */
+export const REQUEST_RULES = [
+  {
+    id: 'reset.as-delta',
+    fix: 'X-RateLimit-Reset is a Unix time in seconds: wait until then, not for that long.',
+    violatedBy: 'a pause as long as X-RateLimit-Reset is after 1970',
+    isGeneral: true,
+  },
+  {
+    id: 'deprecated.called',
+    fix: 'GET /pets/{petId} is removed on 5 December 2030: use GET /pets with a status filter.',
+    violatedBy: 'a call of getPet',
+  },
+  {
+    id: 'key.refused',
+    fix: 'Send a valid key with every request: Authorization: Bearer <API_KEY>.',
+    violatedBy: 'a missing or invalid API key',
+    fromOutside:
+      'exact for a key that the service has never accepted; a note for one that it had: it may have been revoked',
+  },
+  {
+    id: 'name.unknown',
+    fix: 'Remove or correct the name: the service ignores names that it does not know.',
+    violatedBy: 'a query parameter or body field that the specification does not have',
+  },
+] as const satisfies readonly Rule[]
+
+export const watchKnown: CreateWatch = () => {
+  let last: Seen | undefined
+  return {
+    see(exchange) {
+      const before = last
+      last = exchange
+      return [
+        ...resetAsDelta(before, exchange),
+        ...deprecatedCall(exchange),
+        ...unknownNames(exchange),
+        ...revokedKey(exchange),
+      ]
+    },
+    open: () => [],
+  }
+}
+
+export const watchStrangers: CreateWatch = () => ({ see: refusedCredential, open: () => [] })
+
+/**
+ * A pause as long as Reset is after 1970, in seconds or in ms: no client waits that long by chance.
+ */
+function resetAsDelta(exhausted: Seen | undefined, next: Seen): readonly Violation[] {
+  if (!exhausted || !isExhausted(exhausted) || exhausted.answeredAt === null) return []
+  const resetMs = resetOf(exhausted)
+  if (resetMs === undefined) return []
+  const reset = resetMs / SECOND
+  const waited = next.at - exhausted.answeredAt
+  const inSeconds = Math.abs(waited - resetMs) <= MINUTE
+  const inMs = Math.abs(waited - reset) <= SECOND
+  if (!inSeconds && !inMs) return []
+  const seen = `a pause of ${Math.round(waited / DAY)} days after Reset ${reset}`
+  return [{ rule: 'reset.as-delta', seen, exchanges: [exhausted, next] }]
+}
+
+function deprecatedCall(exchange: Seen): readonly Violation[] {
+  if (exchange.operation !== 'getPet') return []
+  const seen = 'getPet, which is deprecated, was called'
+  return [{ rule: 'deprecated.called', seen, exchanges: [exchange] }]
+}
+
+function unknownNames(exchange: Seen): readonly Violation[] {
+  const { unknown } = exchange
+  if (unknown.length === 0) return []
+  const names = unknown.slice(0, 5).map(name => `\`${name.slice(0, 80)}\``)
+  const seen = `${names.join(', ')} ${unknown.length > 5 ? 'and others were' : 'was'} sent`
+  return [{ rule: 'name.unknown', seen, exchanges: [exchange] }]
+}
+
+/** Seen from outside, a key can stop being valid. */
+function revokedKey(exchange: Seen): readonly Violation[] {
+  const { status, fault } = exchange
+  if (status !== 401 || fault === 'status') return []
+  const seen = 'an API key that had been accepted was refused'
+  return [{ rule: 'key.refused', seen, exchanges: [exchange], isLikely: true }]
+}
+
+/** RFC 6750 §3.1: only a request that carried a credential gets an error code. */
+function refusedCredential(exchange: Seen): readonly Violation[] {
+  const { status, headers } = exchange
+  if (status !== 401) return []
+  const isWrong = headers['www-authenticate']?.includes('error=')
+  const seen = isWrong ? 'the API key was invalid' : 'there was no API key'
+  return [{ rule: 'key.refused', seen, exchanges: [exchange] }]
+}
