@@ -1,7 +1,7 @@
 import { readLimits, requestedWait } from '../client/headers.js'
 import type { Time } from '../client/time.js'
 import type { Reply } from './check.js'
-import type { Patience } from './patience.js'
+import type { Deadline } from './deadline.js'
 import { VerifyError } from './verify-error.js'
 
 /** What keeps the requests of one key within its limit. */
@@ -21,7 +21,7 @@ export interface BudgetOptions {
   /** Whose it is, in words. */
   readonly name: string
   readonly time: Time
-  readonly patience: Patience
+  readonly deadline: Deadline
 }
 
 /** Fewer than any plan bans for. */
@@ -29,7 +29,7 @@ const MAX_REJECTIONS = 3
 /** The specification has no longer window; a minute more, as clocks differ. */
 const LONGEST_WINDOW = 86_460_000
 
-export function createBudget({ name, time, patience }: BudgetOptions): Budget {
+export function createBudget({ name, time, deadline }: BudgetOptions): Budget {
   let limit: number | undefined
   let remaining = Number.POSITIVE_INFINITY
   let underWay = 0
@@ -42,7 +42,7 @@ export function createBudget({ name, time, patience }: BudgetOptions): Budget {
       return limit
     },
     plan(requests) {
-      if (remaining >= requests || patience.allows(resetAt - time.now())) return
+      if (remaining >= requests || deadline.allows(resetAt - time.now())) return
       const room = `The ${name} has ${remaining} requests until ${instantOf(resetAt)}`
       throw new VerifyError(`${room}, and this may take ${requests}; choose fewer checks`)
     },
@@ -83,10 +83,10 @@ export function createBudget({ name, time, patience }: BudgetOptions): Budget {
 
   async function pause(until: number, reason: string): Promise<void> {
     const ms = until - time.now()
-    if (!patience.allows(ms)) {
+    if (!deadline.allows(ms)) {
       throw new VerifyError(`The ${name} is exhausted until ${instantOf(until)}; continue then`)
     }
-    await patience.wait(ms, `${reason} (${name})`)
+    await deadline.wait(ms, `${reason} (${name})`)
   }
 }
 

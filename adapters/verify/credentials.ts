@@ -1,38 +1,75 @@
 import { createSecrets, type Secrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
-import type { Credential, Credentials } from './check.js'
-import type { ReadOptions } from './options.js'
 
-/** What requests present, and the function that keeps all of it out of reports. */
-export function createCredentials({ apiKey, spareKey }: ReadOptions): {
-  readonly credentials: Credentials
+/** What a request presents. */
+export interface Credential {
+  /** What reports show instead of it. */
+  readonly label: string
+  /** Whose budget it uses. */
+  readonly budget: 'key' | 'spare key' | 'no key'
+  /** Whether it was made from the API key, so that no report may show it. */
+  readonly isSecret: boolean
+  /** The Authorization field, or none. */
+  authorization(keys: Keys): string | undefined
+}
+
+interface Keys {
+  readonly apiKey: string
+  readonly spareKey?: string | undefined
+}
+
+export const KEY = altered('with the key', key => `Bearer ${key}`, 'key')
+export const SPARE_KEY: Credential = {
+  label: 'with the spare key',
+  budget: 'spare key',
+  isSecret: true,
+  authorization: ({ spareKey }) => `Bearer ${spareKey}`,
+}
+export const NO_KEY: Credential = {
+  label: 'without a key',
+  budget: 'no key',
+  isSecret: false,
+  authorization: () => undefined,
+}
+/** A key that the server cannot know. */
+export const UNKNOWN = 'verify-unknown-key'
+export const UNKNOWN_KEY = foreign('with an unknown key', `Bearer ${UNKNOWN}`)
+
+/** A credential made from the API key. */
+export function altered(
+  label: string,
+  make: (key: string) => string,
+  budget: Credential['budget'] = 'no key',
+): Credential {
+  return { label, budget, isSecret: true, authorization: ({ apiKey }) => make(apiKey) }
+}
+
+/** A credential that has nothing to do with the API key. */
+export function foreign(label: string, authorization: string): Credential {
+  return { label, budget: 'no key', isSecret: false, authorization: () => authorization }
+}
+
+/** Keeps keys, and what was made from them, out of reports. */
+export interface Redaction {
+  /** From here on, also this one. */
+  hide(secret: string): void
   redact(text: string): string
-} {
+}
+
+export function createRedaction({ apiKey, spareKey }: Keys): Redaction {
   // A server may echo any of them, and Basic carries them in base64.
   const labels = new Map<string, string>()
   let secrets: Secrets | undefined
-  const hide = (secret: string, label: string) => {
-    for (const spelling of [secret, ...inBase64(secret)]) labels.set(spelling, label)
+  const add = (secret: string, label: string) => {
+    for (const spelling of [secret, ...inBase64(secret)]) {
+      if (!labels.has(spelling)) labels.set(spelling, label)
+    }
     secrets = undefined
   }
-  hide(apiKey, '<key>')
-  if (spareKey !== undefined) hide(spareKey, '<spare key>')
-  const unknown = 'verify-unknown-key'
+  add(apiKey, '<key>')
+  if (spareKey !== undefined) add(spareKey, '<spare key>')
 
   return {
-    credentials: {
-      valid: bearer('with the key', apiKey, 'key'),
-      none: { label: 'without a key', authorization: undefined, budget: 'no key' },
-      unknown: bearer('with an unknown key', unknown, 'no key'),
-      spare:
-        spareKey === undefined ? undefined : bearer('with the spare key', spareKey, 'spare key'),
-      altered(label, authorization, isValid = false): Credential {
-        const text = authorization(apiKey)
-        hide(text, '<credential>')
-        hide(text.replace(/^\S*\s+/, ''), '<credential>')
-        return { label, authorization: text, budget: isValid ? 'key' : 'no key' }
-      },
-      foreign: (label, authorization) => ({ label, authorization, budget: 'no key' }),
-    },
+    hide: secret => add(secret, '<credential>'),
     redact(text) {
       secrets ??= createSecrets(labels.keys())
       return secrets.hide(text, secret => labels.get(secret) as string)
@@ -53,8 +90,4 @@ function inBase64(text: string): readonly string[] {
   return spellings
     .flatMap(spelling => [spelling, spelling.replaceAll('+', '-').replaceAll('/', '_')])
     .filter(spelling => spelling.length >= SHORTEST_SECRET)
-}
-
-function bearer(label: string, key: string, budget: Credential['budget']): Credential {
-  return { label, authorization: `Bearer ${key}`, budget }
 }

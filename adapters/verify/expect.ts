@@ -40,12 +40,22 @@ export function expectRefusalOr(reply: Reply, ...statuses: readonly number[]): v
 /** No list of 100 animals and no description comes close, and parsed they would fill our memory. */
 const MOST_VALUES = 100_000
 
-export async function jsonOf(reply: Reply): Promise<unknown> {
+/** @throws CheckFailure */
+export function jsonOf(reply: Reply): unknown {
   expectThat(reply, countValues(reply.body) <= MOST_VALUES, `at most ${MOST_VALUES} JSON values`)
   try {
     return parseJson(reply.body)
   } catch {
     throw new CheckFailure({ sent: reply.sent, came: reply, expected: 'a body that is JSON' })
+  }
+}
+
+/** Undefined where a body is not JSON, which another check reports. */
+export function jsonIn(reply: Reply): unknown {
+  try {
+    return jsonOf(reply)
+  } catch {
+    return undefined
   }
 }
 
@@ -59,22 +69,27 @@ function countValues(json: string): number {
   return count
 }
 
-export async function objectOf(reply: Reply): Promise<Readonly<Record<string, unknown>>> {
-  const value = await jsonOf(reply)
+export function objectOf(reply: Reply): Readonly<Record<string, unknown>> {
+  const value = jsonOf(reply)
   expectThat(reply, isObject(value), 'a JSON object')
   return value
 }
 
-export async function arrayOf(reply: Reply): Promise<readonly unknown[]> {
+/** One member of a JSON object. */
+export function memberOf(reply: Reply, name: string): unknown {
+  return objectOf(reply)[name]
+}
+
+export function arrayOf(reply: Reply): readonly unknown[] {
   expectStatus(reply, 200)
-  const value = await jsonOf(reply)
+  const value = jsonOf(reply)
   expectThat(reply, Array.isArray(value), 'a JSON array')
   return value
 }
 
 /** The animals of a list whose form another check judges: what has no id is left out. */
-export async function animalsOf(reply: Reply): Promise<readonly Animal[]> {
-  return (await arrayOf(reply)).filter(isObject) as unknown as readonly Animal[]
+export function animalsOf(reply: Reply): readonly Animal[] {
+  return arrayOf(reply).filter(isObject) as unknown as readonly Animal[]
 }
 
 /**
@@ -100,6 +115,14 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** The media type of a reply, without parameters. */
-export function mediaType({ headers }: Reply): string {
+function mediaType({ headers }: Reply): string {
   return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+export function expectJsonType(reply: Reply): void {
+  expectThat(reply, isJsonType(reply), 'application/json')
+}
+
+export function isJsonType(reply: Reply): boolean {
+  return mediaType(reply) === 'application/json'
 }

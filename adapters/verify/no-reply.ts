@@ -17,6 +17,10 @@ export class NoReply extends CheckFailure {
   }
 }
 
+export function tooLarge(sent: string): NoReply {
+  return new NoReply(sent, 'too-large', 'a body of more than 2 MiB, whose rest was not read')
+}
+
 /** The code of the innermost reason of a failed request, or its message where it has none. */
 export function codeOf(thrown: unknown): string {
   const { code, message, name, cause } = thrown as Error & { code?: unknown }

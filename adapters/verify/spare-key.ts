@@ -1,22 +1,18 @@
 import { readHttpDate, retryInstant } from '../../src/lib/retry-after.js'
-import type { Call, Exhaustion, Reply } from './check.js'
+import type { Exhaustion, Reply, Subject } from './check.js'
+import { SPARE_KEY } from './credentials.js'
 import { CheckSkipped } from './failure.js'
 import { numbersOf } from './rate-limit-numbers.js'
 
 /** Larger limits are not exhausted: that would be a load test. */
 const LARGEST_LIMIT = 2_000
 
-export interface SpareKey {
-  exhausted(): Promise<Exhaustion>
-  renew(): void
-}
-
-/**
- * Uses the spare key up, and again when the rejection is no longer fresh.
- *
- * @param ask sends with the spare key, whatever its budget
- */
-export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => number): SpareKey {
+/** Uses the spare key up, and again when the rejection is no longer fresh. */
+export function createSpareKey(
+  send: Subject['send'],
+  now: () => number,
+): Pick<Subject, 'exhausted' | 'renew'> {
+  const ask = () => send({ path: '/pets', as: SPARE_KEY, impatient: true })
   let latest: Exhaustion | undefined
 
   return {
@@ -31,7 +27,7 @@ export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => n
   }
 
   async function useUp(): Promise<Exhaustion> {
-    const first = await ask({ path: '/pets' })
+    const first = await ask()
     if (first.status === 429) return { first, last: undefined, rejection: first, at: now() }
     if (first.status !== 200) return { first, last: first, rejection: undefined, at: now() }
     const { limit, remaining } = numbersOf(first)
@@ -41,7 +37,7 @@ export function createSpareKey(ask: (call: Call) => Promise<Reply>, now: () => n
     let last = first
     // A window may end on the way, once.
     for (let sent = 0; sent <= remaining + limit; sent++) {
-      const reply = await ask({ path: '/pets' })
+      const reply = await ask()
       if (reply.status === 429) return { first, last, rejection: reply, at: now() }
       const isOver = numbersOf(last).remaining === 0 && sent > remaining
       last = reply

@@ -1,17 +1,22 @@
 import { printable } from '../../src/lib/printable.js'
-import type { Call, Credential, RawCall, RawExchange, Reply } from './check.js'
+import { createTime } from '../client/time.js'
+import type { Call, Reply } from './check.js'
+import type { PlainRequest } from './connection.js'
+import { type Credential, KEY, type Redaction } from './credentials.js'
 import { excerpt } from './evidence.js'
-import { codeOf, isClosed, LONGEST_BODY, NoReply } from './no-reply.js'
+import { codeOf, isClosed, LONGEST_BODY, NoReply, tooLarge } from './no-reply.js'
 import type { ReadOptions } from './options.js'
 
 /** Requests to one server, whatever their budget. All methods throw NoReply. */
 export interface Transport {
+  readonly origin: string
   /** Of the base address, without the origin; '' at its root. */
   readonly basePath: string
   /** How many requests were sent. */
   readonly requests: number
-  send(call: Call, credential: Credential): Promise<Reply>
-  exchange(call: RawCall, credential: Credential): Promise<RawExchange>
+  send(call: Call): Promise<Reply>
+  /** In turn on one connection. */
+  sendTogether(calls: readonly Call[]): Promise<readonly Reply[]>
   /** Without a key: another server may answer. */
   download(url: string): Promise<Reply>
 }
@@ -19,54 +24,64 @@ export interface Transport {
 /** An idle connection may be closed at any time: after this many ms, its end means nothing. */
 const STALE = 500
 
-export function createTransport(
-  { baseUrl, timeoutMs, fetch }: ReadOptions,
-  redact: (text: string) => string,
-): Transport {
+export function createTransport(options: ReadOptions, { hide, redact }: Redaction): Transport {
+  const { baseUrl, timeoutMs, fetch, apiKey } = options
   const url = new URL(baseUrl.replace(/\/+$/, ''))
   const basePath = url.pathname === '/' ? '' : url.pathname
+  // Responses have to come in time, whatever clock the run waits by.
+  const time = createTime()
   let requests = 0
   let latest = Number.POSITIVE_INFINITY
 
   return {
+    origin: url.origin,
     basePath,
     get requests() {
       return requests
     },
-    send(call, credential) {
-      const target = `${url.origin}${basePath}${call.path}`
-      return transmit(target, initOf(call, credential), inWords(call, credential, redact))
+    async send(call) {
+      const request = plain(call)
+      return await transmit(request).catch((error: unknown) => refusalOf(request, error))
     },
-    download: target => transmit(target, {}, `GET ${target}, without a key`),
-    async exchange({ what, text, methods, padding }, { authorization = '' }) {
-      const filled = text
-        .replaceAll('{host}', url.host)
-        .replaceAll('{origin}', url.origin)
-        .replaceAll('{base}', basePath)
-      const shown = excerpt(filled.replaceAll('{key}', 'Bearer <key>'), 400, redact)
-      const sent = `${what}: ${shown}`
-      requests += methods.length
-      const { exchangeBytes } = await import('./raw-exchange.js')
-      return await exchangeBytes({
-        url,
-        text: filled.replaceAll('{key}', authorization),
-        padding,
-        methods,
-        timeoutMs,
-        sent,
-      })
-    },
+    sendTogether: calls => onConnection(calls.map(plain)),
+    download: target =>
+      transmit({ method: 'GET', target, headers: {}, sent: `GET ${target}, without a key` }),
   }
 
-  async function transmit(target: string, init: RequestInit, sent: string): Promise<Reply> {
+  function plain(call: Call): PlainRequest {
+    const { method = 'GET', path, body, as = KEY } = call
+    const authorization = as.authorization(options)
+    if (as.isSecret && as !== KEY && authorization !== undefined) {
+      hide(authorization)
+      hide(authorization.replace(/^\S*\s+/, ''))
+    }
+    const headers = {
+      'user-agent': 'animal-adoption-store verify',
+      ...(authorization !== undefined && { authorization }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...call.headers,
+    }
+    const filled = Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replaceAll('{key}', apiKey),
+    ])
+    const target = path.replaceAll('{key}', encodeURIComponent(apiKey))
+    return {
+      method,
+      target: isUrl(target) ? target : `${basePath}${target}`,
+      headers: Object.fromEntries(filled),
+      body,
+      sent: inWords(call, as, redact),
+    }
+  }
+
+  async function transmit(request: PlainRequest): Promise<Reply> {
     const isStale = performance.now() - latest > STALE
     try {
-      return await attempt(target, init, sent)
+      return await attempt(request)
     } catch (error) {
-      // Whoever crashes or refuses does so again.
-      if (isStale && error instanceof NoReply && isClosed(error.code)) {
-        return await attempt(target, init, sent)
-      }
+      // A server that crashes or refuses does so again.
+      if (isStale && isReset(error)) return await attempt(request)
       throw error
     } finally {
       latest = performance.now()
@@ -74,34 +89,63 @@ export function createTransport(
   }
 
   /** Ends after `timeoutMs`, whatever the server or a `fetch` function does. */
-  async function attempt(target: string, init: RequestInit, sent: string): Promise<Reply> {
+  async function attempt(request: PlainRequest): Promise<Reply> {
     requests++
-    const stop = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      const reason = `no complete response within ${timeoutMs} ms`
-      timer = setTimeout(() => reject(new NoReply(sent, 'timeout', reason)), timeoutMs)
-    })
-    try {
-      return await Promise.race([receive(target, { ...init, signal: stop.signal }, sent), late])
-    } catch (error) {
-      throw error instanceof NoReply ? error : new NoReply(sent, codeOf(error))
-    } finally {
-      clearTimeout(timer)
-      // Also closes a connection whose body was not read to its end.
-      stop.abort()
-    }
+    const { sent } = request
+    return await time
+      .within(timeoutMs, undefined, signal => receive(request, signal), tooLate(sent))
+      .catch((error: unknown) => {
+        throw error instanceof NoReply ? error : new NoReply(sent, codeOf(error))
+      })
   }
 
-  async function receive(target: string, init: RequestInit, sent: string): Promise<Reply> {
-    const given = { ...init, redirect: 'manual' } as const
+  async function receive(request: PlainRequest, signal: AbortSignal): Promise<Reply> {
+    const { method, target, headers: fields, body, sent } = request
+    const address = isUrl(target) ? target : `${url.origin}${target}`
+    const content = typeof body === 'object' ? new Uint8Array(body) : body
+    const init = { method, headers: fields, signal, redirect: 'manual' } as const
+    const given = content === undefined ? init : { ...init, body: content }
     // A Request between the signal and the platform's fetch may be collected, and the signal with it.
     const response = await (fetch
-      ? fetch(new Request(target, given))
-      : globalThis.fetch(target, given))
+      ? fetch(new Request(address, given))
+      : globalThis.fetch(address, given))
     const { status, headers } = response
     return { sent, status, headers, body: await readBody(response, sent) }
   }
+
+  async function onConnection(calls: readonly PlainRequest[]): Promise<readonly Reply[]> {
+    requests += calls.length
+    const { sendOnConnection } = await import('./connection.js')
+    const work = (signal: AbortSignal) => sendOnConnection(url, calls, signal)
+    return await time.within(timeoutMs, undefined, work, tooLate(calls[0]?.sent ?? ''))
+  }
+
+  /**
+   * A server that refuses a body before reading it may reset the connection, and the reply is lost
+   * (RFC 9112 §9.6). It answers the head alone with 413; any other reply says nothing about the body.
+   */
+  async function refusalOf(request: PlainRequest, error: unknown): Promise<Reply> {
+    const { body, headers } = request
+    if (!isReset(error) || body === undefined || fetch) throw error
+    const { length } = typeof body === 'string' ? new TextEncoder().encode(body) : body
+    const announced = { ...headers, 'content-length': String(length) }
+    const head = { ...request, headers: announced, body: undefined }
+    const [reply] = await onConnection([head]).catch(() => [])
+    if (reply?.status === 413) return reply
+    throw error
+  }
+
+  function tooLate(sent: string): () => Error {
+    return () => new NoReply(sent, 'timeout', `no complete response within ${timeoutMs} ms`)
+  }
+}
+
+function isUrl(target: string): boolean {
+  return target.startsWith('http')
+}
+
+function isReset(error: unknown): boolean {
+  return error instanceof NoReply && isClosed(error.code)
 }
 
 async function readBody({ body }: Response, sent: string): Promise<string> {
@@ -112,38 +156,24 @@ async function readBody({ body }: Response, sent: string): Promise<string> {
   let size = 0
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length
-    if (size > LONGEST_BODY) {
-      throw new NoReply(sent, 'too-large', 'a body of more than 2 MiB, whose rest was not read')
-    }
+    if (size > LONGEST_BODY) throw tooLarge(sent)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()
 }
 
-function initOf({ method = 'GET', headers, body }: Call, { authorization }: Credential) {
-  return {
-    method,
-    headers: {
-      'user-agent': 'animal-adoption-store verify',
-      ...(authorization !== undefined && { authorization }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : new Uint8Array(body) }),
-  }
-}
-
 function inWords(
   { method = 'GET', path, body, headers = {} }: Call,
   { label }: Credential,
-  redact: (text: string) => string,
+  redact: Redaction['redact'],
 ) {
   const fields = Object.entries(headers).map(
     ([name, value]) => `, ${name}: ${excerpt(value, 100, redact)}`,
   )
   const text = typeof body === 'string' ? body : body && bytesOf(body)
   const content = text === undefined ? '' : ` with ${excerpt(text, 160, redact) || 'an empty body'}`
-  return `${printable(method)} ${excerpt(path, 160, redact)}${content}${fields.join('')}, ${label}`
+  const shown = `${printable(method)} ${excerpt(path, 160, redact)}${content}${fields.join('')}`
+  return `${shown.replaceAll('{key}', '<key>')}, ${label}`
 }
 
 /** One character for each byte. */

@@ -1,10 +1,11 @@
 import { nearestFirst } from '../../src/lib/nearest.js'
 import { OptionError } from '../../src/lib/options.js'
 import { SUNSET } from '../../src/pets/specification.js'
-import type { Check, Credential, Level, Need, Reply } from './check.js'
+import type { Check, Level, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
+import { SPARE_KEY } from './credentials.js'
 import { evidenceOf, excerpt, withoutUser } from './evidence.js'
-import { isObject, jsonOf } from './expect.js'
+import { isObject, jsonIn } from './expect.js'
 import { CheckFailure, CheckSkipped } from './failure.js'
 import { isClosed, NoReply } from './no-reply.js'
 import {
@@ -208,13 +209,12 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
       `${baseUrl} has no /pets (404); the base URL ends with the version segment, such as /v1`,
     )
   }
-  session.categoryId = await knownCategory(reply)
-  const { spare } = session.credentials
-  if (limits && spare) await probeSpare(session, spare)
+  session.categoryId = knownCategory(reply)
+  if (limits) await probeSpare(session)
 }
 
-async function probeSpare({ send }: Session, spare: Credential): Promise<void> {
-  const { status } = await send({ path: '/pets?limit=1', as: spare, impatient: true })
+async function probeSpare({ send }: Session): Promise<void> {
+  const { status } = await send({ path: '/pets?limit=1', as: SPARE_KEY, impatient: true })
   if (status === 401 || status === 403) {
     throw new VerifyError(`The server rejects the spare key with ${status}; is it valid there?`)
   }
@@ -239,8 +239,8 @@ function unreachable({ baseUrl, timeoutMs }: ReadOptions, { code, reason }: NoRe
 }
 
 /** A server may know only some categories: those of its animals exist. */
-async function knownCategory(reply: Reply): Promise<number | bigint> {
-  const value = await jsonOf(reply).catch(() => undefined)
+function knownCategory(reply: Reply): number | bigint {
+  const value = jsonIn(reply)
   const first: unknown = Array.isArray(value) ? value[0] : undefined
   const categoryId = isObject(first) ? first['categoryId'] : undefined
   return typeof categoryId === 'number' || typeof categoryId === 'bigint' ? categoryId : 1
@@ -253,7 +253,7 @@ function isBrokenDown(failure: CheckFailure): boolean {
 }
 
 /** Why the options leave a check out. */
-function missingNeed({ needs = [] }: Check, options: ReadOptions): string | undefined {
+function missingNeed({ needs }: Check, options: ReadOptions): string | undefined {
   const missing: Partial<Record<Need, string | false>> = {
     create: options.readOnly && 'creates animals, and the run is read-only',
     limits: !options.limits && 'needs a spare key to exhaust',
@@ -266,5 +266,5 @@ function missingNeed({ needs = [] }: Check, options: ReadOptions): string | unde
 }
 
 function isRemoved({ needs }: Check, session: Session): boolean {
-  return needs?.includes('getPet') === true && session.now() >= SUNSET
+  return needs.includes('getPet') && session.now() >= SUNSET
 }

@@ -15,30 +15,19 @@ export const BYTE_FAULTS: readonly ByteFault[] = [
   {
     name: 'knows no chunked bodies',
     caughtBy: 'http.chunked',
-    request: text =>
-      text.includes('Content-Length: 5') ? text : text.replace('Encoding: chunked', 'Encoding: x'),
+    request: text => text.replace(/Transfer-Encoding: chunked/i, 'Content-Length: 1'),
   },
   {
     name: 'leaves the body of a refused request unread',
     caughtBy: 'http.refused-body',
     request: text =>
-      text.replace('Content-Length: 9\r\n\r\nGET / HTT', '\r\nGET / HTTP/1.1\r\n\r\n'),
-  },
-  {
-    name: 'takes the last of two Authorization fields',
-    caughtBy: 'auth.twice',
-    request: text => text.replace('Authorization: Bearer verify-unknown-key\r\nA', 'A'),
+      text.includes('GET / HTT') ? text.replace(/Content-Length: 9/i, 'X: 9') : text,
   },
   {
     name: 'reads bodies of any size',
     caughtBy: 'robust.body-limit',
     response: (text, request) =>
       request.startsWith('   ') ? text.replace('HTTP/1.1 413', 'HTTP/1.1 201') : text,
-  },
-  {
-    name: 'compares the case of field names',
-    caughtBy: 'http.field-case',
-    request: text => text.replace('AUTHORIZATION:', 'X-Unknown:'),
   },
   {
     name: 'knows no targets in absolute form',
@@ -48,7 +37,7 @@ export const BYTE_FAULTS: readonly ByteFault[] = [
   {
     name: 'sends content to HEAD',
     caughtBy: 'http.head-empty',
-    request: text => text.replace(/^HEAD (?=[\s\S]*\r\n\r\nGET )/, 'GET '),
+    request: text => text.replace(/^HEAD (\S+limit=1)/, 'GET $1'),
   },
 ]
 

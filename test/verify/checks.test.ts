@@ -22,7 +22,6 @@ import {
   verifySuite,
 } from '../../adapters/verify/index.js'
 import { reportJUnit } from '../../adapters/verify/junit.js'
-import { readReplies } from '../../adapters/verify/raw-exchange.js'
 import { createStore, type Store, type StoreOptions, SUNSET } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { temporaryFolders } from '../json-file/json-files.js'
@@ -451,27 +450,6 @@ test('verify - a server that cannot be verified is one clear line', async t => {
       return true
     })
   }
-})
-
-test('verify - responses are read from bytes in every form', () => {
-  const head = (fields: string) => `HTTP/1.1 200 OK\r\n${fields}\r\n`
-  const read = (text: string, methods: readonly string[], closed = false) => {
-    const { replies, rest } = readReplies(text, methods, closed, '')
-    return [...replies.map(({ status, body }) => `${status} ${body}`), rest]
-  }
-  const chunked = `${head('Transfer-Encoding: chunked\r\n')}3;a=b\r\n\xc3\xa9a\r\nA\r\n0123456\r\n9\r\n0\r\n\r\n`
-  assert.deepEqual(read(`${chunked}more`, ['GET']), ['200 éa0123456\r\n9', 'more'])
-  assert.deepEqual(read(chunked.slice(0, -1), ['GET']), [chunked.slice(0, -1)])
-  const sized = `${head('content-length:2\r\n')}ab`
-  assert.deepEqual(read(`${sized}${sized}x`, ['GET', 'GET']), ['200 ab', '200 ab', 'x'])
-  assert.deepEqual(read(sized.slice(0, -1), ['GET']), [sized.slice(0, -1)])
-  assert.deepEqual(read(sized, ['HEAD', 'GET']), ['200 ', 'ab'])
-  const open = `${head('')}until the end`
-  assert.deepEqual(read(open, ['GET']), [open])
-  assert.deepEqual(read(open, ['GET'], true), ['200 until the end', ''])
-  assert.deepEqual(read(`HTTP/1.1 100 Continue\r\n\r\n${sized}`, ['POST']), ['200 ab', ''])
-  assert.deepEqual(read('HTTP/1.1 204 \r\n\r\n', ['GET']), ['204 ', ''])
-  assert.deepEqual(read('SSH-2.0\r\n', ['GET'], true), ['SSH-2.0\r\n'])
 })
 
 test('verify - a certificate that is not trusted is one clear line', async () => {

@@ -1,23 +1,35 @@
 import { isInt64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
-import { type Check, must, type Reply, type Subject, should } from '../check.js'
+import { PET_STATUSES } from '../../../src/pets/specification.js'
+import type { Names, Reply, Subject } from '../check.js'
 import {
+  expectJsonType,
   expectRefusalOr,
   expectStatus,
   expectThat,
   isObject,
   isStatus,
   jsonOf,
-  mediaType,
+  memberOf,
   objectOf,
 } from '../expect.js'
 import { CheckSkipped } from '../failure.js'
-import { allAnimals, animal, each, post, postCategory, wholeList } from './calls.js'
+import {
+  allAnimals,
+  animal,
+  post,
+  postBeyondDouble,
+  postCategory,
+  postSample,
+  sample,
+  wholeList,
+} from './calls.js'
+import { checksOf, each, type Table } from './table.js'
 
 /** Texts of names, in which `*` stands for what marks the animals of a run. */
 const NAMES: Readonly<Record<string, { title: string; texts: readonly string[] }>> = {
-  'name-unicode': { title: 'a `name` outside ASCII', texts: ['*Zoë 日本 🐈'] },
-  'name-exact': {
+  unicode: { title: 'a `name` outside ASCII', texts: ['*Zoë 日本 🐈'] },
+  exact: {
     title: 'white space, case and every other character of a `name`',
     texts: [
       ' * padded ',
@@ -29,279 +41,218 @@ const NAMES: Readonly<Record<string, { title: string; texts: readonly string[] }
       '*NUL\0',
     ],
   },
-  'name-normalized': {
+  normalized: {
     title: 'a `name` in another Unicode normalization form',
     texts: ['*e\u0301 decomposed', '*\u00e9 composed', '*\ufb01 ligature'],
   },
-  'name-long': {
+  long: {
     title: 'a `name` of 300, 10,000 or 70,000 characters',
-    texts: ['*'.padEnd(300, 'x'), '*'.padEnd(10_000, 'x'), '*'.padEnd(70_000, 'x')],
+    texts: [300, 10_000, 70_000].map(length => '*'.padEnd(length, 'x')),
   },
 }
 
-/** `createPet` (spec §4.2): what is accepted. */
-export const createPetChecks: readonly Check[] = [
-  {
-    id: 'create.answer',
-    requirement: must('spec §4.2'),
+/** `categoryId` at its boundaries. */
+const CATEGORIES = {
+  'beyond-double': '9007199254740993',
+  maximum: '9223372036854775807',
+  minimum: '-9223372036854775808',
+  zero: '0',
+}
+
+/** What is accepted. */
+const ACCEPTED: Table = {
+  answer: {
     title: 'a valid animal is answered 201 with the fields that were sent',
     requests: 1,
-    needs: ['create'],
-    async run({ creation, name, categoryId }) {
-      const created = await creation('available')
+    async run(subject) {
+      const created = await subject.once(postSample(subject, 'available'))
       expectStatus(created, 201)
-      const pet = await objectOf(created)
-      expectThat(created, pet['name'] === name('available'), 'the `name` that was sent')
-      expectThat(created, pet['categoryId'] === categoryId, 'the `categoryId` that was sent')
+      const { name, categoryId } = objectOf(created)
+      expectThat(created, name === subject.name('available'), 'the `name` that was sent')
+      expectThat(created, categoryId === subject.categoryId, 'the `categoryId` that was sent')
     },
   },
-  {
-    id: 'create.type',
-    requirement: must('spec §4'),
+  type: {
     title: 'the created animal comes as application/json',
+    must: 'spec §4',
     requests: 1,
-    needs: ['create'],
-    async run({ sample }) {
-      const { created } = await sample('available')
-      expectThat(created, mediaType(created) === 'application/json', 'application/json')
+    async run(subject) {
+      expectJsonType((await sample(subject, 'available')).created)
     },
   },
-  {
-    id: 'create.id',
-    requirement: must('spec §2'),
+  id: {
     title: 'the service assigns an `id`, an int64 integer',
+    must: 'spec §2',
     requests: 1,
-    needs: ['create'],
-    async run({ sample }) {
-      const { created, id } = await sample('available')
+    async run(subject) {
+      const { created, id } = await sample(subject, 'available')
       expectThat(created, isInt64(id), 'an `id` that is an int64 integer')
     },
   },
-  {
-    id: 'create.unique',
-    requirement: must('spec §2'),
+  unique: {
     title: 'every animal has an `id` of its own, even if it equals another',
+    must: 'spec §2',
     requests: 4,
-    needs: ['create'],
     async run(subject) {
-      const { sample, send } = subject
-      const replies = [(await sample('available')).created, (await sample('sold')).created]
+      const samples = [await sample(subject, 'available'), await sample(subject, 'sold')]
       const twin = post(animal(subject, 'twin'))
-      for (let count = 0; count < 2; count++) replies.push(await send(twin))
-      await expectOwnIds(replies)
+      const twins = [await subject.send(twin), await subject.send(twin)]
+      expectOwnIds([...samples.map(({ created }) => created), ...twins])
     },
   },
-  {
-    id: 'create.concurrent',
-    requirement: must('spec §2'),
+  concurrent: {
     title: 'animals created at the same time have ids of their own, and all are stored',
+    must: 'spec §2',
     requests: 7,
-    needs: ['create'],
     async run(subject) {
       const calls = Array.from({ length: 6 }, (_, at) => post(animal(subject, `at once ${at}`)))
       const replies = await Promise.all(calls.map(call => subject.send(call)))
-      const ids = await expectOwnIds(replies)
+      const ids = expectOwnIds(replies)
       const { reply, animals } = await wholeList(subject)
       if (animals.length >= 100) return
       const lost = ids.find(id => !animals.some(pet => pet.id === id))
       expectThat(reply, lost === undefined, `the animal ${lost} among them`)
     },
   },
-  {
-    id: 'create.id-ignored',
-    requirement: must('spec §2'),
+  'id-ignored': {
     title: 'the `id` is assigned by the service, whatever `id` the body has',
+    must: 'spec §2',
     requests: 3,
-    needs: ['create'],
     async run(subject) {
-      const { id, name } = await subject.sample('available')
+      const { id, name } = await sample(subject, 'available')
       const reply = await subject.send(post({ id, ...animal(subject, 'with an id') }))
       if (reply.status === 400) return
       expectStatus(reply, 201)
-      expectThat(reply, (await objectOf(reply))['id'] !== id, '400, or an `id` of its own')
+      expectThat(reply, memberOf(reply, 'id') !== id, '400, or an `id` of its own')
       const { reply: list, animals } = await wholeList(subject)
       const first = animals.find(pet => pet.id === id)
-      expectThat(
-        list,
-        !first || first.name === name,
-        `the animal ${id} as it was`,
-        first && toJson(first),
-      )
+      const isSame = !first || first.name === name
+      expectThat(list, isSame, `the animal ${id} as it was`, first && toJson(first))
     },
   },
-  {
-    id: 'create.status-optional',
-    requirement: must('spec §4.2'),
+  'status-optional': {
     title: '`status` may be left out',
-    requests: 1,
-    needs: ['create'],
-    async run({ send, name, categoryId }) {
-      const reply = await send(post({ name: name('without status'), categoryId }))
+    calls: ({ name, categoryId }) => [post({ name: name('without status'), categoryId })],
+    expect(reply) {
       expectStatus(reply, 201)
-      const { status } = await objectOf(reply)
+      const status = memberOf(reply, 'status')
       // Which one is not specified.
       const isKnown = status === undefined || isStatus(status)
       expectThat(reply, isKnown, 'a known `status`, or none', '"status"')
     },
   },
-  {
-    id: 'create.status-null',
-    requirement: must('spec §2'),
+  'status-null': {
     title: 'null for `status` is refused, or leads to an animal whose `status` is not null',
-    requests: 1,
-    needs: ['create'],
-    async run(subject) {
-      const reply = await subject.send(post({ ...animal(subject, 'null'), status: null }))
+    must: 'spec §2',
+    calls: names => [post({ ...animal(names, 'null'), status: null })],
+    expect(reply) {
       expectRefusalOr(reply, 201)
-      if (reply.status !== 201) return
-      expectThat(reply, (await objectOf(reply))['status'] !== null, 'no null', '"status"')
+      const isKept = reply.status === 201 && memberOf(reply, 'status') === null
+      expectThat(reply, !isKept, 'no null', '"status"')
     },
   },
-  ...each({ available: 1, pending: 1, sold: 1 }, name => ({
-    id: `create.status.${name}`,
-    requirement: must('spec §2'),
-    title: `\`status\` ${name} is kept`,
-    requests: 1,
-    needs: ['create'],
-    async run({ creation }) {
-      const created = await creation(name as 'sold')
-      expectStatus(created, 201)
-      expectThat(created, (await objectOf(created))['status'] === name, `\`status\` ${name}`)
+  ...each('status.', Object.fromEntries(PET_STATUSES.map(name => [name, name])), status => ({
+    title: `\`status\` ${status} is kept`,
+    must: 'spec §2',
+    calls: names => [postSample(names, status as 'sold')],
+    expect(reply) {
+      expectStatus(reply, 201)
+      expectThat(reply, memberOf(reply, 'status') === status, `\`status\` ${status}`)
     },
   })),
-  ...each(
-    {
-      'beyond-double': '9007199254740993',
-      maximum: '9223372036854775807',
-      minimum: '-9223372036854775808',
-      zero: '0',
+  ...each('int64.', CATEGORIES, (_, digits) => ({
+    title: `\`categoryId\` ${digits} is never rounded: the same digits come back, or 400`,
+    must: 'spec §2',
+    calls: names => [postCategory(names, digits, 'int64')],
+    expect(reply) {
+      if (reply.status === 400) return
+      expectStatus(reply, 201)
+      const isExact = String(memberOf(reply, 'categoryId')) === digits
+      expectThat(reply, isExact, `\`categoryId\` ${digits}, or 400`)
     },
-    (name, digits) => ({
-      id: `create.int64.${name}`,
-      requirement: must('spec §2'),
-      title: `\`categoryId\` ${digits} is never rounded: the same digits come back, or 400`,
-      requests: 1,
-      needs: ['create'],
-      async run(subject) {
-        const reply = await subject.once(postCategory(subject, digits, 'int64'))
-        if (reply.status === 400) return
-        expectStatus(reply, 201)
-        const { categoryId } = await objectOf(reply)
-        expectThat(reply, String(categoryId) === digits, `\`categoryId\` ${digits}, or 400`)
-      },
-    }),
-  ),
-  {
-    id: 'create.any-category',
-    requirement: should('spec §2'),
+  })),
+  'any-category': {
     title: 'where any small `categoryId` is accepted, so is any int64',
+    should: 'spec §2',
     requests: 3,
-    needs: ['create'],
     async run(subject) {
       const small = await subject.send(postCategory(subject, '987654321', 'small category'))
       if (small.status === 400) throw new CheckSkipped('the server accepts only some categories')
-      for (const digits of ['9007199254740993', '9223372036854775807']) {
-        expectStatus(await subject.once(postCategory(subject, digits, 'int64')), 201)
-      }
+      expectStatus(await subject.once(postBeyondDouble(subject)), 201)
+      expectStatus(await subject.once(postCategory(subject, CATEGORIES.maximum, 'int64')), 201)
     },
   },
-  {
-    id: 'create.number-forms',
-    requirement: should('JSON Schema 2020-12 Validation §6.1.1'),
+  'number-forms': {
     title: '1.0, 1e3 and -0 are the integers 1, 1000 and 0, or refused',
+    should: 'JSON Schema 2020-12 Validation §6.1.1',
     requests: 3,
-    needs: ['create'],
     async run(subject) {
-      for (const [form, value] of [
-        ['1.0', 1],
-        ['1e3', 1000],
-        ['-0', 0],
-      ] as const) {
+      for (const [form, value] of Object.entries({ '1.0': 1, '1e3': 1000, '-0': 0 })) {
         const reply = await subject.send(postCategory(subject, form, `category ${form}`))
         expectRefusalOr(reply, 201)
-        if (reply.status !== 201) continue
-        expectThat(
-          reply,
-          (await objectOf(reply))['categoryId'] === value,
-          `\`categoryId\` ${value}`,
-        )
+        const isExact = reply.status !== 201 || memberOf(reply, 'categoryId') === value
+        expectThat(reply, isExact, `\`categoryId\` ${value}`)
       }
     },
   },
-  ...each(NAMES, (name, { title, texts }) => ({
-    id: `create.${name}`,
-    requirement: must('spec §2'),
+  ...each('name-', NAMES, (_, { title, texts }) => ({
     title: `${title} comes back unchanged, or is refused`,
+    must: 'spec §2',
     requests: texts.length + 1,
-    needs: ['create'],
     run: subject =>
-      keepsNames(
+      expectKept(
         subject,
         texts.map(text => text.replace('*', subject.name(''))),
       ),
   })),
-  {
-    id: 'create.unknown-field',
-    requirement: should('RFC 9110 §15.6'),
+  'unknown-field': {
     title: 'an unknown field is ignored or refused',
-    requests: 1,
-    needs: ['create'],
-    async run(subject) {
-      const call = post({ ...animal(subject, 'color'), color: 'red' })
-      expectRefusalOr(await subject.send(call), 201)
-    },
+    should: 'RFC 9110 §15.6',
+    calls: names => [post({ ...animal(names, 'color'), color: 'red' })],
+    expect: reply => expectRefusalOr(reply, 201),
   },
-  ...each(
-    {
-      charset: [should('RFC 8259 §11'), 'application/json; charset=utf-8'],
-      'media-type-case': [must('RFC 9110 §8.3.1'), 'Application/JSON'],
-    } as const,
-    (name, [requirement, type]) => ({
-      id: `create.${name}`,
-      requirement,
-      title: `a body is accepted as ${type}`,
-      requests: 1,
-      needs: ['create'],
-      async run(subject) {
-        const call = post(animal(subject, name), { 'content-type': type })
-        expectStatus(await subject.send(call), 201)
-      },
-    }),
-  ),
-  {
-    id: 'create.member-case',
-    requirement: should('RFC 8259 §8.3'),
+  charset: {
+    title: 'a body is accepted as application/json; charset=utf-8',
+    should: 'RFC 8259 §11',
+    calls: names => [typed(names, 'application/json; charset=utf-8')],
+    expect: reply => expectStatus(reply, 201),
+  },
+  'media-type-case': {
+    title: 'a body is accepted as Application/JSON',
+    must: 'RFC 9110 §8.3.1',
+    calls: names => [typed(names, 'Application/JSON')],
+    expect: reply => expectStatus(reply, 201),
+  },
+  'member-case': {
     title: 'NAME is not `name`: without the latter, a body is refused',
-    requests: 1,
-    needs: ['create'],
-    async run(subject) {
-      const { name, ...others } = animal(subject, 'in capitals')
-      expectRefusalOr(await subject.send(post({ NAME: name, ...others })))
+    should: 'RFC 8259 §8.3',
+    calls(names) {
+      const { name, ...others } = animal(names, 'in capitals')
+      return [post({ NAME: name, ...others })]
     },
+    expect: reply => expectRefusalOr(reply),
   },
-  {
-    id: 'create.location',
-    requirement: should('RFC 9110 §15.3.2'),
+  location: {
     title: 'Location, if sent, leads to the created animal',
+    should: 'RFC 9110 §15.3.2',
     requests: 2,
     needs: ['create', 'getPet'],
-    async run({ sample, send, basePath }) {
-      const { created, id } = await sample('available')
+    async run(subject) {
+      const { send, basePath } = subject
+      const { created, id } = await sample(subject, 'available')
       const location = created.headers.get('location')
       if (location === null) return
       const { pathname } = new URL(location, `http://any${basePath}/pets`)
       expectThat(created, pathname.startsWith(`${basePath}/`), `a Location below ${basePath}`)
       const reply = await send({ path: pathname.slice(basePath.length) })
       expectStatus(reply, 200)
-      expectThat(reply, (await objectOf(reply))['id'] === id, `the animal ${id}`)
+      expectThat(reply, memberOf(reply, 'id') === id, `the animal ${id}`)
     },
   },
-  {
-    id: 'create.refused-unstored',
-    requirement: must('RFC 9110 §15.5.1'),
+  'refused-unstored': {
     title: 'a refused animal is not stored',
+    must: 'RFC 9110 §15.5.1',
     requests: 2,
-    needs: ['create'],
     async run(subject) {
       const refused = animal(subject, 'refused')
       const reply = await subject.once(post({ ...refused, status: 'lost' }))
@@ -311,15 +262,19 @@ export const createPetChecks: readonly Check[] = [
       expectThat(list, holds, `no \`name\` ${refused.name}`, refused.name)
     },
   },
-]
+}
 
-async function keepsNames(subject: Subject, names: readonly string[]) {
+function typed(names: Names, type: string) {
+  return post(animal(names, type), { 'content-type': type })
+}
+
+async function expectKept(subject: Subject, names: readonly string[]): Promise<void> {
   const kept = new Map<unknown, string>()
   for (const name of names) {
     const reply = await subject.send(post({ ...animal(subject, ''), name }))
     expectRefusalOr(reply, 201)
     if (reply.status !== 201) continue
-    const pet = await jsonOf(reply)
+    const pet = jsonOf(reply)
     expectName(reply, isObject(pet) ? pet['name'] : undefined, name)
     if (isObject(pet)) kept.set(pet['id'], name)
   }
@@ -348,145 +303,120 @@ function firstDifference(one: string, other: string): number {
 }
 
 /** @returns the ids */
-async function expectOwnIds(replies: readonly Reply[]): Promise<readonly unknown[]> {
+function expectOwnIds(replies: readonly Reply[]): readonly unknown[] {
   const ids: unknown[] = []
   for (const reply of replies) {
-    const { id } = await objectOf(reply)
+    const id = memberOf(reply, 'id')
     expectThat(reply, !ids.includes(id), 'an `id` that no other animal has', '"id"')
     ids.push(id)
   }
   return ids
 }
 
-type Valid = Omit<ReturnType<typeof animal>, 'status'> & { readonly status?: unknown }
-
-const EXAMPLE: Valid = { name: '', categoryId: 1 }
-
-/** Bodies that must be refused, with a recognizable name wherever they might be stored. */
-type Refusals = Readonly<
-  Record<string, { title: string; bodies: (valid: Valid) => readonly string[] }>
->
+/** A valid animal, whose recognizable name shows wherever it is stored. */
+type Valid = ReturnType<typeof animal>
+/** What takes the place of some of its fields; undefined leaves a field out. */
+type Changes = Readonly<Partial<Record<keyof Valid, unknown>>>
 
 const json = (...values: readonly unknown[]) => values.map(value => toJson(value))
 
-const REFUSALS: Refusals = {
-  'name-missing': {
-    title: 'a body without `name`',
-    bodies: ({ name: _, ...others }) => json(others),
-  },
-  'category-missing': {
-    title: 'a body without `categoryId`',
-    bodies: ({ categoryId: _, ...others }) => json(others),
-  },
-  empty: { title: 'an empty object', bodies: () => json({}) },
-  'name-type': {
-    title: 'a `name` that is not a string',
-    bodies: valid => json(...[1, true, ['Rex'], {}].map(name => ({ ...valid, name }))),
-  },
-  'name-null': {
-    title: 'null for `name`',
-    bodies: valid => json({ ...valid, name: null }),
-  },
-  'category-string': {
-    title: 'a `categoryId` in quotes',
-    bodies: valid => json({ ...valid, categoryId: '1' }),
-  },
-  'category-type': {
-    title: 'a `categoryId` that is not a number',
-    bodies: valid => json(...[true, [1], {}].map(categoryId => ({ ...valid, categoryId }))),
-  },
-  'category-null': {
-    title: 'null for `categoryId`',
-    bodies: valid => json({ ...valid, categoryId: null }),
-  },
-  'category-fraction': {
-    title: 'a fractional `categoryId`',
-    bodies: valid => ['1.5', '-0.5', '1e-1'].map(digits => withCategory(valid, digits)),
-  },
-  'category-too-large': {
-    title: 'a `categoryId` beyond int64',
-    bodies: valid =>
-      ['9223372036854775808', '-9223372036854775809', '18446744073709551617', '1e19', '1e400'].map(
-        digits => withCategory(valid, digits),
+/** Fields that must be refused. */
+const INVALID_FIELDS: Readonly<Record<string, readonly [title: string, ...Changes[]]>> = {
+  'name-missing': ['a body without `name`', { name: undefined }],
+  'category-missing': ['a body without `categoryId`', { categoryId: undefined }],
+  'name-type': ['a `name` that is not a string', ...values('name', 1, true, ['Rex'], {})],
+  'name-null': ['null for `name`', { name: null }],
+  'category-string': ['a `categoryId` in quotes', { categoryId: '1' }],
+  'category-type': ['a `categoryId` that is not a number', ...values('categoryId', true, [1], {})],
+  'category-null': ['null for `categoryId`', { categoryId: null }],
+  'status-unknown': [
+    'a `status` outside the three values',
+    ...values('status', 'lost', 'constructor', '__proto__', ' sold'),
+  ],
+  'status-case': ['a `status` in another case', { status: 'Available' }],
+  'status-empty': ['an empty `status`', { status: '' }],
+  'status-type': ['a `status` that is not a string', ...values('status', 1, ['sold'])],
+}
+
+function values(field: keyof Valid, ...given: readonly unknown[]): readonly Changes[] {
+  return given.map(value => ({ [field]: value }))
+}
+
+/** Texts that must be refused. */
+const INVALID_BODIES: Readonly<
+  Record<string, readonly [title: string, bodies: (valid: Valid) => readonly string[]]>
+> = {
+  empty: ['an empty object', () => ['{}']],
+  'category-fraction': [
+    'a fractional `categoryId`',
+    valid => withCategories(valid, '1.5', '-0.5', '1e-1'),
+  ],
+  'category-too-large': [
+    'a `categoryId` beyond int64',
+    valid =>
+      withCategories(
+        valid,
+        ...['9223372036854775808', '-9223372036854775809', '18446744073709551617', '1e19', '1e400'],
       ),
-  },
-  'status-unknown': {
-    title: 'a `status` outside the three values',
-    bodies: valid =>
-      json(...['lost', 'constructor', '__proto__', ' sold'].map(status => ({ ...valid, status }))),
-  },
-  'status-case': {
-    title: 'a `status` in another case',
-    bodies: valid => json({ ...valid, status: 'Available' }),
-  },
-  'status-empty': {
-    title: 'an empty `status`',
-    bodies: valid => json({ ...valid, status: '' }),
-  },
-  'status-type': {
-    title: 'a `status` that is not a string',
-    bodies: valid => json({ ...valid, status: 1 }, { ...valid, status: ['sold'] }),
-  },
-  'not-an-object': {
-    title: 'a body that is not an object',
-    bodies: valid => json([], 'Rex', 1, null, [valid], toJson(valid)),
-  },
-  wrapped: {
-    title: 'an animal inside another object',
-    bodies: valid => [...json({ pet: valid }), `{"__proto__":${toJson(valid)}}`],
-  },
-  'no-body': { title: 'a request without a body', bodies: () => [''] },
-  malformed: {
-    title: 'a body that is not JSON',
-    bodies: valid => [
-      '{',
-      `${toJson(valid)} x`,
-      toJson(valid).replace('}', ',}'),
-      ' ',
-      'undefined',
-    ],
-  },
-  'json-numbers': {
-    title: 'a number that is not JSON',
-    bodies: valid =>
-      ['01', '-01', '+1', '1.', '0x1', '1_000', 'NaN', 'Infinity'].map(digits =>
-        withCategory(valid, digits),
-      ),
-  },
-  'json-strings': {
-    title: 'a string that is not JSON',
-    bodies: valid =>
+  ],
+  'not-an-object': [
+    'a body that is not an object',
+    valid => json([], 'Rex', 1, null, [valid], toJson(valid)),
+  ],
+  wrapped: [
+    'an animal inside another object',
+    valid => [...json({ pet: valid }), `{"__proto__":${toJson(valid)}}`],
+  ],
+  'no-body': ['a request without a body', () => ['']],
+  malformed: [
+    'a body that is not JSON',
+    valid => ['{', `${toJson(valid)} x`, toJson(valid).replace('}', ',}'), ' ', 'undefined'],
+  ],
+  'json-numbers': [
+    'a number that is not JSON',
+    valid => withCategories(valid, '01', '-01', '+1', '1.', '0x1', '1_000', 'NaN', 'Infinity'),
+  ],
+  'json-strings': [
+    'a string that is not JSON',
+    valid =>
       ['\n', '\t', '\0', '\\x41', '\\u12'].map(text =>
         toJson(valid).replace('","cat', `${text}","cat`),
       ),
-  },
-  'json-extensions': {
-    title: 'JSON with comments, with names or strings quoted differently, or with two values',
-    bodies: valid => [
+  ],
+  'json-extensions': [
+    'JSON with comments, with names or strings quoted differently, or with two values',
+    valid => [
       toJson(valid).replace('{', '{/* verify */'),
       toJson(valid).replace('{', '{// verify\n'),
       toJson(valid).replace('"name"', 'name'),
       toJson(valid).replaceAll('"', "'"),
       toJson(valid).repeat(2),
     ],
-  },
+  ],
 }
 
-/** With a category as JSON text, valid or not. */
-function withCategory(valid: Valid, digits: string): string {
-  return toJson({ ...valid, categoryId: 0 }).replace('"categoryId":0', `"categoryId":${digits}`)
+/** With categories as JSON text, valid or not. */
+function withCategories(valid: Valid, ...categories: readonly string[]): readonly string[] {
+  const json = toJson({ ...valid, categoryId: 0 })
+  return categories.map(digits => json.replace('"categoryId":0', `"categoryId":${digits}`))
 }
 
-/** `createPet` (spec §4.2): what is refused. */
-export const refusalChecks: readonly Check[] = each(REFUSALS, (id, { title, bodies }) => ({
-  id: `create.${id}`,
-  requirement: must('spec §4.2'),
-  title: `${title} is 400`,
-  requests: bodies(EXAMPLE).length,
-  needs: ['create'],
-  async run(subject) {
-    for (const body of bodies(animal(subject, 'refused'))) {
-      expectStatus(await subject.once(post(body)), 400)
-    }
+function refused(title: string, bodies: (valid: Valid) => readonly string[]): Table[string] {
+  return {
+    title: `${title} is 400`,
+    calls: names => bodies(animal(names, 'refused')).map(body => post(body)),
+    expect: reply => expectStatus(reply, 400),
+  }
+}
+
+/** `createPet` (spec §4.2). */
+export const createPetChecks = checksOf(
+  { name: 'create', source: 'spec §4.2', needs: ['create'] },
+  {
+    ...ACCEPTED,
+    ...each('', INVALID_FIELDS, (_, [title, ...changes]) =>
+      refused(title, valid => json(...changes.map(change => ({ ...valid, ...change })))),
+    ),
+    ...each('', INVALID_BODIES, (_, [title, bodies]) => refused(title, bodies)),
   },
-}))
+)

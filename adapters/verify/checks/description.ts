@@ -1,150 +1,163 @@
 import { OPERATIONS, PAGE_SIZE, PET_STATUSES } from '../../../src/pets/specification.js'
-import { type Check, must, type Reply, type Requirement, type Subject } from '../check.js'
-import { expectStatus, expectThat, isObject, objectOf } from '../expect.js'
+import { expectStatus, expectThat, isObject, memberOf, objectOf } from '../expect.js'
 import { CheckSkipped } from '../failure.js'
+import { checksOf, type Routine } from './table.js'
 
 type Node = Readonly<Record<string, unknown>>
 
+const PLACES = [
+  ['paths', '/pets', 'get'],
+  ['paths', '/pets', 'post'],
+  ['paths', '/pets/{petId}', 'get'],
+] as const
+/** In the order of the places. */
+const STATUSES = [
+  ['200', '401'],
+  ['201', '400', '401'],
+  ['200', '401', '404'],
+]
+const NEW_PET = [...PLACES[1], 'requestBody', 'content', 'application/json', 'schema']
+
 /** The OpenAPI description that a server serves. */
-export const descriptionChecks: readonly Check[] = [
+export const descriptionChecks = checksOf(
+  { name: 'openapi', source: 'spec §4', needs: ['description'] },
   {
-    id: 'openapi.document',
-    requirement: must('OpenAPI 3.1 §4.8.1'),
-    title: 'the description is an OpenAPI document as JSON',
-    requests: 1,
-    needs: ['description'],
-    async run({ description }) {
-      const reply = await description()
-      expectStatus(reply, 200)
-      const { openapi } = await objectOf(reply)
-      const isVersion = typeof openapi === 'string' && /^[3-9]\./.test(openapi)
-      expectThat(reply, isVersion, 'an `openapi` version of 3 or later')
+    document: {
+      title: 'the description is an OpenAPI document as JSON',
+      must: 'OpenAPI 3.1 §4.8.1',
+      requests: 1,
+      async run({ description }) {
+        const reply = await description()
+        expectStatus(reply, 200)
+        const version = memberOf(reply, 'openapi')
+        const isVersion = typeof version === 'string' && /^[3-9]\./.test(version)
+        expectThat(reply, isVersion, 'an `openapi` version of 3 or later')
+      },
+    },
+    version: {
+      title: 'its version is 1.0.0',
+      must: 'spec §9',
+      ...expecting('`info.version` 1.0.0', at => at('info', 'version') === '1.0.0'),
+    },
+    operations: {
+      title: 'it has the three operations',
+      ...expecting(`the operations ${OPERATIONS.join(', ')}, each in its place`, at =>
+        PLACES.every((place, index) => at(...place, 'operationId') === OPERATIONS[index]),
+      ),
+    },
+    deprecated: {
+      title: 'getPet, and only getPet, is deprecated',
+      must: 'spec §4.3',
+      ...expecting('`deprecated: true` in getPet alone', at =>
+        PLACES.every((place, index) => (at(...place, 'deprecated') === true) === (index === 2)),
+      ),
+    },
+    security: {
+      title: 'every operation needs a bearer token',
+      must: 'spec §5',
+      ...expecting('a bearer scheme in the `security` of every operation', at =>
+        PLACES.every(place => {
+          const given = at(...place, 'security') ?? at('security')
+          if (!Array.isArray(given) || given.length === 0) return false
+          return given.every(need => Object.keys(need as Node).some(name => isBearer(at, name)))
+        }),
+      ),
+    },
+    limit: {
+      title: '`limit` is from 1 to 100, 20 by default',
+      must: 'spec §4.1',
+      ...expecting('a `limit` of 1, 100 and 20', at =>
+        Object.entries(PAGE_SIZE).every(
+          ([name, value]) => at(...parameter(at, 'limit'), name) === value,
+        ),
+      ),
+    },
+    status: {
+      title: '`status` has exactly the three values',
+      must: 'spec §2',
+      ...expecting(`an \`enum\` of ${PET_STATUSES.join(', ')}`, at =>
+        isSame(at(...parameter(at, 'status'), 'enum'), PET_STATUSES),
+      ),
+    },
+    'new-pet': {
+      title: '`name` and `categoryId` are required',
+      must: 'spec §2',
+      ...expecting('`required` with `name` and `categoryId`, an int64 integer', at => {
+        const categoryId = [...NEW_PET, 'properties', 'categoryId']
+        const isInt64 = at(...categoryId, 'type') === 'integer'
+        const hasFormat = at(...categoryId, 'format') === 'int64'
+        return isInt64 && hasFormat && isSame(at(...NEW_PET, 'required'), ['categoryId', 'name'])
+      }),
+    },
+    responses: {
+      title: 'it has every status of the specification',
+      ...expecting('responses for 200 or 201, 400, 401 and 404 where they belong', at =>
+        PLACES.every((place, index) =>
+          STATUSES[index]?.every(status => at(...place, 'responses', status) !== undefined),
+        ),
+      ),
     },
   },
-  described('version', must('spec §9'), 'its version is 1.0.0', document =>
-    at(document, 'info', 'version') === '1.0.0' ? undefined : '`info.version` 1.0.0',
-  ),
-  described('operations', must('spec §4'), 'it has the three operations', document => {
-    const found = PLACES.map(([path, method]) => at(document, 'paths', path, method, 'operationId'))
-    const missing = OPERATIONS.find((name, index) => found[index] !== name)
-    return missing && `the operation ${missing} in its place`
-  }),
-  described('deprecated', must('spec §4.3'), 'getPet, and only getPet, is deprecated', document => {
-    const flags = PLACES.map(place => at(document, 'paths', ...place, 'deprecated') === true)
-    return flags.join() === 'false,false,true' ? undefined : '`deprecated: true` in getPet alone'
-  }),
-  described('security', must('spec §5'), 'every operation needs a bearer token', document => {
-    const bearers = Object.entries(nodeAt(document, 'components', 'securitySchemes')).filter(
-      ([name]) =>
-        at(document, 'components', 'securitySchemes', name, 'type') === 'http' &&
-        String(at(document, 'components', 'securitySchemes', name, 'scheme')).toLowerCase() ===
-          'bearer',
-    )
-    const isSecured = PLACES.every(place => {
-      const given = at(document, 'paths', ...place, 'security') ?? at(document, 'security')
-      if (!Array.isArray(given) || given.length === 0) return false
-      return given.every(need => bearers.some(([name]) => Object.hasOwn(need as Node, name)))
-    })
-    return isSecured ? undefined : 'a bearer scheme in the `security` of every operation'
-  }),
-  described('limit', must('spec §4.1'), '`limit` is from 1 to 100, 20 by default', document => {
-    const { minimum, maximum, default: usual } = parameterSchema(document, 'limit')
-    const given = [minimum, maximum, usual].map(String).join()
-    const { minimum: least, maximum: most, default: standard } = PAGE_SIZE
-    return given === [least, most, standard].join() ? undefined : 'a `limit` of 1, 100 and 20'
-  }),
-  described('status', must('spec §2'), '`status` has exactly the three values', document => {
-    const values = parameterSchema(document, 'status')['enum']
-    const sorted = Array.isArray(values) ? values.toSorted().join() : ''
-    return sorted === PET_STATUSES.join() ? undefined : `an \`enum\` of ${PET_STATUSES.join(', ')}`
-  }),
-  described('new-pet', must('spec §2'), '`name` and `categoryId` are required', document => {
-    const schema = nodeAt(document, 'paths', '/pets', 'post', 'requestBody', ...CONTENT)
-    const required = Array.isArray(schema['required']) ? schema['required'].toSorted().join() : ''
-    if (required !== 'categoryId,name') return '`required` with `name` and `categoryId`'
-    const { type, format } = nodeAt({ ...document, schema }, 'schema', 'properties', 'categoryId')
-    return type === 'integer' && format === 'int64' ? undefined : '`categoryId` as an int64 integer'
-  }),
-  described('responses', must('spec §4'), 'it has every status of the specification', document => {
-    const missing = PLACES.flatMap(place => {
-      const documented = nodeAt(document, 'paths', ...place, 'responses')
-      const expected = STATUSES[place[1] === 'post' ? 'post' : place[0]] ?? []
-      return expected.filter(status => !Object.hasOwn(documented, status))
-    })
-    return missing.length === 0 ? undefined : `responses for ${missing.join(', ')}`
-  }),
-]
+)
 
-const PLACES = [
-  ['/pets', 'get'],
-  ['/pets', 'post'],
-  ['/pets/{petId}', 'get'],
-] as const
+/** What is at a path of the description; undefined if nothing is. */
+type At = (...path: readonly string[]) => unknown
 
-const CONTENT = ['content', 'application/json', 'schema']
-
-const STATUSES: Readonly<Record<string, readonly string[]>> = {
-  '/pets': ['200', '401'],
-  post: ['201', '400', '401'],
-  '/pets/{petId}': ['200', '401', '404'],
-}
-
-/** @param issue what is expected instead; undefined if all is well */
-function described(
-  name: string,
-  requirement: Requirement,
-  title: string,
-  issue: (document: Node) => string | undefined,
-): Check {
+function expecting(
+  expected: string,
+  holds: (at: At) => boolean,
+): Pick<Routine, 'requests' | 'run'> {
   return {
-    id: `openapi.${name}`,
-    requirement,
-    title,
     requests: 1,
-    needs: ['description'],
-    async run(subject) {
-      const { reply, document } = await documentOf(subject)
-      const expected = issue(document)
-      expectThat(reply, expected === undefined, expected ?? '')
+    async run({ description }) {
+      const reply = await description()
+      if (reply.status !== 200) throw new CheckSkipped('there is no description')
+      const document = objectOf(reply)
+      expectThat(
+        reply,
+        holds((...path) => valueAt(document, path)),
+        expected,
+      )
     },
   }
 }
 
-async function documentOf({ description }: Subject): Promise<{ reply: Reply; document: Node }> {
-  const reply = await description()
-  if (reply.status !== 200) throw new CheckSkipped('there is no description')
-  return { reply, document: await objectOf(reply) }
+function isBearer(at: At, name: string): boolean {
+  const scheme = ['components', 'securitySchemes', name]
+  const isHttp = at(...scheme, 'type') === 'http'
+  return isHttp && String(at(...scheme, 'scheme')).toLowerCase() === 'bearer'
 }
 
-function parameterSchema(document: Node, name: string): Node {
-  const parameters = at(document, 'paths', '/pets', 'get', 'parameters')
-  const all = Array.isArray(parameters) ? parameters : []
-  const index = all.findIndex(
-    (_, at_) => nodeAt({ ...document, all }, 'all', `${at_}`)['name'] === name,
-  )
-  return nodeAt({ ...document, all }, 'all', `${index}`, 'schema')
+/** The path of the schema of a parameter of listPets. */
+function parameter(at: At, name: string): readonly string[] {
+  const place = [...PLACES[0], 'parameters']
+  const all = at(...place)
+  const index = Array.isArray(all)
+    ? all.findIndex((_, at_) => at(...place, `${at_}`, 'name') === name)
+    : -1
+  return [...place, `${index}`, 'schema']
 }
 
-function nodeAt(document: Node, ...path: readonly string[]): Node {
-  const found = at(document, ...path)
-  return isObject(found) ? found : {}
+/** In any order. */
+function isSame(values: unknown, expected: readonly string[]): boolean {
+  return Array.isArray(values) && values.toSorted().join() === expected.toSorted().join()
 }
 
-/** What is at a path, with local references followed. */
-function at(document: Node, ...path: readonly string[]): unknown {
+/** With local references followed. */
+function valueAt(document: Node, path: readonly string[]): unknown {
   let found: unknown = document
   for (const name of path) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
-    found = resolve(document, (found as Node)[name])
+    found = resolved(document, (found as Node)[name])
   }
   return found
 }
 
-function resolve(document: Node, value: unknown, depth = 0): unknown {
+function resolved(document: Node, value: unknown, depth = 0): unknown {
   if (!isObject(value) || typeof value['$ref'] !== 'string' || depth > 10) return value
   const names = value['$ref'].replace(/^#\//, '').split('/')
   const target = names
     .map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce((from: unknown, name) => (isObject(from) ? from[name] : undefined), document)
-  return resolve(document, target, depth + 1)
+  return resolved(document, target, depth + 1)
 }

@@ -1,11 +1,11 @@
 import type { Check } from '../check.js'
 import { authenticationChecks } from './authentication.js'
-import { createPetChecks, refusalChecks } from './create-pet.js'
+import { createPetChecks } from './create-pet.js'
 import { deprecationChecks } from './deprecation.js'
 import { descriptionChecks } from './description.js'
 import { errorChecks } from './errors.js'
 import { getPetChecks } from './get-pet.js'
-import { httpGrammarChecks } from './http-grammar.js'
+import { httpChecks } from './http.js'
 import { idempotencyChecks } from './idempotency.js'
 import { limitChecks } from './limits.js'
 import { listPetsChecks } from './list-pets.js'
@@ -19,7 +19,6 @@ import { robustnessChecks } from './robustness.js'
 export const CHECKS: readonly Check[] = [
   ...authenticationChecks,
   ...createPetChecks,
-  ...refusalChecks,
   ...getPetChecks,
   ...listPetsChecks,
   ...errorChecks,
@@ -27,7 +26,7 @@ export const CHECKS: readonly Check[] = [
   ...deprecationChecks,
   ...descriptionChecks,
   ...idempotencyChecks,
-  ...httpGrammarChecks,
+  ...httpChecks,
   ...limitChecks,
   ...robustnessChecks,
 ]

@@ -1,18 +1,14 @@
 import type { Time } from '../client/time.js'
-import type { VerifyWait } from './options.js'
+import type { ReadOptions } from './options.js'
 
-/** All waits of a run, which together take no longer than `maxWaitMs`. */
-export interface Patience {
+/** What is left of `maxWaitMs` for all waits of a run. */
+export interface Deadline {
   allows(ms: number): boolean
   /** The caller has asked `allows`. */
   wait(ms: number, reason: string): Promise<void>
 }
 
-export function createPatience(
-  time: Time,
-  maxWaitMs: number,
-  onWait: (wait: VerifyWait) => void,
-): Patience {
+export function createDeadline(time: Time, { maxWaitMs, onWait }: ReadOptions): Deadline {
   let left = maxWaitMs
 
   return {

@@ -1,0 +1,74 @@
+import type { Agent, IncomingMessage } from 'node:http'
+import type { Reply } from './check.js'
+import { codeOf, LONGEST_BODY, NoReply, tooLarge } from './no-reply.js'
+
+/** One request, with the case of its names and its target as they are. */
+export interface PlainRequest {
+  readonly method: string
+  /** A path, or a whole URL. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Left out where `headers` announce one: the server is asked before it is sent. */
+  readonly body?: string | Uint8Array | undefined
+  /** In words. */
+  readonly sent: string
+}
+
+/**
+ * Sends requests in turn on one connection, and on another once the server has closed it. Ends
+ * with the first that gets no response.
+ *
+ * @throws NoReply
+ */
+export async function sendOnConnection(
+  { protocol, hostname, port }: URL,
+  requests: readonly PlainRequest[],
+  signal: AbortSignal,
+): Promise<readonly Reply[]> {
+  const { Agent, request: start } =
+    protocol === 'http:' ? await import('node:http') : await import('node:https')
+  const agent: Agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+
+  const send = ({ method, target, headers, body, sent }: PlainRequest) =>
+    new Promise<Reply>((resolve, reject) => {
+      const address = { host, port, path: target, method, headers }
+      const outgoing = start({ ...address, agent, signal })
+      const isHeadOnly = body === undefined && 'content-length' in headers
+      let reply: Promise<Reply> | undefined
+      outgoing.on('response', response => {
+        reply = read(response, sent)
+        // The connection stays open for the body that was announced.
+        if (isHeadOnly) resolve(reply)
+      })
+      outgoing.on('error', error => reject(new NoReply(sent, codeOf(error))))
+      // Only now is it known that nothing but the response came.
+      outgoing.on('close', () => {
+        if (reply) resolve(reply)
+        else reject(new NoReply(sent, 'ECONNRESET'))
+      })
+      if (isHeadOnly) outgoing.flushHeaders()
+      else outgoing.end(body)
+    })
+
+  try {
+    // All are queued at once, so that the next follows on the same connection.
+    return await Promise.all(requests.map(send))
+  } finally {
+    agent.destroy()
+  }
+}
+
+async function read(response: IncomingMessage, sent: string): Promise<Reply> {
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(response.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value)
+  }
+  let body = ''
+  response.setEncoding('utf8')
+  for await (const chunk of response) {
+    body += chunk
+    if (body.length > LONGEST_BODY) throw tooLarge(sent)
+  }
+  return { sent, status: response.statusCode ?? 0, headers, body }
+}
