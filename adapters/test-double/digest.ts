@@ -25,7 +25,7 @@ export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly
   const start = startOfDay(now)
   return usage
     .filter(([, counts]) => !isPast(counts, start))
-    .map(([partition, counts]) => toJson([partition.replace(/^addr:.*/s, 'addr:'), counts]))
+    .map(([partition, counts]) => toJson(sorted([partition.replace(/^addr:.*/s, 'addr:'), counts])))
     .sort()
 }
 

@@ -289,10 +289,7 @@ test('worlds - start empty, or with the animals, keys and clock of the request',
   const wrong: [body: unknown, message: RegExp][] = [
     [{ animals: [] }, /Unknown option `animals`/],
     [{ pets: [{ name: 'Ada' }] }, /Animal 1: `categoryId` is required/],
-    [
-      { pets: [{ nam: 'x' }] },
-      /Animal 1: `name` is required; `categoryId` is required; unknown field `nam`/,
-    ],
+    [{ pets: [{ nam: 'x' }] }, /Animal 1: `name` is required; `categoryId` is required/],
     [{ pets: [null] }, /Animal 1: it must be a JSON object$/],
     [{ pets: {} }, /animals must be an array/],
     [{ keys: { 'secret-1': { id: 'a', plan: 'gold' } } }, /plan/],
