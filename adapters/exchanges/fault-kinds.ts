@@ -234,6 +234,8 @@ export const FAULT_KINDS = {
 
 export type FaultKind = keyof typeof FAULT_KINDS
 
+export const KINDS = Object.keys(FAULT_KINDS) as readonly FaultKind[]
+
 /** The options of each kind. */
 export type FaultOptions = {
   readonly [K in FaultKind]: { readonly kind: K } & OptionsOf<(typeof FAULT_KINDS)[K]['options']>

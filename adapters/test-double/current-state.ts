@@ -9,8 +9,6 @@ export interface CurrentState {
   reset(begin: Beginning): void
   /** @throws OptionError, and then nothing has changed */
   replace(begin: Beginning, apiKeys: KeyRing): void
-  /** How many sleeps and timers resets and restores have dropped. */
-  dropped(): number
 }
 
 export function createCurrentState(
@@ -19,7 +17,7 @@ export function createCurrentState(
   verdict: Verdict,
 ): CurrentState {
   const { clock, real } = options.time
-  let [resets, dropped] = [0, 0]
+  let resets = 0
   let state = create(options, begin, 0)
 
   const current: CurrentState = {
@@ -35,9 +33,8 @@ export function createCurrentState(
       old.end(old.now())
       for (const notice of options.track.events.activity) notice()
       real.endDelays()
-      dropped += clock.restore(beginning.clock)
+      clock.restore(beginning.clock)
     },
-    dropped: () => dropped,
   }
   return current
 

@@ -26,12 +26,12 @@ import { Clock, type VirtualClock } from './clock/clock.js'
 import { type CurrentState, createCurrentState } from './current-state.js'
 import { type Act, createEventLog, type EventLog, type ObservableState } from './events.js'
 import type { Faults } from './faults/faults.js'
-import { createFetch, type DoubleFetch } from './fetch.js'
+import { createFetch } from './fetch.js'
 import { type ExchangeFilter, matcher } from './filter.js'
 import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type Recording as StepRecording, startRecording } from './recording/record.js'
 import type { Watch } from './requests.js'
-import { type PassingTime, runOn } from './run.js'
+import { runOn } from './run.js'
 import { createServers, type ServedHandler } from './servers.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import type { Inspect, State } from './state.js'
@@ -201,7 +201,7 @@ export function createDouble(
     connect,
     fetch: inProcess.fetch,
     clock,
-    run: work => runOn(timeOf(own, current, inProcess), work),
+    run: work => runOn(own, work),
     faults: faultsOf(state),
     pets: petsOf(state),
     async seed(animals) {
@@ -263,32 +263,6 @@ class Served {
 
   get dropped(): number {
     return this.#state().journal.dropped()
-  }
-}
-
-/** @returns the time of a double, for work that begins now */
-function timeOf(
-  { clock, events, isBusy }: Pick<JudgedDouble, 'clock' | 'events' | 'isBusy'>,
-  { dropped }: CurrentState,
-  { hanging }: DoubleFetch,
-): PassingTime {
-  const before = { dropped: dropped(), hanging: hanging() }
-  return {
-    activity: events.activity,
-    isBusy,
-    canPass: () => clock.next() !== undefined,
-    pass() {
-      // Another run must not pass time as well before what ends now has had its effect.
-      for (const notice of events.activity) notice()
-      clock.reach(clock.next() ?? clock.now())
-    },
-    stuck() {
-      if (dropped() > before.dropped) {
-        return 'a reset or restore has dropped a sleep or timer of its work'
-      }
-      if (hanging() === before.hanging) return undefined
-      return 'a request hangs because of a fault, and the call has no `signal` to end it'
-    },
   }
 }
 

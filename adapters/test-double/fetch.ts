@@ -4,7 +4,7 @@ import type { ReadRequest } from '../exchanges/read-request.js'
 import { toResponse } from '../fetch.js'
 import { splitTarget } from '../http/api-request.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
-import { firstHalf, type LosableAnswer } from './faults/inject-fault.js'
+import { fetchFailed, type LosableAnswer } from './faults/lost.js'
 import { at, textResponse } from './text-response.js'
 
 export interface DoubleFetch {
@@ -12,8 +12,6 @@ export interface DoubleFetch {
   readonly fetch: typeof fetch
   /** Ends hanging calls, like a server that goes away. */
   close(): void
-  /** How many calls have come to hang that nothing but `close` ends: they have no signal. */
-  hanging(): number
 }
 
 /** Behaves like undici's `fetch` on a socket. */
@@ -24,7 +22,6 @@ export function createFetch(
 ): DoubleFetch {
   const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
-  let endless = 0
   let isClosed = false
 
   return {
@@ -53,27 +50,21 @@ export function createFetch(
           connection,
         })
         const answer: LosableAnswer = await abortable(signal, exchange)
-        if (answer.lostBy === 'reset') throw fetchFailed(connectionReset())
-        if (answer.lostBy === 'hang') {
-          if (!signal) endless++
-          await abortable(signal, untilClosed())
-        }
-        const isCut = answer.lostBy === 'truncate' && answer.body !== ''
-        return isCut ? at(url, truncated(answer)) : complete(answer, signal, url)
+        if (!answer.lose) return complete(answer, signal, url)
+        return at(url, await answer.lose(() => hang(signal)))
       } finally {
         connection.end()
       }
     },
     close() {
       isClosed = true
-      for (const end of hanging) end(fetchFailed(otherSideClosed()))
+      for (const end of hanging) end(fetchFailed())
     },
-    hanging: () => endless,
   }
 
-  function untilClosed(): Promise<never> {
-    if (isClosed) return Promise.reject(fetchFailed(otherSideClosed()))
-    return new Promise((_, reject) => hanging.add(reject))
+  function hang(signal: AbortSignal | null | undefined): Promise<never> {
+    if (isClosed) throw fetchFailed()
+    return abortable(signal, new Promise<never>((_, reject) => hanging.add(reject)))
   }
 }
 
@@ -194,30 +185,4 @@ function complete(
   if (!stream || !signal || !response.body) return at(url, response)
   const piped = response.body.pipeThrough(new TransformStream(), { signal })
   return at(url, new Response(piped, response))
-}
-
-function truncated({ status, headers, body }: ApiResponse): Response {
-  const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(firstHalf(body))
-    },
-    pull(controller) {
-      controller.error(new TypeError('terminated', { cause: otherSideClosed() }))
-    },
-  })
-  return new Response(stream, { status, headers })
-}
-
-function fetchFailed(cause: Error): TypeError {
-  return new TypeError('fetch failed', { cause })
-}
-
-function connectionReset(): Error {
-  const cause = new Error('read ECONNRESET')
-  return Object.assign(cause, { errno: -104, code: 'ECONNRESET', syscall: 'read' })
-}
-
-function otherSideClosed(): Error {
-  const cause = new Error('other side closed')
-  return Object.assign(cause, { name: 'SocketError', code: 'UND_ERR_SOCKET' })
 }

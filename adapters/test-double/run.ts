@@ -1,34 +1,24 @@
 import type { Awaitable } from '../../src/lib/async.js'
+import type { Clock } from './clock/clock.js'
+import type { EventLog } from './events.js'
 
 /** Time that can be made to pass. */
 export interface PassingTime {
-  /** Called when a request arrives, a response leaves, or a wait begins. */
-  readonly activity: Set<() => void>
+  readonly clock: Pick<Clock, 'next' | 'now' | 'reach'>
+  readonly events: Pick<EventLog, 'activity'>
   /** Whether a request is being handled right now. */
   isBusy(): boolean
-  /** Whether something waits. */
-  canPass(): boolean
-  /** Goes to the end of the next wait, if there is one. */
-  pass(): void
-  /** Why the work would wait forever; undefined if it would not. */
-  stuck(): string | undefined
 }
 
 // The code under test may run on fake timers.
 const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
-
-/** How many turns in a row without anything happening prove that nothing will. */
-const MOST_IDLE = 300
-
-/** The same while something else goes on in the process, such as a real timer. */
-const MOST_IDLE_AMONG_OTHERS = 3_000
 
 /**
  * Runs the work while time passes by itself: whenever nothing else can happen, the clock goes to
  * the end of the next wait.
  */
 export async function runOn<T>(
-  time: PassingTime,
+  { clock, events: { activity }, isBusy }: PassingTime,
   work: () => Awaitable<T>,
   turns: Turns = createTurns(),
 ): Promise<T> {
@@ -38,31 +28,26 @@ export async function runOn<T>(
     isDone = true
     turns.keepAlive()
   }
-  const onEvent = () => {
+  const onActivity = () => {
     isQuiet = false
     turns.keepAlive()
   }
-  time.activity.add(onEvent)
-  const others = countResources()
-  let idle = 0
+  activity.add(onActivity)
   const result = (async () => work())()
   result.then(end, end)
   try {
     while (!isDone) {
       isQuiet = true
-      const reason = time.canPass() ? undefined : time.stuck()
-      await turns.pass(time.canPass() || reason !== undefined)
-      const isIdle = isQuiet && !time.isBusy()
-      idle = isIdle && reason !== undefined ? idle + 1 : 0
-      if (!isIdle || isDone) continue
-      if (idle >= MOST_IDLE && (idle >= MOST_IDLE_AMONG_OTHERS || countResources() <= others)) {
-        throw new Error(`run cannot end: ${reason}`)
-      }
-      time.pass()
+      await turns.pass(clock.next() !== undefined)
+      const next = clock.next()
+      if (next === undefined || isDone || !isQuiet || isBusy()) continue
+      // Another run must not pass time as well before what ends now has had its effect.
+      for (const notice of activity) notice()
+      clock.reach(next)
     }
     return await result
   } finally {
-    time.activity.delete(onEvent)
+    activity.delete(onActivity)
   }
 }
 

@@ -11,21 +11,16 @@ export interface ServedHandler extends ApiHandler {
 }
 
 /** The servers of a double. */
-export interface Servers {
-  /** @throws OptionError */
-  listen(options?: ListenOptions): Promise<HttpServer>
-  close(): Promise<void>
-}
-
 export function createServers(
   current: () => ServedHandler,
   connect: () => Connection,
   { activity }: Pick<EventLog, 'activity'>,
-): Servers {
+) {
   const servers = new Set<HttpServer>()
 
   return {
-    async listen(options) {
+    /** @throws OptionError */
+    async listen(options?: ListenOptions): Promise<HttpServer> {
       check('options', options, optional(isObject))
       const handler = current()
       const { basePath, maxBodyBytes, handle, endDelays } = handler

@@ -133,7 +133,7 @@ export function createState(
       journal.clear()
     },
     dump(name) {
-      faults.use.keep()
+      faults.keep()
       return dump(name)
     },
     observe,

@@ -26,15 +26,7 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
   let held = 0
   let sleeping = 0
 
-  const time = {
-    activity,
-    isBusy: () => held > 0,
-    canPass: () => clock.next() !== undefined,
-    pass() {
-      clock.reach(clock.next() ?? clock.now())
-    },
-    stuck: () => undefined,
-  }
+  const time = { clock, events: { activity }, isBusy: () => held > 0 }
 
   return {
     clock: clock.now,

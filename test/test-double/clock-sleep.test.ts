@@ -7,58 +7,11 @@ import {
   type TestDouble,
   type VirtualClock,
 } from '../../adapters/test-double/index.js'
-import { runOn } from '../../adapters/test-double/run.js'
 import { OptionError } from '../../src/lib/options.js'
 
 const T0 = Date.UTC(2030, 0, 1)
 const DAY = 86_400_000
 const FREE = { authorization: 'Bearer demo-free' }
-
-test('run - says that a reset has dropped what its work waits for', async () => {
-  for (const drop of ['reset', 'restore'] as const) {
-    const double = createTestDouble()
-    const snapshot = await double.snapshot()
-    // The first one loads the schema of snapshots, and meanwhile time would pass.
-    await double.restore(snapshot)
-    const work = async () => {
-      const sleep = double.clock.sleep(1_000)
-      if (drop === 'reset') double.reset()
-      else await double.restore(snapshot)
-      await sleep
-    }
-    await assert.rejects(double.run(work), {
-      message: 'run cannot end: a reset or restore has dropped a sleep or timer of its work',
-    })
-    const goesOn = async () => {
-      double.clock.timers.setInterval(() => {}, 1_000)
-      double.reset()
-      await double.clock.sleep(5_000)
-      return 'done'
-    }
-    assert.equal(await double.run(goesOn), 'done')
-  }
-})
-
-test('run - says that a call hangs which nothing ends', async () => {
-  const double = createTestDouble()
-  const work = async () => {
-    double.faults.arm({ kind: 'hang' })
-    await double.fetch('pets')
-  }
-  await assert.rejects(double.run(work), {
-    message: /^run cannot end: a request hangs because of a fault, .* no `signal` to end it$/,
-  })
-  const limited = async () => {
-    double.faults.arm({ kind: 'hang' })
-    const controller = new AbortController()
-    double.clock.timers.setTimeout(() => controller.abort(), 30_000)
-    await double.fetch('pets', { signal: controller.signal }).catch(() => {})
-    return double.clock.now()
-  }
-  const before = double.clock.now()
-  assert.equal((await double.run(limited)) - before, 30_000)
-  await double.close()
-})
 
 test('sleep - ends when due, in chronological order', async () => {
   const { clock } = createTestDouble()
@@ -331,7 +284,7 @@ test('clock - endDelays ends only delays, and a restore drops everything that wa
   clock.endDelays()
   await delay
   assert.equal(clock.next(), T0 + 1_000)
-  assert.equal(clock.restore({ frozen: true, now: T0 }), 1)
+  clock.restore({ frozen: true, now: T0 })
   assert.equal(clock.next(), undefined)
 })
 
@@ -506,33 +459,6 @@ test('run - concurrent runs share the clock', async () => {
     ]),
     [1_000, 2_000, 1_500],
   )
-})
-
-test('run - gives up only where nothing happens for long, and later while others are at work', async () => {
-  const activity = new Set<() => void>()
-  const idle = { activity, isBusy: () => false, canPass: () => false, pass() {} }
-  const never = new Promise<void>(() => {})
-  const run = async (work: () => unknown, stopAt: number) => {
-    let turns = 0
-    const running = runOn({ ...idle, stuck: () => 'a reason' }, async () => work(), {
-      keepAlive() {},
-      async pass() {
-        turns++
-        if (turns === stopAt) for (const notice of activity) notice()
-      },
-    })
-    await assert.rejects(running, { message: 'run cannot end: a reason' })
-    return turns
-  }
-  const alone = await run(() => never, 0)
-  assert.equal(await run(() => never, alone - 1), 2 * alone - 1)
-  let timer: NodeJS.Timeout | undefined
-  const among = await run(() => {
-    timer = setTimeout(() => {}, DAY)
-    return never
-  }, 0)
-  clearTimeout(timer)
-  assert.equal(among, 10 * alone)
 })
 
 test('run - works when fake timers have replaced the global ones', async t => {

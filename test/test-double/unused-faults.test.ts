@@ -19,7 +19,7 @@ test('fault.unused - a fault that never fired is a note, until it fires', async 
       null,
       '2030-01-01T00:00:05.000Z',
       [],
-      'a fault was armed and never fired: status 503 after createPet',
+      'a fault was armed and never fired: status:503-after{"operation":"createPet","times":2}',
     ],
   )
   assert.equal(double.report().ok, true)
@@ -40,8 +40,8 @@ test('fault.unused - a fault that was cleared, or used up by a 401, has not fire
   assert.deepEqual(
     double.report().notes.map(({ key, seen }) => [key, seen]),
     [
-      ['demo-pro', 'a fault was armed and never fired: hang for any operation'],
-      [null, 'a fault was armed and never fired: status 503 for any operation'],
+      ['demo-pro', 'a fault was armed and never fired: hang{"key":"demo-pro"}'],
+      [null, 'a fault was armed and never fired: status:503'],
     ],
   )
 })
@@ -89,7 +89,7 @@ test('fault.unused - the report since the start also has faults of earlier reset
   const expected = [
     [
       null,
-      'a fault was armed and never fired: status 503 for any operation, from request 2; a fault was armed and never fired: reset for any operation, by the header X-Test',
+      'a fault was armed and never fired: status:503{"nth":2}; a fault was armed and never fired: reset{"requestHeaders":{"X-Test":"abc"}}',
     ],
   ]
   assert.deepEqual(unused(double.report({ since: 'start' })), expected)
@@ -104,8 +104,8 @@ test('fault.unused - a fault of the options need fire only once, in any world or
   await using double = createTestDouble({ control: true, faults: [DOWN, { kind: 'hang', nth: 9 }] })
   const { origin } = await double.listen()
   const notes = () => double.report({ since: 'start' }).notes.map(({ seen }) => seen)
-  const hang = 'a fault was armed and never fired: hang for any operation, from request 9'
-  const down = 'a fault was armed and never fired: status 503 for any operation'
+  const hang = 'a fault was armed and never fired: hang{"nth":9}'
+  const down = 'a fault was armed and never fired: status:503'
   assert.deepEqual(notes(), [`${down}; ${hang}`])
   const headers = { 'content-type': 'application/json' }
   const created = await fetch(`${origin}/_control/worlds`, { method: 'POST', headers })
@@ -160,7 +160,7 @@ test('fault.unused - the report as text names the fault, also without a request'
     reportText(double.report(), { withRequests: true }),
     `Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?
   fault.unused (likely) (every key, first at 2030-01-01T00:00:00.000Z)
-    seen: a fault was armed and never fired: delay for any operation, from 2030-01-01T01:00:00.000Z, until 2030-01-01T02:00:00.000Z, with chance 0.5
+    seen: a fault was armed and never fired: delay:5ms{"from":1893459600000,"until":1893463200000,"chance":0.5,"seed":1}
     fix: Arm it for a request that the client sends with a valid key, or remove it.
 `,
   )

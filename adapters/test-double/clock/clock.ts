@@ -225,14 +225,13 @@ export class Clock {
     this.#move(instant)
   }
 
-  /** Ends the delays, drops sleeps and timers, and goes on in another state. @returns how many it dropped */
-  restore(state: ClockState): number {
+  /** Ends the delays, drops sleeps and timers, and goes on in another state. */
+  restore(state: ClockState): void {
     this.#waits.endDelays()
     this.#timer.stop()
-    const dropped = this.#waits.drop()
+    this.#waits.drop()
     this.#restores++
     this.#begin(state)
-    return dropped
   }
 
   dump(): ClockState & { readonly now: number } {

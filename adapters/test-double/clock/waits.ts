@@ -9,26 +9,15 @@ export interface Wait {
   cancel(): void
 }
 
-/** Waits in the order in which they end; those of the same time in the order in which they began. */
-export interface Waits {
-  add(wait: Pick<Wait, 'until' | 'end' | 'isDelay'>): Wait
-  /** Ends delays, however much of their time is left. */
-  endDelays(): void
-  /** Removes and returns the next one, if it ends by then. */
-  takeUntil(instant: number): Wait | undefined
-  next(): number | undefined
-  delays(): number
-  /** @returns how many it has dropped */
-  drop(): number
-  /** Whether the process stays alive for one of them. */
-  hasRef(): boolean
-}
-
-/** @param onChange called when one is cancelled, or `hasRef` may have changed */
-export function createWaits(onChange: () => void): Waits {
+/**
+ * Waits in the order in which they end; those of the same time in the order in which they began.
+ *
+ * @param onChange called when one is cancelled, or `hasRef` may have changed
+ */
+export function createWaits(onChange: () => void) {
   let waits: (Wait & { hasRef: boolean })[] = []
   return {
-    add(given) {
+    add(given: Pick<Wait, 'until' | 'end' | 'isDelay'>): Wait {
       const one = {
         ...given,
         // A delayed call keeps the process alive by itself.
@@ -46,20 +35,23 @@ export function createWaits(onChange: () => void): Waits {
       waits.splice(waits.findLastIndex(({ until }) => until <= one.until) + 1, 0, one)
       return one
     },
+    /** Ends delays, however much of their time is left. */
     endDelays() {
       for (const delay of waits.filter(({ isDelay }) => isDelay)) {
         delay.cancel()
         delay.end()
       }
     },
-    takeUntil: instant => (waits[0] && waits[0].until <= instant ? waits.shift() : undefined),
+    /** Removes and returns the next one, if it ends by then. */
+    takeUntil: (instant: number): Wait | undefined =>
+      waits[0] && waits[0].until <= instant ? waits.shift() : undefined,
     next: () => waits[0]?.until,
     delays: () => waits.filter(({ isDelay }) => isDelay).length,
+    /** Forgets them all. */
     drop() {
-      const dropped = waits.length
       waits = []
-      return dropped
     },
+    /** Whether the process stays alive for one of them. */
     hasRef: () => waits.some(({ hasRef }) => hasRef),
   }
 }

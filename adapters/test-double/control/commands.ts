@@ -11,10 +11,14 @@ import { toJson } from '../../../src/lib/json.js'
 import {
   type Declared,
   isBoolean,
+  isObject,
   isSecretObject,
+  isString,
   OptionError,
+  type OptionsOf,
   optional,
   type Rule,
+  type SettingsOf,
   settingsOf,
 } from '../../../src/lib/options.js'
 import { type Duration, durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
@@ -27,16 +31,18 @@ import { refuseStrangers } from '../../http/loopback.js'
 import { toAnswer } from '../../http/pages.js'
 import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
-import type { ReportOptions, TestDouble } from '../double.js'
+import type { JudgedDouble, ReportOptions } from '../double.js'
 import type { Fault } from '../faults/fault.js'
 import type { ExchangeFilter } from '../filter.js'
 import type { Snapshot } from '../snapshot.js'
 import type { WorldOptions, Worlds } from './worlds.js'
 
+const ANYTHING: Rule = { expected: 'anything', accepts: () => true }
+
 /** A request for a command, and what it applies to. */
 export interface Command {
   readonly request: ApiRequest
-  readonly double: TestDouble
+  readonly double: JudgedDouble
   readonly maxBodyBytes: number
   /** Undefined within a world: worlds are not nested. */
   readonly worlds: Worlds | undefined
@@ -87,50 +93,59 @@ interface Call extends Command {
 type Run = (call: Call) => Awaitable<Reply>
 
 /** Every command of the tree. */
-const ROUTES: ReadonlyMap<string, Readonly<Record<string, Run>>> = new Map([
+const ROUTES = new Map<string, Readonly<Record<string, Run>>>([
   ['health', { GET: () => ok({ status: 'ok', pid: process.pid }) }],
   ['clock', { GET: readClock, POST: changeClock }],
   ['reset', { POST: reset }],
   ['digest', { GET: readDigest }],
   ['snapshot', { GET: takeSnapshot, PUT: restore }],
-  ['pets', { POST: seed }],
+  ['pets', { POST: async ({ double, body }) => made(await double.seed(body as NewPet[])) }],
   ['keys', { POST: addKey }],
   ['requests', { GET: listRequests, DELETE: clearRequests }],
-  ['faults', { GET: listFaults, POST: armFault, DELETE: clearFaults }],
+  [
+    'faults',
+    {
+      GET: ({ double }) => ok({ faults: double.faults.list() }),
+      POST: ({ double, body }) => made(double.faults.arm(body as Fault)),
+      DELETE: clearFaults,
+    },
+  ],
   ['report', { GET: report }],
   ['worlds', { POST: createWorld }],
   ['worlds/<id>', { DELETE: disposeWorld }],
 ])
 
 function readClock({ double: { clock } }: Call): Reply {
-  const now = clock.now()
-  const { frozen, scale, auto } = clock
-  const iso = new Date(now).toISOString()
-  return ok({ now, iso, frozen, ...(scale !== 1 && { scale }), ...(auto && { auto }) })
+  const { now, ...settings } = clock.dump()
+  return ok({ now, iso: new Date(now).toISOString(), ...settings })
+}
+
+const CLOCK_RULES = {
+  set: optional(ANYTHING as Rule<Instant>),
+  advance: optional(ANYTHING as Rule<Duration>),
+  frozen: optional(isBoolean),
+  scale: optional(isScale),
+  auto: optional(isBoolean),
 }
 
 function changeClock(call: Call): Reply {
+  const { clock } = call.double
   const given = fields(call.body, CLOCK_RULES)
   const { set, advance, frozen, scale, auto } = given
   if (Object.values(given).every(value => value === undefined)) {
     const expected = `one of ${Object.keys(CLOCK_RULES).join(', ')}`
-    const problem = { option: 'clock', expected, got: 'none' }
-    throw new OptionError(problem, `Expected ${expected}, got none`)
+    throw new OptionError({ option: 'clock', expected, got: 'none' })
   }
   if (scale !== undefined && frozen === true) {
-    throw new OptionError(
-      { option: 'scale', expected: 'undefined with `frozen: true`', got: String(scale) },
-      '`scale` cannot be combined with `frozen: true`; send one of them',
-    )
+    throw invalidRequest('`scale` cannot be combined with `frozen: true`; send one of them.')
   }
-  const { clock } = call.double
   // Everything is checked before anything changes.
-  const instant = set === undefined ? clock.now() : instantOf('set', set as Instant)
-  const duration = advance === undefined ? 0 : durationOf('advance', advance as Duration)
+  const instant = set === undefined ? clock.now() : instantOf('set', set)
+  const duration = advance === undefined ? 0 : durationOf('advance', advance)
   clock.set(instantOf('now', instant + duration))
   if (frozen === true) clock.freeze()
-  if (frozen === false || scale !== undefined) clock.resume({ scale: scale as number | undefined })
-  if (auto !== undefined) clock.auto = auto === true
+  if (frozen === false || scale !== undefined) clock.resume({ scale })
+  if (auto !== undefined) clock.auto = auto
   return readClock(call)
 }
 
@@ -144,7 +159,7 @@ async function readDigest({ double }: Call): Promise<Reply> {
 }
 
 async function takeSnapshot({ double, request }: Call): Promise<Reply> {
-  const { name } = parameters(request.query, ['name'])
+  const { name } = parameters(request, 'name')
   const snapshot = await double.snapshot()
   return ok(name === undefined ? snapshot : { name, ...snapshot })
 }
@@ -154,23 +169,20 @@ async function restore(call: Call): Promise<Reply> {
   return readDigest(call)
 }
 
-async function seed({ double, body }: Call): Promise<Reply> {
-  return { status: 201, value: await double.seed(body as readonly NewPet[]) }
-}
-
 function addKey({ double, body }: Call): Reply {
   const { key, ...record } = fields(body, {
-    key: { expected: 'a string', accepts: value => typeof value === 'string' },
+    key: isString,
     id: ANYTHING,
     plan: ANYTHING,
     limits: ANYTHING,
-  }) as unknown as { key: string } & ApiKey
-  double.addKey(key, record)
-  return { status: 201, value: { id: record.id, plan: record.plan } }
+  })
+  double.addKey(key, record as unknown as ApiKey)
+  return made({ id: record.id, plan: record.plan })
 }
 
 function listRequests({ double, request }: Call): Reply {
-  const { status, since, until, ...filter } = parameters(request.query, [
+  const { status, since, until, ...filter } = parameters(
+    request,
     'key',
     'operation',
     'method',
@@ -178,11 +190,7 @@ function listRequests({ double, request }: Call): Reply {
     'status',
     'since',
     'until',
-  ])
-  if (status !== undefined && !/^\d{3}$/.test(status)) {
-    const got = `'${status.slice(0, 80)}'`
-    throw new OptionError({ option: 'status', expected: 'three digits', got })
-  }
+  )
   const requests = double.requests({
     ...(filter as ExchangeFilter),
     status: status === undefined ? undefined : Number(status),
@@ -201,21 +209,13 @@ function clearRequests({ double }: Call): Reply {
   return NOTHING
 }
 
-function listFaults({ double }: Call): Reply {
-  return ok({ faults: double.faults.list() })
-}
-
-function armFault({ double, body }: Call): Reply {
-  return { status: 201, value: double.faults.arm(body as Fault) }
-}
-
 function clearFaults({ double }: Call): Reply {
   double.faults.clear()
   return NOTHING
 }
 
 function report({ double, request }: Call): Reply {
-  const since = parameters(request.query, ['since'])['since'] as ReportOptions['since']
+  const { since } = parameters(request, 'since') as ReportOptions
   const found = double.report({ since })
   const asText = request.headers['accept']?.startsWith('text/plain')
   return asText ? { status: 200, text: reportText(found) } : ok(found)
@@ -223,8 +223,12 @@ function report({ double, request }: Call): Reply {
 
 async function createWorld({ worlds, request, body = {} }: Call): Promise<Reply> {
   if (!worlds) throw notFound('Worlds cannot be nested.')
-  const given = fields(body, WORLD_RULES) as WorldOptions
-  return { status: 201, value: await worlds.create(`http://${request.headers['host']}`, given) }
+  const given = fields(body, {
+    pets: ANYTHING,
+    keys: optional(isSecretObject),
+    clock: ANYTHING,
+  }) as WorldOptions
+  return made(await worlds.create(`http://${request.headers['host']}`, given))
 }
 
 function disposeWorld({ worlds, id }: Call): Reply {
@@ -232,52 +236,38 @@ function disposeWorld({ worlds, id }: Call): Reply {
   return NOTHING
 }
 
-const ANYTHING: Rule = { expected: 'anything', accepts: () => true }
-
-const CLOCK_RULES: Declared = {
-  set: ANYTHING,
-  advance: ANYTHING,
-  frozen: optional(isBoolean),
-  scale: optional(isScale),
-  auto: optional(isBoolean),
-}
-
-const WORLD_RULES: Declared = {
-  pets: ANYTHING,
-  keys: optional(isSecretObject),
-  clock: ANYTHING,
-}
-
-const NOTHING: Reply = { status: 204 }
-
 function ok(value: unknown): Reply {
   return { status: 200, value }
 }
 
+function made(value: unknown): Reply {
+  return { status: 201, value }
+}
+
+const NOTHING: Reply = { status: 204 }
+
 /** The named fields only. */
-function fields(body: unknown, rules: Declared): Record<string, unknown> {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
-    return settingsOf(rules, { ...body })
-  }
+function fields<D extends Declared>(body: unknown, rules: D): SettingsOf<D> {
+  if (isObject.accepts(body)) return settingsOf<D>(rules, { ...(body as OptionsOf<D>) })
   throw invalidRequest(`Send a JSON object with ${Object.keys(rules).join(', ')}.`)
 }
 
 /** The named parameters only: a misspelled filter would match everything. */
-function parameters(query: string, names: readonly string[]): Partial<Record<string, string>> {
-  const given: Partial<Record<string, string>> = Object.fromEntries(new URLSearchParams(query))
+function parameters({ query }: ApiRequest, ...names: readonly string[]) {
   const rules = Object.fromEntries(names.map(name => [name, ANYTHING]))
-  return settingsOf<Declared>(rules, given) as typeof given
+  const given = Object.fromEntries(new URLSearchParams(query))
+  return settingsOf<Declared>(rules, given) as Partial<Record<string, string>>
 }
 
 /** The response to a command: a value as JSON, a text, or nothing. */
-export interface Reply {
+interface Reply {
   readonly status: number
   readonly value?: unknown
   readonly text?: string
 }
 
 /** Without CORS headers, so that pages of other origins cannot read it. */
-export function respond(method: string, { status, value, text }: Reply): ApiResponse {
+function respond(method: string, { status, value, text }: Reply): ApiResponse {
   if (text !== undefined)
     return toAnswer(method, { status, type: 'text/plain; charset=utf-8', text })
   return toAnswer(method, { status, text: value === undefined ? '' : toJson(value) })

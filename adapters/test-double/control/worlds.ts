@@ -6,7 +6,7 @@ import type { PetSnapshot } from '../../../src/ports.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { StoreOptions } from '../../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
-import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
+import { createDouble, type JudgedDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
 
 /** Where a world is, and the keys that are valid there only. */
@@ -39,7 +39,7 @@ export interface OpenWorld {
 export interface Worlds {
   /** @throws ApiError 409 when there are too many, OptionError */
   create(origin: string, given?: WorldOptions): Promise<World>
-  find(id: string): TestDouble | undefined
+  find(id: string): JudgedDouble | undefined
   /** All of them, by id. */
   readonly open: ReadonlyMap<string, OpenWorld>
   /** @returns false when there is none */

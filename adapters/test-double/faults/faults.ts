@@ -1,11 +1,20 @@
 import { check, isOneOf, isSize, isText } from '../../../src/lib/options.js'
 import type { Clock } from '../../../src/ports.js'
 import type { Call } from '../../exchanges/recorder.js'
+import type { FaultUse } from '../../verdict/rules/unused-faults.js'
 import { draw } from './chance.js'
-import { type Armed, type ArmedFault, type DelayFault, type Fault, TIMES } from './fault.js'
-
-import { checkFault, matches, type RequestHeaders, windowOf } from './scope.js'
-import { createUse, type FaultUseLog } from './use.js'
+import {
+  type Armed,
+  type ArmedFault,
+  checkFault,
+  type DelayFault,
+  type Fault,
+  matches,
+  type RequestHeaders,
+  TIMES,
+  windowOf,
+} from './fault.js'
+import { wholeText } from './text.js'
 
 export interface Faults {
   /**
@@ -18,7 +27,9 @@ export interface Faults {
   clear(): void
   /** Takes what applies to this request: a delay, another fault, both, or undefined. */
   take(call: Call, headers: RequestHeaders): TakenFaults | undefined
-  readonly use: Pick<FaultUseLog, 'unused' | 'fired' | 'keep'>
+  /** A snapshot has those that are armed, and may arm them again. */
+  keep(): void
+  readonly use: FaultUse
 }
 
 export interface TakenFaults {
@@ -39,7 +50,9 @@ export function createFaults(
   beginAt = now(),
 ): Faults {
   let armed: Armed[] = []
-  const use = createUse(() => armed)
+  /** Cleared, or used up by a request that got another response, such as 401. */
+  const unfired = new Set<Armed>()
+  const fired = new Set<Fault>()
   for (const one of begin) {
     // Not checked yet: it may be anything.
     const { left } = Object(one)
@@ -50,8 +63,7 @@ export function createFaults(
     arm: fault => arm(fault, 'test', now()),
     list: () => armed.map(show),
     clear() {
-      for (const one of armed) use.drop(one)
-      armed = []
+      for (const one of armed) drop(one)
     },
     take(call, headers) {
       if (armed.length === 0) return undefined
@@ -65,11 +77,26 @@ export function createFaults(
         fault: other && (takeOnce(other) as Exclude<Fault, DelayFault>),
         fire(kind) {
           const one = kind === 'delay' ? delay : other
-          if (one) use.fire(one)
+          if (one) fire(one)
         },
       }
     },
-    use,
+    keep() {
+      for (const one of armed) one.isKept = true
+    },
+    use: {
+      fired,
+      unused: () =>
+        [...unfired, ...armed]
+          .filter(one => one.fired === 0)
+          .map(({ fault, source, at, isKept }) => ({
+            text: wholeText(fault),
+            key: fault.key ?? null,
+            at,
+            option: typeof source === 'string' ? undefined : source,
+            isKept,
+          })),
+    },
   }
 
   function arm(given: Fault | ArmedFault, source: Armed['source'], at: number): ArmedFault {
@@ -82,6 +109,7 @@ export function createFaults(
       fault: { ...fault, ...windowOf(fault, at), ...(seed !== undefined && { seed }) } as Fault,
       source,
       at,
+      isKept: source === 'restored',
       left: left ?? fault.times ?? usualTimes(fault as Fault),
       waiting: waiting ?? (left === undefined ? (fault.nth ?? 1) - 1 : 0),
       fired: fired ?? 0,
@@ -95,11 +123,19 @@ export function createFaults(
 
   function takeOnce(one: Armed): Fault {
     if (one.left !== 'always') one.left--
-    if (one.left === 0) {
-      armed = armed.filter(other => other !== one)
-      use.drop(one)
-    }
+    if (one.left === 0) drop(one)
     return one.fault
+  }
+
+  function drop(one: Armed): void {
+    armed = armed.filter(other => other !== one)
+    if (one.fired === 0) unfired.add(one)
+  }
+
+  function fire(one: Armed): void {
+    one.fired++
+    unfired.delete(one)
+    if (typeof one.source !== 'string') fired.add(one.source)
   }
 }
 

@@ -1,4 +1,3 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { ApiError, ERROR_STATUS, type ErrorCode } from '../../../src/errors.js'
 import { toJson } from '../../../src/lib/json.js'
 import { httpDate } from '../../../src/lib/time.js'
@@ -9,6 +8,7 @@ import type { FaultKind } from '../../exchanges/fault-kinds.js'
 import { kindOf } from '../../exchanges/fault-kinds.js'
 import type { DelayFault, StatusFault, TrickleFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
+import { lost } from './lost.js'
 
 /** Has the store answer a request, with the faults taken for it. */
 export async function injectFault(
@@ -186,36 +186,4 @@ function halved({ pieces: _, ...answer }: ApiResponse): ApiResponse {
     headers: { ...answer.headers, 'Content-Length': String(utf8Length(body)) },
     body,
   }
-}
-
-/** How a network loses a response: a TCP reset, silence, or half of the body and then the end. */
-export type LostBy = 'reset' | 'hang' | 'truncate'
-
-/** A response that may be lost on its way. */
-export interface LosableAnswer extends ApiResponse {
-  readonly lostBy?: LostBy | undefined
-}
-
-/** The same response, lost: on a socket by `deliver`, in process by callers that read `lostBy`. */
-export function lost(answer: ApiResponse, lostBy: LostBy): LosableAnswer {
-  const deliver = (response: unknown) => DELIVERIES[lostBy](response as ServerResponse, answer)
-  return { ...answer, lostBy, deliver }
-}
-
-const DELIVERIES: Record<LostBy, (response: ServerResponse, answer: ApiResponse) => void> = {
-  hang() {},
-  reset(response) {
-    response.req.socket.resetAndDestroy()
-  },
-  truncate(response, { status, headers, body }) {
-    response.writeHead(status, headers as OutgoingHttpHeaders)
-    response.write(firstHalf(body))
-    response.req.socket.destroySoon()
-  },
-}
-
-/** Half of the bytes, for a response that announces all of them. */
-export function firstHalf(body: string): Uint8Array {
-  const bytes = new TextEncoder().encode(body)
-  return bytes.subarray(0, bytes.length >> 1)
 }

@@ -1,8 +1,8 @@
+import { toJson } from '../../../src/lib/json.js'
 import { nearestFirst } from '../../../src/lib/nearest.js'
 import { check, isObject, isText, OptionError } from '../../../src/lib/options.js'
-import { FAULT_KINDS, kindOf } from '../../exchanges/fault-kinds.js'
-import { type Fault, type FaultScope, SCOPE_OPTIONS } from './fault.js'
-import { checkFault as checkFields } from './scope.js'
+import { KINDS, kindOf } from '../../exchanges/fault-kinds.js'
+import { checkFault as checkFields, type Fault, type FaultScope, SCOPE_OPTIONS } from './fault.js'
 
 /**
  * Reads the text form of a fault: its kind, what it needs after a colon, `-after` for a status that
@@ -26,9 +26,12 @@ export function parseFault(name: string, text: string, scope: Scope = ANY_REQUES
 
 /** The text form of a fault, without its scope. */
 export function faultText(fault: Fault): string {
-  const { kind, ...rest } = fault
-  const fields: Record<string, unknown> = { ...rest }
-  for (const name of SCOPE) delete fields[name]
+  const own = Object.entries(fault).filter(([name]) => !SCOPE.includes(name))
+  return wholeText(Object.fromEntries(own) as unknown as Fault)
+}
+
+/** The text form of a fault, with its scope as JSON. */
+export function wholeText({ kind, ...fields }: Fault): string {
   const form = kindOf(kind).text
   if (!form) return kind + fieldsText(fields)
   const [argument, others] = form.write(fields)
@@ -59,8 +62,6 @@ const ANY_REQUEST: Scope = ['operation', 'key']
 
 /** All that says where a fault applies. */
 const SCOPE = Object.keys(SCOPE_OPTIONS)
-
-const KINDS = Object.keys(FAULT_KINDS) as Fault['kind'][]
 
 const EXAMPLES = KINDS.flatMap(kind => kindOf(kind).text?.examples ?? [kind])
 
@@ -99,7 +100,7 @@ function readFields(name: string, text: string, json: string): object {
 
 function fieldsText(fields: object): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : JSON.stringify(Object.fromEntries(given))
+  return given.length === 0 ? '' : toJson(Object.fromEntries(given))
 }
 
 function wrong(name: string, expected: string, text: string): OptionError {
