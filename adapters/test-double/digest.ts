@@ -13,7 +13,8 @@ export async function digestOf(value: unknown): Promise<string> {
   return [...new Uint8Array(hash)].map(byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-function sorted(value: unknown): unknown {
+/** With the fields of every object in alphabetical order. */
+export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -3,7 +3,7 @@ import { utf8Length } from '../../../src/lib/utf8.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiResponse } from '../../../src/protocol/api.js'
 import type { ReadRequest } from '../../exchanges/read-request.js'
-import { digestOf, usageThatCounts } from '../digest.js'
+import { digestOf, sorted, usageThatCounts } from '../digest.js'
 import type { Act, DoubleEvent, EventLog, ObservableState, Seen } from '../events.js'
 import type { Fault } from '../faults/fault.js'
 import type { SentRequest, Step, StepAct } from './file.js'
@@ -88,7 +88,7 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
   }
 
   function addDigest(step: StepFields & { digest: string }, state: ObservableState): void {
-    const text = toJson([outcomeOf(step), observed(state)])
+    const text = toJson(sorted([outcomeOf(step), observed(state)]))
     digest = digest.then(async last => {
       step.digest = await digestOf([last, text])
       return step.digest

@@ -17,7 +17,7 @@ export interface FaultUse {
 }
 
 export interface UnusedFault {
-  /** The fault in words, without values of headers. */
+  /** The text form of the fault. */
   readonly text: string
   /** The id of the key it is for. */
   readonly key: string | null
