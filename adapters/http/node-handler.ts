@@ -150,7 +150,8 @@ function send(
   if (outside && next) return void next()
   if (deliver) {
     deliver(response)
-    connection?.handOver()
+    // Its response never ends.
+    if (status === 0) connection?.handOver()
     return
   }
   if (connection?.isLast(response)) response.shouldKeepAlive = false

@@ -104,7 +104,7 @@ export function createHttpConnection(
       const isOver = writableLength === 0 && req.complete
       if (response === last && isOver && shouldKeepAlive) last = undefined
     },
-    /** The last response is delivered elsewhere: nothing here waits for it, or for those behind it. */
+    /** The last response never ends: nothing here waits for it, or for those behind it. */
     handOver(): void {
       handedOver = true
       if (closing && !ending) socket.destroy()

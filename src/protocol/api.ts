@@ -68,8 +68,8 @@ export interface ApiResponse {
   /** For logs and journals, never sent. */
   readonly about?: About | undefined
   /**
-   * Delivers the answer instead of the Node door, which passes its `ServerResponse` and does not
-   * wait for the outcome when it closes. A test double loses answers this way.
+   * Delivers the answer instead of the Node door, which passes its `ServerResponse`. With status 0 it
+   * never ends, and no door waits for it. A test double loses answers this way.
    */
   readonly deliver?: ((response: unknown) => void) | undefined
 }

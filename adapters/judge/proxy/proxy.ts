@@ -1,22 +1,14 @@
-import { once } from 'node:events'
-import {
-  createServer,
-  Agent as HttpAgent,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http'
+import { Agent as HttpAgent, type ServerResponse } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
-import { keepForConnect } from '../../http/after-connect.js'
-import { splitTarget } from '../../http/api-request.js'
+import { invalidRequest } from '../../../src/errors.js'
+import { DAY } from '../../../src/limits/decide.js'
+import type { ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
+import { listen } from '../../http/listen.js'
 import { isLoopbackHost } from '../../http/loopback.js'
 import { createConnections } from '../../verdict/callers.js'
 import type { Observer } from '../observer.js'
-import { forward, LONGEST_HEAD } from './forward.js'
-import { joined } from './hop-by-hop.js'
-import type { Line } from './line.js'
-import { refuse, refuseSocket } from './refuse.js'
-import type { UpstreamFailure } from './upstream-failure.js'
+import { errorAnswer, type UpstreamFailure } from './failure.js'
+import { forward, type Link } from './forward.js'
 
 export interface ProxyOptions {
   /** The service; its path is that of the proxy. */
@@ -36,6 +28,13 @@ export interface ServiceProxy {
   close(): Promise<void>
 }
 
+/** The service decides how long an idle connection is kept, and a body may take its time. */
+const PATIENT = {
+  headersTimeout: 60_000,
+  requestTimeout: DAY,
+  keepAliveTimeout: DAY,
+}
+
 export async function openProxy({
   baseUrl,
   observer,
@@ -44,124 +43,60 @@ export async function openProxy({
   const service = new URL(baseUrl)
   const Agent = service.protocol === 'https:' ? HttpsAgent : HttpAgent
   const connect = createConnections()
-  const lines = new Map<Socket, Line>()
-  let count = 0
-  let first: UpstreamFailure | undefined
+  const exchanges = new Map<ServerResponse, Promise<void>>()
+  const failures: UpstreamFailure[] = []
 
-  // The service decides how long an idle connection is kept, and a body may take its time.
-  const server = createServer({
-    keepAliveTimeout: 0,
-    requestTimeout: 0,
-    requireHostHeader: false,
-    maxHeaderSize: LONGEST_HEAD,
-  })
-  // Node would close on a client that half-closes, and drop the responses it waits for.
-  Object.assign(server, { httpAllowHalfOpen: true })
-  server.on('connection', (socket: Socket) => {
-    const line: Line = {
-      span: connect(),
-      agent: new Agent({ keepAlive: true, maxSockets: 1 }),
-      takeOver: keepForConnect(socket),
-      turn: Promise.resolve(),
-      pending: 0,
-      latest: undefined,
-      onServiceEnd() {
-        if (line.pending === 0) socket.end()
-      },
-    }
-    lines.set(socket, line)
-    socket.on('end', () => line.span.end())
-    socket.on('close', () => {
-      line.span.end()
-      line.agent.destroy()
-      lines.delete(socket)
-    })
-    // A client that goes away.
-    socket.on('error', () => {})
-  })
-  server.on('request', (request, response) => onRequest(request, response, false))
-  server.on('checkContinue', (request, response) => onRequest(request, response, true))
-  server.on('checkExpectation', (request, response) => onRequest(request, response, false))
-  server.on('connect', (_, socket) => {
-    lines.get(socket as Socket)?.takeOver()
-    refuseLast(socket as Socket, 405, NOT_OPEN)
-  })
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) =>
-    refuseLast(socket as Socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, NOT_HTTP),
-  )
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
+  const handler = {
+    basePath: service.pathname.replace(/\/+$/, ''),
+    maxBodyBytes: Number.MAX_SAFE_INTEGER,
+    connect: (): Link =>
+      Object.assign(connect(), {
+        agent: new Agent({ keepAlive: true, maxSockets: 1 }),
+        turn: Promise.resolve(),
+        pending: 0,
+      }),
+    handle(request: ApiRequest): ApiResponse {
+      const refusal = refusalOf(request)
+      if (refusal) return refusal
+      const observed = observer.begin({ ...request, body: undefined })
+      return { status: 200, headers: {}, body: '', deliver }
 
-  return {
-    url: `http://127.0.0.1:${port}${service.pathname.replace(/\/+$/, '')}`,
-    failures: () => ({ count, first }),
-    async close() {
-      const turns = [...lines.values()].map(({ turn }) => turn)
-      const closed = once(server, 'close')
-      server.close()
-      // Also what Node no longer knows: on CONNECT, it forgets a connection.
-      for (const socket of lines.keys()) socket.destroy()
-      await Promise.all([closed, ...turns])
+      function deliver(given: unknown): void {
+        const response = given as ServerResponse
+        const link = request.connection as Link
+        const onFailure = (failure: UpstreamFailure) => failures.push(failure)
+        const forwarding = { request, response, link, service, timeoutMs, observed, onFailure }
+        link.pending++
+        link.turn = link.turn
+          .then(() => forward(forwarding))
+          .then(() => {
+            link.pending--
+            exchanges.delete(response)
+          })
+        exchanges.set(response, link.turn)
+      }
     },
   }
+  const server = await listen(handler, { port: 0, ...PATIENT })
 
-  function onRequest(request: IncomingMessage, response: ServerResponse, expecting: boolean): void {
-    const line = lines.get(request.socket)
-    if (!line) return
-    line.latest = request
-    response.sendDate = false
-    const refusal = refusalOf(request)
-    if (refusal) {
-      refuse(response, ...refusal)
-      return
-    }
-    const headers = joined(request.rawHeaders)
-    const observed = observer.begin({
-      method: request.method ?? '',
-      ...splitTarget(request.url ?? ''),
-      headers,
-      client: request.socket.remoteAddress,
-      connection: line.span,
-      pipelined: line.pending > 0,
-    })
-    line.pending++
-    const send = () =>
-      forward({ request, response, line, service, timeoutMs, expecting, observed, onFailure })
-    line.turn = line.turn
-      .then(send)
-      // Node refuses to send it: nothing that a parser has read, as far as is known.
-      .catch(() => void request.socket.destroy())
-      .finally(() => {
-        line.pending--
-      })
-  }
-
-  /** After the responses that the client waits for; a body that ends early ends its exchange. */
-  function refuseLast(socket: Socket, status: number, message: string): void {
-    const line = lines.get(socket)
-    if (line?.latest?.complete === false) socket.destroy()
-    else void line?.turn.then(() => refuseSocket(socket, status, message))
-  }
-
-  function onFailure(failure: UpstreamFailure): void {
-    count++
-    first ??= failure
+  return {
+    url: server.url,
+    failures: () => ({ count: failures.length, first: failures[0] }),
+    async close() {
+      const cut = [...exchanges]
+      for (const [response] of cut) response.req.socket.destroy()
+      await Promise.all([server.close(), ...cut.map(([, exchange]) => exchange)])
+    },
   }
 }
 
-const NOT_HTTP = 'The request is not valid HTTP/1.1, or its head is too long.'
-const NOT_OPEN = 'This proxy reaches one service only: send the path, not a URL.'
-
-/** RFC 9112 §3.2: a URL or an authority would be for a proxy to other origins. */
-function refusalOf({ url = '', headers }: IncomingMessage): [number, string] | undefined {
-  if (!url.startsWith('/')) return [400, NOT_OPEN]
-  if (!isLoopbackHost(headers.host)) return [403, 'This proxy answers over loopback only.']
-  const coding = headers['transfer-encoding']
-  if (coding !== undefined && !/^chunked$/i.test(coding)) {
-    return [501, 'The Transfer-Encoding must be chunked.']
+/** RFC 9112 §3.2: a target other than a path would be for a proxy to other origins. */
+function refusalOf({ method, path, headers, refusal }: ApiRequest): ApiResponse | undefined {
+  if (refusal) return errorAnswer(method, refusal)
+  if (!path.startsWith('/')) {
+    return errorAnswer(method, invalidRequest('This proxy reaches one service only: send a path.'))
   }
-  return undefined
+  if (isLoopbackHost(headers['host'])) return undefined
+  const message = 'This proxy answers over loopback only.'
+  return errorAnswer(method, { status: 403, code: 'invalid_request', message })
 }
