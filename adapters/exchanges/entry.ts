@@ -13,55 +13,37 @@ export interface Answered extends Captured {
 }
 
 /** One line of a request log. It never contains an API key. */
-export interface Entry {
-  /** Ms since the Unix epoch, by the store's clock. */
-  readonly at: number
-  readonly method: string
-  readonly path: string
-  readonly query: string
-  readonly operation: string | null
-  /** Null for a request that is never answered. */
-  readonly status: number | null
-  /** The `code` of the Error body. */
-  readonly code: string | null
-  /** The id of the API key; null without a valid one. */
-  readonly key: string | null
-  readonly plan: string | null
-  readonly limit: number | null
-  readonly remaining: number | null
-  /** Unix seconds. */
-  readonly reset: number | null
-  /** Seconds from then on, also where the header is a date. */
-  readonly retryAfter: number | null
-  /** An injected fault lost the response. */
-  readonly lost: boolean
-  /** An earlier create with the same `Idempotency-Key` stored the animal. */
-  readonly replayed: boolean
-  /** The code of the 429 that it would have been, if the store were not in shadow mode. */
-  readonly shadowed: string | null
-  readonly ms: number | null
-}
+export type Entry = ReturnType<typeof entryOf>
 
-export function entryOf(answered: Answered): Entry {
+export function entryOf(answered: Answered) {
   const { request, response, at, ms } = answered
   const { status, headers, about, deliver } = response
   const redact = redactorOf(answered, 'words')
   return {
+    /** Ms since the Unix epoch, by the store's clock. */
     at,
     method: redact(request.method),
     path: redact(request.path),
     query: redact(request.query),
     operation: about?.operation ?? null,
+    /** Null for a request that is never answered. */
     status: status === 0 ? null : status,
+    /** The `code` of the Error body. */
     code: codeOf(response),
+    /** The id of the API key; null without a valid one. */
     key: about?.key?.id ?? null,
     plan: about?.key?.plan ?? null,
     limit: numberOf(headers['X-RateLimit-Limit']),
     remaining: numberOf(headers['X-RateLimit-Remaining']),
+    /** Unix seconds. */
     reset: numberOf(headers['X-RateLimit-Reset']),
+    /** Seconds from then on, also where the header is a date. */
     retryAfter: secondsUntil(retryInstant(headers['Retry-After'], at), at),
+    /** An injected fault lost the response. */
     lost: deliver !== undefined && status !== 0,
+    /** An earlier create with the same `Idempotency-Key` stored the animal. */
     replayed: headers['Idempotent-Replayed'] !== undefined,
+    /** The code of the 429 that it would have been, if the store were not in shadow mode. */
     shadowed: about?.shadowed ?? null,
     ms,
   }

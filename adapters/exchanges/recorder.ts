@@ -2,14 +2,7 @@ import type { Operation } from '../../src/pets/specification.js'
 import type { Clock } from '../../src/ports.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api.js'
 import { curlOf } from './curl.js'
-import {
-  type Exchange,
-  exchangeOf,
-  type Outline,
-  originOf,
-  outlineOf,
-  type Recorded,
-} from './exchange.js'
+import { type Exchange, exchangeOf, originOf, outlineOf, type Recorded } from './exchange.js'
 import type { FaultKind } from './fault-kinds.js'
 import { type HarSource, harSourceOf } from './har.js'
 import { createLog } from './log.js'
@@ -64,23 +57,6 @@ export interface JournalEntry extends Exchange {
   toCurl(origin?: string): string
 }
 
-/** The last exchanges with a service, in the order of arrival. */
-export interface Recorder {
-  /** Records a request as it arrives. */
-  begin(request: ReadRequest, call: Call): OpenExchange
-  list(): readonly JournalEntry[]
-  /** The exchanges that match, for an archive. */
-  sources(matches: (exchange: Exchange) => boolean): readonly HarSource[]
-  /** How many requests have arrived, and the exchanges that ended, in the order of their answers: since the last call. */
-  take(): { readonly arrived: number; readonly ended: readonly Outline[] }
-  /** The `n` of the latest. */
-  received(): number
-  /** How many exchanges were dropped because there were too many. */
-  dropped(): number
-  clear(): void
-  dump(): JournalState
-}
-
 /** What a request is for, and the id of its key. */
 export interface Call {
   readonly operation: Operation | undefined
@@ -102,34 +78,30 @@ export interface OpenExchange {
 }
 
 /** An exchange in the log: recorded here, or as a snapshot had it. */
-type Item = Live | Plain
-
-interface Live {
-  readonly recorded: Recorded
-  /** Once it no longer changes. */
-  plain: Plain | undefined
+interface Item {
+  readonly recorded?: Recorded
+  /** As plain data, once it no longer changes. It is frozen, so snapshots and doubles share it. */
+  plain?: Exchange
 }
 
-/** Nobody can change it, so snapshots and doubles share it. */
-interface Plain {
-  readonly recorded: undefined
-  readonly exchange: Exchange
-  readonly size: number
-}
+export type Recorder = ReturnType<typeof createRecorder>
 
-export function createRecorder(options: RecorderOptions, state?: JournalState): Recorder {
+/** The last exchanges with a service, in the order of arrival. */
+export function createRecorder(options: RecorderOptions, state?: JournalState) {
   const { capacity, bytes, clock, keys, pagination, origin, callers, onOverflow } = options
   const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, bytes, begin })
-  for (const item of DUMPED.get(exchanges) ?? exchanges.map(copyOf).map(frozen)) {
-    log.add(item, item.size)
+  for (const plain of DUMPED.has(exchanges) ? exchanges : structuredClone(exchanges).map(frozen)) {
+    const { url, requestHeaders, requestBody, headers, body } = plain
+    log.add({ plain }, OVERHEAD + sizeOf(url, requestHeaders, requestBody, headers, body))
   }
   let taken = received
   let ended: Recorded[] = []
 
   return {
-    begin(request, { operation, key }) {
+    /** Records a request as it arrives. */
+    begin(request: ReadRequest, { operation, key }: Call): OpenExchange {
       const { connection } = request
       const caller = key === undefined ? `${request.client}` : `key ${key}`
       const seen = request.seen ?? callers.arrive(caller, connection, request.pipelined)
@@ -145,7 +117,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
         fault: null,
         answer: undefined,
       }
-      log.add({ recorded, plain: undefined }, requestSize(request))
+      const { path, query, headers, body } = request
+      log.add({ recorded }, OVERHEAD + sizeOf(path, query, headers, body))
       passOnDropped()
       return {
         receive(body) {
@@ -162,21 +135,25 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
           callers.leave(caller, connection)
           if (recorded.fault !== 'hang') recorded.answer = { at: clock(), response }
           ended.push(recorded)
-          if (recorded.answer) log.grow(recorded.n, responseSize(response))
+          if (recorded.answer) log.grow(recorded.n, sizeOf(response.headers, response.body))
           passOnDropped()
         },
       }
     },
-    list: () => log.since().map(item => entryOf(item, plainOf(item).exchange, origin)),
-    sources: matches =>
-      log
-        .since()
-        .filter(item => matches(plainOf(item).exchange))
-        .map(item =>
-          item.recorded
-            ? harSourceOf(item.recorded, pagination, origin)
-            : { ...item.exchange, origin: originOf(item.exchange.requestHeaders, origin) },
-        ),
+    list: (): readonly JournalEntry[] =>
+      log.since().map(item => entryOf(plainOf(item), item.recorded, origin)),
+    /** The exchanges that match, for an archive. */
+    sources: (matches: (exchange: Exchange) => boolean): readonly HarSource[] =>
+      log.since().flatMap(item => {
+        const plain = plainOf(item)
+        if (!matches(plain)) return []
+        if (item.recorded) return harSourceOf(item.recorded, pagination, origin)
+        return { ...plain, origin: originOf(plain.requestHeaders, origin) }
+      }),
+    /**
+     * How many requests have arrived, and the exchanges that ended, in the order of their answers:
+     * since the last call.
+     */
     take() {
       const arrived = log.last() - taken
       taken = log.last()
@@ -184,13 +161,14 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
       ended = []
       return { arrived, ended: outlines }
     },
+    /** The `n` of the latest. */
     received: log.last,
+    /** How many exchanges were dropped because there were too many. */
     dropped: log.dropped,
     clear: log.clear,
-    dump() {
-      const items = log.since().map(plainOf)
-      const exchanges = Object.freeze(items.map(({ exchange }) => exchange))
-      DUMPED.set(exchanges, items)
+    dump(): JournalState {
+      const exchanges = Object.freeze(log.since().map(plainOf))
+      DUMPED.add(exchanges)
       return {
         exchanges,
         received: log.last(),
@@ -206,22 +184,22 @@ export function createRecorder(options: RecorderOptions, state?: JournalState): 
     if (oldest && oldest.n < log.first()) onOverflow()
   }
 
-  function plainOf(item: Item): Plain {
-    if (!item.recorded) return item
+  function plainOf(item: Item): Exchange {
     if (item.plain) return item.plain
-    const plain = frozen(exchangeOf(item.recorded, pagination))
-    if (item.recorded.answer) item.plain = plain
+    const recorded = item.recorded as Recorded
+    const plain = frozen(exchangeOf(recorded, pagination))
+    if (recorded.answer) item.plain = plain
     return plain
   }
 }
 
-/** What dumps consist of, so that a recorder can share it. */
-const DUMPED = new WeakMap<readonly Exchange[], readonly Plain[]>()
+/** The lists of dumps, whose exchanges a recorder can share. */
+const DUMPED = new WeakSet<readonly Exchange[]>()
 
-function frozen(exchange: Exchange): Plain {
+function frozen(exchange: Exchange): Exchange {
   const { requestHeaders, headers, unknown } = exchange
-  for (const part of [requestHeaders, headers, unknown, exchange]) Object.freeze(part)
-  return { recorded: undefined, exchange, size: sizeOf(exchange) }
+  for (const part of [requestHeaders, headers, unknown]) Object.freeze(part)
+  return Object.freeze(exchange)
 }
 
 /** Callers may go on to change what they passed. */
@@ -233,45 +211,26 @@ function ownCopy({ body, headers, isGone: _, ...request }: ReadRequest): ReadReq
 /** What every exchange costs, whatever it says. */
 const OVERHEAD = 500
 
-function sizeOf({ url, requestHeaders, requestBody, headers, body }: Exchange): number {
-  const texts = url.length + (requestBody?.length ?? 0) + (body?.length ?? 0)
-  return OVERHEAD + texts + sizeOfHeaders(requestHeaders) + sizeOfHeaders(headers)
-}
-
-function requestSize({ path, query, headers, body }: ReadRequest): number {
-  const target = path.length + (query === '' ? 0 : query.length + 1)
-  return OVERHEAD + target + sizeOfHeaders(headers) + (body?.length ?? 0)
-}
-
-function responseSize({ headers, body }: ApiResponse): number {
-  return sizeOfHeaders(headers) + body.length
-}
-
-function sizeOfHeaders(headers: ReadRequest['headers']): number {
+/** Of texts, bytes and headers. */
+function sizeOf(
+  ...parts: readonly (ReadRequest['body'] | ReadRequest['headers'] | null)[]
+): number {
   let size = 0
-  for (const name in headers) size += name.length + String(headers[name]).length
+  for (const part of parts) {
+    if (typeof part === 'string' || part instanceof Uint8Array) size += part.length
+    else for (const name in part) size += name.length + String(part[name]).length
+  }
   return size
 }
 
-/** Callers may change what they get. */
-function copyOf(exchange: Exchange): Exchange {
-  const { requestHeaders, headers, unknown } = exchange
-  return {
-    ...exchange,
-    requestHeaders: { ...requestHeaders },
-    headers: { ...headers },
-    unknown: [...unknown],
-  }
-}
-
-function entryOf({ recorded }: Item, exchange: Exchange, origin: string): JournalEntry {
-  const { method, url: target, requestHeaders: headers, requestBody } = exchange
+function entryOf(plain: Exchange, recorded: Recorded | undefined, origin: string): JournalEntry {
+  const { method, url: target, requestHeaders: headers, requestBody } = plain
   const toCurl = (to = originOf(headers, origin)) => {
     const body = recorded
       ? redactedBody(recorded.request.body, redactorOf(recorded, 'shown'))
       : (requestBody ?? '')
     return curlOf({ method, target, headers, body }, to)
   }
-  // Not enumerable: an entry compares and serializes as plain data.
-  return Object.defineProperty(copyOf(exchange), 'toCurl', { value: toCurl }) as JournalEntry
+  // A copy, which callers may change. Not enumerable: an entry compares and serializes as plain data.
+  return Object.defineProperty(structuredClone(plain), 'toCurl', { value: toCurl }) as JournalEntry
 }

@@ -1,9 +1,17 @@
 import type { Connection } from '../../src/protocol/api.js'
 import type { Exchange } from '../exchanges/exchange.js'
 import type { Callers } from '../exchanges/recorder.js'
+import { MOST_REMEMBERED, remember } from './rules/rule.js'
 
-/** No real test has more; a fuzzer of User-Agents must not fill the memory. */
-const MOST_CALLERS = 1_000
+interface Caller {
+  /** The connections of the requests in flight. */
+  readonly underWay: (ConnectionSpan | undefined)[]
+  /** Whether `last` is the connection of its last answer. */
+  isKnown: boolean
+  last: ConnectionSpan | undefined
+  /** When its last answer was given, on the count of its connections. */
+  answered: number | undefined
+}
 
 /**
  * @param numbered how many connections a restored journal has numbered already; undefined for a
@@ -13,56 +21,33 @@ export function createCallers(numbered?: number): Callers {
   const callers = new Map<string, Caller>()
   const numbers = new WeakMap<Connection, number>()
   let connections = numbered ?? 0
-  /** Whether an unknown caller is new: not forgotten, nor from before a restore. */
-  let remembersAll = numbered === undefined
 
   return {
     arrive(name, connection, isPipelined = false) {
-      const caller = callers.get(name) ?? newCaller(remembersAll)
-      // Deleted first, so that the map lists the least recent caller first.
-      callers.delete(name)
-      callers.set(name, caller)
-      if (callers.size > MOST_CALLERS) forgetOne()
-      const overlap = overlapOf(caller, connection, isPipelined)
-      const isAlone = caller.isKnown && overlap === 'none'
-      caller.underWay.push(connection)
-      spanOf(connection)?.use()
+      const span = spanOf(connection)
+      // An unknown caller is new, unless it may be from before a restore or was forgotten.
+      const isKnown = numbered === undefined && callers.size < MOST_REMEMBERED
+      const caller = callers.get(name) ?? newCaller(isKnown)
+      remember(callers, name, caller)
+      const overlap = overlapOf(caller, span, isPipelined)
+      caller.underWay.push(span)
+      span?.use()
       return {
         connection: numberOf(connection),
-        sequential: isAlone && isAfter(connection, caller.last),
+        sequential: caller.isKnown && overlap === 'none' && isAfter(span, caller.last),
         overlap,
       }
     },
     leave(name, connection) {
       const caller = callers.get(name)
       if (!caller) return
-      caller.underWay.splice(caller.underWay.indexOf(connection), 1)
-      caller.last = connection
-      caller.answered = spanOf(connection)?.mark()
+      const span = spanOf(connection)
+      caller.underWay.splice(caller.underWay.indexOf(span), 1)
+      caller.last = span
+      caller.answered = span?.mark()
       caller.isKnown = true
     },
     connections: () => connections,
-  }
-
-  function forgetOne(): void {
-    for (const [name, { underWay }] of callers) {
-      if (underWay.length > 0) continue
-      callers.delete(name)
-      remembersAll = false
-      return
-    }
-  }
-
-  function overlapOf(
-    caller: Caller,
-    connection: Connection | undefined,
-    isPipelined: boolean,
-  ): Exchange['overlap'] {
-    if (isPipelined || (connection && caller.underWay.includes(connection))) return 'connection'
-    // Whoever opens another connection before the last answer has more than one request to send.
-    const span = spanOf(connection)
-    const isEager = span?.isUsed === false && span.opened < (caller.answered ?? 0)
-    return caller.underWay.length > 0 || isEager ? 'key' : 'none'
   }
 
   function numberOf(connection: Connection | undefined): number | null {
@@ -73,25 +58,25 @@ export function createCallers(numbered?: number): Callers {
   }
 }
 
-interface Caller {
-  /** The connections of the requests in flight. */
-  readonly underWay: (Connection | undefined)[]
-  /** Whether `last` is the connection of its last answer. */
-  isKnown: boolean
-  last: Connection | undefined
-  /** When its last answer was given, on the count of its connections. */
-  answered: number | undefined
-}
-
 function newCaller(isKnown: boolean): Caller {
   return { underWay: [], isKnown, last: undefined, answered: undefined }
 }
 
+function overlapOf(
+  { underWay, answered = 0 }: Caller,
+  span: ConnectionSpan | undefined,
+  isPipelined: boolean,
+): Exchange['overlap'] {
+  if (isPipelined || (span && underWay.includes(span))) return 'connection'
+  // Whoever opens another connection before the last answer has more than one request to send.
+  const isEager = span?.isUsed === false && span.opened < answered
+  return underWay.length > 0 || isEager ? 'key' : 'none'
+}
+
 /** Whether the client that opened this connection can have read the last answer on that one. */
-function isAfter(connection: Connection | undefined, last: Connection | undefined): boolean {
-  const [span, before] = [spanOf(connection), spanOf(last)]
-  if (span === before || !span || !before) return true
-  return before.ended !== undefined && before.ended < span.opened
+function isAfter(span: ConnectionSpan | undefined, last: ConnectionSpan | undefined): boolean {
+  if (span === last || !span || !last) return true
+  return last.ended !== undefined && last.ended < span.opened
 }
 
 /** A double's `connect` opens nothing else. */
@@ -104,27 +89,21 @@ function spanOf(connection: Connection | undefined): ConnectionSpan | undefined 
  * request on a connection opened after another one ended comes from a client that could have read
  * the answer there.
  */
-export interface ConnectionSpan extends Connection {
-  readonly opened: number
-  readonly ended: number | undefined
-  /** Whether a request has arrived on it, of whatever kind. */
-  readonly isUsed: boolean
-  use(): void
-  /** Counts an answer on it. */
-  mark(): number
-}
+export type ConnectionSpan = ReturnType<ReturnType<typeof createConnections>>
 
 /** @returns opens a connection */
-export function createConnections(): () => ConnectionSpan {
+export function createConnections() {
   let events = 0
   return () => {
     const span = {
       opened: ++events,
       ended: undefined as number | undefined,
+      /** Whether a request has arrived on it, of whatever kind. */
       isUsed: false,
       use() {
         span.isUsed = true
       },
+      /** Counts an answer on it. */
       mark: () => ++events,
       end() {
         span.ended ??= ++events

@@ -1,4 +1,4 @@
-import type { Finding, ShownRequest } from './report.js'
+import type { Finding, Report, ShownRequest } from './report.js'
 import { type RuleId, ruleOf } from './rules/index.js'
 import { type Beginning, MOST_SHOWN, type Seen, type Violation } from './rules/rule.js'
 
@@ -12,16 +12,7 @@ export interface Place {
   readonly where: string | null
 }
 
-/** What was violated so far: one entry per rule and key, however often it happened. */
-export interface Entries {
-  /** @param after leaves out exchanges up to this one, and violations that only these show */
-  add(violations: readonly Violation[], place: Place, after?: number): void
-  /** In the order in which they began. */
-  list(
-    allow: readonly RuleId[],
-  ): readonly { readonly isLikely: boolean; readonly finding: Finding }[]
-  copy(): Entries
-}
+export type Entries = ReturnType<typeof createEntries>
 
 interface Entry {
   readonly rule: string
@@ -38,9 +29,11 @@ interface Entry {
   readonly shown: Seen[]
 }
 
-export function createEntries(entries: Map<string, Entry> = new Map()): Entries {
+/** What was violated so far: one entry per rule and key, however often it happened. */
+export function createEntries(entries: Map<string, Entry> = new Map()) {
   return {
-    add(violations, place, after = 0) {
+    /** @param after leaves out exchanges up to this one, and violations that only these show */
+    add(violations: readonly Violation[], place: Place, after = 0): void {
       for (const { rule, seen, exchanges: all, began, isLikely = false } of violations) {
         const exchanges = all.filter(({ n }) => n > after)
         const [first = began] = exchanges
@@ -60,17 +53,17 @@ export function createEntries(entries: Map<string, Entry> = new Map()): Entries 
         }
       }
     },
-    list: allow =>
-      [...entries.values()]
-        .sort((a, b) => a.place.number - b.place.number || a.first.n - b.first.n)
-        .map(entry => ({ isLikely: entry.isLikely, finding: findingOf(entry, allow) })),
-    copy() {
-      const copies = [...entries].map(([id, { texts, requests, shown, ...entry }]) => {
-        const lists = { texts: new Map(texts), requests: new Set(requests), shown: [...shown] }
-        return [id, { ...entry, ...lists }] as const
-      })
-      return createEntries(new Map(copies))
+    /** In the order in which they began. */
+    list(allow: readonly RuleId[]): Pick<Report, 'findings' | 'notes'> {
+      const all = [...entries.values()].sort(
+        (a, b) => a.place.number - b.place.number || a.first.n - b.first.n,
+      )
+      const of = (likely: boolean) =>
+        all.filter(({ isLikely }) => isLikely === likely).map(entry => findingOf(entry, allow))
+      return { findings: of(false), notes: of(true) }
     },
+    /** For `createEntries`. */
+    copy: () => structuredClone(entries),
   }
 }
 

@@ -6,34 +6,13 @@ import { createUnused } from './rules/unused-faults.js'
 import type { Window } from './window.js'
 
 /** What one report says, over all the windows that it covers. */
-export interface Scope {
-  /**
-   * @param where the name of the window in the report
-   * @param after leaves out everything up to this exchange
-   */
-  open(where: string | null, window: Window, after: number): Part
-  report(): Report
-}
-
-/** What a report says of one window. */
-export interface Part {
-  /** This many requests have arrived. */
-  arrive(count: number): void
-  add(violations: readonly Violation[]): void
-  /** The window is over: what is still going on counts as it is. */
-  end(): void
-}
-
-interface OpenPart extends Part {
-  readonly window: Window
-  addOpen(entries: Entries): void
-}
+export type Scope = ReturnType<typeof createScope>
 
 /**
  * @param since what it covers: one window, or all of them
  * @param allow rules that a test breaks on purpose: listed, but not held against the client
  */
-export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]): Scope {
+export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) {
   const past = createEntries()
   // Not a Set, whose discarded tables would keep the windows of earlier resets alive.
   let parts: readonly OpenPart[] = []
@@ -42,19 +21,25 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]):
   let requests = 0
 
   return {
-    open(where, window, after) {
+    /**
+     * @param where the name of the window in the report
+     * @param after leaves out everything up to this exchange
+     */
+    open(where: string | null, window: Window, after: number) {
       const place = { number: ++opened, where }
-      const part: OpenPart = {
+      const part = {
         window,
-        arrive(count) {
+        /** This many requests have arrived. */
+        arrive(count: number): void {
           requests += count
         },
-        add: violations => past.add(violations, place, after),
-        addOpen(entries) {
+        add: (violations: readonly Violation[]): void => past.add(violations, place, after),
+        addOpen(entries: Entries): void {
           entries.add(window.open(), place, after)
           entries.add(unused.open(window), place)
         },
-        end() {
+        /** The window is over: what is still going on counts as it is. */
+        end(): void {
           window.catchUp()
           if (!parts.includes(part)) return
           past.add(window.open(), place, after)
@@ -65,15 +50,18 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]):
       parts = [...parts, part]
       return part
     },
-    report() {
+    report(): Report {
       for (const { window } of parts) window.catchUp()
-      const entries = past.copy()
+      const entries = createEntries(past.copy())
       for (const part of parts) part.addOpen(entries)
-      const all = entries.list(allow)
-      const findings = all.filter(({ isLikely }) => !isLikely).map(({ finding }) => finding)
-      const notes = all.filter(({ isLikely }) => isLikely).map(({ finding }) => finding)
+      const { findings, notes } = entries.list(allow)
       const ok = findings.every(({ allowed }) => allowed)
       return { ok, requests, dropped: 0, findings, notes }
     },
   }
+}
+
+interface OpenPart {
+  readonly window: Window
+  addOpen(entries: Entries): void
 }

@@ -72,7 +72,7 @@ export function createVerdict(
       const { exchanges = [], received = 0 } = restored ?? {}
       let waiting = answered(exchanges)
       let isOver = false
-      const window = createWindow({ ...source, clients, catchUp: judgeAll })
+      const window = createWindow({ clients, catchUp: judgeAll, ...source })
       const parts = [sinceStart.open(where, window, received)]
       if (above) {
         const place = where === null ? `world ${above.world}` : `world ${above.world}, ${where}`

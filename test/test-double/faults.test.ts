@@ -277,17 +277,14 @@ test('faults - headers replace the usual ones, case-insensitively', async () => 
   assert.deepEqual(named('x-ratelimit-remaining'), [['x-RateLimit-remaining', '7']])
 })
 
-test('faults - a body that is not plain JSON data is refused when armed', () => {
+test('faults - a body that cannot be sent as JSON is refused when armed', () => {
   const { faults } = createTestDouble()
   const circular: Record<string, unknown> = {}
   circular['self'] = [circular]
-  const bodies = [{ at: new Date(0) }, { y: () => 1 }, { n: [Number.NaN] }, new Map(), circular]
-  for (const body of bodies) {
-    assert.throws(() => faults.arm({ kind: 'status', status: 500, body }), {
-      name: 'OptionError',
-      message: /^Expected `body` to be a string, an object or an array of plain JSON data, got /,
-    })
-  }
+  assert.throws(() => faults.arm({ kind: 'status', status: 500, body: circular }), {
+    name: 'OptionError',
+    message: /^Expected `body` to be a string, an object or an array of plain JSON data, got /,
+  })
   const shared = { id: 2n ** 60n }
   const body = { twice: [shared, shared], none: null, is: true, at: undefined }
   assert.equal(faults.arm({ kind: 'status', status: 500, body }).left, 1)

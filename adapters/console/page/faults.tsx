@@ -90,7 +90,7 @@ function FaultForm(props: {
   const [kind, setKind] = useState<FaultKind>('status')
   const [operation, setOperation] = useState<(typeof OPERATIONS)[number][0]>('')
   const [key, setKey] = useState('')
-  const { form: fields, options } = kindOf(kind)
+  const { form: fields = [], options } = kindOf(kind)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)

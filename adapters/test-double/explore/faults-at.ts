@@ -1,5 +1,5 @@
 import type { Operation } from '../../../src/pets/specification.js'
-import { kindOf } from '../../exchanges/fault-kinds.js'
+import { changes } from '../../exchanges/fault-kinds.js'
 import { type Fault, isAfter } from '../faults/fault.js'
 import { faultText } from '../faults/text.js'
 
@@ -47,7 +47,7 @@ function isFor({ operation, key }: Fault, request: Shown): boolean {
 
 /** Nothing is injected: 401 and 429 come before a status, and there is no body to cut. */
 function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
-  return answer !== undefined && !kindOf(kind).changes(answer)
+  return answer !== undefined && !changes(kind, answer)
 }
 
 /** Then it leaves the same behind whether it has run or not. */

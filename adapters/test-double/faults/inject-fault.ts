@@ -5,7 +5,7 @@ import { utf8Length } from '../../../src/lib/utf8.js'
 import type { Clock } from '../../../src/ports.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
 import type { FaultKind } from '../../exchanges/fault-kinds.js'
-import { kindOf } from '../../exchanges/fault-kinds.js'
+import { changes } from '../../exchanges/fault-kinds.js'
 import type { DelayFault, StatusFault, TrickleFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
 import { lost } from './lost.js'
@@ -29,7 +29,7 @@ export async function injectFault(
   const answer = await store.handle(request)
   if (fault.kind === 'reset') return lost(answer, 'reset')
   const { status, body } = answer
-  if (!kindOf(fault.kind).changes({ status, length: body.length })) return answer
+  if (!changes(fault.kind, { status, length: body.length })) return answer
   note(fault.kind)
   if (fault.kind === 'malformed') return halved(answer)
   if (fault.kind === 'truncate') return lost(answer, 'truncate')

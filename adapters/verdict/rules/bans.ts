@@ -18,14 +18,8 @@ function fewestForBan(exchanges: readonly Seen[]): number {
   return Math.min(MOST_SHOWN, Math.max(10, Math.floor(limit / 2)) + 1)
 }
 
-export interface Bans {
-  /** The violation when this request got the key banned. */
-  see(exchange: Seen): Violation | undefined
-  lasts(at: number): boolean
-}
-
 /** Follows the bans that began under our eyes; a client may also meet an earlier one. */
-export function createBans(): Bans {
+export function createBans() {
   let minute = Number.NaN
   let rejections = 0
   let shown: Seen[] = []
@@ -34,7 +28,8 @@ export function createBans(): Bans {
   let met: Rejection | undefined
 
   return {
-    see(exchange) {
+    /** The violation when this request got the key banned. */
+    see(exchange: Seen): Violation | undefined {
       const { at, code, fault } = exchange
       const decidedIn = Math.floor(endOf(exchange) / MINUTE)
       if (decidedIn !== minute) {
@@ -56,6 +51,6 @@ export function createBans(): Bans {
       const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until).toISOString()}`
       return { rule: 'ban.risked', seen, exchanges: shown }
     },
-    lasts: at => at < until,
+    lasts: (at: number) => at < until,
   }
 }

@@ -19,27 +19,6 @@ export interface Early {
 
 export type Kind = 'repeated' | 'others'
 
-/** The rejections of a key: who has to wait, and who has come back. */
-export interface Rejections {
-  /** Whether the wait that was going on is over by then. */
-  isOver(at: number): boolean
-  /** When it ends; undefined while nobody has to wait. */
-  until(): number | undefined
-  earlyOf(exchange: Seen): Early | undefined
-  /** Counts a request as one of a sender that has waited, if it can be. @returns whether it can */
-  comeBack(exchange: Seen): Readonly<Record<Kind, boolean>>
-  /** Counts an early request as one of a sender that has not. */
-  suspect(kind: Kind, exchange: Seen): void
-  /** Early requests that fewer senders came back for than were rejected. */
-  missing(kind: Kind): readonly Seen[]
-  /** Whether more than one sender came back from the same wait. */
-  areSeveral(): boolean
-  /** The last rejection of this request. */
-  of(exchange: Seen): Rejection | undefined
-  /** Notes what a response says about waiting. */
-  listen(exchange: Seen): void
-}
-
 /** The time during which a key has to wait. */
 interface Wait {
   until: number
@@ -49,19 +28,22 @@ interface Wait {
   readonly connections: Map<number, Rejection>
 }
 
-export function createRejections(): Rejections {
+/** The rejections of a key: who has to wait, and who has come back. */
+export function createRejections() {
   const rejected = new Map<string, Rejection & { readonly senders: Senders }>()
   const anyone = createSenders()
   let wait: Wait | undefined
 
   return {
-    isOver(at) {
+    /** Whether the wait that was going on is over by then. */
+    isOver(at: number): boolean {
       const isOver = wait !== undefined && at >= wait.until - TOLERANCE
       if (isOver) wait = undefined
       return isOver
     },
+    /** When it ends; undefined while nobody has to wait. */
     until: () => wait?.until,
-    earlyOf(exchange) {
+    earlyOf(exchange: Seen): Early | undefined {
       if (!wait) return undefined
       const same = rejected.get(exchange.requestDigest)
       const isRepeated = isEarly(exchange, same)
@@ -71,22 +53,28 @@ export function createRejections(): Rejections {
         exchange.connection === null ? undefined : wait.connections.get(exchange.connection)
       return { kind: isRepeated ? 'repeated' : 'others', cause, own }
     },
-    comeBack: ({ at, requestDigest }) => ({
+    /** Counts a request as one of a sender that has waited, if it can be. @returns whether it can */
+    comeBack: ({ at, requestDigest }: Seen) => ({
       repeated: rejected.get(requestDigest)?.senders.isBack(at) ?? false,
       others: anyone.isBack(at),
     }),
-    suspect(kind, exchange) {
+    /** Counts an early request as one of a sender that has not. */
+    suspect(kind: Kind, exchange: Seen): void {
       const senders = kind === 'others' ? anyone : rejected.get(exchange.requestDigest)?.senders
       senders?.suspect(exchange)
     },
-    missing(kind) {
+    /** Early requests that fewer senders came back for than were rejected. */
+    missing(kind: Kind): readonly Seen[] {
       if (kind === 'others') return anyone.missing()
       return [...rejected.values()].flatMap(({ senders }) => senders.missing())
     },
+    /** Whether more than one sender came back from the same wait. */
     areSeveral: () =>
       anyone.areSeveral() || [...rejected.values()].some(({ senders }) => senders.areSeveral()),
-    of: ({ requestDigest }) => rejected.get(requestDigest),
-    listen(exchange) {
+    /** The last rejection of this request. */
+    of: ({ requestDigest }: Seen): Rejection | undefined => rejected.get(requestDigest),
+    /** Notes what a response says about waiting. */
+    listen(exchange: Seen): void {
       const { requestDigest, status, connection } = exchange
       const same = rejected.get(requestDigest)
       const until = waitOf(exchange)

@@ -1,7 +1,7 @@
 import { retryInstant } from '../../../src/lib/retry-after.js'
 import { LATEST } from '../../../src/lib/time.js'
 import type { Outline } from '../../exchanges/exchange.js'
-import { FAULT_KINDS } from '../../exchanges/fault-kinds.js'
+import { kindOf } from '../../exchanges/fault-kinds.js'
 
 /** What a client must not do. The tables of the pages come from here. */
 export interface Rule {
@@ -108,7 +108,7 @@ export function isExhausted({ headers }: Seen): boolean {
 
 /** Whether the response never reached the client as it was sent. */
 export function isLost({ fault, method }: Seen): boolean {
-  const loses = fault === null ? 'nothing' : FAULT_KINDS[fault].loses
+  const loses = fault === null ? undefined : kindOf(fault).loses
   return loses === 'response' || (loses === 'body' && method !== 'HEAD')
 }
 
@@ -124,7 +124,7 @@ export function isLater(exchange: Seen, other: Seen): boolean {
 
 /** How many exchanges a violation names. */
 export const MOST_SHOWN = 100
-const MOST_REMEMBERED = 1_000
+export const MOST_REMEMBERED = 1_000
 
 /** Sets an entry as the most recent one, and forgets the oldest when there are too many. */
 export function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {

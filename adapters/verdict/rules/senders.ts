@@ -4,20 +4,7 @@ import { MOST_SHOWN, type Seen, TOLERANCE } from './rule.js'
  * Rejected clients that share a key. If each of them waits, as many return as were rejected. Where
  * fewer return, the early requests came from those that are missing.
  */
-export interface Senders {
-  /** One more client has to wait, until an instant in ms. */
-  reject(until: number): void
-  /** Whether a request may come from one of them after its wait. */
-  isBack(at: number): boolean
-  /** An early request, by one more sender or by one of those. */
-  suspect(exchange: Seen): void
-  /** The suspects that were not sent again after the wait. */
-  missing(): readonly Seen[]
-  /** Whether more than one came back from the same wait. */
-  areSeveral(): boolean
-}
-
-export function createSenders(): Senders {
+export function createSenders() {
   let until = Number.NEGATIVE_INFINITY
   let waiting = 0
   let due = 0
@@ -26,11 +13,13 @@ export function createSenders(): Senders {
   let suspects: Seen[] = []
 
   return {
-    reject(instant) {
+    /** One more client has to wait, until an instant in ms. */
+    reject(instant: number): void {
       until = instant
       waiting++
     },
-    isBack(at) {
+    /** Whether a request may come from one of them after its wait. */
+    isBack(at: number): boolean {
       if (at >= until - TOLERANCE && waiting > 0) {
         due += waiting
         waiting = 0
@@ -42,10 +31,15 @@ export function createSenders(): Senders {
       suspects = suspects.slice(0, due + waiting)
       return true
     },
-    suspect(exchange) {
+    /** An early request, by one more sender or by one of those. */
+    suspect(exchange: Seen): void {
       if (suspects.length < MOST_SHOWN) suspects.push(exchange)
     },
-    missing: () => suspects.slice(0, due + waiting),
+    /** The suspects that were not sent again after the wait. */
+    missing: (): readonly Seen[] => suspects.slice(0, due + waiting),
+    /** Whether more than one came back from the same wait. */
     areSeveral: () => areSeveral,
   }
 }
+
+export type Senders = ReturnType<typeof createSenders>
