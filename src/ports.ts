@@ -3,6 +3,9 @@ import type { Decision, Usage } from './limits/decide.js'
 import type { Policy } from './limits/plans.js'
 import type { NewPet, Pet } from './pets/schema.js'
 import type { PetStatus } from './pets/specification.js'
+import type { Once, UsedKey } from './pets/used-key.js'
+
+export type { Once, UsedKey }
 
 /** Now, in ms since the Unix epoch. */
 export type Clock = () => number
@@ -24,23 +27,6 @@ export interface PetSnapshot {
   readonly nextId: number
   /** Those of each scope in the order in which they were used. */
   readonly idempotencyKeys?: readonly UsedKey[] | undefined
-}
-
-/** Names a create, so that it can be sent again and stores its pet once. */
-export interface Once {
-  /** Whose key it is: the id of an API key. */
-  readonly scope: string
-  /** Chosen by the client: 1 to 255 characters of printable ASCII. */
-  readonly key: string
-  /** Differs for another pet, so that a key that is used twice is recognized. Opaque and short. */
-  readonly fingerprint: string
-  /** When the key is free again, in ms since the epoch. */
-  readonly expiresAt: number
-}
-
-/** A key with the pet it stored. Pets never change, so the pet is the first answer. */
-export interface UsedKey extends Once {
-  readonly petId: number
 }
 
 /** The outcome of `insertOnce`. */

@@ -51,7 +51,7 @@ test('purity - the core imports only itself and three packages', async () => {
 /** From the lowest to the highest. A file belongs to the first layer that begins its path. */
 const LAYERS = [
   ['src/lib/', 'src/pets/specification', 'src/limits/plans', 'src/limits/decide'],
-  ['src/errors', 'src/pets/schema', 'src/pets/pet', 'src/ports', 'src/events'],
+  ['src/errors', 'src/pets/schema', 'src/pets/pet', 'src/pets/used-key', 'src/ports', 'src/events'],
   ['src/limits/', 'src/pets/'],
   ['src/protocol/'],
   ['src/store', 'src/index'],

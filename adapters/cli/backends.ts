@@ -2,8 +2,13 @@ import { existsSync, statSync } from 'node:fs'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
-import { isStream, type PetStream, snapshotOf, streamOf } from '../storage/pet-stream.js'
-import type { RestoreOptions } from '../storage/restore-options.js'
+import {
+  isStream,
+  type PetStream,
+  type RestoreOptions,
+  snapshotOf,
+  streamOf,
+} from '../storage/pet-stream.js'
 import { duration, readValue } from './option.js'
 import { readBytes } from './read-bytes.js'
 import { readServerUrl, type ServerUrl } from './server-url.js'

@@ -1,6 +1,6 @@
 import type { Low } from 'lowdb'
-import type { PetIndex } from '../memory.js'
 import { MOVED } from '../storage/files.js'
+import type { PetIndex } from '../storage/pet-index.js'
 import type { DocumentFile } from './document.js'
 import type { Journal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
@@ -38,7 +38,7 @@ export interface Files {
 export function createFiles(parts: FileParts): Files {
   const { path, document, content, journal, lock, report } = parts
   /** What has to be done before the next change, because a call failed half way. */
-  let undone: (() => Promise<void>) | undefined
+  let repair: (() => Promise<void>) | undefined
   let retryAt = 0
 
   return {
@@ -46,7 +46,7 @@ export function createFiles(parts: FileParts): Files {
     async append(lines) {
       await settle()
       refuseUnusable()
-      await orUndo(() => journal.append(lines, content.id as string), journal.undo)
+      await change(() => journal.append(lines, content.id as string), journal.undo)
     },
     async compact(when) {
       if (journal.length === 0 || journal.length < compactionLength(when)) return
@@ -97,34 +97,33 @@ export function createFiles(parts: FileParts): Files {
 
   async function compactAll(): Promise<void> {
     await write(() => document.write())
-    await orUndo(journal.remove, journal.remove)
+    await change(journal.remove, journal.remove)
   }
 
-  /** A document that replaced the one before needs its folder synced, and no journal of that one. */
+  /** A document that was replaced by a call that failed is written again, without its journal. */
   async function write(save: () => Promise<void>): Promise<void> {
     const before = content.id
-    try {
-      await save()
-    } catch (error) {
-      if (content.id !== before) undone = compactAll
-      await settle().catch(() => {})
-      throw error
-    }
+    await change(save, async () => {
+      if (content.id === before) return
+      await document.write()
+      await journal.remove()
+    })
   }
 
-  async function orUndo(task: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
+  /** @param undo what has to be done if the task fails */
+  async function change(task: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
     try {
       await task()
     } catch (error) {
-      undone = undo
+      repair = undo
       await settle().catch(() => {})
       throw error
     }
   }
 
   async function settle(): Promise<void> {
-    await undone?.()
-    undone = undefined
+    await repair?.()
+    repair = undefined
   }
 }
 

@@ -106,90 +106,21 @@ export async function removeJournal(disk: Disk, path: string, lock: Lock): Promi
   await syncFolder(disk, path)
 }
 
-/** The animals that were inserted together, as lines, and the document that they were added to. */
-export interface Batch {
-  readonly documentId: string
-  readonly lines: Buffer
-  /** The number of its header in the file, from 1 on. */
-  readonly line: number
-}
-
-export interface Batches {
-  readonly batches: readonly Batch[]
-  /** How many bytes of an unfinished write follow, which nobody was told of. */
-  readonly unfinished: number
-}
-
 /**
  * A batch is a header line with the checksum and the length of the rest, then that rest. The header is
  * padded with spaces to a fixed length, so that it can be read without searching for its end.
- *
- * @param isReadable whether lines have a form that this package writes
- * @throws JsonFileError naming the line that is damaged
  */
-export function readBatches(
-  path: string,
-  bytes: Buffer,
-  isReadable: (lines: Buffer) => boolean,
-): Batches {
-  const batches: Batch[] = []
-  let line = 1
-  let position = 0
-  while (position < bytes.length) {
-    const { header, lines } = batchAt(bytes, position)
-    if (!header || !lines || checksumOf(lines) !== header.checksum) {
-      const end = bytes.subarray(position)
-      const isLast = !lines || end.length === HEADER_LENGTH + lines.length
-      // A power cut may leave any part of the last batch, but no other text in place of it.
-      if (isLast && !isFollowed(end) && !(lines && isReadable(lines))) {
-        return { batches, unfinished: end.length }
-      }
-      throw new JsonFileError(path, `is damaged: line ${line} does not begin an intact batch`)
-    }
-    batches.push({ documentId: header.documentId, lines, line })
-    line += 1 + lines.filter(byte => byte === NEWLINE).length
-    position += HEADER_LENGTH + lines.length
-  }
-  return { batches, unfinished: 0 }
-}
-
-interface Header {
-  readonly checksum: string
-  readonly length: number
-  readonly documentId: string
-}
-
-/** Without `lines` when the file ends before they do. */
-function batchAt(bytes: Buffer, position: number): { header?: Header; lines?: Buffer } {
-  const begin = position + HEADER_LENGTH
-  const found = HEADER.exec(bytes.subarray(position, begin).toString('latin1'))
-  if (!found) return {}
-  const [, checksum = '', length, documentId = ''] = found
-  const header = { checksum, length: Number(length), documentId }
-  if (begin + header.length > bytes.length) return { header }
-  return { header, lines: bytes.subarray(begin, begin + header.length) }
-}
-
-/** Whether an intact batch follows, which was written after this one was durable. */
-function isFollowed(end: Buffer): boolean {
-  for (let at = end.indexOf(HEADER_START, 1); at > 0; at = end.indexOf(HEADER_START, at + 1)) {
-    const { header, lines } = batchAt(end, at)
-    if (header && lines && checksumOf(lines) === header.checksum) return true
-  }
-  return false
-}
-
 function encodeBatch(text: string, documentId: string): Buffer {
   const lines = Buffer.from(text)
   const header = `${HEADER_START}${checksumOf(lines)}","bytes":${lines.length},"document":"${documentId}"}`
   return Buffer.concat([Buffer.from(`${header.padEnd(HEADER_LENGTH - 1)}\n`), lines])
 }
 
-function checksumOf(lines: Buffer): string {
-  return crc32(lines).toString(16).padStart(8, '0')
+export function checksumOf(bytes: Buffer): string {
+  return crc32(bytes).toString(16).padStart(8, '0')
 }
 
-const HEADER_START = '{"crc32":"'
-const HEADER = /^\{"crc32":"([0-9a-f]{8})","bytes":([1-9]\d*),"document":"([0-9a-f]{8})"\} *\n$/
-const HEADER_LENGTH = 72
-const NEWLINE = 0x0a
+export const HEADER_START = '{"crc32":"'
+export const HEADER =
+  /^\{"crc32":"([0-9a-f]{8})","bytes":([1-9]\d*),"document":"([0-9a-f]{8})"\} *\n$/
+export const HEADER_LENGTH = 72

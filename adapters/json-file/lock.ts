@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Disk } from '../storage/disk.js'
 import { ifPresent } from '../storage/files.js'
 import { JsonFileError } from './json-file-error.js'
@@ -27,9 +27,8 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   const folder = join(lock, own)
 
   for (let round = 0; round < ROUNDS; round++) {
-    const holder = (await ifPresent(disk.readdir(lock)))?.[0]
-    if (holder === undefined ? await create() : await takeOver(holder)) {
-      await sweep().catch(() => {})
+    const [owner] = (await ifPresent(disk.readdir(lock))) ?? []
+    if (owner === undefined ? await create() : await takeOver(owner)) {
       return { folder, check, release }
     }
   }
@@ -43,22 +42,23 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       await disk.rename(prepared, lock)
       return true
     } catch (error) {
-      await discard(own)
+      await disk.rmdir(join(prepared, own)).catch(() => {})
+      await disk.rmdir(prepared).catch(() => {})
       if (OCCUPIED.has((error as NodeJS.ErrnoException).code)) return false
       throw error
     }
   }
 
-  async function takeOver(holder: string): Promise<boolean> {
-    if (!OWNER.test(holder)) {
-      const fix = `cannot be locked: ${join(lock, holder)} is in the way; remove it`
+  async function takeOver(owner: string): Promise<boolean> {
+    if (!OWNER.test(owner)) {
+      const fix = `cannot be locked: ${join(lock, owner)} is in the way; remove it`
       throw new JsonFileError(path, fix)
     }
-    if (!UNRELEASED.has(holder) && (await isAlive(disk, holder))) {
-      const pid = Number.parseInt(holder, 10)
+    if (!UNRELEASED.has(owner) && (await isAlive(disk, owner))) {
+      const pid = Number.parseInt(owner, 10)
       throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
     }
-    const taken = await ifPresent(disk.rename(join(lock, holder), folder).then(() => true))
+    const taken = await ifPresent(disk.rename(join(lock, owner), folder).then(() => true))
     if (!taken) return false
     try {
       await empty()
@@ -67,20 +67,6 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       throw error
     }
     return true
-  }
-
-  /** Removes what processes left that died before they had the lock. */
-  async function sweep(): Promise<void> {
-    const prefix = `${basename(lock)}.`
-    for (const name of await disk.readdir(dirname(lock))) {
-      const prepared = name.startsWith(prefix) ? name.slice(prefix.length) : ''
-      if (OWNER.test(prepared) && !(await isAlive(disk, prepared))) await discard(prepared)
-    }
-  }
-
-  async function discard(owner: string): Promise<void> {
-    await disk.rmdir(join(`${lock}.${owner}`, owner)).catch(() => {})
-    await disk.rmdir(`${lock}.${owner}`).catch(() => {})
   }
 
   /** Removes unfinished files, also those of the previous holder. */

@@ -9,14 +9,14 @@ import {
   withDefault,
 } from '../../src/lib/options.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import { createPetIndex, type PetIndex } from '../memory.js'
 import { type Disk, NODE_DISK } from '../storage/disk.js'
 import { MOUNTED, realPathOf, refuseUnusable, syncFolder } from '../storage/files.js'
+import { createPetIndex, type PetIndex } from '../storage/pet-index.js'
 import { documentFile } from './document.js'
 import { createJournal, removeJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { type Lock, takeLock } from './lock.js'
-import { type Left, replayJournal } from './replay.js'
+import { readJournal } from './read-journal.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
 const CALLS = Object.keys(NODE_DISK).filter(name => name !== 'pid')
@@ -59,17 +59,13 @@ export async function jsonFileStorage(
   const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)
   const report = guarded(onError)
   return locked(disk, path, async (real, lock) => {
-    const { content, document, left } = await load(disk, real, lock, report)
-    const journalPath = journalOf(real)
-    if (left.unfinished > 0) {
-      const found = `ended in ${left.unfinished} bytes of an unfinished write, which were dropped`
-      report(new JsonFileError(journalPath, `${found}; they were never acknowledged`))
-    }
-    if (left.hasJournal || content.id === undefined) await document.write()
-    if (left.hasJournal) await removeJournal(disk, journalPath, lock)
+    const { content, document, hasJournal, unfinished } = await load(disk, real, lock, report)
+    if (unfinished) report(unfinished)
+    if (hasJournal || content.id === undefined) await document.write()
+    if (hasJournal) await removeJournal(disk, journalOf(real), lock)
     // The last process may have died between a rename and its sync.
     else await syncFolder(disk, real)
-    const journal = createJournal(disk, journalPath, real, lock)
+    const journal = createJournal(disk, journalOf(real), real, lock)
     return createStorage({ path: real, document, content, journal, lock, report, whenIdle })
   })
 }
@@ -91,39 +87,22 @@ export interface JsonFileContent {
 export async function readJsonFile(path: string, disk = NODE_DISK): Promise<JsonFileContent> {
   return locked(disk, path, async (real, lock) => {
     const problems: string[] = []
-    const { content, document, left } = await load(disk, real, lock, ({ message }) =>
-      problems.push(message),
-    )
+    const report = ({ message }: JsonFileError) => void problems.push(message)
+    const { content, document, unfinished } = await load(disk, real, lock, report)
     if (content.id === undefined) problems.push(`${real} is missing; put it back`)
     await lock.release()
-    const found = `${journalOf(real)} ends in ${left.unfinished} bytes of an unfinished write`
-    const note = `${found}, which were never acknowledged; a server drops them`
-    return {
-      snapshot: document.data.dump(),
-      problems,
-      notes: left.unfinished > 0 ? [note] : [],
-    }
+    const notes = unfinished ? [unfinished.message] : []
+    return { snapshot: document.data.dump(), problems, notes }
   })
 }
 
-interface Loaded {
-  /** All state is lowdb's data: one index, read and written by our own adapter. */
-  readonly document: Low<PetIndex>
-  readonly content: ReturnType<typeof documentFile>
-  readonly left: Left
-}
-
-async function load(
-  disk: Disk,
-  path: string,
-  lock: Lock,
-  report: (error: JsonFileError) => void,
-): Promise<Loaded> {
+async function load(disk: Disk, path: string, lock: Lock, report: (error: JsonFileError) => void) {
   const content = documentFile(disk, path, lock, report)
+  // All state is lowdb's data: one index, read and written by our own adapter.
   const document = new Low<PetIndex>(content, createPetIndex())
   await document.read()
-  const left = await replayJournal(disk, journalOf(path), path, content, document.data)
-  return { document, content, left }
+  const left = await readJournal(disk, journalOf(path), path, content.id, document.data)
+  return { content, document, ...left }
 }
 
 /**
@@ -160,16 +139,16 @@ async function locked<T>(
 async function refuseMounted(
   disk: Disk,
   path: string,
-  lock: Lock,
+  { folder }: Lock,
   refuse: (reason: string) => Error,
 ): Promise<void> {
-  const other = join(lock.folder, 'link')
-  const code = await disk.link(path, other).then(
-    () => 'linked',
-    error => (error as NodeJS.ErrnoException).code,
-  )
-  if (code === 'EXDEV') throw refuse(MOUNTED)
-  if (code === 'linked') await disk.unlink(other)
+  const name = join(folder, 'link')
+  try {
+    await disk.link(path, name)
+    await disk.unlink(name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EXDEV') throw refuse(MOUNTED)
+  }
 }
 
 function journalOf(path: string): string {

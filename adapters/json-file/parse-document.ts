@@ -2,8 +2,8 @@ import { parseJson } from '../../src/lib/json.js'
 import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
 import * as z from '../../src/lib/zod.js'
 import { type Pet, petSchema } from '../../src/pets/schema.js'
+import { usedKeySchema } from '../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../src/ports.js'
-import { idSchema, usedKeySchema } from '../storage/stored.js'
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
@@ -55,12 +55,13 @@ function nameOf(text: string, position: number): string {
 }
 
 export const storedPetSchema = z.strictObject(petSchema.shape, 'must be an object')
+export const storedKeySchema = z.strictObject(usedKeySchema.shape, 'must be an object')
 
 const documentSchema = z.strictObject(
   {
     pets: z.array(storedPetSchema, 'must be an array'),
-    nextId: z.optional(idSchema),
-    idempotencyKeys: z.optional(z.array(usedKeySchema, 'must be an array')),
+    nextId: z.optional(petSchema.shape.id),
+    idempotencyKeys: z.optional(z.array(storedKeySchema, 'must be an array')),
     crc32: z.optional(z.string('must be a string')),
   },
   'must be an object',

@@ -1,31 +1,22 @@
 import { petToJson, toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import type { InsertedOnce, IsGone, Once, PetSnapshot, PetStorage } from '../../src/ports.js'
-import { createPetIndex, insertWithKey, type PetIndex } from '../memory.js'
+import type { Once } from '../../src/pets/used-key.js'
+import type { InsertedOnce } from '../../src/ports.js'
 import { createBatches, type Waiting } from '../storage/batches.js'
+import type { DurableStorage } from '../storage/durable-storage.js'
 import { type KeyedInsert, onceEach } from '../storage/once-each.js'
-import { checked, isStream, type PetStream, streamOf } from '../storage/pet-stream.js'
-import type { RestoreOptions } from '../storage/restore-options.js'
-import { readNewPet, readOnce } from '../storage/stored.js'
+import { createPetIndex, insertWithKey } from '../storage/pet-index.js'
+import { snapshotOf } from '../storage/pet-stream.js'
+import { readContent, readNewPet, readOnce, readSnapshot } from '../storage/stored.js'
 import { keyToJson } from './document.js'
 import { createFiles, type FileParts } from './files.js'
 import { JsonFileError } from './json-file-error.js'
 
-export interface JsonFileStorage extends PetStorage, AsyncDisposable {
-  /** Rejects invalid fields, which a JavaScript caller may pass. */
-  insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
-  insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
-  restore(snapshot: PetSnapshot): Promise<void>
-  /** Restores all of it if the storage was never used; resolves with whether it did. */
-  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
-  /** Rejects while inserts would: a file was moved, replaced or cut, or the lock is lost. */
-  ping(): Promise<void>
-  /**
-   * Finishes the inserts in flight and leaves the complete document and no other file. May be
-   * called again. When it rejects, the journal stays and the next opening reads it.
-   */
-  close(): Promise<void>
-}
+/**
+ * `ping` rejects when a file was moved, replaced or cut, or the lock is lost. `close` leaves the complete
+ * document and no other file; when it rejects, the journal stays and the next opening reads it.
+ */
+export interface JsonFileStorage extends DurableStorage {}
 
 /** Calls a task later; the returned function cancels it. */
 export type WhenIdle = (task: () => void) => () => void
@@ -62,13 +53,12 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
     dump: () => document.data.dump(),
     async restore(snapshot) {
       refuseWhenClosed()
-      const restored = await indexOf(checked(streamOf(createPetIndex(snapshot).dump())))
+      const restored = createPetIndex(readSnapshot(snapshot))
       await inTurn(() => files.replace(restored))
     },
     async seed(content, options) {
       refuseWhenClosed()
-      const stream = isStream(content) ? content : streamOf(createPetIndex(content).dump())
-      const seeded = await indexOf(checked(stream), options)
+      const seeded = createPetIndex(await snapshotOf(readContent(content), options))
       // Reading it took its time.
       refuseWhenClosed()
       return inTurn(async () => {
@@ -136,22 +126,6 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
   function refuseWhenClosed(): void {
     if (closing) throw new JsonFileError(path, 'is closed')
   }
-}
-
-async function indexOf(
-  { nextId, pets, idempotencyKeys }: PetStream,
-  { onProgress }: RestoreOptions = {},
-): Promise<PetIndex> {
-  const index = createPetIndex()
-  let read = 0
-  for await (const some of pets) {
-    for (const pet of some) index.insert(pet, pet.id)
-    read += some.length
-    onProgress?.(read)
-  }
-  for await (const some of idempotencyKeys) for (const used of some) index.use(used)
-  index.skipTo(nextId)
-  return index
 }
 
 type Batch = readonly Waiting<NewPet, Pet>[]

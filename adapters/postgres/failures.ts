@@ -9,11 +9,6 @@ export function noAnswer(timeoutMs: number): PostgresError {
   return Object.assign(error, { code: 'ETIMEDOUT' })
 }
 
-/** Whether `pg` has given up a query: its error has no code. */
-export function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.message === 'Query read timeout'
-}
-
 /** Transient SQLSTATE classes: connection, rollback, resources, object state, intervention. */
 const PASSING = ['08', '40', '53', '55', '57']
 /** Transient as well: after a fail-over the address soon leads to the new primary. */

@@ -1,4 +1,4 @@
-export type { RestoreOptions } from '../storage/restore-options.js'
+export type { RestoreOptions } from '../storage/pet-stream.js'
 export { PostgresError } from './failures.js'
 export { type PostgresOptions, postgresStorage } from './open.js'
 export type { PostgresClient, PostgresPool, PostgresQuery } from './pool.js'

@@ -14,13 +14,7 @@ import {
   withDefault,
 } from '../../src/lib/options.js'
 import { explain, PostgresError } from './failures.js'
-import {
-  createDatabase,
-  limitOf,
-  type PostgresClient,
-  type PostgresPool,
-  withClient,
-} from './pool.js'
+import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
 import { migrate } from './schema.js'
 import { createStatements } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
@@ -104,16 +98,8 @@ export async function postgresStorage(options: PostgresOptions): Promise<Postgre
       idle: pool.idleCount ?? 0,
       waiting: pool.waitingCount ?? 0,
     })
-    const writer = randomUUID()
-    return createStorage({
-      database,
-      timeoutMs,
-      schema,
-      statements,
-      writer,
-      connections,
-      closePool,
-    })
+    const parts = { database, timeoutMs, schema, statements, connections, closePool }
+    return createStorage({ ...parts, writer: randomUUID() })
   } catch (error) {
     await closePool()
     throw explain(error, address)
@@ -146,7 +132,6 @@ async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
     ...(ssl !== undefined && { ssl }),
     max: connections,
     connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: connectionLifetimeMs / 1_000,
     keepAlive: true,
@@ -203,7 +188,7 @@ async function configure(
  * @throws PostgresError when the database is unsuitable
  */
 function inspect(pool: PostgresPool, timeoutMs: number): Promise<boolean> {
-  return withClient(pool, limitOf(timeoutMs), async (client: PostgresClient & Identified) => {
+  return withClient(pool, timeoutMs, async (client: PostgresClient & Identified) => {
     const { rows } = await client.query({
       text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
         current_setting('server_encoding') AS encoding`,

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isRefused, isTimeout, noAnswer, PostgresError } from './failures.js'
+import { inTime } from '../storage/time-limit.js'
+import { isRefused, noAnswer, PostgresError } from './failures.js'
 
 /** A query as `pg` takes it. */
 export interface PostgresQuery {
@@ -57,30 +58,30 @@ export interface Database {
   transaction<T>(task: (run: Run) => Promise<T>): Promise<T>
 }
 
-/** For dumps and restores of large tables. */
+/** In ms, for dumps and restores of large tables. */
 const LONGEST_TRANSACTION = 600_000
 const FIRST_PAUSE = 20
 const LONGEST_PAUSE = 320
 
 export function createDatabase(pool: PostgresPool, timeoutMs: number): Database {
   return {
-    queryOnce: (statement, values) => send(statement, values, limitOf(timeoutMs)),
+    queryOnce: (statement, values) => send(statement, values, performance.now() + timeoutMs),
     async query(statement, values) {
-      const limit = limitOf(timeoutMs)
+      const end = performance.now() + timeoutMs
       let reason: unknown
       for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
         try {
-          return await send(statement, values, limit)
+          return await send(statement, values, end)
         } catch (error) {
           // What the server said before tells more than that the last attempt had too little time.
           if (reason === undefined || !(error instanceof PostgresError)) reason = error
-          if (isRefused(error) || performance.now() + wait > limit.end) throw reason
+          if (isRefused(error) || performance.now() + wait > end) throw reason
           await pause(wait)
         }
       }
     },
     transaction: task =>
-      withClient(pool, limitOf(timeoutMs), async client => {
+      withClient(pool, timeoutMs, async client => {
         const run: Run = async (text, values = []) =>
           (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows
         // Whatever the database has by default: several processes may migrate at a time.
@@ -92,44 +93,44 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
       }),
   }
 
+  /** @param end when the time is over, in ms of `performance.now` */
   function send(
     statement: Statement,
     given: unknown[] | LateValues,
-    limit: Limit,
+    end: number,
   ): Promise<readonly Row[]> {
-    return withClient(pool, limit, async client => {
-      const values = typeof given === 'function' ? given() : given
-      if (!values) return []
-      const query = { ...statement, values, query_timeout: timeoutMs }
-      return (await before(limit, client.query(query))).rows
-    })
+    const before = <T>(answer: Promise<T>) =>
+      inTime(end - performance.now(), answer, () => noAnswer(timeoutMs))
+    return withClient(
+      pool,
+      timeoutMs,
+      async client => {
+        const values = typeof given === 'function' ? given() : given
+        if (!values) return []
+        return (await before(client.query({ ...statement, values }))).rows
+      },
+      before,
+    )
   }
-}
-
-/** The time limit of an operation. */
-export interface Limit {
-  /** When it is over, in ms of `performance.now`. */
-  readonly end: number
-  /** How long it is, for messages. */
-  readonly timeoutMs: number
-}
-
-/** The limit of an operation that begins now. */
-export function limitOf(timeoutMs: number): Limit {
-  return { end: performance.now() + timeoutMs, timeoutMs }
 }
 
 /**
  * Lends a connection. After a failure it is dropped, which rolls back even if it hangs.
  *
- * @param limit for the wait, which the pool of a host may not have
+ * @param before limits the wait for it, which the pool of a host may not do
  */
 export async function withClient<T>(
   pool: PostgresPool,
-  limit: Limit,
+  timeoutMs: number,
   task: (client: PostgresClient) => Promise<T>,
+  before = <C>(answer: Promise<C>) => inTime(timeoutMs, answer, () => noAnswer(timeoutMs)),
 ): Promise<T> {
-  const client = await lend(pool, limit)
+  const connecting = pool.connect()
+  const client = await before(connecting).catch(error => {
+    // A connection that comes later goes back unused.
+    connecting.then(late => late.release(), ignore)
+    throw error
+  })
   // A broken connection emits `error` in addition to rejecting its statement.
   client.on('error', ignore)
   try {
@@ -140,33 +141,6 @@ export async function withClient<T>(
   } catch (error) {
     client.release(true)
     throw error
-  }
-}
-
-/** Resolves in time or rejects: a connection that comes later goes back unused. */
-async function lend(pool: PostgresPool, limit: Limit): Promise<PostgresClient> {
-  const connecting = pool.connect()
-  try {
-    return await before(limit, connecting)
-  } catch (error) {
-    connecting.then(client => client.release(), ignore)
-    throw error
-  }
-}
-
-/** Rejects at the end at the latest. */
-async function before<T>({ end, timeoutMs }: Limit, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(noAnswer(timeoutMs)), end - performance.now())
-  })
-  try {
-    return await Promise.race([answer, late])
-  } catch (error) {
-    // `pg` has a timer for the same moment.
-    throw isTimeout(error) ? noAnswer(timeoutMs) : error
-  } finally {
-    clearTimeout(timer)
   }
 }
 

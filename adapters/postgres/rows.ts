@@ -1,7 +1,7 @@
 import { type Int64, readInt64 } from '../../src/lib/int64.js'
 import { toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import type { Once, UsedKey } from '../../src/ports.js'
+import type { Once, UsedKey } from '../../src/pets/used-key.js'
 import { readNewPet } from '../storage/stored.js'
 import type { Row } from './pool.js'
 
@@ -9,14 +9,23 @@ import type { Row } from './pool.js'
 export interface PetRow {
   /** A JSON string. */
   readonly name: string
-  readonly categoryId: string
+  readonly category_id: string
   readonly status: string | null
 }
 
 /** @throws TypeError naming the field that the database would reject, and the whole batch with it */
 export function toRow(given: NewPet): PetRow {
   const { name, categoryId, status } = readNewPet(given)
-  return { name: JSON.stringify(name), categoryId: String(categoryId), status: status ?? null }
+  return { name: JSON.stringify(name), category_id: String(categoryId), status: status ?? null }
+}
+
+/** Names, categories and statuses. */
+export function columnsOf(rows: readonly PetRow[]) {
+  return [
+    rows.map(row => row.name),
+    rows.map(row => row.category_id),
+    rows.map(row => row.status),
+  ] as const
 }
 
 /** A name of a create as statement parameters: JSON strings, which hold every character. */

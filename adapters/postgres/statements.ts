@@ -19,14 +19,13 @@ export interface Statements {
   readonly forget: Statement
   /** $1 now, $2 limit: deletes expired keys that no other process is deleting. */
   readonly clean: Statement
-  /** $1 ids. */
+  /** $1 id. */
   readonly find: Statement
-  /** $1 list after this id, $2 limit. */
-  readonly list: Statement
-  readonly listByStatus: Readonly<Record<PetStatus, Statement>>
-  /** $1 list after these ids, $2 limits. Returns the pages one after the other, each row with its `page`, from 1. */
-  readonly lists: Statement
-  readonly listsByStatus: Readonly<Record<PetStatus, Statement>>
+  /**
+   * $1 list after these ids, $2 limits. Returns the pages one after the other, each row with its `page`, from
+   * 1.
+   */
+  readonly lists: Readonly<Record<PetStatus | 'all', Statement>>
   /** $1 writer. Commits, as an insert does, and returns the timeline that it committed on. */
   readonly ping: Statement
 }
@@ -39,19 +38,15 @@ export function createStatements(schema: string, prepare: boolean): Statements {
   // Named after the text, so that versions of this package can share a connection.
   const statement = (text: string): Statement =>
     prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
-  const list = (filter: string) =>
-    statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets
-      WHERE ${filter} id > $1::bigint ORDER BY pets.id LIMIT $2::int`)
   const lists = (filter: string) =>
     statement(`SELECT page::int AS page, ${PET_COLUMNS}
       FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS asked (after, size, page)
       CROSS JOIN LATERAL (SELECT * FROM ${schema}.pets
         WHERE ${filter} id > asked.after ORDER BY id LIMIT asked.size) AS pets`)
   // A literal status, so that generic plans can use its partial index.
-  const byStatus = (of: (filter: string) => Statement) =>
-    Object.fromEntries(
-      PET_STATUSES.map(status => [status, of(`status = '${status}' AND`)]),
-    ) as Record<PetStatus, Statement>
+  const listsByStatus = Object.fromEntries(
+    PET_STATUSES.map(status => [status, lists(`status = '${status}' AND`)]),
+  ) as Record<PetStatus, Statement>
 
   return {
     insertBatch: statement(insertBatch(schema)),
@@ -60,11 +55,8 @@ export function createStatements(schema: string, prepare: boolean): Statements {
     clean: statement(`DELETE FROM ${schema}.pet_keys WHERE ctid IN (
       SELECT ctid FROM ${schema}.pet_keys WHERE expires <= $1::float8
       ORDER BY expires LIMIT $2::int FOR UPDATE SKIP LOCKED) RETURNING 1`),
-    find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
-    list: list(''),
-    listByStatus: byStatus(list),
-    lists: lists(''),
-    listsByStatus: byStatus(lists),
+    find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = $1::bigint`),
+    lists: { all: lists(''), ...listsByStatus },
     ping: { text: ping(schema) },
   }
 }

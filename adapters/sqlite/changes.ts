@@ -5,7 +5,7 @@ import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../s
 import type { Connection } from './connection.js'
 import { lockedFor, SqliteError } from './failures.js'
 
-export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'patience'> {
+export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue'> {
   readonly timeoutMs: number
   /** Stores some changes, all or none, and returns an answer for each. */
   readonly apply: (changes: readonly Change[]) => readonly Answer[]
@@ -25,8 +25,8 @@ export function createChanges<Change, Answer>(
 ): Changes<Change, Answer> {
   const { path } = connection
   const late = () => lockedFor(path)
-  const patience = { ms: timeoutMs, items: QUEUE, late, full: storageOverloaded }
-  const batches = createBatches(settle, { ...limits, patience })
+  const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
+  const batches = createBatches(settle, { ...limits, queue })
   let closing: Promise<void> | undefined
   return {
     make(change, isGone) {

@@ -34,7 +34,7 @@ export interface Connection {
   close(): void
 }
 
-type TransactionKind = 'reading' | 'writing'
+export type TransactionKind = 'reading' | 'writing'
 
 export interface ConnectionOptions {
   readonly timeoutMs: number

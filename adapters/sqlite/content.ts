@@ -1,31 +1,29 @@
-import type { Pet } from '../../src/pets/schema.js'
-import type { PetSnapshot, UsedKey } from '../../src/ports.js'
-import { PART } from '../storage/pet-stream.js'
+import type { PetSnapshot } from '../../src/ports.js'
+import { PART, type PetStream, type RestoreOptions } from '../storage/pet-stream.js'
+import type { Connection, TransactionKind } from './connection.js'
 import type { Row } from './driver.js'
-import type { Keys } from './keys.js'
+import { explain } from './failures.js'
+import { createKeys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
-import type { Statements } from './statements.js'
+import { createStatements } from './statements.js'
 
 /** All that a storage holds. Every method is a part of a transaction. */
 export interface Content {
   nextId(): number
   count(): number
   read(): PetSnapshot
-  /** In parts, by ascending id. */
-  readPets(): Iterable<readonly Pet[]>
-  /** In parts, in the order in which they were used. */
-  readKeys(): Iterable<readonly UsedKey[]>
-  clear(): void
-  write(pets: readonly Pet[], keys: readonly UsedKey[]): void
-  /** Call it last. @param written how many pets */
-  setNextId(nextId: number, written: number): void
+  stream(): PetStream
+  replace(stream: PetStream, options?: RestoreOptions): Promise<void>
 }
 
-export function createContent(statements: Statements, keys: Keys): Content {
+export function createContent(connection: Connection): Content {
+  const statements = createStatements(connection)
+  const keys = createKeys(connection)
   const nextId = () => (statements.nextId.get() as Row)['next']
+  const count = () => (statements.count.get() as Row)['count']
   return {
     nextId,
-    count: () => (statements.count.get() as Row)['count'],
+    count,
     read() {
       const idempotencyKeys = [...keys.readParts(PART)].flat()
       return {
@@ -34,17 +32,22 @@ export function createContent(statements: Statements, keys: Keys): Content {
         ...(idempotencyKeys.length > 0 && { idempotencyKeys }),
       }
     },
-    readPets,
-    readKeys: () => keys.readParts(PART),
-    clear() {
+    stream: () => ({
+      nextId: nextId(),
+      count: count(),
+      pets: explained(readPets(), connection),
+      idempotencyKeys: explained(keys.readParts(PART), connection),
+    }),
+    async replace({ nextId: next, pets, idempotencyKeys }, { onProgress } = {}) {
       keys.removeAll()
       statements.deleteAll.run()
-    },
-    write(pets, used) {
-      for (const pet of pets) statements.insert.run(pet.id, ...toRow(pet))
-      for (const one of used) keys.use(one)
-    },
-    setNextId(next, written) {
+      let written = 0
+      for await (const part of pets) {
+        for (const pet of part) statements.insert.run(pet.id, ...toRow(pet))
+        written += part.length
+        onProgress?.(written)
+      }
+      for await (const part of idempotencyKeys) for (const used of part) keys.use(used)
       statements.setNextId.run(next, next - 1 - written)
     },
   }
@@ -57,5 +60,36 @@ export function createContent(statements: Statements, keys: Keys): Content {
 
   function readAfter(id: number) {
     return statements.list.all(id, PART).map(fromRow)
+  }
+}
+
+/** Who reads the parts would take an error for one of a file that it writes. */
+async function* explained<T>(parts: Iterable<T>, { path }: Connection) {
+  try {
+    yield* parts
+  } catch (error) {
+    throw explain(error, path)
+  }
+}
+
+/** Opens another connection to the same file. */
+export type ConnectAgain = <T>(use: (connection: Connection) => T) => Promise<T>
+
+/**
+ * Reads or writes everything in one transaction that takes its time, over another connection than the
+ * storage, which can go on meanwhile.
+ */
+export async function transfer<T>(
+  { look }: Connection,
+  connectAgain: ConnectAgain,
+  kind: TransactionKind,
+  task: (content: Content) => Promise<T>,
+): Promise<T> {
+  look()
+  const [connection, content] = await connectAgain(own => [own, createContent(own)] as const)
+  try {
+    return await connection.during(kind, look, () => task(content))
+  } finally {
+    connection.close()
   }
 }

@@ -1,4 +1,4 @@
-export type { RestoreOptions } from '../storage/restore-options.js'
+export type { RestoreOptions } from '../storage/pet-stream.js'
 export { SqliteError } from './failures.js'
 export { type SqliteOptions, sqliteStorage } from './open.js'
 export {

@@ -1,4 +1,5 @@
-import type { InsertedOnce, Once, UsedKey } from '../../src/ports.js'
+import type { Once, UsedKey } from '../../src/pets/used-key.js'
+import type { InsertedOnce } from '../../src/ports.js'
 import type { Connection } from './connection.js'
 import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
 

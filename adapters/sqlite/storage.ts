@@ -1,50 +1,27 @@
 import { type Awaitable, isPromise } from '../../src/lib/async.js'
 import { toPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import type {
-  InsertedOnce,
-  IsGone,
-  Once,
-  PetFilter,
-  PetSnapshot,
-  PetStorage,
-} from '../../src/ports.js'
-import { createPetIndex } from '../memory.js'
-import { isStream, type PetStream, type Streamable, streamOf } from '../storage/pet-stream.js'
-import type { RestoreOptions } from '../storage/restore-options.js'
-import { readNewPet, readOnce } from '../storage/stored.js'
+import type { Once } from '../../src/pets/used-key.js'
+import type { InsertedOnce, PetFilter, PetSnapshot } from '../../src/ports.js'
+import type { DurableStorage } from '../storage/durable-storage.js'
+import type { Streamable } from '../storage/pet-stream.js'
+import { readContent, readNewPet, readOnce } from '../storage/stored.js'
 import { createChanges } from './changes.js'
 import type { Connection } from './connection.js'
-import { createContent } from './content.js'
+import { type ConnectAgain, createContent, transfer } from './content.js'
 import type { Row } from './driver.js'
 import { createKeys, type Keys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
 import { createStatements, type Statements } from './statements.js'
-import { type ConnectAgain, inTransaction, replace, toStream } from './transfer.js'
 
-export interface SqliteStorage extends PetStorage, Streamable, AsyncDisposable {
-  /** Rejects invalid fields, which a JavaScript caller may pass. */
-  insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
-  insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
+/** `ping` resolves if the file can be read. `close` refuses what still waits for a lock. */
+export interface SqliteStorage extends DurableStorage, Streamable {
   find(id: number): Awaitable<Pet | undefined>
   list(filter: PetFilter): Awaitable<readonly Pet[]>
   dump(): Promise<PetSnapshot>
-  restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
-  /** Restores a snapshot if the storage was never used; resolves with whether it did. */
-  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   count(): Promise<number>
   /** What is damaged, in one line each; empty if nothing is. Reads the whole file. */
   check(): Promise<readonly string[]>
-  /**
-   * Resolves if the file can be read.
-   * @throws SqliteError
-   */
-  ping(): Promise<void>
-  /**
-   * Waits for the inserts in progress, then frees the file; what else waits for a lock is refused. May be
-   * called again.
-   */
-  close(): Promise<void>
 }
 
 export function createStorage(
@@ -52,10 +29,10 @@ export function createStorage(
   timeoutMs: number,
   connectAgain: ConnectAgain,
 ): SqliteStorage {
-  const { path, run, reading, writing, look } = connection
+  const { run, reading, look } = connection
   const statements = createStatements(connection)
   const keys = createKeys(connection)
-  const content = createContent(statements, keys)
+  const content = createContent(connection)
   const insertAll = createInserts(connection, statements, keys)
   const inserts = createChanges(connection, { ...LIMITS, timeoutMs, apply: insertAll })
 
@@ -80,24 +57,16 @@ export function createStorage(
       return run(() => statement.all(after, limit).map(fromRow))
     },
     dump: async () => run(() => reading(content.read)),
-    async restore(snapshot, { onProgress } = {}) {
-      const { pets, nextId, idempotencyKeys = [] } = readSnapshot(snapshot)
-      await run(() =>
-        writing(() => {
-          content.clear()
-          content.write(pets, idempotencyKeys)
-          content.setNextId(nextId, pets.length)
-        }),
-      )
-      onProgress?.(pets.length)
-    },
-    stream: read =>
-      inTransaction(connection, connectAgain, 'reading', all => read(toStream(all, path))),
+    stream: read => transfer(connection, connectAgain, 'reading', all => read(all.stream())),
+    restore: async (snapshot, options) =>
+      transfer(connection, connectAgain, 'writing', all =>
+        all.replace(readContent(snapshot), options),
+      ),
     async seed(given, options) {
-      const stream = isStream(given) ? given : streamOf(readSnapshot(given))
-      return inTransaction(connection, connectAgain, 'writing', async all => {
+      const stream = readContent(given)
+      return transfer(connection, connectAgain, 'writing', async all => {
         if (all.nextId() > 1) return false
-        await replace(all, stream, options)
+        await all.replace(stream, options)
         return true
       })
     },
@@ -146,13 +115,6 @@ interface Insert {
 function inserted({ pet, keyed }: Insert, id: number): InsertedOnce {
   const fingerprint = keyed?.once.fingerprint ?? ''
   return { pet: toPet(id, pet), fingerprint, replayed: false }
-}
-
-/** The ids of a snapshot are checked, and its pets copied. */
-function readSnapshot(snapshot: PetSnapshot): PetSnapshot {
-  for (const used of snapshot.idempotencyKeys ?? []) readOnce(used)
-  const pets = snapshot.pets.map(pet => toPet(pet.id, readNewPet(pet)))
-  return createPetIndex({ ...snapshot, pets }).dump()
 }
 
 function toProblem({ problem }: Row): string {

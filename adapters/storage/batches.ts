@@ -24,13 +24,13 @@ export interface BatchLimits<Item> {
   /** Names the queue in the messages of the diagnostics channel `animal-adoption-store.batch`. */
   readonly name: string
   /** Bounds every wait; by default, items wait for as long as it takes. */
-  readonly patience?: Patience
+  readonly queue?: QueueLimits
 }
 
 /** How long and how many items may wait. */
-export interface Patience {
-  /** From arrival on, in ms. An item that is not in a batch by then never will be. */
-  readonly ms: number
+export interface QueueLimits {
+  /** From arrival on. An item that is not in a batch by then never will be. */
+  readonly timeoutMs: number
   readonly items: number
   /** What an item is rejected with when its time is over. */
   readonly late: () => Error
@@ -68,7 +68,7 @@ export function createBatches<Item, Answer>(
   run: (batch: readonly Waiting<Item, Answer>[]) => Promise<void> | void,
   limits: BatchLimits<Item>,
 ): Batches<Item, Answer> {
-  const { patience } = limits
+  const { queue } = limits
   let waiting: Waiting<Item, Answer>[] = []
   let sent: readonly Waiting<Item, Answer>[] = []
   let working: Promise<void> | undefined
@@ -91,11 +91,11 @@ export function createBatches<Item, Answer>(
     },
     add: (item, isGone) =>
       new Promise((resolve, reject) => {
-        if (patience && waiting.length >= patience.items) throw patience.full()
-        const since = patience || BATCHES.hasSubscribers ? performance.now() : 0
+        if (queue && waiting.length >= queue.items) throw queue.full()
+        const since = queue || BATCHES.hasSubscribers ? performance.now() : 0
         waiting.push({ item, resolve, reject, since, isGone, isDropped: false })
         // The batch in progress may hang, with no item left that its timer would fire for.
-        if (patience && sent.length > 0) timer ??= setTimeout(rejectLate, patience.ms, patience)
+        if (queue && sent.length > 0) timer ??= setTimeout(rejectLate, queue.timeoutMs, queue)
         working ??= work()
       }),
     idle: async () => working,
@@ -118,7 +118,7 @@ export function createBatches<Item, Answer>(
       first = trust
       // No pause otherwise: a lone caller, who comes back now, can go first.
       if (settled) {
-        if (patience) timer ??= setTimeout(rejectLate, patience.ms, patience)
+        if (queue) timer ??= setTimeout(rejectLate, queue.timeoutMs, queue)
         await settled
       }
       if (start > 0) publish(sent, start, left)
@@ -129,11 +129,14 @@ export function createBatches<Item, Answer>(
     timer = undefined
   }
 
-  async function rejectLate({ ms, late }: Pick<Patience, 'ms' | 'late'>): Promise<void> {
+  async function rejectLate({
+    timeoutMs,
+    late,
+  }: Pick<QueueLimits, 'timeoutMs' | 'late'>): Promise<void> {
     // If this process was busy, an answer may lie there unread: two turns of the loop read it.
     await new Promise(setImmediate)
     await new Promise(setImmediate)
-    const end = performance.now() - ms
+    const end = performance.now() - timeoutMs
     const isLate = ({ since }: Waiting<Item, Answer>) => since <= end
     for (const one of [...sent, ...waiting].filter(isLate)) drop(one, late())
     waiting = waiting.filter(one => !isLate(one))
@@ -141,7 +144,7 @@ export function createBatches<Item, Answer>(
     const next = [...sent, ...waiting].find(one => !isLate(one))
     // Meanwhile `work` may have ended, and the next item started a timer.
     clearTimeout(timer)
-    timer = next && setTimeout(rejectLate, Math.ceil(next.since - end), { ms, late })
+    timer = next && setTimeout(rejectLate, Math.ceil(next.since - end), { timeoutMs, late })
   }
 
   function settle(batch: readonly Waiting<Item, Answer>[]): Promise<void> | void {

@@ -355,6 +355,18 @@ test('json file - whichever call of a restore fails, it is all or nothing', asyn
   }
 })
 
+test('json file - a restore rejects while its folder cannot be synced, and changes nothing', async () => {
+  const disk = faults()
+  const { storage, path } = await opened({}, disk.before)
+  disk.fail('open data', 'EIO')
+  const snapshot = { pets: [{ id: 7, ...REX }], nextId: 8 }
+  await assert.rejects(storage.restore(snapshot), { code: 'EIO' })
+  await assert.rejects(storage.insert(REX), { code: 'EIO' })
+  disk.work()
+  assert.equal((await storage.insert(REX)).id, 1)
+  assert.deepEqual(await inspect(path), [1])
+})
+
 test('json file - whichever call fails, at any time, acknowledged inserts stay', async () => {
   for (let nth = 1; ; nth += STEP) {
     let left = Number.POSITIVE_INFINITY

@@ -187,7 +187,7 @@ test('json file keys - a key line that does not follow its pet is damage', async
       `${path}.journal`,
       batchFor(document, lines) + batchFor(document, `${REX_1}\n`),
     )
-    await assert.rejects(crashed(path), /the batch in line 1 has other than animals/)
+    await assert.rejects(crashed(path), /line 1 does not begin an intact batch/)
   }
 })
 

@@ -138,25 +138,6 @@ test('postgres - a call that was given up while it waited for a connection is ne
   assert.deepEqual(sent, [])
 })
 
-test('postgres - a call that is not answered says so, although the client gives up a moment before', async t => {
-  t.mock.method(performance, 'now', () => 0)
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const mute = poolOf(
-    ({ query_timeout: limit }) =>
-      new Promise((_, reject) => {
-        setTimeout(reject, Number(limit) - 1, new Error('Query read timeout'))
-      }),
-  )
-  const { queryOnce } = pool.createDatabase(mute, 500)
-  const rejected = assert.rejects(
-    queryOnce({ text: '' }, []),
-    /^PostgresError: PostgreSQL did not answer within 500 ms$/,
-  )
-  await new Promise(setImmediate)
-  t.mock.timers.tick(499)
-  await rejected
-})
-
 test('postgres - a pool whose server or connections do not answer is reported in time', async () => {
   // As `pg`, it takes a time limit for each query.
   const mute = poolOf(({ query_timeout: limit }) =>

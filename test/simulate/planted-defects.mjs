@@ -59,8 +59,8 @@ const SERVICE_DEFECTS = [
   {
     name: 'a journal is removed before the document is written',
     file: 'adapters/json-file/files.js',
-    from: 'await write(() => document.write());\n        await orUndo(journal.remove, journal.remove);',
-    to: 'await orUndo(journal.remove, journal.remove);\n        await write(() => document.write());',
+    from: 'await write(() => document.write());\n        await change(journal.remove, journal.remove);',
+    to: 'await change(journal.remove, journal.remove);\n        await write(() => document.write());',
   },
   {
     name: 'animals are visible before they are durable',
@@ -99,21 +99,21 @@ const SERVICE_DEFECTS = [
   },
   {
     name: 'the last batch of a journal is not read after a crash',
-    file: 'adapters/json-file/replay.js',
-    from: 'for (const { line, parsed } of entries)',
-    to: 'for (const { line, parsed } of entries.slice(0, -1))',
+    file: 'adapters/json-file/read-journal.js',
+    from: 'for (const batch of batches)',
+    to: 'for (const batch of batches.slice(0, -1))',
   },
   {
     name: 'a torn batch makes the file refuse to open',
-    file: 'adapters/json-file/journal.js',
-    from: 'if (isLast && !isFollowed(end) && !(lines && isReadable(lines))) {',
+    file: 'adapters/json-file/read-journal.js',
+    from: 'if (isLast && !entries && !isIntact && !isFollowed(end)) {',
     to: 'if (false) {',
   },
   {
     name: 'the checksum of a batch is not compared',
-    file: 'adapters/json-file/journal.js',
-    from: 'if (!header || !lines || checksumOf(lines) !== header.checksum) {',
-    to: 'if (!header || !lines) {',
+    file: 'adapters/json-file/read-journal.js',
+    from: 'isIntact: lines !== undefined && checksumOf(lines) === checksum',
+    to: 'isIntact: lines !== undefined',
   },
   {
     name: 'a restore leaves the journal of what it replaces',
@@ -126,7 +126,7 @@ const SERVICE_DEFECTS = [
   {
     name: 'the lock of a dead process stays',
     file: 'adapters/json-file/lock.js',
-    from: 'if (!UNRELEASED.has(holder) && (await isAlive(disk, holder))) {',
+    from: 'if (!UNRELEASED.has(owner) && (await isAlive(disk, owner))) {',
     to: 'if (true) {',
   },
   {
@@ -242,13 +242,13 @@ const SERVICE_DEFECTS = [
   // Responses.
   {
     name: 'a page stays as it was after a create',
-    file: 'adapters/memory.js',
+    file: 'adapters/storage/pet-index.js',
     from: 'if (kept?.length === Math.min(limit, pets.length))',
     to: 'if (kept !== undefined)',
   },
   {
     name: 'a list begins with the last animal of the page before',
-    file: 'adapters/memory.js',
+    file: 'adapters/storage/pet-index.js',
     from: 'pets.slice(start, start + limit)',
     to: 'pets.slice(Math.max(0, start - 1), start - 1 + limit)',
   },

@@ -36,7 +36,7 @@ export const SQLITE_DEFECTS = [
   {
     name: 'a create waits for a lock for ever',
     file: 'adapters/sqlite/changes.js',
-    from: 'createBatches(settle, { ...limits, patience });',
+    from: 'createBatches(settle, { ...limits, queue });',
     to: 'createBatches(settle, limits);',
   },
   {
@@ -79,8 +79,8 @@ export const SQLITE_DEFECTS = [
   {
     name: 'a copy leaves out the keys',
     file: 'adapters/sqlite/content.js',
-    from: 'readKeys: () => keys.readParts(PART),',
-    to: 'readKeys: () => [],',
+    from: 'idempotencyKeys: explained(keys.readParts(PART), connection),',
+    to: 'idempotencyKeys: explained([], connection),',
   },
   {
     name: 'counts begin again with each process',

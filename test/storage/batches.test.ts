@@ -5,20 +5,20 @@ import { MessageChannel } from 'node:worker_threads'
 import {
   type BatchLimits,
   createBatches,
-  type Patience,
+  type QueueLimits,
   type Waiting,
 } from '../../adapters/storage/batches.js'
 
 const LIMITS = { items: 10, size: 1_000, sizeOf: () => 1, name: 'test' }
-const PATIENCE: Patience = {
-  ms: 20,
+const QUEUE: QueueLimits = {
+  timeoutMs: 20,
   items: 3,
   late: () => new Error('late'),
   full: () => new Error('full'),
 }
 
 test('batches - an item that waits too long is rejected, and never sent', async () => {
-  const { add, batches, release, idle } = held({ ...LIMITS, patience: PATIENCE })
+  const { add, batches, release, idle } = held({ ...LIMITS, queue: QUEUE })
   const first = add('first')
   await batches.next()
   const second = add('second')
@@ -38,19 +38,19 @@ test('batches - an item that comes while a batch hangs waits no longer than the 
   t.mock.method(performance, 'now', () => now)
   const { add } = createBatches<string, string>(() => new Promise(() => {}), {
     ...LIMITS,
-    patience: PATIENCE,
+    queue: QUEUE,
   })
   for (const name of ['first', 'second', 'third']) {
     const added = add(name)
     await new Promise(setImmediate)
-    now += PATIENCE.ms
-    t.mock.timers.tick(PATIENCE.ms)
+    now += QUEUE.timeoutMs
+    t.mock.timers.tick(QUEUE.timeoutMs)
     await assert.rejects(added, /^Error: late$/, name)
   }
 })
 
 test('batches - the wait is counted from the arrival of each item', async () => {
-  const { add, batches, release } = held({ ...LIMITS, patience: { ...PATIENCE, ms: 60_000 } })
+  const { add, batches, release } = held({ ...LIMITS, queue: { ...QUEUE, timeoutMs: 60_000 } })
   const first = add('first')
   await batches.next()
   const second = add('second')
@@ -59,7 +59,7 @@ test('batches - the wait is counted from the arrival of each item', async () => 
 })
 
 test('batches - beyond the most that may wait, an item is rejected and the others are not', async () => {
-  const { add, batches, release } = held({ ...LIMITS, patience: { ...PATIENCE, ms: 60_000 } })
+  const { add, batches, release } = held({ ...LIMITS, queue: { ...QUEUE, timeoutMs: 60_000 } })
   const first = add('first')
   await batches.next()
   const waiting = ['a', 'b', 'c'].map(one => add(one))
@@ -70,7 +70,7 @@ test('batches - beyond the most that may wait, an item is rejected and the other
 })
 
 test('batches - an answer that came while this process was busy counts', async () => {
-  const limits = { ...LIMITS, patience: PATIENCE }
+  const limits = { ...LIMITS, queue: QUEUE }
   const batches = createBatches<string, string>(async ([one]) => {
     // As from a socket: the answer lies there after the busy turn, and is read after the timers.
     const { port1, port2 } = new MessageChannel()
@@ -81,7 +81,7 @@ test('batches - an answer that came while this process was busy counts', async (
   }, limits)
   const answer = batches.add('first')
   await new Promise(setImmediate)
-  for (const end = performance.now() + 3 * PATIENCE.ms; performance.now() < end; );
+  for (const end = performance.now() + 3 * QUEUE.timeoutMs; performance.now() < end; );
   assert.equal(await answer, 'answer')
 })
 
@@ -130,7 +130,7 @@ test('batches - a lone caller goes first ever more often, and callers in a row s
   assert.equal(mayGoFirst(), false, 'trust begins anew')
 })
 
-test('batches - without patience, items wait for as long as it takes', async () => {
+test('batches - without a time limit, items wait for as long as it takes', async () => {
   const { add, batches, release } = held(LIMITS)
   const first = add('first')
   await batches.next()
@@ -150,7 +150,7 @@ test('batches - when all items are settled, no timer is left', async () => {
       })
       one?.resolve('answer')
     },
-    { ...LIMITS, patience: PATIENCE },
+    { ...LIMITS, queue: QUEUE },
   )
   // On a busy machine, both timers may fire before the batch is sent.
   const release = async () => {
@@ -165,7 +165,7 @@ test('batches - when all items are settled, no timer is left', async () => {
     )
     // Fires right after the timer of the batches, which then goes on two turns later. On a busy
     // machine it may fire after that, so again.
-    await new Promise(resolve => setTimeout(resolve, PATIENCE.ms))
+    await new Promise(resolve => setTimeout(resolve, QUEUE.timeoutMs))
     await release()
     isLate = await wasLate
     await batches.idle()

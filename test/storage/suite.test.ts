@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createPetIndex, memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { createPetIndex } from '../../adapters/storage/pet-index.js'
 import { type StorageFactory, storageSuite } from '../../adapters/storage/suite.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { InsertedOnce, Once, PetStorage, UsedKey } from '../../src/ports.js'

@@ -21,7 +21,7 @@ interface Group {
  *
  * @returns the page of each filter, in order
  */
-export async function readPages(
+export async function readLists(
   database: Database,
   statements: Statements,
   filters: readonly PetFilter[],
@@ -34,17 +34,21 @@ export async function readPages(
     groups.set(name, group)
     return group
   })
-  const all = [...groups.values()]
-  const statuses = new Set(all.map(({ status }) => status))
-  await Promise.all(
-    [...statuses].map(async status => {
-      const some = all.filter(group => group.status === status)
-      const read = await readStatus(database, statements, status, some)
-      for (const [at, { limit, pages }] of some.entries()) {
-        pages.set(limit, Object.freeze(read[at] ?? []))
-      }
-    }),
-  )
+  const statuses = new Set(filters.map(({ status }) => status))
+  const readAll = async (status: PetStatus | undefined) => {
+    const some = [...groups.values()].filter(group => group.status === status)
+    const columns = [some.map(({ after }) => after), some.map(({ limit }) => limit)]
+    const found: Pet[][] = some.map(() => [])
+    for (const row of await database.query(statements.lists[status ?? 'all'], columns)) {
+      found[row.page - 1]?.push(fromRow(row))
+    }
+    for (const [at, { limit, pages }] of some.entries()) {
+      // The rows of a page come from an index, in order; SQL does not promise it.
+      const page = (found[at] as Pet[]).sort((one, other) => one.id - other.id)
+      pages.set(limit, Object.freeze(page))
+    }
+  }
+  await Promise.all([...statuses].map(readAll))
   return filters.map(({ limit }, at) => pageOf(groupOf[at] as Group, limit))
 }
 
@@ -54,24 +58,4 @@ function pageOf({ limit: longest, pages }: Group, limit: number): readonly Pet[]
   const page = Object.freeze(pages.get(longest)?.slice(0, limit) ?? [])
   pages.set(limit, page)
   return page
-}
-
-async function readStatus(
-  database: Database,
-  statements: Statements,
-  status: PetStatus | undefined,
-  groups: readonly Group[],
-): Promise<readonly (readonly Pet[])[]> {
-  const [first, ...others] = groups
-  if (first && others.length === 0) {
-    const one = status === undefined ? statements.list : statements.listByStatus[status]
-    return [(await database.query(one, [first.after, first.limit])).map(fromRow)]
-  }
-  const many = status === undefined ? statements.lists : statements.listsByStatus[status]
-  const columns = [groups.map(({ after }) => after), groups.map(({ limit }) => limit)]
-  const read: Pet[][] = groups.map(() => [])
-  for (const row of await database.query(many, columns)) read[row.page - 1]?.push(fromRow(row))
-  // The rows of a page come from an index, in order; SQL does not promise it.
-  for (const page of read) page.sort((one, other) => one.id - other.id)
-  return read
 }
