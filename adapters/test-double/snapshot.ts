@@ -7,7 +7,6 @@ import type { Operation } from '../../src/pets/specification.js'
 import { usedKeySchema } from '../../src/pets/used-key.js'
 import type { Exchange } from '../exchanges/exchange.js'
 import type { FaultKind } from '../exchanges/fault-kinds.js'
-import { usedKeySchema } from '../storage/stored.js'
 import { isScale } from './clock/clock.js'
 import type { ArmedFault } from './faults/fault.js'
 
