@@ -1,19 +1,12 @@
-import { type Int64, isInt64 } from '../../src/lib/int64.js'
-import { parseJson } from '../../src/lib/json.js'
-import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import type { Reply } from './check.js'
 import { CheckFailure } from './failure.js'
 
-/** An animal in a response: all integers are exact. */
-export interface Animal {
-  readonly id: Int64
-  readonly name: string
-  readonly categoryId: Int64
-  readonly status?: PetStatus
-}
+/*
+ * What a reply has to meet. All throw CheckFailure.
+ */
 
 /** @param guilty the part of the body that breaks the requirement */
-export function expectThat(
+export function that(
   reply: Reply,
   holds: boolean,
   expected: string,
@@ -23,106 +16,32 @@ export function expectThat(
   throw new CheckFailure({ sent: reply.sent, came: reply, expected, guilty })
 }
 
-export function expectStatus(reply: Reply, ...statuses: readonly number[]): void {
-  expectThat(reply, statuses.includes(reply.status), statuses.join(' or '))
+/** @param issue what is expected instead; undefined if all is well */
+export function noIssue(reply: Reply, issue: string | undefined, guilty?: string): void {
+  that(reply, issue === undefined, issue ?? '', guilty)
 }
 
-/** For what the specification leaves open: any refusal is fine, a failure of the server is not. */
-export function expectRefusalOr(reply: Reply, ...statuses: readonly number[]): void {
-  const isRefusal = reply.status >= 400 && reply.status < 500
-  expectThat(
-    reply,
-    isRefusal || statuses.includes(reply.status),
-    `${statuses.join(' or ')}${statuses.length > 0 ? ', or ' : ''}a status from 400 to 499`,
-  )
-}
-
-/** No list of 100 animals and no description comes close, and parsed they would fill our memory. */
-const MOST_VALUES = 100_000
-
-/** @throws CheckFailure */
-export function jsonOf(reply: Reply): unknown {
-  expectThat(reply, countValues(reply.body) <= MOST_VALUES, `at most ${MOST_VALUES} JSON values`)
-  try {
-    return parseJson(reply.body)
-  } catch {
-    throw new CheckFailure({ sent: reply.sent, came: reply, expected: 'a body that is JSON' })
-  }
-}
-
-/** Undefined where a body is not JSON, which another check reports. */
-export function jsonIn(reply: Reply): unknown {
-  try {
-    return jsonOf(reply)
-  } catch {
-    return undefined
-  }
-}
-
-/** At most as many as there are commas and brackets. */
-function countValues(json: string): number {
-  let count = 0
-  for (let at = 0; at < json.length; at++) {
-    const character = json[at]
-    if (character === ',' || character === '[' || character === '{') count++
-  }
-  return count
-}
-
-export function objectOf(reply: Reply): Readonly<Record<string, unknown>> {
-  const value = jsonOf(reply)
-  expectThat(reply, isObject(value), 'a JSON object')
-  return value
-}
-
-/** One member of a JSON object. */
-export function memberOf(reply: Reply, name: string): unknown {
-  return objectOf(reply)[name]
-}
-
-export function arrayOf(reply: Reply): readonly unknown[] {
-  expectStatus(reply, 200)
-  const value = jsonOf(reply)
-  expectThat(reply, Array.isArray(value), 'a JSON array')
-  return value
-}
-
-/** The animals of a list whose form another check judges: what has no id is left out. */
-export function animalsOf(reply: Reply): readonly Animal[] {
-  return arrayOf(reply).filter(isObject) as unknown as readonly Animal[]
+export function status(reply: Reply, ...statuses: readonly number[]): void {
+  that(reply, statuses.includes(reply.status), statuses.join(' or '))
 }
 
 /**
- * What is wrong with an animal (spec §2); undefined if nothing is. Not by the schema of the store: a
- * mistake there would be looked for with itself.
+ * For what the specification leaves open: any refusal is fine, a failure of the server is not.
+ *
+ * @returns whether it was not refused
  */
-export function animalIssue(value: unknown): string | undefined {
-  if (!isObject(value)) return 'an Animal as a JSON object'
-  const { id, name, categoryId, status } = value
-  if (!isInt64(id)) return 'an `id` that is an int64 integer'
-  if (typeof name !== 'string') return 'a `name` that is a string'
-  if (!isInt64(categoryId)) return 'a `categoryId` that is an int64 integer'
-  if (status === undefined || isStatus(status)) return undefined
-  return `a \`status\` among ${PET_STATUSES.join(', ')}, or none`
+export function refusalOr(reply: Reply, ...statuses: readonly number[]): boolean {
+  const isServed = statuses.includes(reply.status)
+  const isRefusal = reply.status >= 400 && reply.status < 500
+  const alternatives = [...statuses, 'a status from 400 to 499'].join(' or ')
+  that(reply, isRefusal || isServed, alternatives)
+  return isServed
 }
 
-export function isStatus(value: unknown): value is PetStatus {
-  return PET_STATUSES.includes(value as PetStatus)
+export function jsonType(reply: Reply): void {
+  that(reply, isJsonType(reply), 'application/json')
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The media type of a reply, without parameters. */
-function mediaType({ headers }: Reply): string {
-  return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-}
-
-export function expectJsonType(reply: Reply): void {
-  expectThat(reply, isJsonType(reply), 'application/json')
-}
-
-export function isJsonType(reply: Reply): boolean {
-  return mediaType(reply) === 'application/json'
+export function isJsonType({ headers }: Reply): boolean {
+  return /^\s*application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '')
 }

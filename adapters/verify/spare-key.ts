@@ -2,7 +2,7 @@ import { readHttpDate, retryInstant } from '../../src/lib/retry-after.js'
 import type { Exhaustion, Reply, Subject } from './check.js'
 import { SPARE_KEY } from './credentials.js'
 import { CheckSkipped } from './failure.js'
-import { numbersOf } from './rate-limit-numbers.js'
+import { numbersOf } from './replies.js'
 
 /** Larger limits are not exhausted: that would be a load test. */
 const LARGEST_LIMIT = 2_000

@@ -21,9 +21,6 @@ export interface Transport {
   download(url: string): Promise<Reply>
 }
 
-/** An idle connection may be closed at any time: after this many ms, its end means nothing. */
-const STALE = 500
-
 export function createTransport(options: ReadOptions, { hide, redact }: Redaction): Transport {
   const { baseUrl, timeoutMs, fetch, apiKey } = options
   const url = new URL(baseUrl.replace(/\/+$/, ''))
@@ -31,7 +28,6 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
   // Responses have to come in time, whatever clock the run waits by.
   const time = createTime()
   let requests = 0
-  let latest = Number.POSITIVE_INFINITY
 
   return {
     origin: url.origin,
@@ -75,21 +71,8 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     }
   }
 
-  async function transmit(request: PlainRequest): Promise<Reply> {
-    const isStale = performance.now() - latest > STALE
-    try {
-      return await attempt(request)
-    } catch (error) {
-      // A server that crashes or refuses does so again.
-      if (isStale && isReset(error)) return await attempt(request)
-      throw error
-    } finally {
-      latest = performance.now()
-    }
-  }
-
   /** Ends after `timeoutMs`, whatever the server or a `fetch` function does. */
-  async function attempt(request: PlainRequest): Promise<Reply> {
+  async function transmit(request: PlainRequest): Promise<Reply> {
     requests++
     const { sent } = request
     return await time
@@ -126,7 +109,8 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
    */
   async function refusalOf(request: PlainRequest, error: unknown): Promise<Reply> {
     const { body, headers } = request
-    if (!isReset(error) || body === undefined || fetch) throw error
+    const isReset = error instanceof NoReply && isClosed(error.code)
+    if (!isReset || body === undefined || fetch) throw error
     const { length } = typeof body === 'string' ? new TextEncoder().encode(body) : body
     const announced = { ...headers, 'content-length': String(length) }
     const head = { ...request, headers: announced, body: undefined }
@@ -142,10 +126,6 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
 
 function isUrl(target: string): boolean {
   return target.startsWith('http')
-}
-
-function isReset(error: unknown): boolean {
-  return error instanceof NoReply && isClosed(error.code)
 }
 
 async function readBody({ body }: Response, sent: string): Promise<string> {

@@ -5,7 +5,6 @@ import type { Check, Level, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
 import { SPARE_KEY } from './credentials.js'
 import { evidenceOf, excerpt, withoutUser } from './evidence.js'
-import { isObject, jsonIn } from './expect.js'
 import { CheckFailure, CheckSkipped } from './failure.js'
 import { isClosed, NoReply } from './no-reply.js'
 import {
@@ -14,6 +13,7 @@ import {
   readVerifyOptions,
   type VerifyOptions,
 } from './options.js'
+import { isObject, jsonIn } from './replies.js'
 import { createSession, type Session } from './session.js'
 import { VerifyError } from './verify-error.js'
 

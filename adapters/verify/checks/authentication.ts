@@ -1,9 +1,9 @@
 import type { Call, Reply } from '../check.js'
 import { altered, type Credential, foreign, NO_KEY, UNKNOWN, UNKNOWN_KEY } from '../credentials.js'
-import { expectStatus, expectThat } from '../expect.js'
+import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
 import { ABSENT, INVALID, LIST, post } from './calls.js'
-import { checksOf, each, type Row, type Table } from './table.js'
+import { checksOf, each, type Table } from './table.js'
 
 const OPERATIONS: Readonly<Record<string, { title: string; call: Call }>> = {
   list: { title: 'listPets', call: LIST },
@@ -74,22 +74,22 @@ export const authenticationChecks = checksOf(
     ...each('missing.', OPERATIONS, (_, { title, call }) => ({
       title: `${title} without a key is 401`,
       calls: [{ ...call, as: NO_KEY }],
-      expect: is401,
+      judge: is401,
     })),
     ...each('unknown.', OPERATIONS, (_, { title, call }) => ({
       title: `${title} with an unknown key is 401`,
       calls: [{ ...call, as: UNKNOWN_KEY }],
-      expect: is401,
+      judge: is401,
     })),
     'before-body': {
       title: 'the key is checked before the body: malformed JSON without a key is 401',
       calls: [{ ...post('{'), as: NO_KEY }],
-      expect: is401,
+      judge: is401,
     },
     'before-query': {
       title: 'the key is checked before the query: an invalid limit without a key is 401',
       calls: [{ path: '/pets?limit=0', as: NO_KEY }],
-      expect: is401,
+      judge: is401,
     },
     ...WRONG,
     'key-case': wrong('the key in a different letter case is invalid', [
@@ -103,76 +103,76 @@ export const authenticationChecks = checksOf(
           as: NO_KEY,
         },
       ],
-      expect: is401,
+      judge: is401,
     },
     'other-header': {
       title: 'the key is accepted in no other header field than Authorization',
       calls: [{ ...LIST, headers: FIELDS, as: NO_KEY }],
-      expect: is401,
+      judge: is401,
     },
     path: {
       title: 'no spelling of the path bypasses the key',
       must: 'spec §1',
       calls: ['/pets/', '/%70ets', '/PETS', '//pets'].map(path => ({ path, as: NO_KEY })),
-      expect: reply => expectThat(reply, reply.status >= 300, '401, or another refusal'),
+      judge: reply => expect.that(reply, reply.status >= 300, '401, or another refusal'),
       needs: [],
     },
     head: {
       title: 'HEAD without a key is refused',
       must: 'spec §1',
       calls: [{ ...LIST, method: 'HEAD', as: NO_KEY }],
-      expect: reply => expectThat(reply, reply.status >= 400, '401, or another refusal'),
+      judge: reply => expect.that(reply, reply.status >= 400, '401, or another refusal'),
     },
     'scheme-case': {
       title: 'the name of the scheme is case-insensitive',
       must: 'RFC 9110 §11.1',
       calls: [{ ...LIST, as: altered('with the key as "bearer"', key => `bearer ${key}`, 'key') }],
-      expect: reply => expectStatus(reply, 200),
+      judge: reply => expect.status(reply, 200),
     },
     ...each('challenge.', OPERATIONS, (_, { title, call }) => ({
       title: `401 of ${title} carries WWW-Authenticate`,
       must: 'RFC 9110 §15.5.2',
       calls: [{ ...call, as: NO_KEY }],
-      expect(reply) {
+      judge(reply) {
         const isChallenged = reply.status !== 401 || reply.headers.has('www-authenticate')
-        expectThat(reply, isChallenged, 'a WWW-Authenticate header')
+        expect.that(reply, isChallenged, 'a WWW-Authenticate header')
       },
     })),
     'challenge-scheme': {
       title: 'the challenge is for the scheme Bearer',
       should: 'RFC 6750 §3',
       calls: [{ ...LIST, as: NO_KEY }],
-      expect(reply) {
+      judge(reply) {
         const challenge = reply.headers.get('www-authenticate') ?? 'Bearer'
-        expectThat(reply, /(^|,\s*)bearer\b/i.test(challenge), 'WWW-Authenticate: Bearer')
+        expect.that(reply, /(^|,\s*)bearer\b/i.test(challenge), 'WWW-Authenticate: Bearer')
       },
     },
     echo: {
       title: 'a response never repeats the key that was sent',
       should: 'RFC 6750 §5.2',
       calls: [{ ...LIST, as: UNKNOWN_KEY }],
-      expect(reply) {
+      judge(reply) {
         const text = [...reply.headers.values(), reply.body].join('\n')
         const echo = [UNKNOWN, btoa(UNKNOWN)].find(spelling => text.includes(spelling))
-        expectThat(reply, echo === undefined, 'a response without the key', echo)
+        expect.that(reply, echo === undefined, 'a response without the key', echo)
       },
     },
   },
 )
 
 function is401(reply: Reply): void {
-  expectStatus(reply, 401)
+  expect.status(reply, 401)
 }
 
 function wrong(
   title: string,
   credentials: readonly Credential[],
   statuses: readonly number[] = [401],
-): Row {
+): Table[string] {
   return {
     title,
     calls: credentials.map(as => ({ ...LIST, as })),
-    expect: reply => expectStatus(reply, ...statuses),
+    judge: reply => expect.status(reply, ...statuses),
   }
 }
 

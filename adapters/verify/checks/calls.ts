@@ -1,9 +1,6 @@
-import { type Int64, isInt64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
-import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
-import type { Call, Names, Reply, Subject } from '../check.js'
-import { type Animal, animalsOf, isObject, isStatus, jsonIn } from '../expect.js'
-import { CheckSkipped } from '../failure.js'
+import type { PetStatus } from '../../../src/pets/specification.js'
+import type { Call, Names } from '../check.js'
 
 /** Calls that several checks share, so that `once` sends them only once. */
 
@@ -41,87 +38,4 @@ export function postBeyondDouble(names: Names): Call {
 /** Creates the animal of this status that the checks of a run share. */
 export function postSample(names: Names, status: PetStatus): Call {
   return post({ ...animal(names, status), status })
-}
-
-/** An animal of this run, with the reply that created it. */
-export interface Sample {
-  readonly created: Reply
-  readonly id: Int64
-  readonly name: string
-  readonly status: PetStatus
-}
-
-/** @throws CheckSkipped where it was not created */
-export async function sample(subject: Subject, status: PetStatus): Promise<Sample> {
-  if (subject.readOnly) throw new CheckSkipped('needs an animal, and the run is read-only')
-  const created = await subject.once(postSample(subject, status))
-  const pet = jsonIn(created)
-  if (!isObject(pet) || created.status >= 300) {
-    throw new CheckSkipped('no animal could be created')
-  }
-  return { created, id: pet['id'] as Int64, name: subject.name(status), status }
-}
-
-/** Creates animals until the run has made this many. @throws CheckSkipped */
-export async function fill(subject: Subject, count: number): Promise<void> {
-  const { readOnly, categoryId, name, send } = subject
-  while (!readOnly && subject.created < count) {
-    const { status } = await send(post({ name: name('one of many'), categoryId }))
-    if (status !== 201) throw new CheckSkipped('too few animals could be created')
-  }
-}
-
-/** The animals of the first page, if it holds all there are. @throws CheckSkipped */
-export async function allAnimals(subject: Subject): Promise<WholeList> {
-  const list = await wholeList(subject)
-  if (list.animals.length < 100) return list
-  throw new CheckSkipped('the store has more animals than one page shows')
-}
-
-interface WholeList {
-  readonly reply: Reply
-  readonly animals: readonly Animal[]
-}
-
-/** The first page, for checks of something else. @throws CheckSkipped where it cannot be read */
-export async function wholeList({ send }: Subject): Promise<WholeList> {
-  const reply = await send(WHOLE_LIST)
-  const animals = jsonIn(reply)
-  if (reply.status === 200 && Array.isArray(animals)) {
-    return { reply, animals: animals.filter(isObject) as unknown as readonly Animal[] }
-  }
-  throw new CheckSkipped('the list cannot be read, as list.answer or list.limit-maximum reports')
-}
-
-/** An id to get: of an animal of this run, or in a store that must not change, of any. */
-export async function anyId(subject: Subject): Promise<Int64> {
-  const { readOnly, once } = subject
-  const { id } = readOnly
-    ? (animalsOf(await once(WHOLE_LIST))[0] ?? {})
-    : await sample(subject, 'available')
-  if (isInt64(id)) return id
-  throw new CheckSkipped(readOnly ? 'the store has no animals' : 'the created animal has no `id`')
-}
-
-/** The fields that an animal keeps. */
-export const FIELDS = ['name', 'categoryId', 'status'] as const
-
-/** An animal of each status and one without, with the fields that they must keep. */
-export async function variety(
-  subject: Subject,
-): Promise<readonly { id: Int64; sent: Pick<Animal, (typeof FIELDS)[number]> }[]> {
-  const { categoryId } = subject
-  const made = []
-  for (const status of PET_STATUSES) {
-    const { id, name } = await sample(subject, status)
-    made.push({ id, sent: { name, categoryId, status } })
-  }
-  const { name } = animal(subject, 'without status')
-  const reply = await subject.once(post({ name, categoryId }))
-  const pet = jsonIn(reply)
-  // Which status it got is up to the service.
-  if (reply.status === 201 && isObject(pet) && isStatus(pet['status'])) {
-    made.push({ id: pet['id'] as Int64, sent: { name, categoryId, status: pet['status'] } })
-  }
-  return made.filter(({ id }) => isInt64(id))
 }

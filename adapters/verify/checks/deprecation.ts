@@ -1,77 +1,74 @@
 import { readHttpDate } from '../../../src/lib/retry-after.js'
 import { SUNSET } from '../../../src/pets/specification.js'
 import type { Reply, Subject } from '../check.js'
-import { expectThat } from '../expect.js'
+import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
-import { ABSENT, anyId, LIST } from './calls.js'
-import { checksOf, type Routine } from './table.js'
+import { ABSENT, LIST } from './calls.js'
+import { anyId } from './samples.js'
+import { checksOf } from './table.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 /** The removal of `getPet` on 5 December 2030 (spec §4.3, §9). */
 export const deprecationChecks = checksOf(
-  { name: 'deprecation', source: 'RFC 9745 §2.1, §4', needs: ['getPet'] },
+  { name: 'deprecation', source: 'RFC 9745 §2.1, §4', needs: ['getPet'], requests: 2 },
   {
     announced: {
       title: 'responses of getPet announce its removal in Sunset, Deprecation or Link',
       should: 'RFC 8594 §3, RFC 9745 §2',
-      ...judging((reply, { headers }) => {
+      of: gotten,
+      judge(reply) {
+        const { headers } = reply
         const links = /rel="?[^;,]*\b(successor-version|sunset|deprecation)\b/
         const isAnnounced =
           headers.has('sunset') ||
           headers.has('deprecation') ||
           links.test(headers.get('link') ?? '')
-        expectThat(reply, isAnnounced, 'a Sunset, Deprecation or Link header')
-      }),
+        expect.that(reply, isAnnounced, 'a Sunset, Deprecation or Link header')
+      },
     },
     sunset: {
       title: 'Sunset, if sent, is an HTTP-date on 5 December 2030',
       must: 'spec §4.3, RFC 8594 §3',
-      ...judging((reply, { headers }) => {
+      of: gotten,
+      judge(reply) {
+        const { headers } = reply
         if (!headers.has('sunset')) return
         const date = readHttpDate(headers.get('sunset')) ?? Number.NaN
         // That day begins and ends at other instants elsewhere on earth.
         const isThatDay = date >= SUNSET - 14 * HOUR && date <= SUNSET + DAY + 12 * HOUR
         const expected = 'Sunset on 5 December 2030, such as Thu, 05 Dec 2030 00:00:00 GMT'
-        expectThat(reply, isThatDay, expected)
-      }),
+        expect.that(reply, isThatDay, expected)
+      },
     },
     date: {
       title: 'Deprecation, if sent, is a date such as @1688169599, no later than Sunset',
-      ...judging((reply, { headers }) => {
+      of: gotten,
+      judge(reply) {
+        const { headers } = reply
         const deprecation = headers.get('deprecation')
         if (deprecation === null) return
         const [, seconds] = /^@(-?\d+)$/.exec(deprecation.trim()) ?? []
-        expectThat(reply, seconds !== undefined, 'a date such as @1688169599')
+        expect.that(reply, seconds !== undefined, 'a date such as @1688169599')
         const sunset = readHttpDate(headers.get('sunset')) ?? SUNSET + DAY
-        expectThat(reply, Number(seconds) * 1000 <= sunset, 'Deprecation no later than Sunset')
-      }),
+        expect.that(reply, Number(seconds) * 1000 <= sunset, 'Deprecation no later than Sunset')
+      },
     },
     'only-get': {
       title: 'listPets, which replaces getPet, is not deprecated',
       should: 'spec §9',
       needs: [],
       calls: [LIST],
-      expect(reply) {
+      judge(reply) {
         const isDeprecated = reply.headers.has('sunset') || reply.headers.has('deprecation')
-        expectThat(reply, !isDeprecated, 'no Sunset and no Deprecation header')
+        expect.that(reply, !isDeprecated, 'no Sunset and no Deprecation header')
       },
     },
   },
 )
 
-/** Judges a response of getPet: a success if there is an animal, as errors may carry fewer headers. */
-function judging(expect: (reply: Reply, same: Reply) => void): Pick<Routine, 'requests' | 'run'> {
-  return {
-    requests: 2,
-    async run(subject) {
-      const reply = await gotten(subject)
-      expect(reply, reply)
-    },
-  }
-}
-
+/** A response of getPet: a success if there is an animal, as errors may carry fewer headers. */
 async function gotten(subject: Subject): Promise<Reply> {
   try {
     return await subject.once({ path: `/pets/${await anyId(subject)}` })

@@ -1,7 +1,9 @@
 import { OPERATIONS, PAGE_SIZE, PET_STATUSES } from '../../../src/pets/specification.js'
-import { expectStatus, expectThat, isObject, memberOf, objectOf } from '../expect.js'
+import type { Reply, Subject } from '../check.js'
+import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
-import { checksOf, type Routine } from './table.js'
+import { isObject, memberOf, objectOf } from '../replies.js'
+import { checksOf } from './table.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -25,13 +27,12 @@ export const descriptionChecks = checksOf(
     document: {
       title: 'the description is an OpenAPI document as JSON',
       must: 'OpenAPI 3.1 §4.8.1',
-      requests: 1,
-      async run({ description }) {
-        const reply = await description()
-        expectStatus(reply, 200)
+      of: ({ description }) => description(),
+      judge(reply) {
+        expect.status(reply, 200)
         const version = memberOf(reply, 'openapi')
         const isVersion = typeof version === 'string' && /^[3-9]\./.test(version)
-        expectThat(reply, isVersion, 'an `openapi` version of 3 or later')
+        expect.that(reply, isVersion, 'an `openapi` version of 3 or later')
       },
     },
     version: {
@@ -103,23 +104,24 @@ export const descriptionChecks = checksOf(
 /** What is at a path of the description; undefined if nothing is. */
 type At = (...path: readonly string[]) => unknown
 
-function expecting(
-  expected: string,
-  holds: (at: At) => boolean,
-): Pick<Routine, 'requests' | 'run'> {
+function expecting(expected: string, holds: (at: At) => boolean) {
   return {
-    requests: 1,
-    async run({ description }) {
-      const reply = await description()
-      if (reply.status !== 200) throw new CheckSkipped('there is no description')
+    of: documentOf,
+    judge(reply: Reply) {
       const document = objectOf(reply)
-      expectThat(
+      expect.that(
         reply,
         holds((...path) => valueAt(document, path)),
         expected,
       )
     },
   }
+}
+
+async function documentOf({ description }: Subject): Promise<Reply> {
+  const reply = await description()
+  if (reply.status === 200) return reply
+  throw new CheckSkipped('there is no description')
 }
 
 function isBearer(at: At, name: string): boolean {

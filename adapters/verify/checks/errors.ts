@@ -1,15 +1,8 @@
 import type { Call, Reply, Subject } from '../check.js'
 import { foreign, NO_KEY, UNKNOWN_KEY } from '../credentials.js'
-import {
-  expectJsonType,
-  expectThat,
-  isJsonType,
-  isObject,
-  jsonIn,
-  jsonOf,
-  objectOf,
-} from '../expect.js'
+import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
+import { isObject, jsonIn, memberOf, objectOf } from '../replies.js'
 import { ABSENT, INVALID, LIST, post } from './calls.js'
 import { checksOf, each } from './table.js'
 
@@ -41,32 +34,26 @@ export const errorChecks = checksOf(
       title: `${status} has a body with \`code\`, \`message\` and \`status\``,
       must: 'spec §2',
       calls: [call],
-      expect(reply) {
-        skipUnless(reply, status)
+      judge: of(status, reply => {
         const { code, message, status: repeated } = objectOf(reply)
-        expectThat(reply, typeof code === 'string', 'a `code` that is a string')
-        expectThat(reply, typeof message === 'string', 'a `message` that is a string')
-        expectThat(reply, Number.isInteger(repeated), 'a `status` that is an integer')
-      },
+        expect.that(reply, typeof code === 'string', 'a `code` that is a string')
+        expect.that(reply, typeof message === 'string', 'a `message` that is a string')
+        expect.that(reply, Number.isInteger(repeated), 'a `status` that is an integer')
+      }),
     })),
     ...each('status.', FAILURES, (status, call) => ({
       title: `\`status\` in the body of ${status} repeats the HTTP status`,
       calls: [call],
-      expect(reply) {
-        skipUnless(reply, status)
-        const body = jsonOf(reply)
-        const isRepeated = !isObject(body) || body['status'] === reply.status
-        expectThat(reply, isRepeated, `\`status\` ${status}`)
-      },
+      judge: of(status, reply => {
+        const isRepeated = memberOf(reply, 'status') === reply.status
+        expect.that(reply, isRepeated, `\`status\` ${status}`)
+      }),
     })),
     ...each('type.', FAILURES, (status, call) => ({
       title: `the body of ${status} is application/json`,
       must: 'spec §4',
       calls: [call],
-      expect(reply) {
-        skipUnless(reply, status)
-        expectJsonType(reply)
-      },
+      judge: of(status, expect.jsonType),
     })),
     ...each('every.', OTHERS, (status, calls) => ({
       title: `every ${status} has an Error body as application/json, whatever was wrong`,
@@ -76,7 +63,7 @@ export const errorChecks = checksOf(
         await expectUsual(subject, status)
         for (const call of calls) {
           const reply = await subject.once(call)
-          if (reply.status === Number(status)) expectError(reply)
+          if (reply.status === Number(status)) expect.noIssue(reply, errorIssue(reply))
         }
       },
     })),
@@ -89,7 +76,7 @@ export const errorChecks = checksOf(
         await expectUsual(subject, '404')
         const reply = await subject.send({ ...ABSENT, headers: { accept: 'text/html,*/*;q=0.8' } })
         skipUnless(reply, '404')
-        expectJsonType(reply)
+        expect.jsonType(reply)
       },
     },
     'unknown-path': {
@@ -101,35 +88,32 @@ export const errorChecks = checksOf(
         await expectUsual(subject, '404')
         const reply = await subject.once({ path: '/verify-unknown' })
         skipUnless(reply, '404')
-        expectError(reply)
+        expect.noIssue(reply, errorIssue(reply))
       },
     },
     code: {
       title: '`code` is for machines: no spaces, and different for 400 and 401',
       should: 'spec §2',
-      requests: 2,
-      needs: ['create'],
-      async run({ once }) {
-        const codes: unknown[] = []
-        for (const status of ['400', '401'] as const) {
-          const reply = await once(FAILURES[status])
-          skipUnless(reply, status)
-          const body = jsonOf(reply)
-          const code = isObject(body) ? body['code'] : undefined
-          const isFit = typeof code === 'string' && /^\S+$/.test(code) && !codes.includes(code)
-          expectThat(reply, isFit, 'a `code` of its own without spaces')
-          codes.push(code)
-        }
+      calls: [FAILURES['400'], FAILURES['401']],
+      judge(reply, _, first) {
+        skipUnless(reply, first ? '401' : '400')
+        const code = memberOf(reply, 'code')
+        const isOwn = !first || memberOf(first, 'code') !== code
+        expect.that(
+          reply,
+          isOwn && /^\S+$/.test(String(code ?? ' ')),
+          'a `code` of its own without spaces',
+        )
       },
     },
     internals: {
       title: 'an error shows no stack trace',
       should: 'RFC 9110 §17',
       calls: [post('{')],
-      expect(reply) {
+      judge(reply) {
         const trace = /\n\s+at |\\n\s+at |node_modules|\.[jt]s:\d+|Traceback|\.java:\d+|\.go:\d+/
         const [guilty] = trace.exec(reply.body) ?? []
-        expectThat(reply, guilty === undefined, 'no stack trace', guilty)
+        expect.that(reply, guilty === undefined, 'no stack trace', guilty)
       },
     },
   },
@@ -144,14 +128,9 @@ async function expectUsual({ once }: Subject, status: string): Promise<void> {
   throw new CheckSkipped(reason)
 }
 
-function expectError(reply: Reply): void {
-  const issue = errorIssue(reply)
-  expectThat(reply, issue === undefined, issue ?? '')
-}
-
 /** What is wrong with an Error (spec §2, §7); undefined if nothing is. */
 export function errorIssue(reply: Reply): string | undefined {
-  if (!isJsonType(reply)) return 'application/json'
+  if (!expect.isJsonType(reply)) return 'application/json'
   const body = jsonIn(reply)
   if (!isObject(body)) return 'an Error as a JSON object'
   const { code, message, status } = body
@@ -164,4 +143,12 @@ export function errorIssue(reply: Reply): string | undefined {
 function skipUnless(reply: Reply, status: string): void {
   if (reply.status === Number(status)) return
   throw new CheckSkipped(`the request that should be ${status} was answered ${reply.status}`)
+}
+
+/** Judges replies of this status. */
+function of(status: string, judge: (reply: Reply) => void): (reply: Reply) => void {
+  return reply => {
+    skipUnless(reply, status)
+    judge(reply)
+  }
 }

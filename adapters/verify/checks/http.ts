@@ -1,6 +1,6 @@
 import type { Call, Check, Reply } from '../check.js'
 import { NO_KEY } from '../credentials.js'
-import { expectStatus } from '../expect.js'
+import * as expect from '../expect.js'
 import { CheckFailure } from '../failure.js'
 import { NoReply } from '../no-reply.js'
 import { animal, post } from './calls.js'
@@ -17,7 +17,7 @@ const TABLE: Table = {
     needs: ['socket', 'create'],
     async run(subject) {
       const call = post(animal(subject, 'chunked'), { 'transfer-encoding': 'chunked' })
-      for (const reply of await subject.sendTogether([call])) expectStatus(reply, 201, 411)
+      for (const reply of await subject.sendTogether([call])) expect.status(reply, 201, 411)
     },
   },
   'refused-body': {
@@ -27,7 +27,7 @@ const TABLE: Table = {
     async run({ sendTogether }) {
       const refused = { ...post('GET / HTT'), as: NO_KEY }
       const [, next] = await sendTogether([refused, ONE])
-      expectStatus(next as Reply, 200)
+      expect.status(next as Reply, 200)
     },
   },
   'absolute-form': {
@@ -36,7 +36,7 @@ const TABLE: Table = {
     requests: 1,
     async run({ sendTogether, origin, basePath }) {
       const call = { path: `${origin}${basePath}${ONE.path}` }
-      for (const reply of await sendTogether([call])) expectStatus(reply, 200)
+      for (const reply of await sendTogether([call])) expect.status(reply, 200)
     },
   },
   'head-empty': {

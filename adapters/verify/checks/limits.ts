@@ -1,11 +1,13 @@
 import { readLimits } from '../../client/headers.js'
 import type { Reply, Subject } from '../check.js'
 import { SPARE_KEY } from '../credentials.js'
-import { expectStatus, expectThat, isObject, jsonOf } from '../expect.js'
+import * as expect from '../expect.js'
 import { CheckFailure, CheckSkipped } from '../failure.js'
-import { numbersOf } from '../rate-limit-numbers.js'
+import { memberOf, numbersOf, RATE_LIMIT_HEADERS } from '../replies.js'
 import { waitOf } from '../spare-key.js'
-import { allAnimals, animal, LIST, post } from './calls.js'
+import { animal, LIST, post } from './calls.js'
+import { errorIssue } from './errors.js'
+import { allAnimals } from './samples.js'
 import { checksOf } from './table.js'
 
 /** The specification has none longer than a day; in ms, with a minute for clocks that differ. */
@@ -15,84 +17,64 @@ const MOST_REJECTIONS = 200
 
 /** What happens beyond the limit (spec §8). `exhausted` spares each check a window of its own. */
 export const limitChecks = checksOf(
-  { name: 'limits', source: 'spec §8', needs: ['limits'] },
+  { name: 'limits', source: 'spec §8', needs: ['limits'], requests: 0 },
   {
     exhaust: {
       title: 'a request over the limit is 429',
-      requests: 0,
       async run(subject) {
         const { first, last = first, rejection } = await subject.exhausted()
         if (rejection) return
-        expectThat(last, last.status === 200, '200, or 429 once no requests remain')
+        expect.that(last, last.status === 200, '200, or 429 once no requests remain')
         if (numbersOf(last).remaining === numbersOf(first).remaining) {
           throw new CheckSkipped('nothing is counted: the limits may not apply here (spec §8)')
         }
-        expectThat(last, false, '429 once no requests remain')
+        expect.that(last, false, '429 once no requests remain')
       },
     },
     'whole-budget': {
       title: 'as long as X-RateLimit-Remaining is above 0, the next request is admitted',
       should: 'spec §8',
-      requests: 0,
       async run(subject) {
         const { last, rejection } = await subject.exhausted()
         if (!rejection || !last) throw new CheckSkipped('nothing was rejected')
         const { remaining } = numbersOf(last)
-        expectThat(rejection, remaining === 0, `one of the ${remaining} requests that remained`)
+        expect.that(rejection, remaining === 0, `one of the ${remaining} requests that remained`)
       },
     },
     body: {
       title: '429 has an Error body',
       must: 'spec §7',
-      requests: 0,
-      async run(subject) {
-        const rejection = await rejected(subject)
-        const body = jsonOf(rejection)
-        const isError =
-          isObject(body) &&
-          typeof body['code'] === 'string' &&
-          typeof body['message'] === 'string' &&
-          body['status'] === 429
-        expectThat(rejection, isError, '`code`, `message` and `status` 429')
-      },
+      of: rejected,
+      judge: reply => expect.noIssue(reply, errorIssue(reply)),
     },
     headers: {
       title: '429 carries the three headers, with 0 remaining',
-      requests: 0,
-      async run(subject) {
-        const rejection = await rejected(subject)
-        const names = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
-        for (const name of names) {
-          expectThat(rejection, rejection.headers.has(name), `the header ${name}`)
-        }
-        expectThat(rejection, numbersOf(rejection).remaining === 0, '0 remaining')
+      of: rejected,
+      judge(reply) {
+        const missing = RATE_LIMIT_HEADERS.find(name => !reply.headers.has(name))
+        expect.noIssue(reply, missing && `the header ${missing}`)
+        expect.that(reply, numbersOf(reply).remaining === 0, '0 remaining')
       },
     },
     'retry-after': {
       title: '429 carries Retry-After, in seconds or as an HTTP-date, no longer than its window',
       must: 'spec §7, RFC 9110 §10.2.3',
-      requests: 0,
-      async run(subject) {
-        const rejection = await rejected(subject)
-        const wait = waitOf(rejection, subject.now())
-        expectThat(rejection, wait !== undefined, 'seconds, or an HTTP-date')
-        const seconds = Math.ceil(longestWait(rejection, subject) / 1000)
+      of: rejected,
+      judge(reply, subject) {
+        const wait = waitOf(reply, subject.now())
+        expect.that(reply, wait !== undefined, 'seconds, or an HTTP-date')
+        const seconds = Math.ceil(longestWait(reply, subject) / 1000)
         const expected = `at most ${seconds} seconds, as X-RateLimit-Reset says`
-        expectThat(rejection, wait <= seconds * 1000, expected)
+        expect.that(reply, wait <= seconds * 1000, expected)
       },
     },
     'no-store': {
       title: 'a 429 must not be stored by caches',
       should: 'RFC 6585 §4',
-      requests: 0,
-      async run(subject) {
-        const rejection = await rejected(subject)
-        const control = rejection.headers.get('cache-control') ?? ''
-        expectThat(
-          rejection,
-          !/\b(public|max-age=[1-9])/.test(control),
-          'no permission to cache it',
-        )
+      of: rejected,
+      judge(reply) {
+        const isStored = /\b(public|max-age=[1-9])/.test(reply.headers.get('cache-control') ?? '')
+        expect.that(reply, !isStored, 'no permission to cache it')
       },
     },
     'other-key': {
@@ -103,12 +85,12 @@ export const limitChecks = checksOf(
         const before = await subject.send(LIST)
         const { first, last, rejection } = await subject.exhausted()
         const reply = await subject.send({ ...LIST, keeps429: true })
-        expectStatus(reply, 200)
+        expect.status(reply, 200)
         // Where both count the same, the requests of the spare key show.
         const [was, is] = [numbersOf(before), numbersOf(reply)]
         const used = last && rejection ? numbersOf(first).remaining - numbersOf(last).remaining : 0
         const isShared = was.reset === is.reset && used >= 5 && was.remaining - is.remaining >= used
-        expectThat(reply, !isShared, `about ${was.remaining - 1} remaining, as before`)
+        expect.that(reply, !isShared, `about ${was.remaining - 1} remaining, as before`)
       },
     },
     'creates-nothing': {
@@ -116,55 +98,56 @@ export const limitChecks = checksOf(
       requests: 1,
       needs: ['limits', 'create'],
       async run(subject) {
-        const { send } = subject
         await rejected(subject)
-        const { name, ...others } = animal(subject, 'beyond the limit')
-        const call = { ...post({ name, ...others }), as: SPARE_KEY }
-        const reply = await send({ ...call, impatient: true })
+        const pet = animal(subject, 'beyond the limit')
+        const reply = await subject.send({ ...post(pet), as: SPARE_KEY, impatient: true })
         if (reply.status !== 429) return
         const { reply: list, animals } = await allAnimals(subject)
-        const isStored = animals.some(pet => pet.name === name)
-        expectThat(list, !isStored, `no animal called ${name}, whose creation was 429`, name)
+        const isStored = animals.some(({ name }) => name === pet.name)
+        expect.that(
+          list,
+          !isStored,
+          `no animal called ${pet.name}, whose creation was 429`,
+          pet.name,
+        )
       },
     },
     'retry-after-late': {
       title: 'Retry-After is not longer than needed: more than a second before, it is still 429',
       should: 'RFC 9110 §10.2.3',
-      requests: 0,
       async run(subject) {
         const { rejection, until } = await waiting(subject)
         // Half a second for the way there and back.
         await waitUntil(subject, until - 1_500)
         const early = await ask(subject)
-        expectThat(
-          early,
-          early.status === 429,
-          `429, as Retry-After of ${retryAfter(rejection)} says`,
-        )
+        const expected = `429, as Retry-After of ${retryAfter(rejection)} says`
+        expect.that(early, early.status === 429, expected)
       },
     },
     'retry-after-early': {
       title: 'Retry-After is long enough: a request after it is admitted',
-      requests: 0,
       async run(subject) {
         const { rejection, until } = await waiting(subject)
         await waitUntil(subject, until)
         const reply = await ask(subject)
-        expectThat(reply, reply.status === 200, `200 after Retry-After of ${retryAfter(rejection)}`)
+        expect.that(
+          reply,
+          reply.status === 200,
+          `200 after Retry-After of ${retryAfter(rejection)}`,
+        )
       },
     },
     'ban-ends': {
       title: 'a ban after repeated requests is temporary: it ends when its Retry-After says',
       must: 'spec §8, RFC 9110 §10.2.3',
-      requests: 0,
       async run(subject) {
         const ban = await banned(subject)
         const wait = waitOf(ban, subject.now())
         if (wait === undefined) throw withoutEnd(ban)
-        expectThat(ban, wait <= LONGEST_WINDOW, 'a ban of at most a day')
+        expect.that(ban, wait <= LONGEST_WINDOW, 'a ban of at most a day')
         await subject.wait(wait, 'until the ban ends')
         const reply = await ask(subject)
-        expectThat(reply, reply.status === 200, `200 after Retry-After of ${retryAfter(ban)}`)
+        expect.that(reply, reply.status === 200, `200 after Retry-After of ${retryAfter(ban)}`)
       },
     },
   },
@@ -212,21 +195,16 @@ async function banned(subject: Subject): Promise<Reply> {
   // From here on the key may be banned, not only used up.
   subject.renew()
   const most = Math.min(MOST_REJECTIONS, Math.max(20, numbersOf(rejection).limit))
-  const code = codeOf(rejection)
+  const code = memberOf(rejection, 'code')
   for (let count = 0; count < most; count++) {
     const reply = await ask(subject)
     if (reply.status === 200) throw new CheckSkipped('the limit was over before any ban')
-    if (reply.status !== 429 || codeOf(reply) !== code) return reply
+    if (reply.status !== 429 || memberOf(reply, 'code') !== code) return reply
     const [before, now] = [rejection, reply].map(one => waitOf(one, subject.now()))
     if (before === undefined) continue
     if (now === undefined || now > before + 2_000) return reply
   }
   throw new CheckSkipped(`${most} requests after a 429 led to no ban, which is allowed`)
-}
-
-function codeOf(reply: Reply): unknown {
-  const body = jsonOf(reply)
-  return isObject(body) ? body['code'] : undefined
 }
 
 function ask({ send }: Subject): Promise<Reply> {

@@ -1,22 +1,20 @@
 import { readHttpDate } from '../../../src/lib/retry-after.js'
-import type { Call, Names, Need, Reply, Subject } from '../check.js'
+import type { Call, Need, Reply, Subject } from '../check.js'
 import { NO_KEY } from '../credentials.js'
-import { expectThat } from '../expect.js'
+import * as expect from '../expect.js'
 import { CheckFailure, CheckSkipped } from '../failure.js'
-import { numbersOf, RATE_LIMIT_HEADERS } from '../rate-limit-numbers.js'
+import { numbersOf, RATE_LIMIT_HEADERS } from '../replies.js'
 import { LIST, postSample } from './calls.js'
 import { FAILURES } from './errors.js'
-import { checksOf, each, type Routine } from './table.js'
+import { checksOf, each } from './table.js'
 
 /** Every response carries the headers (spec §8). */
-const RESPONSES: Readonly<
-  Record<string, { readonly needs: readonly Need[]; call(names: Names): Call }>
-> = {
-  '200': { needs: [], call: () => LIST },
-  '201': { needs: ['create'], call: names => postSample(names, 'available') },
-  '400': { needs: ['create'], call: () => FAILURES['400'] },
-  '401': { needs: [], call: () => FAILURES['401'] },
-  '404': { needs: ['getPet'], call: () => FAILURES['404'] },
+const RESPONSES: Readonly<Record<string, readonly Need[]>> = {
+  '200': [],
+  '201': ['create'],
+  '400': ['create'],
+  '401': [],
+  '404': ['getPet'],
 }
 
 /** How far a clock may be off when a response has no Date. */
@@ -28,12 +26,13 @@ const LONGEST_WINDOW = 86_400
 export const rateLimitHeaderChecks = checksOf(
   { name: 'ratelimit', source: 'spec §8' },
   {
-    ...each('present.', RESPONSES, (status, { needs, call }) => ({
+    ...each('present.', RESPONSES, (status, needs) => ({
       title: `${status} carries X-RateLimit-Limit, -Remaining and -Reset`,
       requests: 3,
       needs,
       async run(subject) {
-        const reply = await subject.once(call(subject))
+        const others = { '200': LIST, '201': postSample(subject, 'available') }
+        const reply = await subject.once({ ...others, ...FAILURES }[status] as Call)
         const missing = RATE_LIMIT_HEADERS.find(header => !reply.headers.has(header))
         if (missing === undefined) return
         const isAnywhere = await sendsLimits(subject)
@@ -53,34 +52,38 @@ export const rateLimitHeaderChecks = checksOf(
     integers: {
       title: 'the three headers are whole numbers',
       calls: [LIST],
-      expect(reply) {
+      judge(reply) {
         for (const name of RATE_LIMIT_HEADERS) {
           const value = reply.headers.get(name)
           if (value === null) throw new CheckSkipped(`${name} is missing`)
-          expectThat(reply, /^\d+$/.test(value), `a whole number in ${name}`)
+          expect.that(reply, /^\d+$/.test(value), `a whole number in ${name}`)
         }
       },
     },
     bounds: {
       title: 'X-RateLimit-Remaining is at most X-RateLimit-Limit',
       calls: [LIST],
-      expect(reply) {
+      judge(reply) {
         const { limit, remaining } = numbersOf(reply)
-        expectThat(reply, remaining <= limit, `at most ${limit} remaining`)
+        expect.that(reply, remaining <= limit, `at most ${limit} remaining`)
       },
     },
     'reset-seconds': {
       title: 'X-RateLimit-Reset is a Unix timestamp in seconds',
-      ...judgingReset((reply, reset, { now, error }) => {
-        const isNear = Math.abs(reset - now) <= LONGEST_WINDOW + error
-        expectThat(reply, isNear, `a timestamp within a day of ${now}`)
-      }),
+      calls: [LIST],
+      judge(reply, subject) {
+        const { now, error } = timeOf(reply, subject)
+        const isNear = Math.abs(resetOf(reply) - now) <= LONGEST_WINDOW + error
+        expect.that(reply, isNear, `a timestamp within a day of ${now}`)
+      },
     },
     'reset-future': {
       title: 'X-RateLimit-Reset is in the future',
-      ...judgingReset((reply, reset, { now, error }) => {
-        expectThat(reply, reset >= now - error, `a timestamp from ${now} on`)
-      }),
+      calls: [LIST],
+      judge(reply, subject) {
+        const { now, error } = timeOf(reply, subject)
+        expect.that(reply, resetOf(reply) >= now - error, `a timestamp from ${now} on`)
+      },
     },
     counts: {
       title: 'each request leaves fewer in the window',
@@ -96,7 +99,7 @@ export const rateLimitHeaderChecks = checksOf(
           isConstant &&= now.remaining === before.remaining
           const counts = !isConstant || now.remaining === 0
           const isWrong = isLast && counts && now.reset === before.reset
-          expectThat(reply, !isWrong, `less than ${before.remaining} remaining, as before`)
+          expect.that(reply, !isWrong, `less than ${before.remaining} remaining, as before`)
           before = now
         }
         if (!isConstant) return
@@ -121,7 +124,7 @@ export const rateLimitHeaderChecks = checksOf(
         if (count < 4) return
         // Others may use the key at the same time.
         if ((await used(0)).count > 1) throw new CheckSkipped('others use the key as well')
-        expectThat(reply, false, `one request less remaining than before, not ${count}`)
+        expect.that(reply, false, `one request less remaining than before, not ${count}`)
       },
     },
   },
@@ -133,18 +136,15 @@ async function sendsLimits({ once }: Subject): Promise<boolean> {
   return replies.some(({ headers }) => RATE_LIMIT_HEADERS.some(name => headers.has(name)))
 }
 
-/** Judges the reset against when its response was sent, in seconds, and by how much that may be wrong. */
-function judgingReset(
-  expect: (reply: Reply, reset: number, sent: { now: number; error: number }) => void,
-): Pick<Routine, 'requests' | 'run'> {
-  return {
-    requests: 1,
-    async run({ once, now }) {
-      const reply = await once(LIST)
-      const date = readHttpDate(reply.headers.get('date'))
-      const own = { now: Math.floor(now() / 1000), error: CLOCK_ERROR }
-      const sent = date === undefined ? own : { now: date / 1000, error: 1 }
-      expect(reply, numbersOf(reply).reset, sent)
-    },
-  }
+/** In seconds: when a response was sent, and by how much that may be wrong. */
+function timeOf({ headers }: Reply, { now }: Subject) {
+  const date = readHttpDate(headers.get('date'))
+  if (date !== undefined) return { now: date / 1000, error: 1 }
+  return { now: Math.floor(now() / 1000), error: CLOCK_ERROR }
+}
+
+/** As sent: a timestamp in ms is a larger one. */
+function resetOf(reply: Reply): number {
+  numbersOf(reply)
+  return Number(reply.headers.get('x-ratelimit-reset'))
 }

@@ -1,7 +1,7 @@
 import type { Call, Check, Names, Need, Reply, Subject } from '../check.js'
 
 /** Checks of a group, by the rest of their ids. */
-export type Table = Readonly<Record<string, Row | Routine>>
+export type Table = Readonly<Record<string, Entry & (Calls | Judged | Routine)>>
 
 interface Entry {
   /** What has to hold, as a sentence. */
@@ -9,20 +9,33 @@ interface Entry {
   /** Where the requirement comes from, if not from the source of the group. */
   readonly must?: string
   readonly should?: string
-  /** @default of a row, those of its calls; else those of the group */
+  /** @default of calls, what they show; else those of the group */
   readonly needs?: readonly Need[]
 }
 
-/** A check as data: what is sent in turn, and what every reply has to meet. */
-export interface Row extends Entry {
+/**
+ * @param first the first reply, for all others
+ * @throws CheckFailure
+ */
+type Judge = (reply: Reply, subject: Subject, first?: Reply) => void
+
+/** Sends some calls in turn, and judges every reply. */
+interface Calls {
   readonly calls: readonly Call[] | ((names: Names) => readonly Call[])
-  /** @throws CheckFailure */
-  readonly expect: (reply: Reply) => void
+  readonly judge: Judge
 }
 
-/** A check as code. */
-export interface Routine extends Entry {
-  readonly requests: number
+/** Judges one reply. */
+interface Judged {
+  /** @default that of the group */
+  readonly requests?: number
+  readonly of: (subject: Subject) => Promise<Reply>
+  readonly judge: Judge
+}
+
+interface Routine {
+  /** @default that of the group */
+  readonly requests?: number
   readonly always?: true
   run(subject: Subject): Promise<void>
 }
@@ -32,34 +45,28 @@ interface Group {
   /** The source of its requirements, which are MUST. */
   readonly source: string
   readonly needs?: readonly Need[]
+  /** @default 1 */
+  readonly requests?: number
 }
 
 /** To count calls. */
 const EXAMPLE: Names = { name: label => label, categoryId: 1 }
 
-export function checksOf({ name: group, source, needs = [] }: Group, table: Table) {
-  return Object.entries(table).map(([name, entry]): Check => {
-    const { title, should, must = source } = entry
+export function checksOf(group: Group, table: Table): readonly Check[] {
+  return Object.entries(table).map(([name, entry]) => {
+    const { title, should, must = group.source } = entry
     const about = {
-      id: `${group}.${name}`,
+      id: `${group.name}.${name}`,
       title,
       requirement: { level: should ? 'SHOULD' : 'MUST', source: should ?? must },
-    } as const
-    if ('run' in entry) {
-      const { requests, run, always = false } = entry
-      return { ...about, requests, needs: entry.needs ?? needs, always, run }
-    }
-    const { calls, expect } = entry
-    const example = callsOf(calls, EXAMPLE)
-    return {
-      ...about,
-      requests: example.length,
-      needs: entry.needs ?? [...new Set([...needs, ...example.flatMap(needsOf)])],
+      needs: entry.needs ?? group.needs ?? [],
       always: false,
-      async run(subject) {
-        for (const call of callsOf(calls, subject)) expect(await subject.once(call))
-      },
-    }
+    } as const
+    if ('calls' in entry) return { ...about, ...runOf(entry), needs: entry.needs ?? needsOf(entry) }
+    const { requests = group.requests ?? 1 } = entry
+    if ('run' in entry) return { ...about, always: entry.always ?? false, requests, run: entry.run }
+    const { of, judge } = entry
+    return { ...about, requests, run: async subject => judge(await of(subject), subject) }
   })
 }
 
@@ -67,18 +74,35 @@ export function checksOf({ name: group, source, needs = [] }: Group, table: Tabl
 export function each<T>(
   prefix: string,
   things: Readonly<Record<string, T>>,
-  entry: (name: string, thing: T) => Row | Routine,
+  entry: (name: string, thing: T) => Table[string],
 ): Table {
   return Object.fromEntries(
     Object.entries(things).map(([name, thing]) => [`${prefix}${name}`, entry(name, thing)]),
   )
 }
 
-function callsOf(calls: Row['calls'], names: Names): readonly Call[] {
+function runOf({ calls, judge }: Calls): Pick<Check, 'requests' | 'run'> {
+  return {
+    requests: callsOf(calls, EXAMPLE).length,
+    async run(subject) {
+      let first: Reply | undefined
+      for (const call of callsOf(calls, subject)) {
+        const reply = await subject.once(call)
+        judge(reply, subject, first)
+        first ??= reply
+      }
+    },
+  }
+}
+
+function callsOf(calls: Calls['calls'], names: Names): readonly Call[] {
   return typeof calls === 'function' ? calls(names) : calls
 }
 
-function needsOf({ method, path }: Call): readonly Need[] {
-  if (method === 'POST') return ['create']
-  return path.startsWith('/pets/') ? ['getPet'] : []
+function needsOf({ calls }: Calls): readonly Need[] {
+  const all = callsOf(calls, EXAMPLE)
+  return [
+    ...(all.some(({ method }) => method === 'POST') ? ['create' as const] : []),
+    ...(all.some(({ path }) => path.startsWith('/pets/')) ? ['getPet' as const] : []),
+  ]
 }

@@ -1,0 +1,105 @@
+import { type Int64, isInt64 } from '../../src/lib/int64.js'
+import { parseJson } from '../../src/lib/json.js'
+import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
+import { readLimits } from '../client/headers.js'
+import type { Reply } from './check.js'
+import * as expect from './expect.js'
+import { CheckFailure, CheckSkipped } from './failure.js'
+
+/** An animal in a response: all integers are exact. */
+export interface Animal {
+  readonly id: Int64
+  readonly name: string
+  readonly categoryId: Int64
+  readonly status?: PetStatus
+}
+
+/** No list of 100 animals and no description comes close, and parsed they would fill our memory. */
+const MOST_VALUES = 100_000
+
+/** @throws CheckFailure */
+export function jsonOf(reply: Reply): unknown {
+  expect.that(reply, countValues(reply.body) <= MOST_VALUES, `at most ${MOST_VALUES} JSON values`)
+  try {
+    return parseJson(reply.body)
+  } catch {
+    throw new CheckFailure({ sent: reply.sent, came: reply, expected: 'a body that is JSON' })
+  }
+}
+
+/** Undefined where a body is not JSON, which another check reports. */
+export function jsonIn(reply: Reply): unknown {
+  try {
+    return jsonOf(reply)
+  } catch {
+    return undefined
+  }
+}
+
+/** At most as many as there are commas and brackets. */
+function countValues(json: string): number {
+  let count = 0
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at]
+    if (character === ',' || character === '[' || character === '{') count++
+  }
+  return count
+}
+
+export function objectOf(reply: Reply): Readonly<Record<string, unknown>> {
+  const value = jsonOf(reply)
+  expect.that(reply, isObject(value), 'a JSON object')
+  return value
+}
+
+/** One member of a JSON object. */
+export function memberOf(reply: Reply, name: string): unknown {
+  return objectOf(reply)[name]
+}
+
+export function arrayOf(reply: Reply): readonly unknown[] {
+  expect.status(reply, 200)
+  const value = jsonOf(reply)
+  expect.that(reply, Array.isArray(value), 'a JSON array')
+  return value
+}
+
+/** The animals of a list whose form another check judges: what has no id is left out. */
+export function animalsOf(reply: Reply): readonly Animal[] {
+  return arrayOf(reply).filter(isObject) as unknown as readonly Animal[]
+}
+
+/**
+ * What is wrong with an animal (spec §2); undefined if nothing is. Not by the schema of the store: a
+ * mistake there would be looked for with itself.
+ */
+export function animalIssue(value: unknown): string | undefined {
+  if (!isObject(value)) return 'an Animal as a JSON object'
+  const { id, name, categoryId, status } = value
+  if (!isInt64(id)) return 'an `id` that is an int64 integer'
+  if (typeof name !== 'string') return 'a `name` that is a string'
+  if (!isInt64(categoryId)) return 'a `categoryId` that is an int64 integer'
+  if (status === undefined || isStatus(status)) return undefined
+  return `a \`status\` among ${PET_STATUSES.join(', ')}, or none`
+}
+
+export function isStatus(value: unknown): value is PetStatus {
+  return PET_STATUSES.includes(value as PetStatus)
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export const RATE_LIMIT_HEADERS = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+] as const
+
+/** @throws CheckSkipped where another check reports their absence or form */
+export function numbersOf({ headers }: Reply) {
+  const { rateLimit } = readLimits(headers)
+  if (rateLimit) return rateLimit
+  throw new CheckSkipped('the rate limit headers are missing or not numbers')
+}
