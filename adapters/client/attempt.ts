@@ -1,5 +1,6 @@
 import { ConnectionError, ContractError } from './errors.js'
 import { type Limits, readLimits } from './headers.js'
+import type { ClientOptions } from './options.js'
 import type { Time } from './time.js'
 
 export interface ClientRequest {
@@ -18,9 +19,7 @@ export interface Answer {
   readonly arrivedAt: number
 }
 
-export interface AttemptOptions {
-  /** @default the platform's, looked up at each call because tests replace it */
-  readonly fetch?: typeof globalThis.fetch | undefined
+export interface AttemptOptions extends Pick<ClientOptions, 'fetch'> {
   readonly time: Time
   readonly timeoutMs: number
   readonly maxResponseBytes: number
@@ -30,55 +29,47 @@ export interface AttemptOptions {
  * Sends a request once. Redirects are not followed: they would take the animal, or the key, to
  * another server.
  *
- * @param onRejection called with a rejection as soon as its headers have come; if its body is lost
- * or late, it is the answer without it
  * @throws ConnectionError without a complete response in time, ContractError for a redirect or a
  * response that is too large, or the reason of the signal
  */
-export async function attempt(
+export function attempt(
   request: ClientRequest,
   signal: AbortSignal | undefined,
   options: AttemptOptions,
-  onRejection: (rejection: Answer) => void,
 ): Promise<Answer> {
   const { time, timeoutMs } = options
-  let rejection: Answer | undefined
   const timedOut = () => connectionError(request, `no response within ${timeoutMs} ms`)
-  const work = (signal: AbortSignal) =>
-    exchange(request, signal, options, answer => {
-      // A `fetch` that ignores the signal may come too late.
-      if (signal.aborted) return
-      rejection = answer
-      onRejection(answer)
-    })
-  try {
-    return await time.within(timeoutMs, signal, work, timedOut)
-  } catch (error) {
-    // The headers of a rejection say enough: when to come again.
-    if (rejection && error instanceof ConnectionError) return rejection
-    throw error
-  }
+  return time.within(timeoutMs, signal, limited => exchange(request, limited, options), timedOut)
 }
 
 async function exchange(
   request: ClientRequest,
   signal: AbortSignal,
+  // Looked up at each call, because tests replace it.
   { fetch = globalThis.fetch, maxResponseBytes, time }: AttemptOptions,
-  onRejection: (rejection: Answer) => void,
 ): Promise<Answer> {
-  const { method, url, headers, body } = request
+  const { url, ...init } = request
   try {
-    const init = { method, headers, redirect: 'manual', signal } as const
-    const response = await fetch(url, body === undefined ? init : { ...init, body })
-    if (isRedirect(response)) throw redirected(request, response)
-    const limits = readLimits(response.headers)
-    const answer = { status: response.status, text: '', limits, arrivedAt: time.now() }
-    if (isRejection(answer)) onRejection(answer)
-    const text = await readText(response, maxResponseBytes)
-    if (text === undefined) throw tooLarge(request, maxResponseBytes)
-    return { ...answer, text }
+    const response = await fetch(url, { ...init, redirect: 'manual', signal })
+    const { status, type, headers, body } = response
+    const arrivedAt = time.now()
+    if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+      void body?.cancel().catch(() => {})
+      throw redirected(request, headers.get('location'))
+    }
+    const text = await readText(response, maxResponseBytes).catch(error => {
+      // The headers of a rejection say enough: when to come again.
+      if (status < 400 || signal.aborted) throw error
+      return ''
+    })
+    if (text === undefined) {
+      throw new ContractError(
+        `The response to ${title(request)} is larger than \`maxResponseBytes\` (${maxResponseBytes}).`,
+      )
+    }
+    return { status, text, limits: readLimits(headers), arrivedAt }
   } catch (error) {
-    throw error instanceof ContractError ? error : failedConnection(request, error)
+    throw error instanceof ContractError ? error : connectionError(request, reasonOf(error), error)
   }
 }
 
@@ -101,80 +92,24 @@ async function readText(response: Response, maxBytes: number): Promise<string | 
   }
 }
 
-function isRedirect({ type, status }: Response): boolean {
-  return type === 'opaqueredirect' || (status >= 300 && status < 400)
-}
-
-function isRejection({ status, limits }: Answer): boolean {
-  return status === 429 || (status >= 400 && limits.retryAfter !== null)
-}
-
-function redirected(request: ClientRequest, { headers, body }: Response): ContractError {
-  void body?.cancel().catch(() => {})
-  const location = headers.get('location')
+function redirected(request: ClientRequest, location: string | null): ContractError {
   const target = location ? ` to ${location.slice(0, 200)}` : ''
   return new ContractError(
     `${title(request)} is redirected${target}. Set \`baseUrl\` to the address that serves the API.`,
   )
 }
 
-function tooLarge(request: ClientRequest, maxResponseBytes: number): ContractError {
-  return new ContractError(
-    `The response to ${title(request)} is larger than \`maxResponseBytes\` (${maxResponseBytes}).`,
-  )
-}
-
-/** `connection refused (ECONNREFUSED)`, for messages. */
-export function reasonOf(cause: unknown): string {
-  const code = codeOf(cause)
-  const reason = (code && REASONS[code]) ?? messageOf(cause)
-  return code ? `${reason} (${code})` : reason
-}
-
-function failedConnection(request: ClientRequest, cause: unknown): ConnectionError {
-  return connectionError(request, reasonOf(cause), cause, codeOf(cause))
-}
-
-function connectionError(
-  request: ClientRequest,
-  reason: string,
-  cause?: unknown,
-  code?: string,
-): ConnectionError {
-  const mayHaveTakenEffect = request.method === 'POST' && !(code && NEVER_SENT.has(code))
-  const effect = mayHaveTakenEffect
-    ? ' The animal may have been added nevertheless.'
-    : request.method === 'POST'
-      ? ' Nothing was sent.'
-      : ''
-  return new ConnectionError(`${title(request)} failed: ${reason}.${effect}`, {
-    mayHaveTakenEffect,
-    ...(cause === undefined ? {} : { cause }),
-  })
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'host unreachable',
-  ENETUNREACH: 'network unreachable',
-  ENOTFOUND: 'unknown host',
-  EAI_AGAIN: 'host name lookup failed',
-  EPIPE: 'connection closed',
-  ETIMEDOUT: 'connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
-  UND_ERR_SOCKET: 'connection closed',
+function connectionError(request: ClientRequest, reason: string, cause?: unknown): ConnectionError {
+  const isSent = !NEVER_SENT.test(codeOf(cause) ?? '')
+  const mayHaveTakenEffect = request.method === 'POST' && isSent
+  const effect = isSent ? ' The animal may have been added nevertheless.' : ' Nothing was sent.'
+  const message = `${title(request)} failed: ${reason}.${request.method === 'POST' ? effect : ''}`
+  return new ConnectionError(message, { mayHaveTakenEffect, cause })
 }
 
 /** Without a connection, nothing was sent. */
-const NEVER_SENT: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
+const NEVER_SENT =
+  /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/
 
 /** `fetch` wraps the cause in a TypeError with little detail. */
 function codeOf(error: unknown): string | undefined {
@@ -185,10 +120,12 @@ function codeOf(error: unknown): string | undefined {
   return undefined
 }
 
-function messageOf(error: unknown): string {
-  let message = String(error)
-  for (let at = error; at instanceof Error; at = at.cause) message = at.message || message
-  return message.replace(/\.$/, '')
+/** Such as `connect ECONNREFUSED 127.0.0.1:4280`, for messages. */
+export function reasonOf(cause: unknown): string {
+  let message = String(cause)
+  for (let at = cause; at instanceof Error; at = at.cause) message = at.message || message
+  const code = codeOf(cause) ?? ''
+  return message.replace(/\.$/, '') + (message.includes(code) ? '' : ` (${code})`)
 }
 
 /** `POST http://127.0.0.1:4280/v1/pets`, for messages. */

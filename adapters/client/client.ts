@@ -85,8 +85,8 @@ export function createClient(given: ClientOptions): Client {
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
   const gate = createGate({ ...options, time }, `${options.baseUrl} ${apiKey}`, {
-    send: (request: Call, signal, onRejection) =>
-      attempt(request, signal, { ...options, ...request, time }, onRejection),
+    send: ({ timeoutMs, ...request }: Call, signal) =>
+      attempt(request, signal, { ...options, timeoutMs, time }),
     explain,
     mayRepeat: ({ method, headers }, error) =>
       method === 'GET' ||
@@ -104,13 +104,12 @@ export function createClient(given: ClientOptions): Client {
         ? post(body, {}, call)
         : createOnce({ idempotencyKey, body }, call)
     },
-    async listPets(query, call) {
-      if (query === undefined) return list({}, call)
+    async listPets(query = {}, call) {
       check('query', query, isObject)
       checkListPetsQuery(query, true)
       return list(query, call)
     },
-    getPet: (id, call) => request(get(`${url}/${encodeURIComponent(String(id))}`), readPet, call),
+    getPet: (id, call) => get(`/${encodeURIComponent(String(id))}`, readPet, call),
     all,
     get rateLimit() {
       return gate.rateLimit
@@ -128,11 +127,7 @@ export function createClient(given: ClientOptions): Client {
     return unanswered.during(create, post(body, headers, call))
   }
 
-  function post(
-    body: string,
-    given: Readonly<Record<string, string>>,
-    call: CallOptions | undefined,
-  ): Promise<Pet> {
+  function post(body: string, given: object, call: CallOptions | undefined): Promise<Pet> {
     const headers = { ...authorization, 'Content-Type': 'application/json', ...given }
     return request({ method: 'POST', url, headers, body }, readPet, call)
   }
@@ -148,37 +143,55 @@ export function createClient(given: ClientOptions): Client {
     let after: Int64 | undefined
     for (;;) {
       const page: readonly Pet[] = await list({ limit, status, after }, call)
-      if (after !== undefined && page[0] && page[0].id <= after) throw withoutPagination(url)
+      if (after !== undefined && page[0] && page[0].id <= after) {
+        throw new ContractError(
+          `GET ${url} has more than ${limit} animals and no pagination (the server option \`pagination\`).`,
+        )
+      }
       yield* page
       if (page.length < limit) return
       after = page.at(-1)?.id
     }
   }
 
+  /** Sends only the given parameters, so that the server's defaults apply. */
   function list(query: Query, call: CallOptions | undefined): Promise<readonly Pet[]> {
-    return request(get(url + queryString(query)), readPets, call)
+    const { limit, status, after } = query
+    const given = Object.entries({ limit, status, after }).filter(
+      ([, value]) => value !== undefined,
+    )
+    const parameters = new URLSearchParams(given as [string, string][])
+    return get(given.length === 0 ? '' : `?${parameters}`, readPets, call)
   }
 
-  function get(url: string): ClientRequest {
-    return { method: 'GET', url, headers: authorization }
+  function get<T>(target: string, read: Read<T>, call: CallOptions | undefined): Promise<T> {
+    return request({ method: 'GET', url: url + target, headers: authorization }, read, call)
   }
 
   async function request<T>(
     request: ClientRequest,
-    read: (value: unknown, request: string) => T,
-    call?: CallOptions,
+    read: Read<T>,
+    call: CallOptions = {},
   ): Promise<T> {
-    if (call !== undefined) checkCall(call)
-    const { signal, timeoutMs = options.timeoutMs } = call ?? {}
+    const { signal, timeoutMs = options.timeoutMs } = checkCall(call)
     const answer = await gate.send({ ...request, timeoutMs }, signal)
-    const { status, text } = answer
-    if (status >= 300) throw await explain(answer, 0, 0)
-    return read(parse(text, title(request)), title(request))
+    if (answer.status >= 300) throw explain(answer, 0, 0)
+    return read(parse(answer.text, title(request)), title(request))
   }
 }
 
-async function explain({ status, text, limits }: Answer, now: number, retryAt: number) {
-  const rejection = await readRejection(status, text)
+type Read<T> = (value: unknown, request: string) => T
+
+interface Query extends Omit<ListPetsQuery, 'after'> {
+  readonly after?: Int64 | undefined
+}
+
+interface Call extends ClientRequest {
+  readonly timeoutMs: number
+}
+
+function explain({ status, text, limits }: Answer, now: number, retryAt: number): Error {
+  const rejection = readRejection(status, text)
   const error = toError(rejection, limits.rateLimit, now, retryAt)
   const { code, isNamed } = rejection
   if (status === 503 && isNamed && code === 'storage_unavailable') UNAVAILABLE.add(error)
@@ -188,14 +201,11 @@ async function explain({ status, text, limits }: Answer, now: number, retryAt: n
 /** Errors of servers that say so themselves: behind a gateway's 503, the create may have been stored. */
 const UNAVAILABLE = new WeakSet<Error>()
 
-function checkCall(call: CallOptions): void {
+function checkCall(call: CallOptions): CallOptions {
   check('options', call, isObject)
   check('signal', call.signal, isSignal)
   if (call.timeoutMs !== undefined) check('timeoutMs', call.timeoutMs, isCount)
-}
-
-interface Call extends ClientRequest {
-  readonly timeoutMs: number
+  return call
 }
 
 function parse(text: string, request: string): unknown {
@@ -204,25 +214,4 @@ function parse(text: string, request: string): unknown {
   } catch (cause) {
     throw new ContractError(`The response to ${request} is not JSON.`, { cause })
   }
-}
-
-interface Query extends Omit<ListPetsQuery, 'after'> {
-  readonly after?: Int64 | undefined
-}
-
-/** Only the given parameters, so that the server's defaults apply. */
-function queryString({ limit, status, after }: Query): string {
-  const given = Object.entries({ limit, status, after }).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(toText))}`
-}
-
-function toText([name, value]: [string, unknown]): [string, string] {
-  return [name, String(value)]
-}
-
-function withoutPagination(url: string): ContractError {
-  const { maximum } = PAGE_SIZE
-  return new ContractError(
-    `GET ${url} has more than ${maximum} animals and no pagination (the server option \`pagination\`).`,
-  )
 }

@@ -65,13 +65,6 @@ export function readPets(value: unknown, request: string): readonly Pet[] {
   return accepted(issues, request, () => value.map(exactPet))
 }
 
-/** The code and message of an Error body; undefined where it is not one. */
-export function errorBody(value: unknown): { code: string; message: string } | undefined {
-  const { code, message, status } = (value ?? {}) as Readonly<Record<string, unknown>>
-  if (typeof code !== 'string' || typeof message !== 'string') return undefined
-  return Number.isInteger(status) ? { code, message } : undefined
-}
-
 function issuesOf(value: unknown, fields: typeof PET, at?: number): readonly string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [`${at === undefined ? 'The body' : `\`${at}\``} must be a JSON object`]

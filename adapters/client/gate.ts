@@ -1,10 +1,10 @@
 import { waitBefore } from './backoff.js'
-import { type BudgetOptions, createBudget } from './budget.js'
+import { createBudget, type Pause } from './budget.js'
 import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
 import { type Limits, requestedWait } from './headers.js'
-import type { Rejection } from './rejection.js'
-import { createSharedKey, type SharedOptions } from './shared.js'
-import { createThrottle, type Report, type ThrottleOptions, type Wait } from './throttle.js'
+import type { GateOptions } from './options.js'
+import { createSharedKey } from './shared-key.js'
+import { createThrottle } from './throttle.js'
 
 /** A request about to be sent. */
 export interface Sending {
@@ -31,39 +31,16 @@ export interface Reply {
 
 /** What an API is asked, and how its responses are read. */
 export interface Api<Q, R extends Reply> {
-  /**
-   * @param onRejection called for the headers of a 429 whose body takes longer
-   * @throws ConnectionError without a complete response; any other error is final
-   */
-  send(
-    request: Q,
-    signal: AbortSignal | undefined,
-    onRejection: (rejection: Reply) => void,
-  ): Promise<R>
+  /** @throws ConnectionError without a complete response; any other error is final */
+  send(request: Q, signal: AbortSignal | undefined): Promise<R>
   /**
    * The error of a 408, 429 or 5xx.
    *
    * @param now in ms since the epoch, as is `retryAt`: when the server allows a retry
    */
-  explain(reply: R, now: number, retryAt: number): Promise<Error>
+  explain(reply: R, now: number, retryAt: number): Error
   /** Whether it may be sent again after a failure that may have taken effect. */
   mayRepeat(request: Q, error: Error): boolean
-}
-
-/** What the hooks learn about a request. */
-interface Named {
-  readonly method: string
-  readonly url: string
-}
-
-export interface GateOptions
-  extends Omit<BudgetOptions, 'sharedKey'>,
-    Omit<ThrottleOptions, 'budget' | 'onWait' | 'sharedKey'> {
-  readonly maxRetries: number
-  readonly shared?: SharedOptions['shared'] | undefined
-  readonly onRequest?: ((sending: Sending) => void) | undefined
-  readonly onWait?: ((wait: Wait) => void) | undefined
-  readonly onRetry?: ((retrying: Retrying) => void) | undefined
 }
 
 /** Lets requests through so that the limit of their key suffices. */
@@ -84,29 +61,17 @@ export interface Gate<Q, R> {
 
 interface Failure {
   readonly error: Error
-  /** A 429. */
-  readonly isRejected: boolean
-  /** Others used up the limit. */
-  readonly isByOthers: boolean
+  /** The 429, if it was one. */
+  readonly rejection?: Reply | undefined
   /** When the server allows a retry, and when it is sent. */
   readonly retryAt: number
   readonly opensAt: number
 }
 
-type Outcome<R> =
-  | { readonly reply: R; readonly failure?: undefined }
-  | { readonly failure: Failure }
-
-/** What preceded an attempt. */
-interface Progress {
-  /** 1 for the first. */
-  readonly attempt: number
-  /** Whether the previous response was a 429. */
-  readonly wasRejected: boolean
-}
+type Outcome<R> = { readonly reply: R } | { readonly failure: Failure }
 
 /** @param key what the limit belongs to, for processes that share it */
-export function createGate<Q extends Named, R extends Reply>(
+export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
   options: GateOptions,
   key: string,
   api: Api<Q, R>,
@@ -115,19 +80,15 @@ export function createGate<Q extends Named, R extends Reply>(
   const onRequest = guarded(options.onRequest)
   const onWait = guarded(options.onWait)
   const onRetry = guarded(options.onRetry)
-  const sharedKey = shared === undefined ? undefined : createSharedKey({ shared, key, time })
-  const budget = createBudget({ ...options, sharedKey })
-  const throttle = createThrottle({ ...options, onWait, budget, sharedKey })
+  const changed = () => throttle.startNext()
+  const paused = (pause: Pause) => budget.pause(pause)
+  const sharedKey = shared ? createSharedKey({ shared, key, time, changed, paused }) : undefined
+  const budget = createBudget(options, sharedKey)
+  const throttle = createThrottle({ ...options, onWait }, budget, sharedKey)
   const closing = new AbortController()
 
   return {
-    // Not the loop itself: a waiting call takes little memory.
-    send: (request, signal) =>
-      throttle
-        .run(signal, report => sendOnce(report, request, signal, FIRST), false)
-        .then(outcome =>
-          outcome.failure ? retry(outcome.failure, request, signal) : outcome.reply,
-        ),
+    send,
     close() {
       closing.abort(new ClosedError('The client is closed.'))
       return throttle.close()
@@ -137,98 +98,77 @@ export function createGate<Q extends Named, R extends Reply>(
     },
   }
 
-  async function retry(failed: Failure, request: Q, signal: AbortSignal | undefined): Promise<R> {
+  async function send(request: Q, signal: AbortSignal | undefined): Promise<R> {
     const { method, url } = request
-    let failure = failed
     let failures = 0
     let admittedBefore = -1
+    let last: Failure | undefined
 
     for (let attempt = 1; ; attempt++) {
-      const { error, isRejected, isByOthers, retryAt, opensAt } = failure
+      const job = () => sendOnce(request, signal, attempt, last)
+      const outcome = await throttle.run(signal, job, attempt > 1)
+      if ('reply' in outcome) return outcome.reply
+      last = outcome.failure
+      const { error, rejection, retryAt, opensAt } = last
       const isBan = error instanceof ApiKeyBannedError
       // While other calls of this client succeed, rejections that others caused are no failures.
-      const isForeign = isByOthers && budget.admissions > admittedBefore
-      if (isRejected) admittedBefore = budget.admissions
-      if (!isForeign && !isBan) failures++
-      const isTooLong = retryAt - time.now() > maxWaitMs && !isBan
-      const mayRepeat = isRejected || api.mayRepeat(request, error)
-      if (!mayRepeat || failures > maxRetries || isTooLong || (isBan && !waitForBan)) throw error
+      const isByOthers = rejection?.limits.rateLimit && budget.admissions > admittedBefore
+      if (rejection) admittedBefore = budget.admissions
+      if (!isByOthers && !isBan) failures++
+      const isTooLong = retryAt - time.now() > maxWaitMs
+      const mayRepeat = rejection !== undefined || api.mayRepeat(request, error)
+      if (!mayRepeat || failures > maxRetries || (isBan ? !waitForBan : isTooLong)) throw error
 
       const waitMs = Math.max(0, opensAt - time.now())
       onRetry({ method, url, attempt, error, waitMs })
       // After a 429 the throttle waits, for all calls at once.
-      if (!isRejected) {
-        onWait({ reason: 'retry', until: opensAt, ms: waitMs })
-        await time.until(opensAt, signal, closing.signal)
-      }
-      const progress = { attempt: attempt + 1, wasRejected: isRejected }
-      const job = (report: Report) => sendOnce(report, request, signal, progress)
-      const outcome = await throttle.run(signal, job, true)
-      if (!outcome.failure) return outcome.reply
-      failure = outcome.failure
+      if (rejection) continue
+      onWait({ reason: 'retry', until: opensAt, ms: waitMs })
+      await time.until(opensAt, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal)
     }
   }
 
   async function sendOnce(
-    report: Report,
     request: Q,
     signal: AbortSignal | undefined,
-    progress: Progress,
+    attempt: number,
+    last: Failure | undefined,
   ): Promise<Outcome<R>> {
-    const { attempt } = progress
-    let rejection: Reply | undefined
-    onRequest({ method: request.method, url: request.url, attempt })
+    const { method, url } = request
+    onRequest({ method, url, attempt })
+    let reply: R
     try {
-      const reply = await api.send(request, signal, head => {
-        if (head.status !== 429) return
-        rejection = head
-        report.hold()
-      })
-      const { status, limits } = reply
-      const isFailure = status === 429 || status === 408 || status >= 500
-      // A proxy in front of the server does not count requests, and a 401 has the limits of the address.
-      const isOfKey = status !== 401 && status !== 429 && (!isFailure || limits.rateLimit)
-      if (isOfKey) report.admitted(limits)
-      return isFailure ? { failure: await understand(report, reply, progress) } : { reply }
+      reply = await api.send(request, signal)
     } catch (error) {
-      if (rejection) {
-        const { retryAt, opensAt } = retryTimes(rejection, progress)
-        report.rejected(rejection.limits, { ban: undefined, retryAt }, opensAt)
-      }
+      budget.lost()
       if (!(error instanceof ConnectionError)) throw error
-      const now = time.now()
       const wait = waitBefore({ requested: undefined, retries: attempt - 1, again: false }, random)
-      return { failure: { ...NOT_REJECTED, error, retryAt: now, opensAt: now + wait } }
+      const now = time.now()
+      return { failure: { error, retryAt: now, opensAt: now + wait } }
     }
-  }
-
-  async function understand(report: Report, reply: R, progress: Progress): Promise<Failure> {
     const { status, limits } = reply
-    const isRejected = status === 429
-    const { retryAt, opensAt } = retryTimes(reply, progress)
-    const error = await api.explain(reply, time.now(), retryAt)
-    if (!isRejected) return { ...NOT_REJECTED, error, retryAt, opensAt }
-    const ban = error instanceof ApiKeyBannedError ? rejectionOf(error) : undefined
-    return { error, isRejected, retryAt, ...report.rejected(limits, { ban, retryAt }, opensAt) }
+    const isFailure = status === 429 || status === 408 || status >= 500
+    // A proxy in front of the server does not count requests, and a 401 has the limits of the address.
+    if (status === 401 || (isFailure && !limits.rateLimit && status !== 429)) budget.lost()
+    else if (status !== 429) budget.admitted(limits)
+    return isFailure ? { failure: understand(reply, attempt, last) } : { reply }
   }
 
-  /** When the server allows a retry, and when a client that backs off alone sends it. */
-  function retryTimes({ status, limits, arrivedAt }: Reply, { attempt, wasRejected }: Progress) {
-    const isRejected = status === 429
+  function understand(reply: R, attempt: number, last: Failure | undefined): Failure {
+    const { status, limits, arrivedAt } = reply
+    const rejection = status === 429 ? reply : undefined
     // A failure does not end when the limit resets.
-    const asked = isRejected ? limits : { ...limits, rateLimit: undefined }
+    const asked = rejection ? limits : { ...limits, rateLimit: undefined }
     const requested = requestedWait(asked, arrivedAt)
-    const again = isRejected && wasRejected
+    const again = rejection !== undefined && last?.rejection !== undefined
     const wait = waitBefore({ requested, retries: attempt - 1, again }, random)
-    return { retryAt: arrivedAt + (requested ?? wait), opensAt: arrivedAt + wait }
+    const retryAt = arrivedAt + (requested ?? wait)
+    const opensAt = arrivedAt + wait
+    const error = api.explain(reply, time.now(), retryAt)
+    const ban = error instanceof ApiKeyBannedError ? error : undefined
+    if (rejection) budget.rejected(limits, { ban, retryAt }, opensAt)
+    return { error, rejection, retryAt, opensAt }
   }
-}
-
-const FIRST: Progress = { attempt: 1, wasRejected: false }
-const NOT_REJECTED = { isRejected: false, isByOthers: false } as const
-
-function rejectionOf({ code, message, status }: ApiKeyBannedError): Rejection {
-  return { code, message, status }
 }
 
 /** An error in a hook does not affect the call. */

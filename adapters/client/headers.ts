@@ -23,11 +23,18 @@ export function readLimits(headers: Headers): Limits {
 }
 
 function readRateLimit(headers: Headers): RateLimit | undefined {
-  const limit = readCount(headers.get('x-ratelimit-limit'))
-  const remaining = readCount(headers.get('x-ratelimit-remaining'))
-  const reset = readCount(headers.get('x-ratelimit-reset'))
+  const found = toRateLimit(name => readCount(headers.get(`x-ratelimit-${name}`)))
+  if (!found || found.reset <= LAST_SECOND) return found
+  return { ...found, reset: Math.floor(found.reset / 1000) }
+}
+
+/** Undefined unless all three numbers are known. */
+export function toRateLimit(
+  read: (name: keyof RateLimit) => number | undefined,
+): RateLimit | undefined {
+  const [limit, remaining, reset] = [read('limit'), read('remaining'), read('reset')]
   if (limit === undefined || remaining === undefined || reset === undefined) return undefined
-  return { limit, remaining, reset: reset > LAST_SECOND ? Math.floor(reset / 1000) : reset }
+  return { limit, remaining, reset }
 }
 
 /** In the year 5138: larger numbers are milliseconds. */

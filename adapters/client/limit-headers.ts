@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../src/errors.js'
 import { SECOND } from '../../src/limits/decide.js'
-import { type Limits, readCount, readLimits } from './headers.js'
+import { type Limits, readCount, readLimits, toRateLimit } from './headers.js'
 
 /**
  * Which headers describe the limit of an API: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, an
@@ -15,18 +15,18 @@ export function readLimitsOf(style: LimitHeaders, headers: Headers, now: number)
   // Where seconds are counted from the response, the local clock is as good as `Date`.
   const sentAt = limits.sentAt ?? now
   if (style === 'ratelimit-draft') {
-    return { ...limits, sentAt, rateLimit: toRateLimit(readDraft(headers), sentAt) }
+    return { ...limits, sentAt, rateLimit: fromNow(readDraft(headers), sentAt) }
   }
   if (style === 'retry-after') return { ...limits, rateLimit: undefined }
   const { rateLimit } = limits
   if (!rateLimit || rateLimit.reset === 0 || rateLimit.reset >= FIRST_SECOND) return limits
-  return { ...limits, sentAt, rateLimit: toRateLimit(rateLimit, sentAt) }
+  return { ...limits, sentAt, rateLimit: fromNow(rateLimit, sentAt) }
 }
 
 /** In the year 2001: no reset is earlier, so smaller numbers are durations. */
 const FIRST_SECOND = 1e9
 
-function toRateLimit(found: RateLimit | undefined, sentAt: number): RateLimit | undefined {
+function fromNow(found: RateLimit | undefined, sentAt: number): RateLimit | undefined {
   return found && { ...found, reset: Math.round(sentAt / SECOND) + found.reset }
 }
 
@@ -37,9 +37,11 @@ function toRateLimit(found: RateLimit | undefined, sentAt: number): RateLimit | 
 function readDraft(headers: Headers): RateLimit | undefined {
   const field = headers.get('ratelimit')
   if (field === null) {
-    return complete(name => readCount(headers.get(`ratelimit-${name}`)?.split(/[,;]/)[0] ?? null))
+    return toRateLimit(name =>
+      readCount(headers.get(`ratelimit-${name}`)?.split(/[,;]/)[0] ?? null),
+    )
   }
-  if (/^\s*limit=/.test(field)) return complete(name => parameter(field, name))
+  if (/^\s*limit=/.test(field)) return toRateLimit(name => parameter(field, name))
   const [least] = itemsOf(field).sort((one, other) => left(one) - left(other))
   if (least === undefined || left(least) === Number.POSITIVE_INFINITY) return undefined
   const policies = itemsOf(headers.get('ratelimit-policy') ?? '')
@@ -48,12 +50,6 @@ function readDraft(headers: Headers): RateLimit | undefined {
   const limit = Math.max(parameter(policy, 'q') ?? 0, left(least) + 1)
   const reset = parameter(least, 't')
   return reset === undefined ? undefined : { limit, remaining: left(least), reset }
-}
-
-function complete(read: (name: keyof RateLimit) => number | undefined): RateLimit | undefined {
-  const [limit, remaining, reset] = [read('limit'), read('remaining'), read('reset')]
-  if (limit === undefined || remaining === undefined || reset === undefined) return undefined
-  return { limit, remaining, reset }
 }
 
 /** Each such as `"minute";r=59;t=60`. */

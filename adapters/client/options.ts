@@ -10,6 +10,7 @@ import {
   type OptionsOf,
   optional,
   rule,
+  type SettingsOf,
   settingsOf,
   typed,
   withDefault,
@@ -17,9 +18,9 @@ import {
 import type { Clock } from '../../src/ports.js'
 import type { Retrying, Sending } from './gate.js'
 import type { LimitHeaders } from './limit-headers.js'
-import type { RedisConnection } from './shared.js'
+import type { RedisConnection } from './shared-key.js'
 import type { Wait } from './throttle.js'
-import type { Sleep } from './time.js'
+import type { Sleep, Time } from './time.js'
 
 const GATE_OPTIONS = {
   /**
@@ -97,6 +98,12 @@ const GATE_OPTIONS = {
 }
 /** Options of `createClient` and of `politeFetch`. */
 export interface GateSettings extends OptionsOf<typeof GATE_OPTIONS> {}
+
+/** The same with their defaults filled in, as the parts of the gate take them. */
+export interface GateOptions extends SettingsOf<typeof GATE_OPTIONS> {
+  readonly time: Time
+  readonly waitForBan: boolean
+}
 
 const LIMIT_HEADERS: readonly LimitHeaders[] = ['x-ratelimit', 'ratelimit-draft', 'retry-after']
 

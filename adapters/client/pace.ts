@@ -22,21 +22,24 @@ export interface PaceOptions {
 
 /** When a client may send. Times are local, in ms since the epoch. */
 export interface Pace {
-  /** When the next request may be sent: `now`, later, or Infinity for after the next response. */
-  next(now: number): number
-  /** What `next` waits for, if it waits: the reset of the limit, others, or a response. */
-  waitsFor(now: number): 'limit' | 'others' | 'response'
-  /** When the window ends, in ms since the epoch. */
-  readonly endsAt: number
+  next(now: number): Turn
   sent(now: number): void
-  /** @param endsAt when the window ends, as far as this response says */
-  admitted(rateLimit: RateLimit, endsAt: number, now: number): void
-  /** After a 429. Returns whether others used up the limit. */
-  rejected(rateLimit: RateLimit | undefined, endsAt: number): boolean
-  /** After a response without a rate limit: the server does not count. */
-  uncounted(): void
+  /**
+   * @param rateLimit undefined if the server does not count
+   * @param endsAt when the window ends, as far as this response says
+   */
+  admitted(rateLimit: RateLimit | undefined, endsAt: number, now: number): void
+  /** After a 429. */
+  rejected(rateLimit: RateLimit | undefined, endsAt: number, now: number): void
   /** There was no response: the request may have been counted. */
   lost(): void
+}
+
+export interface Turn {
+  /** When the next request may be sent: now, later, or Infinity for after the next response. */
+  readonly at: number
+  /** What it waits for, if it waits: the reset of the limit, others on the key, or a response. */
+  readonly reason: 'limit' | 'others' | 'response'
 }
 
 interface Window {
@@ -45,35 +48,21 @@ interface Window {
   readonly limit: number
   /** Longer than a minute, such as a day's. */
   readonly isLong: boolean
-  endsAt: number
-  /** The least that a response reported. */
-  remaining: number
-  /** Own requests: all, and those answered since `remaining` fell, and when it did. */
-  sent: number
-  answered: number
-  fellAt: number
+  readonly endsAt: number
+  /** The least that a response reported, and when it fell. */
+  readonly remaining: number
+  readonly fellAt: number
+  /** Own requests answered since then. */
+  readonly answered: number
   /** Until when the shares of all clients are spread. */
   readonly spreadUntil: number
 }
 
-const NO_WINDOW: Window = {
-  reset: Number.NEGATIVE_INFINITY,
-  limit: 0,
-  isLong: false,
-  endsAt: 0,
-  remaining: Number.POSITIVE_INFINITY,
-  sent: 0,
-  answered: 0,
-  fellAt: 0,
-  spreadUntil: 0,
-}
-
 export function createPace({ random, maxConcurrent }: PaceOptions): Pace {
+  let window: Window | undefined
   let inFlight = 0
   /** How many requests may be in flight: one more after each response, one after a rejection. */
   let slots = 0
-  let isCounted = true
-  let window = { ...NO_WINDOW }
   /** How many clients use the key, this one included, as far as it can tell. */
   let clients = 1
   let lastSent = Number.NEGATIVE_INFINITY
@@ -82,121 +71,88 @@ export function createPace({ random, maxConcurrent }: PaceOptions): Pace {
 
   return {
     next(now) {
-      if (isExhausted(now)) return window.endsAt
-      const isOver = isCounted && now >= window.endsAt
+      const isOver = window !== undefined && now >= window.endsAt
+      if (window && !isOver && window.remaining <= inFlight) {
+        return { at: window.endsAt, reason: 'limit' }
+      }
       if (isOver) slots = 0
-      if (inFlight >= Math.max(1, slots)) return afterResponse(now)
-      return isCounted && !isOver ? Math.max(now, dueAt) : now
-    },
-    waitsFor(now) {
-      if (isExhausted(now)) return 'limit'
-      return inFlight < Math.max(1, slots) ? 'others' : 'response'
-    },
-    get endsAt() {
-      return window.endsAt
+      if (inFlight < Math.max(1, slots)) {
+        return { at: isOver ? now : Math.max(now, dueAt), reason: 'others' }
+      }
+      const isFull = inFlight >= maxConcurrent
+      const at = isFull ? Number.POSITIVE_INFINITY : Math.max(now, lastSent + UNANSWERED)
+      return { at, reason: 'response' }
     },
     sent(now) {
       inFlight++
-      window.sent++
       lastSent = now
       plan(now)
     },
     admitted(rateLimit, endsAt, now) {
       inFlight--
-      isCounted = true
       slots = Math.min(maxConcurrent, slots + 1)
-      if (isSame(rateLimit.reset)) observe(rateLimit, now)
-      else if (isOvertaken(rateLimit.reset, now)) return
-      else enter(rateLimit, endsAt, now)
-      // Estimates are late, never early: `Date` has whole seconds, and responses take time.
-      window.endsAt = Math.min(window.endsAt, endsAt)
+      if (!rateLimit || !window || !isSame(window, rateLimit)) {
+        if (isOvertaken(rateLimit, now)) return
+        window = rateLimit && begin(rateLimit, endsAt, now)
+      } else {
+        const { remaining, answered } = window
+        if (rateLimit.remaining < remaining) measure(window, rateLimit, now)
+        else window = { ...window, answered: answered + 1 }
+        // Estimates are late, never early: `Date` has whole seconds, and responses take time.
+        window = { ...window, endsAt: Math.min(window.endsAt, endsAt) }
+      }
       plan(now)
     },
-    rejected(rateLimit, endsAt) {
+    rejected(rateLimit, endsAt, now) {
       inFlight--
       slots = 0
-      if (!rateLimit) return false
-      const { limit, reset } = rateLimit
-      const own = isSame(reset) ? window.sent - inFlight - 1 : 0
-      if (!isSame(reset)) window = { ...NO_WINDOW, reset, limit, endsAt }
-      window.remaining = 0
-      window.endsAt = Math.min(window.endsAt, endsAt)
-      if (own >= limit) return false
+      if (!rateLimit) return
+      const known = window && isSame(window, rateLimit) ? window.endsAt : endsAt
+      window = begin({ ...rateLimit, remaining: 0 }, Math.min(known, endsAt), now)
       clients = Math.max(2, clients)
-      return true
-    },
-    uncounted() {
-      inFlight--
-      slots = Math.min(maxConcurrent, slots + 1)
-      isCounted = false
     },
     lost() {
       inFlight--
-      window.remaining--
+      if (window) window = { ...window, remaining: window.remaining - 1 }
     },
   }
 
-  /** Whether a reset is that of the current window. Counted from a `Date`, it is a second off. */
-  function isSame(reset: number): boolean {
-    return Math.abs(reset - window.reset) <= 1
-  }
-
   /** Whether a response describes a window that ended before the current one was reported. */
-  function isOvertaken(reset: number, now: number): boolean {
-    if (reset >= window.reset || now >= window.endsAt) return false
+  function isOvertaken(rateLimit: RateLimit | undefined, now: number): boolean {
+    if (!rateLimit || !window || rateLimit.reset >= window.reset) return false
     // A minute within the day applies again where the server has lost its counts.
-    return !window.isLong || now >= window.endsAt - (window.reset - reset) * SECOND
+    const minuteEndsAt = window.endsAt - (window.reset - rateLimit.reset) * SECOND
+    return now < window.endsAt && (!window.isLong || now >= minuteEndsAt)
   }
 
-  function isExhausted(now: number): boolean {
-    return isCounted && now < window.endsAt && window.remaining - inFlight <= 0
-  }
-
-  function afterResponse(now: number): number {
-    if (inFlight >= maxConcurrent) return Number.POSITIVE_INFINITY
-    return Math.max(now, lastSent + UNANSWERED)
-  }
-
-  /** The first response of a window. */
-  function enter({ limit, remaining, reset }: RateLimit, endsAt: number, now: number): void {
-    const sameClock = window.endsAt + (reset - window.reset) * SECOND
-    // Unless the clock was set meanwhile, the earlier estimate is the better one.
-    const isContinued = window.limit === limit && endsAt - sameClock < MARGIN
-    const end = isContinued ? Math.min(endsAt, sameClock) : endsAt
-    window = {
-      ...NO_WINDOW,
-      reset,
-      limit,
-      remaining,
-      endsAt: end,
-      isLong: end - now > MINUTE + SECOND,
-      sent: inFlight + 1,
-      fellAt: now,
-      spreadUntil: Math.min(now + SPREAD, end - MARGIN),
-    }
-  }
-
-  function observe({ remaining }: RateLimit, now: number): void {
-    window.answered++
-    if (remaining >= window.remaining) return
-    const used = (window.remaining - remaining) / (window.answered + inFlight)
+  /** Estimates how many clients there are, by how much faster `Remaining` falls than one causes. */
+  function measure(last: Window, { remaining }: RateLimit, now: number): void {
+    window = { ...last, remaining, answered: 0, fellAt: now }
     // After a pause, nobody knows whether the others still send.
-    const isMeasured = now - window.fellAt <= SPREAD && !window.isLong
-    window.remaining = remaining
-    window.answered = 0
-    window.fellAt = now
-    if (!isMeasured) return
+    if (last.isLong || now - last.fellAt > SPREAD) return
+    const used = (last.remaining - remaining) / (last.answered + 1 + inFlight)
     clients = used <= 1 && clients < 2 ? 1 : Math.max(1, (clients + used) / 2)
   }
 
   /** Spreads the share of what remains over what is left of the time for it. */
   function plan(now: number): void {
     dueAt = now
-    if (clients === 1 || window.isLong) return
+    if (!window || clients === 1 || window.isLong) return
     const { spreadUntil, remaining, limit, endsAt } = window
     const even = (Math.max(0, spreadUntil - now) * clients) / Math.max(1, remaining)
     // What is left over at the end belongs to whoever still has requests to send.
     const least = (SPREAD / limit) * clients
     dueAt = Math.min(endsAt, now + Math.max(even, least) * (0.5 + random()))
   }
+}
+
+function begin({ limit, remaining, reset }: RateLimit, endsAt: number, now: number): Window {
+  const isLong = endsAt - now > MINUTE + SECOND
+  const spreadUntil = Math.min(now + SPREAD, endsAt - MARGIN)
+  return { reset, limit, isLong, endsAt, remaining, fellAt: now, answered: 0, spreadUntil }
+}
+
+/** Counted from a `Date`, a reset is a second off. */
+function isSame(window: Window, { reset }: RateLimit): boolean {
+  return Math.abs(reset - window.reset) <= 1
 }

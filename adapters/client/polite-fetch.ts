@@ -98,7 +98,7 @@ export function politeFetch(
     return { status, response, limits: readLimitsOf(limits, headers, arrivedAt), arrivedAt }
   }
 
-  async function explain(reply: FetchReply, now: number, retryAt: number): Promise<Error> {
+  function explain(reply: FetchReply, now: number, retryAt: number): Error {
     const { status, limits } = reply
     const rejection = { status, code: codeOf(status), message: `The server answered ${status}.` }
     const error = toError(rejection, limits.rateLimit, now, retryAt)

@@ -1,31 +1,35 @@
 import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../src/errors.js'
 import { parseJson } from '../../src/lib/json.js'
-import { errorBody } from './contract.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 
-/** An error response: its status, message and code. */
+/** An error response. */
 export interface Rejection {
+  readonly status: number
   readonly code: ErrorCode
   readonly message: string
-  readonly status: number
-}
-
-interface ReadRejection extends Rejection {
-  /** Whether the server named the code; otherwise it is that of the status. */
-  readonly isNamed: boolean
 }
 
 /**
  * Reads an error response. A code that this package does not know, from a newer server or a proxy,
  * becomes the code of its status.
  */
-export async function readRejection(status: number, text: string): Promise<ReadRejection> {
-  const json = Promise.resolve(text).then(parseJson)
-  const body = errorBody(await json.catch(() => undefined))
-  const message = body?.message ?? foreignMessage(status, text)
-  return isKnown(body?.code)
-    ? { status, code: body.code, isNamed: true, message }
-    : { status, code: codeOf(status), isNamed: false, message }
+export function readRejection(
+  status: number,
+  text: string,
+): Rejection & { readonly isNamed: boolean } {
+  const { code, message = foreignMessage(status, text) } = errorBody(text)
+  const isNamed = code !== undefined && Object.hasOwn(ERROR_STATUS, code)
+  return { status, code: isNamed ? (code as ErrorCode) : codeOf(status), message, isNamed }
+}
+
+function errorBody(text: string): { readonly code?: string; readonly message?: string } {
+  try {
+    const { code, message, status } = (parseJson(text) ?? {}) as Readonly<Record<string, unknown>>
+    const isError = typeof code === 'string' && typeof message === 'string'
+    return isError && Number.isInteger(status) ? { code, message } : {}
+  } catch {
+    return {}
+  }
 }
 
 /** @param retryAt by the local clock; on a 429 */
@@ -39,10 +43,6 @@ export function toError(
   const Rejected = code === 'api_key_banned' ? ApiKeyBannedError : RateLimitError
   const retryAfter = Math.max(0, Math.ceil((retryAt - now) / 1000))
   return new Rejected(code, message, { rateLimit, retryAfter, retryAt })
-}
-
-function isKnown(code: string | undefined): code is ErrorCode {
-  return code !== undefined && Object.hasOwn(ERROR_STATUS, code)
 }
 
 /** The code that fits a status. */

@@ -1,9 +1,8 @@
 import { onAbort } from './abort.js'
 import type { Budget, WaitReason } from './budget.js'
 import { ClosedError, QueueFullError } from './errors.js'
-import type { SharedKey } from './shared.js'
-import { createAlarm, type Time } from './time.js'
-import { createUnits, type Unit } from './units.js'
+import type { GateOptions } from './options.js'
+import type { SharedKey, Unit } from './shared-key.js'
 
 export interface Wait {
   readonly reason: WaitReason
@@ -13,121 +12,80 @@ export interface Wait {
   readonly ms: number
 }
 
-export interface ThrottleOptions {
-  readonly budget: Budget
-  readonly time: Time
-  readonly maxConcurrent: number
-  readonly maxQueued: number
-  readonly onWait: (wait: Wait) => void
-  readonly sharedKey: SharedKey | undefined
+interface Waiting {
+  readonly start: (unit: Unit | undefined) => void
+  readonly fail: (error: unknown) => void
 }
 
 /** Where every request of a key waits for its turn. */
-export interface Throttle {
-  /**
-   * Runs the job when its turn comes; a retry goes first. The turn ends with the job.
-   *
-   * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError, the
-   * reason of the signal, or what the job throws
-   */
-  run<T>(signal: AbortSignal | undefined, job: Job<T>, isRetry: boolean): Promise<T>
-  /** Waiting and new calls fail. Resolves once the last request has ended. */
-  close(): Promise<void>
-}
-
-export interface Report extends Pick<Budget, 'admitted' | 'rejected'> {
-  /** Nothing else starts before the job ends, because its request was rejected. */
-  hold(): void
-}
-
-/** Does all that needs the turn, and reports the response; without a report, there was none. */
-export type Job<T> = (report: Report) => Promise<T>
-
-interface Waiting {
-  readonly start: (unit?: Unit) => void
-  readonly fail: (error: Error) => void
-  stopListening?: () => void
-}
-
-export function createThrottle(options: ThrottleOptions): Throttle {
-  const { budget, time, maxConcurrent, maxQueued, onWait, sharedKey } = options
+export function createThrottle(
+  options: GateOptions,
+  budget: Pick<Budget, 'next' | 'failureAt' | 'sent'>,
+  sharedKey: SharedKey | undefined,
+) {
+  const { time, maxConcurrent, maxQueued, onWait } = options
   const queue = createQueue()
-  const alarm = createAlarm(time)
-  const units = sharedKey && createUnits(sharedKey, time, startWith, startNext)
-  const holding = new Set<Job<unknown>>()
+  /** One timer for all waiting calls; a response needs none. */
+  let timer: { readonly at: number; readonly stop: () => void } | undefined
   let inFlight = 0
-  let closed: { readonly done: Promise<void>; readonly finish: () => void } | undefined
-
-  sharedKey?.listen({
-    changed: startNext,
-    closed(found) {
-      budget.pause(found)
-      startNext()
-    },
-    isNeeded: () => queue.size > 0,
-  })
+  let closing: Promise<void> | undefined
+  let finish = () => {}
 
   return {
-    run(signal, job, isRetry) {
-      if (signal?.aborted) return Promise.reject(signal.reason)
+    /**
+     * Runs the job when its turn comes; a retry goes first. The turn ends with the job.
+     *
+     * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError, the
+     * reason of the signal, or what the job throws
+     */
+    async run<T>(
+      signal: AbortSignal | undefined,
+      job: () => Promise<T>,
+      isRetry: boolean,
+    ): Promise<T> {
+      signal?.throwIfAborted()
       if (!isRetry && inFlight + queue.size >= maxConcurrent + maxQueued) {
-        const message = `More than ${maxQueued} calls are waiting (\`maxQueued\`).`
-        return Promise.reject(new QueueFullError(message))
+        throw new QueueFullError(`More than ${maxQueued} calls are waiting (\`maxQueued\`).`)
       }
-      return new Promise((resolve, fail) => {
-        const waiting: Waiting = { start: unit => resolve(takeTurn(job, unit)), fail }
-        queue.add(waiting, isRetry)
-        if (signal) waiting.stopListening = onAbort(signal, () => abandon(waiting, signal))
-        startNext()
-      })
-    },
-    close() {
-      if (!closed) {
-        let finish = () => {}
-        const done = new Promise<void>(resolve => {
-          finish = resolve
-        })
-        closed = { done, finish }
-        startNext()
+      const unit = await turn(signal, isRetry)
+      try {
+        return await job()
+      } finally {
+        inFlight--
+        unit?.giveBack()
         if (inFlight === 0) finish()
-        sharedKey?.close()
+        startNext()
       }
-      return closed.done
+    },
+    /** Looks again whether a request may be sent. */
+    startNext,
+    /** Waiting and new calls fail. Resolves once the last request has ended. */
+    close(): Promise<void> {
+      closing ??= new Promise(resolve => {
+        finish = resolve
+      })
+      startNext()
+      if (inFlight === 0) finish()
+      sharedKey?.close()
+      return closing
     },
   }
 
-  async function takeTurn<T>(job: Job<T>, unit: Unit | undefined): Promise<T> {
-    let hasResponse = false
-    inFlight++
-    budget.sent()
-    // Calls that have to wait learn that first.
-    await undefined
-    try {
-      return await job({
-        admitted(limits) {
-          hasResponse = true
-          budget.admitted(limits)
-        },
-        hold: () => void holding.add(job),
-        rejected(...response) {
-          hasResponse = true
-          return budget.rejected(...response)
-        },
-      })
-    } finally {
-      if (!hasResponse) budget.lost()
-      holding.delete(job)
-      inFlight--
-      unit?.giveBack()
-      if (inFlight === 0) closed?.finish()
+  async function turn(signal: AbortSignal | undefined, isRetry: boolean) {
+    let stopListening: (() => void) | undefined
+    const started = new Promise<Unit | undefined>((start, fail) => {
+      const waiting = { start, fail }
+      queue.add(waiting, isRetry)
+      stopListening =
+        signal &&
+        onAbort(signal, () => {
+          queue.delete(waiting)
+          fail(signal.reason)
+          startNext()
+        })
       startNext()
-    }
-  }
-
-  function abandon(waiting: Waiting, { reason }: AbortSignal): void {
-    queue.delete(waiting)
-    waiting.fail(reason)
-    if (queue.size === 0) alarm.stop()
+    })
+    return started.finally(stopListening)
   }
 
   function startNext(): void {
@@ -135,63 +93,42 @@ export function createThrottle(options: ThrottleOptions): Throttle {
       const now = time.now()
       const failure = failureAt(now)
       if (failure) {
-        failAll(failure)
-        return
+        queue.shift()?.fail(failure)
+        continue
       }
-      const isShared = units !== undefined && sharedKey?.state !== 'away'
-      const at = next(now, isShared)
+      const { at, reason } = budget.next(now)
       if (at > now) {
-        waitUntil(at, now)
+        const isNew = setTimer(at)
+        if (isNew && reason !== 'response') onWait?.({ reason, until: at, ms: at - now })
         return
       }
-      if (isShared) {
-        units(Math.min(maxConcurrent, inFlight + queue.size))
-        return
-      }
-      startFirst()
+      const shared = sharedKey?.isAway ? undefined : sharedKey
+      const unit = shared?.take(Math.min(maxConcurrent, inFlight + queue.size))
+      if (shared && !unit) break
+      inFlight++
+      budget.sent()
+      queue.shift()?.start(unit)
     }
-    alarm.stop()
+    setTimer(Number.POSITIVE_INFINITY)
   }
 
-  /** Uses a unit of the shared key. Returns whether a call waits for one. */
-  function startWith(unit: Unit): boolean {
-    const now = time.now()
-    if (queue.size === 0 || failureAt(now) || next(now, true) > now) return false
-    startFirst(unit)
+  /** Returns whether it is a new one; at Infinity there is none. */
+  function setTimer(at: number): boolean {
+    if (timer?.at === at) return false
+    timer?.stop()
+    timer = undefined
+    if (at === Number.POSITIVE_INFINITY) return false
+    const reached = () => {
+      timer = undefined
+      startNext()
+    }
+    timer = { at, stop: time.at(at, reached) }
     return true
   }
 
-  function next(now: number, isShared: boolean): number {
-    if (holding.size > 0) return Number.POSITIVE_INFINITY
-    return isShared ? budget.nextShared() : budget.next(now)
-  }
-
-  function startFirst(unit?: Unit): void {
-    const first = queue.shift()
-    first?.stopListening?.()
-    first?.start(unit)
-  }
-
-  /** Why waiting calls fail; each gets its own error. */
-  function failureAt(now: number): (() => Error) | undefined {
-    if (closed) return () => new ClosedError('The client is closed.')
-    const broken = sharedKey?.failure
-    return broken ? () => broken : budget.failureAt(now)
-  }
-
-  function failAll(createError: () => Error): void {
-    alarm.stop()
-    for (let next = queue.shift(); next; next = queue.shift()) {
-      next.stopListening?.()
-      next.fail(createError())
-    }
-  }
-
-  /** One timer for all waiting calls; a response needs none. */
-  function waitUntil(at: number, now: number): void {
-    if (!alarm.set(at, startNext, error => failAll(() => error as Error))) return
-    const reason = budget.waitsFor(now)
-    if (reason !== 'response') onWait({ reason, until: at, ms: at - now })
+  function failureAt(now: number): Error | undefined {
+    if (closing) return new ClosedError('The client is closed.')
+    return sharedKey?.failure ?? budget.failureAt(now)
   }
 }
 
@@ -199,8 +136,6 @@ export function createThrottle(options: ThrottleOptions): Throttle {
 function createQueue() {
   const retries = new Set<Waiting>()
   const calls = new Set<Waiting>()
-  // Kept, because a new iterator steps over all that have been deleted.
-  let oldest = calls.values()
 
   return {
     get size() {
@@ -209,17 +144,9 @@ function createQueue() {
     add: (waiting: Waiting, isRetry: boolean) => (isRetry ? retries : calls).add(waiting),
     delete: (waiting: Waiting) => retries.delete(waiting) || calls.delete(waiting),
     shift(): Waiting | undefined {
-      for (const retry of retries) {
-        retries.delete(retry)
-        return retry
-      }
-      let next = oldest.next()
-      if (next.done) {
-        oldest = calls.values()
-        next = oldest.next()
-      }
-      if (!next.done) calls.delete(next.value)
-      return next.value
+      const [first] = retries.size > 0 ? retries : calls
+      if (first && !retries.delete(first)) calls.delete(first)
+      return first
     },
   }
 }

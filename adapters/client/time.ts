@@ -17,14 +17,10 @@ export type Sleep = (ms: number, options: { readonly signal?: AbortSignal }) => 
 export interface Time {
   /** In ms since the epoch. */
   now(): number
-  /**
-   * Calls back at the instant, unless the returned function is called before.
-   *
-   * @param failed if `sleep` rejects by itself
-   */
-  at(instant: number, reached: () => void, failed: (error: unknown) => void): () => void
-  /** Resolves at the instant, or rejects with the reason of the first signal that aborts. */
-  until(instant: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void>
+  /** Calls back at the instant, unless the returned function is called before. */
+  at(instant: number, reached: () => void): () => void
+  /** Resolves at the instant, or rejects with the reason of the signal. */
+  until(instant: number, signal?: AbortSignal): Promise<void>
   /**
    * Does some work, unless the time limit or the signal ends it before. The signal that the work is
    * given aborts when it ends without success.
@@ -43,125 +39,65 @@ export interface Time {
  * @param clock the platform's by default, looked up at each call because tests replace it
  * @param sleep the timers of the platform by default
  */
-export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep): Time {
+export function createTime(clock: Clock = () => Date.now(), sleep: Sleep = startTimer): Time {
   let earliest = Number.NEGATIVE_INFINITY
   const now = () => (earliest = Math.max(earliest, clock()))
-  const start = sleep ? sleeper(sleep) : startTimer
 
   return {
     now,
     at,
-    async until(instant, ...signals) {
-      for (const signal of signals) signal?.throwIfAborted()
-      if (instant <= now()) return
-      const cleanups: (() => void)[] = []
-      try {
-        await new Promise<void>((resolve, reject) => {
-          cleanups.push(at(instant, resolve, reject))
-          for (const signal of signals) {
-            if (signal) cleanups.push(onAbort(signal, () => reject(signal.reason)))
-          }
-        })
-      } finally {
-        for (const cleanup of cleanups) cleanup()
-      }
-    },
-    within(ms, signal, work, timedOut) {
-      if (signal?.aborted) return Promise.reject(signal.reason)
-      const working = new AbortController()
-      return new Promise((resolve, reject) => {
-        const stop = (reason: unknown) => {
-          cleanUp()
-          // Also ends work that ignores signals.
-          reject(reason)
-          working.abort(reason)
-        }
-        const stopTimer = at(now() + ms, () => stop(timedOut()), stop)
-        const stopListening = signal && onAbort(signal, () => stop(signal.reason))
-        try {
-          work(working.signal).then(value => {
-            cleanUp()
-            resolve(value)
-          }, stop)
-        } catch (error) {
-          stop(error)
-        }
-
-        function cleanUp(): void {
-          stopTimer()
-          stopListening?.()
-        }
+    async until(instant, signal) {
+      signal?.throwIfAborted()
+      let stop = () => {}
+      const reached = new Promise<void>(resolve => {
+        stop = at(instant, resolve)
       })
+      await unlessAborted(reached, signal).finally(stop)
+    },
+    async within(ms, signal, work, timedOut) {
+      signal?.throwIfAborted()
+      const working = new AbortController()
+      const stopTimer = at(now() + ms, () => working.abort(timedOut()))
+      const stopListening = signal && onAbort(signal, () => working.abort(signal.reason))
+      try {
+        return await unlessAborted(work(working.signal), working.signal)
+      } catch (error) {
+        working.abort(error)
+        throw error
+      } finally {
+        stopTimer()
+        stopListening?.()
+      }
     },
   }
 
-  function at(instant: number, reached: () => void, failed: (error: unknown) => void): () => void {
+  function at(instant: number, reached: () => void): () => void {
+    const stopped = new AbortController()
+    const { signal } = stopped
     const end = () => {
+      if (signal.aborted) return
       earliest = Math.max(earliest, instant)
       reached()
     }
     // Timers have no fractions of a millisecond, and would end before the instant.
-    return start(Math.ceil(instant - now()), end, failed)
+    const ms = Math.min(Math.max(0, Math.ceil(instant - now())), LONGEST_TIMER)
+    sleep(ms, { signal }).then(end, end)
+    return () => stopped.abort()
   }
 }
 
-/** One timer at a time. */
-export function createAlarm(time: Time) {
-  let current: { readonly at: number; readonly stop: () => void } | undefined
+const startTimer: Sleep = (ms, { signal }) =>
+  new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => clearTimeout(timer))
+  })
 
-  return { set, stop }
-
-  /** Returns whether it is a new one; at Infinity there is none. */
-  function set(at: number, ring: () => void, failed: (error: unknown) => void): boolean {
-    if (current?.at === at) return false
-    stop()
-    if (at === Number.POSITIVE_INFINITY) return false
-    const reached = () => {
-      current = undefined
-      ring()
-    }
-    current = { at, stop: time.at(at, reached, failed) }
-    return true
-  }
-
-  function stop(): void {
-    current?.stop()
-    current = undefined
-  }
-}
-
-type Start = (ms: number, end: () => void, failed: (error: unknown) => void) => () => void
-
-const startTimer: Start = (ms, end) => {
-  const step = Math.min(ms, LONGEST_TIMER)
-  let stop: () => void
-  const timer = setTimeout(() => {
-    if (ms > step) stop = startTimer(ms - step, end, end)
-    else end()
-  }, step)
-  stop = () => clearTimeout(timer)
-  return () => stop()
-}
-
-function sleeper(sleep: Sleep): Start {
-  return (ms, end, failed) => {
-    const stop = new AbortController()
-    const { signal } = stop
-    const wait = async () => {
-      let left = ms
-      for (; left > LONGEST_TIMER && !signal.aborted; left -= LONGEST_TIMER) {
-        await sleep(LONGEST_TIMER, { signal })
-      }
-      if (!signal.aborted) await sleep(left, { signal })
-    }
-    wait().then(
-      () => {
-        if (!signal.aborted) end()
-      },
-      error => {
-        if (!signal.aborted) failed(error)
-      },
-    )
-    return () => stop.abort()
-  }
+/** Also ends work that ignores signals. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    onAbort(signal, () => reject(signal.reason))
+    work.then(resolve, reject)
+  })
 }

@@ -10,28 +10,24 @@ export interface ClientSnapshot {
   readonly creates: readonly UnansweredCreate[]
 }
 
-/** Creates by their idempotency keys, until they have ended. */
-export interface Unanswered {
-  readonly creates: ReadonlySet<UnansweredCreate>
-  /** A key that no other create has. */
-  createKey(): string
-  during<T>(create: UnansweredCreate, work: Promise<T>): Promise<T>
-}
-
-/** @param random from 0 up to 1 */
-export function createUnanswered(random: () => number): Unanswered {
+/**
+ * Creates by their idempotency keys, until they have ended.
+ *
+ * @param random from 0 up to 1
+ */
+export function createUnanswered(random: () => number) {
   const creates = new Set<UnansweredCreate>()
   let prefix: string | undefined
   let count = 0
 
   return {
-    creates,
-    // Numbered, so that the keys of a client differ whatever `random` returns.
-    createKey() {
+    creates: creates as ReadonlySet<UnansweredCreate>,
+    /** A key that no other create has: numbered, whatever `random` returns. */
+    createKey(): string {
       prefix ??= Array.from({ length: 4 }, () => hex(random() * 2 ** 32)).join('')
       return `${prefix}-${++count}`
     },
-    async during(create, work) {
+    async during<T>(create: UnansweredCreate, work: Promise<T>): Promise<T> {
       creates.add(create)
       try {
         return await work

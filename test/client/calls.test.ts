@@ -196,15 +196,6 @@ test('sleep - a wait of a fraction of a millisecond ends, also on a clock of who
   assert.deepEqual(await time.run(pets.listPets()), [])
 })
 
-test('sleep - one that fails ends the calls that wait with its error', async () => {
-  const { client, faults } = createClientServer()
-  faults.push(answering(429, { 'retry-after': '5' }))
-  const broken = new Error('No timers here')
-  const sleep: NonNullable<ClientOptions['sleep']> = ms =>
-    ms === 30_000 ? new Promise(() => {}) : Promise.reject(broken)
-  await assert.rejects(client({ sleep }).listPets(), broken)
-})
-
 test('clock - Date.now is looked up late: fake timers work', async t => {
   const { fetch, faults, seen } = createClientServer()
   const pets = createClient({ ...BASE, fetch, random: () => 0 })

@@ -83,15 +83,6 @@ export const reset: Fault = async serve => {
 /** There is never an answer, and whoever asked has to stop waiting by itself. */
 export const hang: Fault = () => new Promise(() => {})
 
-/** The headers come, and half of the body; the rest never does. */
-export const stalled =
-  (status: number, headers: Readonly<Record<string, string>> = {}): Fault =>
-  async () => {
-    const start = (body: ReadableStreamDefaultController) =>
-      body.enqueue(new TextEncoder().encode('{"code":'))
-    return new Response(new ReadableStream({ start }), { status, headers })
-  }
-
 /** How many requests were seen in each minute. */
 export function perMinute(seen: readonly string[]): number[] {
   const counts: number[] = []

@@ -90,7 +90,8 @@ test('hostile - a refused connection names host and cause, and sent nothing', as
     const error = await call.catch((error: unknown) => error)
     assert.ok(error instanceof ConnectionError)
     assert.equal(error.mayHaveTakenEffect, false)
-    const start = `${method} ${server.url}/pets failed: connection refused (ECONNREFUSED).`
+    const { host } = new URL(server.url)
+    const start = `${method} ${server.url}/pets failed: connect ECONNREFUSED ${host}.`
     assert.equal(error.message, method === 'POST' ? `${start} Nothing was sent.` : start)
     assert.ok(error.cause instanceof Error)
   }
@@ -101,10 +102,7 @@ test('hostile - a lost connection may have added the animal, and says so', async
   const pets = createClient({ baseUrl: server.url, apiKey: 'key', maxRetries: 0 })
   const error = await pets.createPet(REX).catch((error: unknown) => error)
   assert.ok(error instanceof ConnectionError && error.mayHaveTakenEffect)
-  assert.match(
-    error.message,
-    /failed: connection .* The animal may have been added nevertheless\.$/,
-  )
+  assert.match(error.message, /failed: .* The animal may have been added nevertheless\.$/)
   const { client, faults } = createClientServer()
   faults.push(reset)
   await assert.rejects(client({ maxRetries: 0 }).listPets(), {

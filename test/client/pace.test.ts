@@ -17,9 +17,9 @@ test('pace - a client that met the limit of the day waits for minutes after one 
   }
   pace.sent(MIDNIGHT)
   const reset = (MIDNIGHT + MINUTE) / 1000
-  assert.equal(pace.rejected({ limit: 8, remaining: 0, reset }, MIDNIGHT + MINUTE), true)
+  pace.rejected({ limit: 8, remaining: 0, reset }, MIDNIGHT + MINUTE, MIDNIGHT)
   const now = MIDNIGHT + MINUTE
-  const wait = pace.next(now) - now
+  const wait = pace.next(now).at - now
   assert.ok(wait >= 0 && wait <= 6_000, `waits ${wait} ms`)
 })
 
@@ -29,8 +29,7 @@ test('pace - waits for the end of the minute where the server has lost the count
   const now = NOON + 10_000
   const reset = (NOON + MINUTE) / 1000
   for (const remaining of [2, 1, 0]) receive(pace, now, { limit: 3, remaining, reset })
-  assert.equal(pace.waitsFor(now), 'limit')
-  assert.equal(pace.next(now), NOON + MINUTE)
+  assert.deepEqual(pace.next(now), { at: NOON + MINUTE, reason: 'limit' })
 })
 
 test('pace - a response of an earlier minute that was overtaken changes nothing', () => {
@@ -47,7 +46,7 @@ test('pace - a response of an earlier minute that was overtaken changes nothing'
     pace.sent(NOON - 10)
     receive(pace, now, later, endsAt)
     pace.admitted({ limit: 2, remaining: 0, reset: NOON / 1000 }, late + safe, late)
-    assert.equal(pace.next(late), late)
+    assert.equal(pace.next(late).at, late)
   }
 })
 

@@ -28,20 +28,20 @@ export const CLIENT_DEFECTS = [
   {
     name: 'the client does not wait at Remaining: 0',
     file: 'adapters/client/pace.js',
-    from: 'return isCounted && now < window.endsAt && window.remaining - inFlight <= 0;',
-    to: 'return false;',
+    from: 'if (window && !isOver && window.remaining <= inFlight) {',
+    to: 'if (false) {',
   },
   {
-    name: 'the client loses a turn when a request is cut off',
+    name: 'the client loses a turn with each retry',
     file: 'adapters/client/throttle.js',
     from: 'inFlight--;',
-    to: 'if (hasResponse) inFlight--;',
+    to: 'if (!isRetry) inFlight--;',
   },
   {
     name: 'the client does not wait after a 429',
     file: 'adapters/client/budget.js',
-    from: 'next: now => Math.max(pause.opensAt, pace.next(now)),',
-    to: 'next: now => (pause.opensAt > now ? now : share.next(now)),',
+    from: 'if (now < paused.opensAt)',
+    to: 'if (false)',
   },
   {
     name: 'politeFetch repeats every request',

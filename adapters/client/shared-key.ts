@@ -1,0 +1,263 @@
+import type { Redis } from 'ioredis'
+import type { RateLimit } from '../../src/errors.js'
+import { DAY, SECOND } from '../../src/limits/decide.js'
+import type { Pause } from './budget.js'
+import type { Time } from './time.js'
+
+/*
+ * Processes that share a key share its units through Redis or Valkey: bottleneck hands out the units
+ * of a reservoir, which every response corrects. Its own refresh is not used, because it does not
+ * know the server's windows.
+ */
+
+/** How long calls wait for the first connection before the process continues without Redis. */
+const CONNECT_PATIENCE = 2 * SECOND
+/** How long one attempt to connect may take. */
+const CONNECT_TIMEOUT = 5 * SECOND
+/** How often a process with waiting calls checks whether to open the next window. */
+const CHECK = SECOND
+/** Another process opens the window if the first has no response after this time. */
+const PROBE_PATIENCE = 10 * SECOND
+/** Redis forgets a key that has not been used for a day. */
+const FORGET = DAY
+
+/** A client of ioredis, whose address and options are used for connections of our own. */
+export interface RedisConnection {
+  duplicate(override?: object): unknown
+}
+
+export interface SharedKeyOptions {
+  readonly shared: string | RedisConnection
+  /** What the limit belongs to; processes with the same one share it. */
+  readonly key: string
+  readonly time: Time
+  /** Called when there is a unit, and when the connection came or went. */
+  readonly changed: () => void
+  /** Called when another process has learnt that nothing may be sent. */
+  readonly paused: (pause: Pause) => void
+}
+
+/** One request of the shared key, until it is given back. */
+export interface Unit {
+  giveBack(): void
+}
+
+export type SharedKey = ReturnType<typeof createSharedKey>
+
+export function createSharedKey(options: SharedKeyOptions) {
+  const { time, changed } = options
+  let state: 'new' | 'connecting' | 'ready' | 'away' | 'closed' = 'new'
+  let failure: Error | undefined
+  let reservoir: Reservoir | undefined
+  let offered: Unit | undefined
+  /** How many units are requested or in use. */
+  let units = 0
+  let isWatching = false
+  let work = Promise.resolve()
+
+  return {
+    /** Whether Redis is out of reach: the process continues alone. */
+    get isAway() {
+      return state === 'away'
+    },
+    /** Why sharing is impossible. */
+    get failure() {
+      return failure
+    },
+    /**
+     * A unit for the next request, if there is one already.
+     *
+     * @param wanted how many may be requested or in use
+     */
+    take(wanted: number): Unit | undefined {
+      if (state === 'new') void connect()
+      while (reservoir && state === 'ready' && units < wanted) void request(reservoir)
+      const unit = offered
+      offered = undefined
+      if (!unit) void watch()
+      return unit
+    },
+    /** After a response: what is left, not counting the requests in flight. */
+    admitted(rateLimit: RateLimit, endsAt: number): void {
+      inOrder(reservoir => reservoir.correct(rateLimit, endsAt))
+    },
+    /** After a 429. */
+    rejected(pause: Pause): void {
+      inOrder(reservoir => reservoir.announce(pause))
+    },
+    close(): void {
+      state = 'closed'
+      reservoir?.close()
+    },
+  }
+
+  async function connect(): Promise<void> {
+    state = 'connecting'
+    const giveUp = time.at(time.now() + CONNECT_PATIENCE, () => become('away'))
+    try {
+      reservoir = await openReservoir(options, become)
+      if (isClosed()) reservoir.close()
+      else await reservoir.ready()
+      become('ready')
+    } catch (error) {
+      failure = error as Error
+      become('away')
+    }
+    giveUp()
+  }
+
+  function isClosed(): boolean {
+    return state === 'closed'
+  }
+
+  function become(next: 'new' | 'ready' | 'away'): void {
+    if (isClosed() || state === next) return
+    if (next === 'new') reservoir?.close()
+    state = next
+    changed()
+  }
+
+  /** Requests a unit, and keeps it until it is given back. */
+  async function request(reservoir: Reservoir): Promise<void> {
+    units++
+    try {
+      await reservoir.use(offer)
+    } catch (error) {
+      if (FORGOTTEN.test((error as Error).message)) become('new')
+      // The connection may need a moment to notice that it is broken.
+      await time.until(time.now() + CHECK)
+    }
+    units--
+    changed()
+  }
+
+  /** Resolves to whether a call has used it. */
+  function offer(): Promise<boolean> {
+    return new Promise(resolve => {
+      const unit = { giveBack: () => resolve(true) }
+      offered = unit
+      changed()
+      if (offered !== unit) return
+      offered = undefined
+      resolve(false)
+    })
+  }
+
+  /** Applies responses one after the other; without Redis they are ignored. */
+  function inOrder(apply: (reservoir: Reservoir) => Promise<unknown>): void {
+    const current = reservoir
+    if (!current || state !== 'ready') return
+    work = work.then(() => apply(current)).then(ignore, ignore)
+  }
+
+  /** While calls wait, opens each window with one request of one process. */
+  async function watch(): Promise<void> {
+    if (isWatching) return
+    isWatching = true
+    for (; reservoir && state === 'ready' && units > 0; await time.until(time.now() + CHECK)) {
+      await reservoir.probe().catch(ignore)
+    }
+    isWatching = false
+  }
+}
+
+/** Redis has lost the limiter, or dropped this process from it after a pause: it registers again. */
+const FORGOTTEN = /UNKNOWN_CLIENT|SETTINGS_KEY_NOT_FOUND/
+
+type Reservoir = Awaited<ReturnType<typeof openReservoir>>
+
+/** The units of a key in Redis. */
+async function openReservoir(
+  { shared, key: secret, time, paused }: SharedKeyOptions,
+  become: (state: 'ready' | 'away') => void,
+) {
+  const { default: Bottleneck } = await import('bottleneck')
+  const key = `animal-adoption-store:{${await hash(secret)}}`
+  const client = await connectTo(shared)
+  // It loads ioredis by itself unless it is given something.
+  const connection = new Bottleneck.IORedisConnection({ client, Redis: client })
+  const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
+  let pausedUntil = 0
+  limiter.on('error', ignore)
+  limiter.on('message', (text: string) => {
+    const { ms, ban } = JSON.parse(text) as { ms: number; ban?: Pause['ban'] }
+    pausedUntil = time.now() + ms
+    paused({ ban, retryAt: pausedUntil })
+  })
+  client.on('ready', () => limiter.ready().then(() => become('ready'), ignore))
+  client.on('close', () => become('away'))
+
+  return {
+    ready: () => limiter.ready(),
+
+    /** @param job resolves to whether it used the unit */
+    async use(job: () => Promise<boolean>): Promise<void> {
+      await limiter.schedule(async () => {
+        if (await job()) return
+        await limiter.incrementReservoir(1)
+        await client.del(`${key}:probe`)
+      })
+    },
+
+    async correct({ remaining, reset }: RateLimit, endsAt: number): Promise<void> {
+      const [known] = await Promise.all([
+        client.set(`${key}:reset`, reset, 'PX', FORGET, 'GET'),
+        client.del(`${key}:probe`),
+      ])
+      const [left, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
+      const change = Math.max(0, remaining - running) - (left ?? 0)
+      // Within a window, responses arrive out of order, and only lower values count.
+      if (change < 0 || known !== String(reset)) await limiter.incrementReservoir(change)
+      if (remaining === 0) await this.announce({ retryAt: endsAt })
+    },
+
+    /** Tells all processes until when nothing may be sent. */
+    async announce({ ban, retryAt }: Pause): Promise<void> {
+      const ms = Math.ceil(retryAt - time.now())
+      const text = { ms, ban: ban && { code: ban.code, message: ban.message } }
+      if (ms > 0) limiter.publish(JSON.stringify(text))
+      await client.del(`${key}:probe`)
+    },
+
+    /** Adds a unit if there is none, and no other process does. */
+    async probe(): Promise<void> {
+      if (time.now() < pausedUntil) return
+      if (((await limiter.currentReservoir()) ?? 0) > 0 || (await limiter.running()) > 0) return
+      const isMine = await client.set(`${key}:probe`, 1, 'PX', PROBE_PATIENCE, 'NX')
+      if (isMine) await limiter.incrementReservoir(1)
+    },
+
+    close(): void {
+      void limiter.stop({ dropWaitingJobs: true }).catch(ignore)
+      // Not the limiter's own `disconnect`, which unsubscribes on a connection that is closed by then.
+      void connection.disconnect(false)
+    },
+  }
+}
+
+/** Commands that Redis cannot answer now are not repeated: the process continues alone. */
+const OWN_SETTINGS = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: CONNECT_TIMEOUT,
+}
+
+async function connectTo(shared: string | RedisConnection): Promise<Redis> {
+  if (typeof shared === 'string') {
+    const ioredis = await import('ioredis').catch(cause => {
+      throw new Error('`shared` needs the package ioredis: npm install ioredis', { cause })
+    })
+    return new ioredis.Redis(shared.replace(/^valkey/, 'redis'), OWN_SETTINGS)
+  }
+  const own = shared.duplicate(OWN_SETTINGS) as Partial<Redis>
+  if (own.defineCommand) return own as Redis
+  throw new Error('`shared` takes an address, or a client of ioredis for one server')
+}
+
+/** Everyone with access to Redis can list its keys, so the API key must not be one. */
+async function hash(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return btoa(String.fromCharCode(...new Uint8Array(bytes)))
+}
+
+function ignore(): void {}
