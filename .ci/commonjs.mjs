@@ -44,20 +44,17 @@ await Promise.all([
     outfile: BUNDLE,
     target: 'node20.15',
     banner: {
-      js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, lossless-json, copyright Jos de Jong, and zod, copyright Colin McDonnell; all MIT licensed. */\n${urlOf('../adapters/cli')}`,
+      js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, lossless-json, copyright Jos de Jong, and zod, copyright Colin McDonnell; all MIT licensed. Also prom-client and @opentelemetry/api; both Apache 2.0 licensed. */\n${urlOf('../adapters/cli')}`,
     },
   }),
   build({
     ...settings,
-    entryPoints: { main: 'adapters/cli/main.ts', metrics: 'adapters/cli/metrics.ts' },
-    outdir: 'dist/adapters/cli',
-    outExtension: { '.js': '.cjs' },
-    plugins: [{ name: 'files beside main.cjs', setup: besideMain }],
+    entryPoints: ['adapters/cli/main.ts'],
+    outfile: 'dist/adapters/cli/main.cjs',
+    plugins: [{ name: 'the commands in the bundle', setup: besideMain }],
     // An old Node has to parse main.cjs to say that it is too old.
     target: 'node14.18',
-    banner: {
-      js: `/* metrics.cjs includes prom-client and @opentelemetry/api; both Apache 2.0 licensed. */\n${urlOf('')}`,
-    },
+    banner: { js: urlOf('') },
   }),
 ])
 for (const name of Object.keys(COMMANDS)) writePart(`dist/adapters/cli/${name}.cjs`, name)
@@ -67,9 +64,7 @@ for (const [name, entry] of Object.entries(SUBPATHS)) {
 }
 
 function besideMain({ onResolve }) {
-  onResolve({ filter: /^\.\/(actions|metrics)\.js$/ }, ({ kind, path }) =>
-    kind === 'dynamic-import' ? { path: path.replace('.js', '.cjs'), external: true } : undefined,
-  )
+  onResolve({ filter: /^\.\/actions\.js$/ }, () => ({ path: './actions.cjs', external: true }))
 }
 
 function writePart(path, name) {
