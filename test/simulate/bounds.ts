@@ -1,5 +1,6 @@
 import type { PetSnapshot, RateLimitSnapshot } from '../../src/index.js'
 import type { Setting } from './scenario.js'
+import { customerOf } from './server.js'
 import { ensure } from './violation.js'
 
 const DAY = 86_400_000
@@ -10,11 +11,15 @@ const MOST_OVER = 1_000
 
 /** Counts are kept of those who are known, for a day or as long as a ban is remembered. */
 export function ensureFewCounts(counts: RateLimitSnapshot, { actors }: Setting): void {
-  const known = new Set(['addr:local', ...actors.map(({ name }) => name)])
+  const known = new Set(actors.flatMap(({ name, address }) => [name, `addr:${address}`]))
   const latest = Math.max(...counts.map(([, { lastSeen }]) => lastSeen))
   const today = Math.floor((latest - SKEW) / DAY) * DAY
   for (const [partition, { lastSeen, bannedUntil }] of counts) {
-    ensure(known.has(partition), 'memory.bounded', () => `counts of ${partition} are kept`)
+    ensure(
+      known.has(customerOf(partition)),
+      'memory.bounded',
+      () => `counts of ${partition} are kept`,
+    )
     ensure(
       Math.max(lastSeen, bannedUntil + DAY) >= today,
       'memory.bounded',

@@ -17,7 +17,7 @@ export interface CastOptions {
   readonly scheduler: Scheduler
   readonly network: Network
   readonly model: ApiModel
-  readonly addKey: (id: string) => string
+  readonly addKey: (id: string, expiresIn?: number | null) => string
   /** Whether nothing in this world gives the server a reason to reject a polite client. */
   readonly isQuiet: boolean
   readonly hasClockSteps: boolean
@@ -30,7 +30,7 @@ export interface CastOptions {
 export interface Cast {
   call(name: string, plan: CallPlan): void
   /** Gives an actor another API key of the same customer. */
-  renewKey(name: string): void
+  renewKey(name: string, expiresIn: number | null): void
   /** How many calls have not ended. */
   open(): number
   /** Closes all clients, when their calls have ended, and looks at the verdict on each. */
@@ -40,7 +40,12 @@ export interface Cast {
 export function createCast(options: CastOptions): Cast {
   const { seed, setting, scheduler, network, model, addKey, isQuiet, note, trace, fail } = options
   const { hasClockSteps } = options
-  const keys = new Map(setting.actors.map(({ name }) => [name, addKey(name)]))
+  const keys = new Map(
+    setting.actors.map(({ name, keys }) => [
+      name,
+      Array.from({ length: keys }, (_, at) => addKey(at === 0 ? name : `${name} #${at}`)),
+    ]),
+  )
   const renewed = new Set<string>()
   const verdicts = new Map<string, (broke: boolean) => void>()
   const actors = new Map(setting.actors.map(actor => [actor.name, create(actor)]))
@@ -59,9 +64,9 @@ export function createCast(options: CastOptions): Cast {
           trace(`${name} ${outcome}`)
         })
     },
-    renewKey(name) {
+    renewKey(name, expiresIn) {
       renewed.add(name)
-      keys.set(name, addKey(name))
+      keys.set(name, [addKey(name, expiresIn)])
     },
     open: () => open,
     async close() {
@@ -80,11 +85,11 @@ export function createCast(options: CastOptions): Cast {
     return known.create({
       setting: actor,
       hasIdempotency: setting.idempotencyMs !== null,
-      fetch: judged(actor, known, network.fetchFor(name, known.isPolite ? watcher : undefined)),
+      fetch: judged(actor, known, network.fetchFor(actor, known.isPolite ? watcher : undefined)),
       clock: () => Math.floor(scheduler.now() + skew),
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
       random: () => choices.between(0, 1),
-      key: () => keys.get(name) as string,
+      key: () => choices.pick(keys.get(name) as readonly string[]),
       model,
     })
   }

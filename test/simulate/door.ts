@@ -8,17 +8,20 @@ export function createDoor(
   store: Store,
   { door }: Setting,
 ): (request: WireRequest) => Promise<WireResponse> {
-  const fetchHandler = toFetchHandler(store)
-  return request =>
-    door === 'fetch' || request.isCut
-      ? readResponse(fetchHandler(toRequest(request)))
-      : readAnswer(store, request)
+  let client = ''
+  // It is read before the first wait.
+  const fetchHandler = toFetchHandler(store, { client: () => client })
+  return request => {
+    if (door !== 'fetch' && !request.isCut) return readAnswer(store, request)
+    client = request.address
+    return readResponse(fetchHandler(toRequest(request)))
+  }
 }
 
 async function readAnswer(store: Store, request: WireRequest): Promise<WireResponse> {
   const [path = '', query = ''] = request.target.split('?')
-  const { method, headers, body } = request
-  const given: ApiRequest = { method, path, query, headers, body }
+  const { method, headers, body, address: client } = request
+  const given: ApiRequest = { method, path, query, headers, body, client }
   const { status, headers: own, body: text } = await store.handle(given)
   return { status, headers: lowerCase(Object.entries(own)), body: text }
 }

@@ -68,6 +68,8 @@ export interface EngineOptions {
   readonly model: ApiModel
   readonly note: (what: string) => void
   readonly fail: (error: unknown) => void
+  /** Has a process other than this one handle a request, now. */
+  readonly interrupt: (process: number) => void
 }
 
 export type CreateEngine = (options: EngineOptions) => Promise<Engine>

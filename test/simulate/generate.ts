@@ -1,3 +1,4 @@
+import { SUNSET } from '../../src/index.js'
 import { OTHERS, RULE_BREAKERS } from './actors/index.js'
 import type { DiskFailure } from './disk.js'
 import { type Choices, choicesOf } from './random.js'
@@ -12,6 +13,7 @@ import type {
   Setting,
 } from './scenario.js'
 
+const MINUTE = 60_000
 const DAY = 86_400_000
 const NO_WEATHER = { requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0 }
 
@@ -31,6 +33,7 @@ function settingOf(choices: Choices): Setting {
   const isRough = choices.chance(0.5)
   // Where nobody is rejected, more reaches the storage.
   const isGenerous = choices.chance(0.5)
+  const hasCrowd = choices.chance(0.2)
   const probability = () => (isRough && choices.chance(0.5) ? choices.between(0, 0.15) : 0)
   // Near the end of a day, of the removal date, and anywhere.
   const begin = choices.pick([
@@ -44,10 +47,12 @@ function settingOf(choices: Choices): Setting {
       name: `client ${at + 1}`,
       kind,
       limits: isBreaker(kind) ? narrowLimitsOf(choices) : isGenerous ? GENEROUS : limitsOf(choices),
+      address: choices.pick(['local', '192.0.2.7']),
+      keys: kind === 'rude' && hasCrowd ? 300 : 1,
       skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
     })),
     weather: {
-      delay: { least: 0.1, most: choices.pick([1, 20, 400, 3_000]) },
+      delay: choices.pick(DELAYS),
       ...NO_WEATHER,
       requestLost: probability(),
       repeated: probability(),
@@ -59,12 +64,16 @@ function settingOf(choices: Choices): Setting {
     idempotencyMs: choices.pick([null, 90_000, 3_600_000, DAY, DAY]),
     pagination: choices.chance(0.5),
     defaultStatus: choices.pick(['available', 'available', null]),
+    cors: choices.chance(0.3),
     keepsLimits: choices.chance(0.3),
     door: choices.pick(['fetch', 'handle'] as const),
   }
 }
 
 const BREAKERS = 3
+
+/** Without any, requests arrive in the very millisecond that they are planned for. */
+const DELAYS = [0, 1, 20, 400, 3_000].map(most => ({ least: Math.min(most, 0.1), most }))
 
 function isBreaker(kind: string): boolean {
   return RULE_BREAKERS.includes(kind)
@@ -106,7 +115,8 @@ function eventsOf(choices: Choices, setting: Setting): PlannedEvent[] {
   for (let number = 0; number < length; number++) {
     // Troubles rarely come alone, and close together they do more.
     const isBurst = choices.chance(isTrouble ? 0.7 : oftenBurst)
-    if (!isBurst) at += pauseOf(choices, pause)
+    if (!isBurst)
+      at = choices.chance(0.05) ? edgeAfter(choices, at, setting) : at + pauseOf(choices, pause)
     isTrouble = choices.chance(isTrouble ? 0.4 : oftenTrouble)
     const trouble = troubles.length > 0 && isTrouble
     const next = trouble ? choices.pick(troubles)(choices) : callOf(choices, setting, nextPet)
@@ -124,6 +134,18 @@ function lastCrash(choices: Choices, at: number): PlannedEvent[] {
     { at, kind: 'kill', ...moment },
     { at: at + 10_000, kind: 'restart' },
   ]
+}
+
+/** What begins or ends at a whole minute, day or ban, one ms before it, right then, or one ms after it. */
+function edgeAfter(choices: Choices, at: number, { begin }: Setting): number {
+  const now = begin + at
+  const endOf = (window: number) => (Math.floor(now / window) + 1) * window
+  const end = choices.pick([
+    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), SUNSET],
+    // A ban that begins now, and the time for which it is remembered.
+    ...[now + 5 * MINUTE, now + 10 * MINUTE, now + 5 * MINUTE + DAY],
+  ])
+  return Math.max(at, end - begin + choices.pick([-1, 0, 1]))
 }
 
 function pauseOf(choices: Choices, usual: number): number {
@@ -146,10 +168,15 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     () => ({ kind: 'swap' }),
     some => ({ kind: 'disk-fails', failure: failureOf(some), calls: some.below(15) }),
     failureBeforeDeath,
+    failureBeforePowerCut,
     some => ({ kind: 'disk-full', ms: some.below(20_000) }),
     some => ({ kind: 'network-cut', ms: some.below(20_000) }),
     some => ({ kind: 'clock-step', ms: stepOf(some) }),
-    some => ({ kind: 'new-key', actor: some.pick(actors).name }),
+    some => ({
+      kind: 'new-key',
+      actor: some.pick(actors).name,
+      expiresIn: some.pick([null, null, 60_000, 600_000]),
+    }),
   ]
   return all.filter(() => choices.chance(0.5))
 }
@@ -181,6 +208,17 @@ function failureBeforeDeath(choices: Choices): readonly object[] {
   ]
 }
 
+/** A call fails, what follows succeeds and is acknowledged, and then the power goes. */
+function failureBeforePowerCut(choices: Choices): readonly object[] {
+  const call = choices.pick([...CALLS, 'ftruncate'] as const)
+  const failure: DiskFailure = { call, code: 'EIO', isDone: choices.chance(0.5) }
+  const cut = { kind: 'power-cut', call: choices.pick(['any', 'fdatasync'] as const) }
+  return [
+    { kind: 'disk-fails', failure, calls: 0 },
+    { ...cut, calls: 2 + choices.below(8), when: choices.pick(['before', 'after'] as const) },
+  ]
+}
+
 /** The process dies soon after a restore, which takes some ten calls. */
 function restoreBeforeDeath(choices: Choices): readonly object[] {
   const calls = choices.below(25)
@@ -188,6 +226,7 @@ function restoreBeforeDeath(choices: Choices): readonly object[] {
 }
 
 function stepOf(choices: Choices): number {
+  if (choices.chance(0.2)) return choices.pick([-60_000, 60_000, -60_001])
   const step = choices.pick([900, 30_000, 59_000, 600_000, 7_200_000])
   return Math.round(choices.between(-step, choices.pick([step, step, 2 * DAY])))
 }
@@ -219,7 +258,21 @@ function listOf(choices: Choices): CallPlan {
 }
 
 /** What names are made of besides their number. */
-const ENDINGS = ['', '', '', '', 'é', '🐈', '\ud800', '\u0000', '"\\', '\n', '{"id":1}', '\u2028']
+const ENDINGS = [
+  '',
+  '',
+  'é',
+  '🐈',
+  '\ud800',
+  '\u0000',
+  '\u001f\u007f',
+  '"',
+  '\\',
+  '\\"',
+  '\n',
+  '{"id":1}',
+  '\u2028',
+]
 
 /** What the animals of a world look like. */
 interface Style {

@@ -11,7 +11,14 @@ const SECOND = 1_000
 test('memory - a server that lives long keeps the keys that are in use, and not all there were', async () => {
   const limits = { perMinute: 1_000, perDay: 100_000, banAfter: 10 }
   const begin = Date.UTC(2030, 0, 1, 23, 30)
-  const actor = { name: 'client 1', kind: 'our client with keys', limits, skew: 0 }
+  const actor = {
+    name: 'client 1',
+    kind: 'our client with keys',
+    limits,
+    skew: 0,
+    address: 'local',
+    keys: 1,
+  }
   const events = Array.from({ length: 1_300 }, (_, at): PlannedEvent => {
     const pet = { name: `${at}`, categoryId: '1', status: null }
     return { at: at * SECOND, kind: 'call', actor: 'client 1', call: { do: 'create', pet } }
@@ -21,7 +28,13 @@ test('memory - a server that lives long keeps the keys that are in use, and not 
     events,
     setting: {
       ...{ begin, actors: [actor], weather: QUIET, anonymous: limits, idempotencyMs: 90 * SECOND },
-      ...{ pagination: false, defaultStatus: null, keepsLimits: false, door: 'handle' },
+      ...{
+        pagination: false,
+        defaultStatus: null,
+        cors: false,
+        keepsLimits: false,
+        door: 'handle',
+      },
     },
   }
   const { violation, counts } = await runWorld(scenario, createFileEngine)

@@ -11,8 +11,9 @@ export interface WireRequest {
   readonly body: string | undefined
   /** The body ends in the middle, and the connection with it. */
   readonly isCut: boolean
-  /** The client that sends it. */
+  /** The client that sends it, and its address. */
   readonly from: string
+  readonly address: string
 }
 
 export interface WireResponse {
@@ -38,7 +39,10 @@ export interface Weather {
 
 export interface Network {
   /** A `fetch` for one client. */
-  fetchFor(from: string, watcher?: Watcher): typeof fetch
+  fetchFor(
+    client: { readonly name: string; readonly address: string },
+    watcher?: Watcher,
+  ): typeof fetch
   /** Whether a client has been rejected without learning it. */
   hasMissedRejection(from: string): boolean
   /** Nothing is lost from now on. */
@@ -81,8 +85,9 @@ export function createNetwork(
   const unseen = new Set<string>()
 
   return {
-    fetchFor: (from, watcher) => (input, init) => {
-      const request = readRequest(from, input, init)
+    fetchFor: (client, watcher) => (input, init) => {
+      const { name: from } = client
+      const request = readRequest(client, input, init)
       const signal = init?.signal
       if (signal?.aborted) return Promise.reject(signal.reason)
       return new Promise((resolve, reject) => {
@@ -181,7 +186,11 @@ interface ClientEnd {
   readonly fail: (code: string) => void
 }
 
-function readRequest(from: string, input: unknown, init: RequestInit | undefined): WireRequest {
+function readRequest(
+  { name: from, address }: { readonly name: string; readonly address: string },
+  input: unknown,
+  init: RequestInit | undefined,
+): WireRequest {
   const url = String(input)
   const target = url.slice(url.indexOf('/', url.indexOf('//') + 2))
   const headers: Record<string, string> = {}
@@ -189,7 +198,7 @@ function readRequest(from: string, input: unknown, init: RequestInit | undefined
     headers[name.toLowerCase()] = value
   }
   const body = init?.body as string | undefined
-  return { method: init?.method ?? 'GET', target, headers, body, isCut: false, from }
+  return { method: init?.method ?? 'GET', target, headers, body, isCut: false, from, address }
 }
 
 function toResponse(

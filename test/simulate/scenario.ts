@@ -19,6 +19,7 @@ export interface Setting {
   readonly idempotencyMs: number | null
   readonly pagination: boolean
   readonly defaultStatus: 'available' | null
+  readonly cors: boolean
   /** Whether counts survive a restart that was asked for. */
   readonly keepsLimits: boolean
   /** Through `toFetchHandler`, or `handle` of the store. */
@@ -34,6 +35,8 @@ export interface SqliteSetting {
   readonly ownLimits: boolean
   /** How likely another process takes the lock just before one of ours asks for it. */
   readonly contention: number
+  /** How likely another process handles a whole request between two statements of one. */
+  readonly interruption: number
 }
 
 export interface ActorSetting {
@@ -41,6 +44,10 @@ export interface ActorSetting {
   readonly name: string
   readonly kind: string
   readonly limits: Limits
+  /** Of its connections. */
+  readonly address: string
+  /** How many API keys it uses in turns, each of a customer of its own. */
+  readonly keys: number
   /** How far its clock is off, in ms. */
   readonly skew: number
 }
@@ -66,7 +73,7 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'disk-full'; readonly ms: number }
   | { readonly kind: 'network-cut'; readonly ms: number }
   | { readonly kind: 'clock-step'; readonly ms: number }
-  | { readonly kind: 'new-key'; readonly actor: string }
+  | { readonly kind: 'new-key'; readonly actor: string; readonly expiresIn: number | null }
 )
 
 /** After so many calls to the disk, of all or of one kind, before or after the next one does its work. */

@@ -37,7 +37,9 @@ export interface ServerLife {
   /** Copies everything to a new file, and goes on with that. */
   swap(): void
   /** A key is added, and those of that id before it are removed later. */
-  addKey(id: string): string
+  addKey(id: string, expiresIn?: number | null): string
+  /** Has another process than this one handle a request at once, if one runs. */
+  interrupt(process: number): void
   /** Resolves once all processes listen. */
   ready(): Promise<void>
   /** Closes the last processes, opens what they left, and looks at the folder. */
@@ -76,6 +78,11 @@ interface Task {
 const START = { least: 1, most: 2_000 }
 /** How long the old key of a client stays valid. */
 const GRACE = 60_000
+/** Sends requests between two statements of another process; the name is also its key. */
+const INTERRUPTER = 'interrupter'
+/** Waiting for a lock takes many statements. */
+const MOST_INTERRUPTIONS = 200
+const UNLIMITED = { perMinute: 1_000_000, perDay: 100_000_000 }
 
 export function createServerLife(options: ServerOptions): ServerLife {
   const { seed, setting, scheduler, engine, model, clock, note, fail, trace } = options
@@ -95,6 +102,8 @@ export function createServerLife(options: ServerOptions): ServerLife {
    */
   let restoring: readonly Saved[] = []
   let keys = 0
+  let interruptions = 0
+  if (setting.sqlite) model.keys.set(INTERRUPTER, { id: INTERRUPTER, policy: UNLIMITED })
   for (const place of places) startLater(place)
 
   return {
@@ -112,6 +121,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     restore: () => host('restore', onePlace(), restore),
     swap: () => host('swap', places, swap),
     addKey,
+    interrupt,
     ready: () => (isReady() ? Promise.resolve() : new Promise(resolve => waiting.add(resolve))),
     finish,
   }
@@ -175,13 +185,13 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const own = place.life
     const backend = await engine.open(place.number)
     const { storage, rateLimits } = backend
-    const { idempotencyMs, anonymous, pagination, defaultStatus } = setting
+    const { idempotencyMs, anonymous, pagination, defaultStatus, cors } = setting
     const store = createStore({
-      ...{ storage, clock, pagination, defaultStatus, rateLimits, plans: { anonymous } },
+      ...{ storage, clock, pagination, defaultStatus, cors, rateLimits, plans: { anonymous } },
       apiKeys: Object.fromEntries(
-        [...model.keys].map(([key, { id, policy }]) => [
+        [...model.keys].map(([key, { id, policy, expires }]) => [
           key,
-          { id, plan: 'enterprise' as const, limits: policy },
+          { id, plan: 'enterprise' as const, limits: policy, expires },
         ]),
       ),
       idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
@@ -348,14 +358,32 @@ export function createServerLife(options: ServerOptions): ServerLife {
     })
   }
 
-  function addKey(id: string): string {
-    const key = `key-${++keys}-of-${id.replace(' ', '-')}`
+  function interrupt(number: number): void {
+    const other = places.find(place => place.running && place.number !== number)?.running
+    if (!other || interruptions === MOST_INTERRUPTIONS) return
+    note('interruption')
+    const name = `${INTERRUPTER} ${++interruptions}`
+    const pet = { name, categoryId: 1 }
+    model.register(pet)
+    const common = { from: INTERRUPTER, address: 'local', isCut: false, target: '/v1/pets' }
+    const headers = { authorization: `Bearer ${INTERRUPTER}`, 'content-type': 'application/json' }
+    const isCreate = interruptions % 2 === 0
+    void other.serve(
+      isCreate
+        ? { ...common, method: 'POST', headers, body: JSON.stringify(pet) }
+        : { ...common, method: 'GET', headers, body: undefined },
+    )
+  }
+
+  function addKey(id: string, expiresIn: number | null = null): string {
+    const key = `key-${++keys}-of-${id.replaceAll(/[ #]+/g, '-')}`
+    const expires = expiresIn === null ? undefined : clock() + expiresIn
     const old = [...model.keys].filter(([, record]) => record.id === id)
-    const limits = setting.actors.find(({ name }) => name === id)?.limits
+    const limits = setting.actors.find(({ name }) => name === customerOf(id))?.limits
     if (!limits) throw new Error(`Nobody is called ${id}`)
-    model.keys.set(key, { id, policy: limits })
+    model.keys.set(key, { id, policy: limits, expires })
     for (const { running } of places) {
-      running?.store.apiKeys.add(key, { id, plan: 'enterprise', limits })
+      running?.store.apiKeys.add(key, { id, plan: 'enterprise', limits, expires })
     }
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
@@ -373,6 +401,11 @@ export function createServerLife(options: ServerOptions): ServerLife {
     await backend.close(false)
     await checkTidy()
   }
+}
+
+/** The actor that an id of a key belongs to. */
+export function customerOf(id: string): string {
+  return id.replace(/ #\d+$/, '')
 }
 
 type Work = (places: readonly Place[], isOver: () => boolean) => Promise<void>

@@ -37,9 +37,13 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
       failures: what => engine?.failures(what) ?? 0,
       note,
     })
-    engine = await create({ seed, setting, scheduler, model, note, fail })
+    let interrupt = (_process: number) => {}
+    const given = { seed, setting, scheduler, model, note, fail }
+    engine = await create({ ...given, interrupt: process => interrupt(process) })
     const stage = { scheduler, trace: trace.add, note, fail, next }
-    await createWorld(scenario, stage, engine, model).settle()
+    const world = createWorld(scenario, stage, engine, model)
+    interrupt = world.interrupt
+    await world.settle()
   } catch (error) {
     fail(error)
   } finally {
@@ -104,7 +108,7 @@ function createWorld(
     },
     'network-cut': ({ ms }) => network.cutUntil(scheduler.now() + ms),
     'clock-step': ({ ms }) => stepClock(ms),
-    'new-key': ({ actor }) => cast.renewKey(actor),
+    'new-key': ({ actor, expiresIn }) => cast.renewKey(actor, expiresIn),
     restart: server.restart,
     snapshot: server.snapshot,
     restore: server.restore,
@@ -119,7 +123,7 @@ function createWorld(
       happen(event)
     })
   }
-  return { settle }
+  return { settle, interrupt: server.interrupt }
 
   /** Back within a day only: over midnight, counts of yesterday may be gone or not. */
   function stepClock(ms: number): void {

@@ -50,6 +50,7 @@ export function rude(context: ActorContext): Actor {
 type Headers = Readonly<Record<string, string>>
 type Sent = [target: string, init: RequestInit]
 
+const ASKS = { 'access-control-request-method': 'POST' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 const ODD: readonly ((headers: Headers) => Sent)[] = [
@@ -63,6 +64,10 @@ const ODD: readonly ((headers: Headers) => Sent)[] = [
   headers => ['/pets/0', { headers }],
   headers => ['/pets/9007199254740993', { headers }],
   headers => ['/nope', { headers }],
+  headers => ['/pets', { method: 'HEAD', headers }],
+  headers => ['/pets/3', { method: 'HEAD', headers }],
+  () => ['/pets', { method: 'OPTIONS', headers: { origin: 'http://a.test', ...ASKS } }],
+  headers => ['/pets', { headers: { ...headers, origin: 'http://a.test' } }],
   headers => ['/pets', { method: 'DELETE', headers }],
   headers => ['/pets/1', { method: 'PUT', headers: { ...headers, ...JSON_TYPE }, body: '{}' }],
   headers => ['/pets', { method: 'POST', headers: { ...headers, ...JSON_TYPE }, body: '{"name":' }],
@@ -70,5 +75,9 @@ const ODD: readonly ((headers: Headers) => Sent)[] = [
   headers => [
     '/pets',
     { method: 'POST', headers: { ...headers, ...JSON_TYPE }, body: '{"name":1,"categoryId":1.5}' },
+  ],
+  headers => [
+    '/pets',
+    { method: 'POST', headers: { ...headers, ...JSON_TYPE }, body: `"${'x'.repeat(1_048_576)}"` },
   ],
 ]

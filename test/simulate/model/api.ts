@@ -9,6 +9,7 @@ import { jsonOf, textOf } from './pets.js'
 export interface ApiModelOptions {
   readonly anonymous: Policy
   readonly pagination: boolean
+  readonly cors: boolean
   readonly defaultStatus: 'available' | null
   readonly idempotencyMs: number | null
   /** How often that has had a reason to fail; a 503 needs one. */
@@ -77,7 +78,7 @@ interface Call {
 }
 
 export function createApiModel(options: ApiModelOptions): ApiModel {
-  const { anonymous, pagination, defaultStatus, idempotencyMs, failures, note } = options
+  const { anonymous, pagination, cors, defaultStatus, idempotencyMs, failures, note } = options
   const history = createPetHistory()
   const limits = createLimitModel()
   const keys = new Map<string, KeyRecord>()
@@ -104,24 +105,30 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       const known = token === undefined ? undefined : keys.get(token)
       const key = known?.expires !== undefined && now >= known.expires ? undefined : known
       const policy = key?.policy ?? anonymous
-      const partition = key?.id ?? 'addr:local'
+      const partition = key?.id ?? `addr:${request.address}`
       const before = { create: failures('create'), read: failures('read') }
       let told: Told | undefined
       let counter: string | undefined
       let checkBody: ((response: WireResponse) => void) | undefined
       return {
         decided(by = { limits, name: '' }) {
+          if (isPreflight(request)) return
           told = by.limits.ask(partition, policy, now)
           counter = by.name
           const call = { request, now, key, failures: before }
-          checkBody = told.code ? undefined : expectAnswer(call, token !== undefined)
+          checkBody = told.code ? undefined : expectAnswer(call)
         },
         check(response) {
+          const expected = headersFor(request, response, told, now)
+          checkHeaders(response, expected)
+          if (isPreflight(request)) {
+            ensure(!told, 'limits.exact', () => 'a preflight was counted')
+            return ensureStatus(response, 204)
+          }
           if (!told) throw new Violation('limits.exact', 'a request was answered without counting')
           if (response.status !== 429 && counter !== undefined) {
             admitted.add(`${partition}${counter}`, policy, now)
           }
-          checkHeaders(response, told, now)
           if (checkBody) checkBody(response)
           else checkRejection(response, told)
         },
@@ -141,17 +148,84 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     replaceKeys: used.replace,
   }
 
-  function expectAnswer(call: Call, hasToken: boolean): (response: WireResponse) => void {
+  function isPreflight({ method, headers }: WireRequest): boolean {
+    return cors && method === 'OPTIONS' && headers['origin'] !== undefined
+  }
+
+  /** All of them, but what the answer itself decides: length, Location, Link to a page, replays. */
+  function headersFor(
+    request: WireRequest,
+    { status, headers, body }: WireResponse,
+    told: Told | undefined,
+    now: number,
+  ): Headers {
+    const { method, target } = request
+    const isPet = /^\/v1\/pets\/[^/?]+(\?|$)/.test(target) && /^(GET|HEAD)$/.test(method)
+    const isCollection = /^\/v1\/pets(\?|$)/.test(target)
+    const length = method === 'HEAD' ? headers['content-length'] : String(Buffer.byteLength(body))
+    return {
+      date: new Date(Math.floor(now / 1000) * 1000).toUTCString(),
+      ...(told && {
+        'x-ratelimit-limit': told.limit,
+        'x-ratelimit-remaining': told.remaining,
+        'x-ratelimit-reset': told.reset,
+      }),
+      ...(status !== 204 && {
+        'content-type': 'application/json',
+        'content-length': length,
+        'x-content-type-options': 'nosniff',
+      }),
+      ...(status === 204 && {
+        'access-control-allow-methods': 'GET, HEAD, POST',
+        'access-control-allow-headers': 'Authorization, *',
+        'access-control-max-age': '86400',
+      }),
+      ...(cors && { 'access-control-allow-origin': '*', vary: 'Origin' }),
+      ...(cors &&
+        request.headers['origin'] !== undefined && {
+          'access-control-expose-headers': headers['access-control-expose-headers'],
+        }),
+      ...(isPet && {
+        sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+        link: '</v1/pets>; rel="successor-version"',
+      }),
+      ...(told?.code && { 'retry-after': told.retryAfter, 'cache-control': 'no-store' }),
+      ...(status === 503 && { 'retry-after': headers['retry-after'] }),
+      ...(status === 401 && { 'www-authenticate': challengeOf(request) }),
+      ...(status === 405 && { allow: isCollection ? 'GET, HEAD, POST' : 'GET, HEAD' }),
+      ...(status === 201 && { location: `/v1/pets/${JSON.parse(body).id}` }),
+      ...(status === 201 &&
+        headers['idempotent-replayed'] !== undefined && { 'idempotent-replayed': 'true' }),
+      ...(isCollection && pagination && status === 200 && { link: headers['link'] }),
+    }
+  }
+
+  function expectAnswer(call: Call): (response: WireResponse) => void {
     const { request, key } = call
     const { method, target } = request
     const [path = '', query = ''] = target.split('?')
-    if (!key) return response => checkUnauthorized(response, hasToken)
+    if (method === 'HEAD') return expectHead(call, path)
+    if (!key) return errorOf(401, 'unauthorized')
     if (path === '/v1/pets' && method === 'GET') return expectList(call, query)
     if (path === '/v1/pets' && method === 'POST') return expectCreate(call, key)
     const id = /^\/v1\/pets\/([^/]+)$/.exec(path)?.[1]
     if (id !== undefined && method === 'GET') return expectPet(call, id)
     const isPath = id !== undefined || path === '/v1/pets'
     return isPath ? errorOf(405, 'method_not_allowed') : errorOf(404, 'not_found')
+  }
+
+  /** The status of GET, without its body. */
+  function expectHead({ key, now }: Call, path: string): (response: WireResponse) => void {
+    return ({ status, body }) => {
+      const isPet = path.startsWith('/v1/pets/')
+      const statuses = !key ? [401] : !isPet ? [200, 503] : now >= SUNSET ? [410] : [200, 404, 503]
+      ensure(
+        body === '' && statuses.includes(status),
+        'response.true',
+        () => `HEAD is answered with ${status} ${body}`,
+      )
+      note('HEAD')
+    }
   }
 
   function expectList(call: Call, query: string): (response: WireResponse) => void {
@@ -173,8 +247,22 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
         () => `the list ${response.body.slice(0, 500)} is not that of ${call.request.target}`,
       )
       operation.listed({ limit: Number(limit), status, after }, pets)
+      if (pagination) checkNext(response, { limit: Number(limit), status }, pets)
       note('list')
     }
+  }
+
+  /** Whether there is a next page depends on creates meanwhile, but not on a page that is not full. */
+  function checkNext(
+    { headers }: WireResponse,
+    { limit, status }: { readonly limit: number; readonly status: string | undefined },
+    pets: readonly SeenPet[],
+  ): void {
+    const { link } = headers
+    const filter = status === undefined ? '' : `&status=${status}`
+    const next = `</v1/pets?limit=${limit}${filter}&after=${pets.at(-1)?.id}>; rel="next"`
+    const isRight = link === undefined || (link === next && pets.length === limit)
+    ensure(isRight, 'response.true', () => `Link is ${link} after ${pets.length} of ${limit}`)
   }
 
   function expectPet(
@@ -205,6 +293,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
 
   function expectCreate(call: Call, key: KeyRecord): (response: WireResponse) => void {
     const { request, now } = call
+    if ((request.body ?? '').length > MAX_BODY_BYTES) return errorOf(413, 'payload_too_large')
     const name = nameIn(request.body)
     const text = name === undefined ? undefined : animals.get(name)
     if (request.isCut) {
@@ -234,13 +323,11 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       const [pet] = readPets(`[${response.body}]`)
       if (!pet) throw new Error('A created animal without a body')
       const replayed = response.headers['idempotent-replayed'] === 'true'
-      const { body, headers } = response
+      const { body } = response
       ensure(
-        (use !== undefined || !replayed) &&
-          body === jsonOf(pet) &&
-          headers['location'] === `/v1/pets/${pet.id}`,
+        (use !== undefined || !replayed) && body === jsonOf(pet),
         'response.true',
-        () => `created ${body.slice(0, 500)} at ${headers['location']}`,
+        () => `created ${body.slice(0, 500)}${replayed ? ' again' : ''}`,
       )
       operation.stored(pet, replayed)
       answers.set(name, (answers.get(name) ?? new Set()).add(pet.id))
@@ -276,6 +363,9 @@ function nameIn(body: string | undefined): string | undefined {
   }
 }
 
+/** In bytes (`maxBodyBytes`). Such bodies are ASCII. */
+const MAX_BODY_BYTES = 1_048_576
+
 /** How many requests each window admits, counted from the responses alone. */
 function createWindows() {
   const counts = new Map<string, number>()
@@ -304,47 +394,32 @@ function createWindows() {
   }
 }
 
-function checkHeaders({ headers, body }: WireResponse, told: Told, now: number): void {
-  const shown = [
-    headers['x-ratelimit-limit'],
-    headers['x-ratelimit-remaining'],
-    headers['x-ratelimit-reset'],
-    headers['retry-after'],
-  ]
-  const { limit, remaining, reset, retryAfter } = told
-  const expected = [limit, remaining, reset, retryAfter]
-  ensure(
-    shown.every((value, at) => value === expected[at]),
-    'limits.exact',
-    () => `limits are ${shown.join(', ')} instead of ${expected.join(', ')}`,
-  )
-  const date = new Date(Math.floor(now / 1000) * 1000).toUTCString()
-  ensure(headers['date'] === date, 'response.true', () => `Date is ${headers['date']}, not ${date}`)
-  const length = String(Buffer.byteLength(body))
-  ensure(
-    headers['content-length'] === length,
-    'response.true',
-    () => `Content-Length is ${headers['content-length']}, not ${length}`,
-  )
+type Headers = Readonly<Record<string, string | undefined>>
+
+/** What belongs to limits has an invariant of its own. */
+function checkHeaders({ headers }: WireResponse, expected: Headers): void {
+  for (const name of new Set([...Object.keys(headers), ...Object.keys(expected)])) {
+    ensure(
+      headers[name] === expected[name],
+      /ratelimit|retry-after|cache-control/.test(name) ? 'limits.exact' : 'response.true',
+      () => `${name} is ${headers[name]}, not ${expected[name]}`,
+    )
+  }
 }
 
 function checkRejection(response: WireResponse, { code }: Told): void {
-  const { status, headers, body } = response
+  const { status, body } = response
   ensure(
-    status === 429 && codeIn(body) === code && headers['cache-control'] === 'no-store',
+    status === 429 && (body === '' || codeIn(body) === code),
     'limits.exact',
     () => `${status} ${body} instead of 429 ${code}`,
   )
 }
 
-function checkUnauthorized(response: WireResponse, hasToken: boolean): void {
-  errorOf(401, 'unauthorized')(response)
-  const challenge = response.headers['www-authenticate'] ?? ''
-  ensure(
-    challenge.includes('invalid_token') === hasToken && challenge.startsWith('Bearer'),
-    'response.true',
-    () => `WWW-Authenticate is ${challenge}`,
-  )
+/** RFC 6750 §3: no error code for a request without a bearer token. */
+function challengeOf({ headers }: WireRequest): string {
+  const hasToken = /^Bearer /.test(headers['authorization'] ?? '')
+  return `Bearer realm="animal-adoption-store"${hasToken ? ', error="invalid_token"' : ''}`
 }
 
 function errorOf(status: number, code: string): (response: WireResponse) => void {

@@ -23,11 +23,11 @@ const NO_PROCESS = 5_000_000
 
 /** Some processes that share a SQLite file for animals and counts, or one for each. */
 export async function createSqliteEngine(options: EngineOptions): Promise<Engine> {
-  const { seed, scheduler, model, setting, note, fail } = options
+  const { seed, scheduler, model, setting, note, fail, interrupt } = options
   const sqlite = setting.sqlite as SqliteSetting
   const open = loadDriver('SQLite')
   const counts = createCounts(model.limits)
-  const machine = createSqliteMachine({ ...sqlite, seed, scheduler, open, onSync })
+  const machine = createSqliteMachine({ ...sqlite, seed, scheduler, open, onSync, interrupt })
   const { files, calls } = machine
   const everyone = Array.from({ length: sqlite.processes }, (_, number) => number)
   let animals = 'pets-1.sqlite'

@@ -11,6 +11,7 @@ export function sqliteScenarioOf(name: string): Scenario {
     processes: choices.pick([1, 2, 2]),
     ownLimits: choices.chance(0.4),
     contention: choices.pick([0, 0, 0.02, 0.3]),
+    interruption: choices.pick([0, 0.02, 0.2]),
   }
   const known = events.map(event => withDriver(event, choices))
   const all = [...known, ...locksOf(choices, events)].toSorted((a, b) => a.at - b.at)

@@ -52,6 +52,7 @@ export interface SqliteMachineOptions extends SqliteSetting {
   readonly open: (path: string) => Database
   /** Called after each commit that is synced. */
   readonly onSync: (name: string) => void
+  readonly interrupt: (process: number) => void
 }
 
 /** The time limit of the storage, in ms. */
@@ -60,7 +61,7 @@ export const PATIENCE = 2_500
 const NO_LIMIT = 1_073_741_823
 
 export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachine {
-  const { seed, scheduler, contention, open, onSync } = options
+  const { seed, scheduler, contention, interruption, open, onSync, interrupt } = options
   const files = createFiles()
   const calls = createCalls<SqliteProcess>()
   const processes = new Set<SqliteProcess>()
@@ -68,7 +69,8 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
   let opener: SqliteProcess | undefined
   let isFull = false
   let longLocks = 0
-  let [cuts, wishes, starts] = [0, 0, 0]
+  let [cuts, wishes, starts, statements] = [0, 0, 0, 0]
+  let isInterrupted = false
   const putBack = replaceDriver(() => {
     const process = opener as SqliteProcess
     return path => watched(process, path)
@@ -148,6 +150,7 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
     }
 
     function make<T>(sql: string, run: () => T): T {
+      interruptBefore(process)
       const isAlone = !database.isInTransaction
       const isSyncing =
         database.isSynced && (sql === 'COMMIT' || (isAlone && sql.startsWith('INSERT')))
@@ -156,9 +159,11 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
         sql,
         run() {
           if (contention > 0 && isAlone && /^(BEGIN I|INSERT)/.test(sql)) contend(name)
+          // On a full disk SQLite has rolled back by itself, and this fails.
+          if (sql === 'ROLLBACK') database.isInTransaction = false
           const result = run()
           if (sql.startsWith('BEGIN')) database.isInTransaction = true
-          if (/^(COMMIT|ROLLBACK)$/.test(sql)) database.isInTransaction = false
+          if (sql === 'COMMIT') database.isInTransaction = false
           return result
         },
         rollBack() {
@@ -172,6 +177,18 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
         onSync(name)
       }
       return result
+    }
+  }
+
+  /** Between two statements of a process, another one may do anything that its locks allow. */
+  function interruptBefore({ number }: SqliteProcess): void {
+    if (isInterrupted || interruption === 0) return
+    if (!choicesOf(seed, 'statement', ++statements).chance(interruption)) return
+    isInterrupted = true
+    try {
+      interrupt(number)
+    } finally {
+      isInterrupted = false
     }
   }
 
