@@ -25,6 +25,8 @@ export interface Machine {
   failures(): number
   /** The names of all files and folders beside the document. */
   names(): Promise<readonly string[]>
+  /** How many files the process has open. */
+  handles(): number
 }
 
 export type DiskCall = 'any' | keyof Disk
@@ -56,9 +58,13 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
   let isFull = false
   let failures: DiskFailure[] = []
   let alarms: Alarm[] = []
+  let handles = new Set<unknown>()
 
   return {
-    start: () => watched(disk.as(NO_PROCESS + ++life), life),
+    start() {
+      handles = new Set()
+      return watched(disk.as(NO_PROCESS + ++life), life)
+    },
     kill() {
       life++
     },
@@ -82,6 +88,7 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
     },
     failures: () => failed,
     names: () => disk.as(NO_PROCESS).readdir(FOLDER),
+    handles: () => handles.size,
   }
 
   /** Nothing of what was not synced, everything, or more often any part. */
@@ -131,12 +138,18 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
           if (!failure || failure.isDone) {
             const done = call(...(failure ? shortened(name, given) : given)) as Promise<unknown>
             if (failure) done.catch(() => {})
-            else done.then(resolve, reject)
+            else done.then(result => resolve(opened(name, given, result)), reject)
           }
           if (failure) reject(errorOf(failure, name))
           ring(name, 'after')
         })
       })
+  }
+
+  function opened(name: keyof Disk, [file]: readonly unknown[], result: unknown): unknown {
+    if (name === 'open') handles.add(result)
+    if (name === 'close') handles.delete(file)
+    return result
   }
 
   /** The disk keeps all that was ever written. */

@@ -14,7 +14,7 @@ export interface Engine {
   open(process: number): Promise<Backend>
   /** Copies everything as the command does, while nothing is open. The copy is opened from now on. */
   copy(): Promise<void>
-  /** What lies beside the file when nothing is open, and should not. */
+  /** What lies beside the file, or is open, when a storage is closed, and should not. */
   leftovers(): Promise<readonly string[]>
 
   /**

@@ -33,7 +33,9 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     },
     async leftovers() {
       const beside = `${path.slice(FOLDER.length)}.`
-      return (await machine.names()).filter(name => name.startsWith(beside))
+      const left = (await machine.names()).filter(name => name.startsWith(beside))
+      const open = machine.handles()
+      return open === 0 ? left : [...left, `${open} open files`]
     },
     atCall: machine.atCall,
     kill: () => ended(machine.kill),

@@ -31,6 +31,7 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
   const chance = choicesOf(seed, 'Math.random')
   const putBack = virtualGlobals(scheduler, () => chance.between(0, 1))
   process.on('unhandledRejection', fail)
+  const listeners = listenersOf(process)
   try {
     const model = createApiModel({
       ...setting,
@@ -44,6 +45,8 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
     const world = createWorld(scenario, stage, engine, model)
     interrupt = world.interrupt
     await world.settle()
+    const left = listenersOf(process)
+    ensure(left === listeners, 'memory.bounded', () => `listeners were ${listeners}, are ${left}`)
   } catch (error) {
     fail(error)
   } finally {
@@ -201,6 +204,13 @@ function createWorld(
     }
     return true
   }
+}
+
+function listenersOf(emitter: NodeJS.Process): string {
+  return emitter
+    .eventNames()
+    .map(name => `${String(name)}: ${emitter.listenerCount(name)}`)
+    .join(', ')
 }
 
 /** Nothing is lost, and every answer comes before a client stops waiting for it with its next request. */
