@@ -36,7 +36,6 @@ export function createInserts(
     name: 'postgres.insert-once',
     sizeOf: ({ pet }) => pet.name.length,
   })
-  const expired = createCleaning(database, statements)
   let lastBatch = 0
 
   return {
@@ -49,8 +48,6 @@ export function createInserts(
     },
     async idle() {
       await Promise.all([inserts.idle(), keyed.idle()])
-      // The last insert may start it.
-      await expired.idle()
     },
   }
 
@@ -94,7 +91,6 @@ export function createInserts(
         for (const { n, fingerprint, replayed, ...row } of rows) {
           answers[n - 1] = { pet: fromRow(row), fingerprint, replayed }
         }
-        expired.clean(Math.max(...times()))
         return answers
       } catch (error) {
         if (!isDuplicate(error) || attempt === ATTEMPTS) throw error
@@ -108,37 +104,3 @@ export function createInserts(
 const LIMITS = { items: 500, size: 1_048_576 }
 /** How often to send a batch whose keys another process uses at the same time. */
 const ATTEMPTS = 5
-
-/**
- * Deletes expired keys in the background. There is no timer: inserts with keys start it, at most once per
- * minute of their clock. It deletes a few at a time, and none that another process is deleting, so no
- * insert waits for it for long.
- */
-function createCleaning(database: Database, statements: Statements) {
-  let next = Number.NEGATIVE_INFINITY
-  let working: Promise<void> | undefined
-
-  return {
-    clean(now: number): void {
-      if (now < next || working) return
-      next = now + CLEAN_EVERY
-      working = deleteExpired(now).finally(() => {
-        working = undefined
-      })
-    },
-    idle: async () => working,
-  }
-
-  async function deleteExpired(now: number): Promise<void> {
-    try {
-      while ((await database.query(statements.clean, [now, CLEANED])).length === CLEANED);
-    } catch {
-      // The keys are expired anyway: the next minute deletes them.
-    }
-  }
-}
-
-/** In ms. */
-const CLEAN_EVERY = 60_000
-/** How many keys at a time. */
-const CLEANED = 1_000

@@ -31,8 +31,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
       seen timestamptz NOT NULL DEFAULT now()
     ) WITH (fillfactor = 10);
     CREATE TABLE ${schema}.pet_schema (version integer NOT NULL);
-    INSERT INTO ${schema}.pet_schema VALUES (0)`,
-  schema => `
+    INSERT INTO ${schema}.pet_schema VALUES (0);
     CREATE TABLE ${schema}.pet_keys (
       -- JSON strings, for the same reason as names.
       scope text NOT NULL,

@@ -11,14 +11,12 @@ export interface Statements {
   /**
    * $1 names as JSON, $2 categories, $3 statuses, $4 scopes and $5 keys as JSON, all different, $6
    * fingerprints, $7 when they expire, $8 the times of the inserts, $9 a UUID of the batch. Returns a row per
-   * insert, in any order. Fails with 23505 when a key was used meanwhile, or is dead: then run `forget` and
+   * insert, in any order, and deletes some expired keys. Fails with 23505 when a key was used meanwhile, or is dead: then run `forget` and
    * send it again.
    */
   readonly insertOnce: Statement
   /** $1 scopes, $2 keys, $3 times: deletes those of them that are expired or have lost their pet. */
   readonly forget: Statement
-  /** $1 now, $2 limit: deletes expired keys that no other process is deleting. */
-  readonly clean: Statement
   /** $1 id. */
   readonly find: Statement
   /**
@@ -52,9 +50,6 @@ export function createStatements(schema: string, prepare: boolean): Statements {
     insertBatch: statement(insertBatch(schema)),
     insertOnce: statement(insertOnce(schema)),
     forget: statement(forget(schema)),
-    clean: statement(`DELETE FROM ${schema}.pet_keys WHERE ctid IN (
-      SELECT ctid FROM ${schema}.pet_keys WHERE expires <= $1::float8
-      ORDER BY expires LIMIT $2::int FOR UPDATE SKIP LOCKED) RETURNING 1`),
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = $1::bigint`),
     lists: { all: lists(''), ...listsByStatus },
     ping: { text: ping(schema) },
@@ -70,10 +65,10 @@ export const PET_COLUMNS =
  * gets ids before the commit, so a client that pages with `after` misses none.
  */
 function insertBatch(schema: string): string {
-  return `WITH held AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
+  return `WITH counter AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
     turn AS (
       INSERT INTO ${schema}.pet_writers AS w (writer, batch, first)
-      SELECT $4::uuid, $5::bigint, next FROM held
+      SELECT $4::uuid, $5::bigint, next FROM counter
       ON CONFLICT (writer) DO UPDATE
       SET batch = excluded.batch, first = excluded.first, seen = now() WHERE w.batch < excluded.batch
       RETURNING first),
@@ -108,10 +103,10 @@ function insertOnce(schema: string): string {
         WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND k.expires > given.now
         LIMIT 1) AS used
       JOIN ${schema}.pets ON pets.id = used.pet),
-    held AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
+    counter AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
     fresh AS (
-      SELECT given.*, held.next + row_number() OVER (ORDER BY given.n) - 1 AS id
-      FROM held, given WHERE NOT EXISTS (SELECT FROM known WHERE known.n = given.n)),
+      SELECT given.*, counter.next + row_number() OVER (ORDER BY given.n) - 1 AS id
+      FROM counter, given WHERE NOT EXISTS (SELECT FROM known WHERE known.n = given.n)),
     moved AS (
       UPDATE ${schema}.pet_ids SET next = last.id + 1
       FROM (SELECT max(id) AS id FROM fresh) AS last WHERE one = 1 AND last.id IS NOT NULL),
@@ -120,7 +115,12 @@ function insertOnce(schema: string): string {
       SELECT id, name::json, category_id, status FROM fresh),
     used AS (
       INSERT INTO ${schema}.pet_keys (scope, key, fingerprint, expires, pet, batch)
-      SELECT scope, key, fingerprint, expires, id, $9::uuid FROM fresh)
+      SELECT scope, key, fingerprint, expires, id, $9::uuid FROM fresh),
+    -- More than come, and none that another process is deleting.
+    expired AS (
+      DELETE FROM ${schema}.pet_keys WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${schema}.pet_keys WHERE expires <= (SELECT min(now) FROM given)
+        ORDER BY expires LIMIT 2 * cardinality($1::text[]) FOR UPDATE SKIP LOCKED)))
     -- A batch that is sent again finds its own keys: those are no replays.
     SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed,
       id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known

@@ -88,7 +88,8 @@ function prepareFile(
 ): void {
   // SQLite would block the process while it waits for a lock; `run` does not.
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`)
-  prepareTables(database, path, transactionsOf(database).writing, create)
+  const { run } = transactionsOf(database)
+  prepareTables(database, path, task => run('writing', task), create)
   database.exec(`PRAGMA cache_size = -${CACHE_KIB};
     PRAGMA journal_size_limit = ${LONGEST_WAL};
     PRAGMA trusted_schema = OFF`)
@@ -105,7 +106,7 @@ function createConnection(
   timeoutMs: number,
   lookAt: (now: boolean) => void,
 ): Connection {
-  const { reading, writing, bounds } = transactionsOf(database)
+  const transactions = transactionsOf(database)
   let isClosed = false
   return {
     path,
@@ -119,13 +120,13 @@ function createConnection(
       }
     },
     run,
-    reading,
-    writing,
+    reading: part => transactions.run('reading', part),
+    writing: part => transactions.run('writing', part),
     async during(kind, mayBegin, part) {
-      const { begin, commit, undo } = bounds[kind]
+      const { begin, commit, undo } = transactions
       await run(() => {
         mayBegin()
-        begin.run()
+        begin[kind].run()
       })
       try {
         const result = await part()
@@ -162,24 +163,26 @@ function createConnection(
   }
 }
 
-/** The statements around a transaction. */
-interface Bounds {
-  readonly begin: Statement
-  readonly commit: Statement
-  undo(): void
-}
-
+/** Transactions: their parts are stored together, or not at all. */
 function transactionsOf(database: Database) {
-  const rollback = database.prepare('ROLLBACK')
-  const ends = { commit: database.prepare('COMMIT'), undo }
-  const bounds: Readonly<Record<TransactionKind, Bounds>> = {
-    reading: { begin: database.prepare('BEGIN'), ...ends },
-    writing: { begin: database.prepare('BEGIN IMMEDIATE'), ...ends },
+  const begin = {
+    reading: database.prepare('BEGIN'),
+    writing: database.prepare('BEGIN IMMEDIATE'),
   }
-  return {
-    bounds,
-    reading: <T>(part: () => T) => between(bounds.reading, part),
-    writing: <T>(part: () => T) => between(bounds.writing, part),
+  const commit = database.prepare('COMMIT')
+  const rollback = database.prepare('ROLLBACK')
+  return { begin, commit, undo, run }
+
+  function run<T>(kind: TransactionKind, part: () => T): T {
+    begin[kind].run()
+    try {
+      const result = part()
+      commit.run()
+      return result
+    } catch (error) {
+      undo()
+      throw error
+    }
   }
 
   function undo(): void {
@@ -188,18 +191,6 @@ function transactionsOf(database: Database) {
     } catch {
       // SQLite has rolled back by itself, as it does when the disk is full.
     }
-  }
-}
-
-function between<T>({ begin, commit, undo }: Bounds, part: () => T): T {
-  begin.run()
-  try {
-    const result = part()
-    commit.run()
-    return result
-  } catch (error) {
-    undo()
-    throw error
   }
 }
 

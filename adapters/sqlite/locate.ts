@@ -8,7 +8,7 @@ import {
   realPathOf,
   refuseUnusable,
 } from '../storage/files.js'
-import { NOT_A_DATABASE, SqliteError } from './failures.js'
+import { SqliteError } from './failures.js'
 
 /**
  * The real path of a database, so that all its names share one WAL. The file is never opened here:
@@ -25,14 +25,6 @@ export async function locate(path: string): Promise<string> {
   await refuseUnusable(CALLS, real, refuse)
   // The WAL would be in another file system than the database.
   if (deviceOf(real) !== deviceOf(dirname(real))) throw refuse(MOUNTED)
-  try {
-    fs.accessSync(dirname(real), fs.constants.W_OK | fs.constants.X_OK)
-  } catch (cause) {
-    const folder = dirname(path)
-    throw refuse(`needs a folder that this process can write to; change ${folder}`, { cause })
-  }
-  // SQLite takes a file of one byte for an empty one.
-  if (sizeOf(real) === 1) throw refuse(NOT_A_DATABASE)
   // SQLite would create an empty database and delete the WAL. The WAL is looked at first, as another
   // process that creates both begins with the database.
   if (sizeOf(`${real}-wal`) > 0 && sizeOf(real) === 0) {
