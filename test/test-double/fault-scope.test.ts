@@ -109,18 +109,6 @@ test('faults - chance repeats exactly: after a reset, after a restore, and with 
   assert.notDeepEqual(await statuses(other, 40), first)
 })
 
-test('faults - the digest sees how far a seed has been drawn', async () => {
-  const digestAfter = async (drawn: number) => {
-    const double = createTestDouble()
-    const snapshot = await double.snapshot()
-    const fault = { ...DOWN, chance: 0.5, seed: 1, left: 'always', drawn } as const
-    await double.restore({ ...snapshot, faults: [fault] })
-    return double.digest()
-  }
-  assert.equal(await digestAfter(1), await digestAfter(1))
-  assert.notEqual(await digestAfter(1), await digestAfter(2))
-})
-
 test('faults - chance is as likely as it says, and faults without a seed draw differently', async () => {
   const double = createTestDouble({ rateLimit: false, journal: 1 })
   double.faults.arm({ kind: 'status', status: 503, chance: 0.25 })

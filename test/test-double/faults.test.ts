@@ -148,14 +148,6 @@ test('faults - accepts values at their bounds and rejects values beyond', () => 
   }
 })
 
-test('faults - do not apply to requests without an operation', async () => {
-  const double = createTestDouble()
-  double.faults.arm({ kind: 'status', status: 503, times: 'always' })
-  assert.equal((await double.fetch('nowhere', { headers: FREE })).status, 404)
-  assert.equal((await double.fetch('pets', { method: 'PUT', headers: FREE })).status, 405)
-  assert.equal((await double.fetch('pets', { headers: FREE })).status, 503)
-})
-
 test('faults - a status can have any Retry-After, with an Error body and true rate limit headers', async () => {
   const double = createTestDouble()
   const kinds: [retryAfter: number | { date: number } | null | undefined, header: string | null][] =
@@ -243,21 +235,6 @@ test('faults - a status can have any body and headers, in process and on a socke
   assert.deepEqual([head.status, await head.text()], [502, ''])
 })
 
-test('faults - an injected 429 is no-store, other statuses are not', async () => {
-  const double = createTestDouble()
-  for (const [status, cacheControl] of [
-    [429, 'no-store'],
-    [428, null],
-    [430, null],
-    [503, null],
-  ] as const) {
-    double.faults.arm({ kind: 'status', status })
-    const { headers } = await double.fetch('pets', { headers: FREE })
-    assert.equal(headers.get('cache-control'), cacheControl, String(status))
-    assert.equal(headers.get('retry-after'), null)
-  }
-})
-
 test('faults - headers replace the usual ones, case-insensitively', async () => {
   const double = createTestDouble()
   double.faults.arm({
@@ -289,14 +266,6 @@ test('faults - a body that cannot be sent as JSON is refused when armed', () => 
   const body = { twice: [shared, shared], none: null, is: true, at: undefined }
   assert.equal(faults.arm({ kind: 'status', status: 500, body }).left, 1)
   assert.equal(faults.list().length, 1)
-})
-
-test('faults - a single header is added to the Error body', async () => {
-  const double = createTestDouble()
-  double.faults.arm({ kind: 'status', status: 503, headers: { Via: '1.1 x' } })
-  const answer = await double.fetch('pets', { headers: FREE })
-  assert.equal(answer.headers.get('via'), '1.1 x')
-  assert.equal(((await answer.json()) as { code: string }).code, 'storage_unavailable')
 })
 
 test('faults - body and headers apply only to the injected status', async () => {
@@ -355,14 +324,6 @@ test('faults - a hanging call in process ends when its double closes', async () 
   double.faults.arm({ kind: 'hang' })
   const late = double.fetch('pets', { headers: FREE })
   await assert.rejects(late, { name: 'TypeError', message: 'fetch failed' })
-})
-
-test('faults - malformed leaves an empty body unchanged', async () => {
-  const double = createTestDouble()
-  const head = () => double.fetch('pets', { method: 'HEAD', headers: FREE })
-  const length = (await head()).headers.get('content-length')
-  double.faults.arm({ kind: 'malformed' })
-  assert.equal((await head()).headers.get('content-length'), length)
 })
 
 test('faults - nth picks the matching request, even after a restore', async () => {

@@ -85,15 +85,6 @@ test('journal - redacts credentials wherever the client sends them', async () =>
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
 })
 
-test('journal - redacts a key that a query takes apart', async () => {
-  const key = 'p+q/r=s%t&u123'
-  const double = createTestDouble({ apiKeys: { [key]: { id: 'ci', plan: 'pro' } } })
-  const headers = { authorization: `Bearer ${key}` }
-  await double.handler.handle({ method: 'GET', path: '/v1/pets', query: `limit=${key}`, headers })
-  const [exchange] = double.requests()
-  assert.equal(exchange?.query, 'limit=REDACTED')
-})
-
 test('journal - redacts tokens of eight characters or more wherever they occur', async () => {
   for (const [token, shown] of [
     ['pet-key', 'my pet-key'],
@@ -244,58 +235,11 @@ test('journal - records the code of an Error body, and null for any other body',
   assert.equal(double.requests().at(-1)?.code, null)
 })
 
-test('journal - clearing resets the drop count but not the numbering', async () => {
-  const double = createTestDouble({ journal: 2 })
-  const send = () => double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
-  for (let at = 0; at < 3; at++) await send()
-  assert.equal(double.dropped, 1)
-  double.clearRequests()
-  assert.deepEqual([double.dropped, double.requests()], [0, []])
-  for (let at = 0; at < 2; at++) await send()
-  assert.equal(double.dropped, 0)
-  assert.deepEqual(
-    double.requests().map(({ n }) => n),
-    [4, 5],
-  )
-})
-
-test('journal - header names, header values, URLs and bodies count towards its size', async () => {
-  const sizes = [
-    { path: 'pets', headers: { 'x-a': 'x'.repeat(4_000) } },
-    { path: 'pets', headers: { ['x'.repeat(4_000)]: 'a' } },
-    { path: `pets?limit=${'1'.repeat(4_000)}`, headers: {} },
-    { path: 'pets', headers: {}, method: 'POST', body: 'x'.repeat(4_000) },
-  ]
-  for (const { path, ...init } of sizes) {
-    const double = createTestDouble({ journalBytes: 10_000 })
-    for (let at = 0; at < 3; at++) await double.fetch(path, init)
-    assert.deepEqual([double.requests().length, double.dropped], [2, 1], path.slice(0, 20))
-    double.clearRequests()
-    for (let at = 0; at < 2; at++) await double.fetch(path, init)
-    assert.equal(double.dropped, 0)
-  }
-})
-
 test('journal - an exchange larger than the limit is dropped once its response is sent', async () => {
   const double = createTestDouble({ journalBytes: 3_000 })
   await double.seed([{ name: 'x'.repeat(3_000), categoryId: 1 }])
   await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
   assert.deepEqual([double.requests(), double.dropped], [[], 1])
-})
-
-test('journal - a response counts once sent, and may drop earlier exchanges', async () => {
-  const double = createTestDouble({ journalBytes: 10_000 })
-  await double.seed(Array.from({ length: 4 }, () => ({ name: 'x'.repeat(1_000), categoryId: 1 })))
-  for (let at = 0; at < 3; at++) {
-    await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
-  }
-  assert.deepEqual(
-    double.requests().map(({ n }) => n),
-    [2, 3],
-  )
-  const copy = createTestDouble({ journalBytes: 5_500 })
-  await copy.restore(await double.snapshot())
-  assert.deepEqual([copy.requests().map(({ n }) => n), copy.dropped], [[3], 2])
 })
 
 test('journal - filters by path, method and time, and rejects unknown filters', async () => {
@@ -323,22 +267,6 @@ test('journal - filters by path, method and time, and rejects unknown filters', 
   for (const [filter, message] of wrong) {
     assert.throws(() => double.requests(filter), { name: 'OptionError', message })
   }
-})
-
-test('journal - is bounded by bytes, and counts what it dropped', async () => {
-  const double = createTestDouble({ journalBytes: 20_000 })
-  const name = 'x'.repeat(5_000)
-  for (let at = 0; at < 10; at++) {
-    const headers = { authorization: 'Bearer demo-pro', 'content-type': 'application/json' }
-    const body = toJson({ name, categoryId: at })
-    await double.fetch('pets', { method: 'POST', headers, body })
-  }
-  const kept = double.requests()
-  assert.equal(kept.length + double.dropped, 10)
-  assert.ok(kept.length >= 1 && kept.length <= 2, String(kept.length))
-  assert.equal(kept.at(-1)?.n, 10)
-  assert.equal(double.report().dropped, double.dropped)
-  assert.ok(toJson((await double.snapshot()).journal).length < 25_000)
 })
 
 test('journal - the size of a request in flight counts once, even if it is dropped meanwhile', async () => {

@@ -103,18 +103,6 @@ test('listen - closes while a delayed upload is still arriving', async () => {
   await closed
 })
 
-test('digest - is equal in process and over a socket, also for requests without a key', async () => {
-  const local = createTestDouble()
-  await using served = createTestDouble()
-  const { url } = await served.listen()
-  for (const authorization of ['Bearer demo-free', 'Bearer nobody', '']) {
-    const headers = authorization === '' ? {} : { authorization }
-    await (await local.fetch('pets', { headers })).text()
-    await (await fetch(`${url}/pets`, { headers })).text()
-    assert.equal(await local.digest(), await served.digest(), authorization)
-  }
-})
-
 test('digest - stays equal after a restore, whatever of the counts is past', async () => {
   const times = ['1s', '6h', '23h', '1d', '2d', -1_000, -3_600_000, -86_400_000]
   const random = randomFrom(5)
@@ -147,32 +135,6 @@ async function perform(double: TestDouble, steps: readonly Step[]): Promise<void
     else double.clock.set(double.clock.now() + step.by)
   }
 }
-
-test('restore - a run over sockets has the same digest as an uninterrupted run', async () => {
-  const run = async (interrupt: (double: TestDouble) => unknown) => {
-    const double = createTestDouble()
-    const server = await double.listen()
-    const list = async () => {
-      const socket = await openSocket(server.port)
-      socket.write('GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n')
-      socket.write('Authorization: Bearer demo-free\r\n\r\n')
-      await socket.ended()
-    }
-    await list()
-    await list()
-    await interrupt(double)
-    await list()
-    await double.close()
-    return double.digest()
-  }
-  const uninterrupted = await run(() => {})
-  const interrupted = await run(async double => {
-    const snapshot = await double.snapshot()
-    for (let at = 0; at < 3; at++) await double.fetch('pets', { headers: FREE })
-    await double.restore(snapshot)
-  })
-  assert.equal(interrupted, uninterrupted)
-})
 
 test('restore - continues connection numbers and blames no new client for earlier responses', async () => {
   const double = createTestDouble()
@@ -233,32 +195,6 @@ test('restore - yields the same snapshot, field by field', async () => {
   const other = createTestDouble()
   await other.restore(parseJson(written) as never)
   assert.deepEqual(parseJson(toJson(await other.snapshot())), parseJson(written))
-})
-
-test('journal - forgets callers whose exchanges were dropped', async t => {
-  if (!globalThis.gc) {
-    const { setFlagsFromString } = await import('node:v8')
-    const { runInNewContext } = await import('node:vm')
-    setFlagsFromString('--expose-gc')
-    globalThis.gc = runInNewContext('gc')
-  }
-  const double = createTestDouble({ journal: 10, rateLimit: false })
-  const call = (at: number) =>
-    double.handle({
-      method: 'GET',
-      path: '/v1/pets',
-      query: '',
-      headers: {},
-      client: `${at} ${'x'.repeat(200)}`,
-    })
-  for (let at = 0; at < 2_000; at++) await call(at)
-  globalThis.gc?.()
-  const before = process.memoryUsage().heapUsed
-  for (let at = 0; at < 10_000; at++) await call(at)
-  globalThis.gc?.()
-  const grown = process.memoryUsage().heapUsed - before
-  t.diagnostic(`${Math.round(grown / 1024)} KiB`)
-  assert.ok(grown < 1_048_576, `${grown} bytes for 10,000 callers`)
 })
 
 /** After everything that needs only promises and streams. */

@@ -132,13 +132,6 @@ test('reset - restores the initial digest after any change', async () => {
   assert.equal((await double.handle(listing('mine'))).status, 401)
 })
 
-test('digest - covers the journal', async () => {
-  const double = createTestDouble({ rateLimit: false })
-  const beginning = await double.digest()
-  await double.handle(listing('demo-free'))
-  assert.notEqual(await double.digest(), beginning)
-})
-
 test('reset - concurrent requests see the old state or the new one, and bring nothing back', async () => {
   const double = createTestDouble({ rateLimit: false })
   const start = await double.digest()
@@ -423,21 +416,6 @@ test('fetch - sends and refuses the same with and without a Request', async () =
   }
 })
 
-test('fetch - can be aborted before and during a request', async () => {
-  const double = createTestDouble()
-  const reason = new Error('enough')
-  await assert.rejects(double.fetch('pets', { signal: AbortSignal.abort(reason) }), reason)
-  assert.equal(double.requests().length, 0)
-  double.faults.arm({ kind: 'hang' })
-  double.faults.arm({ kind: 'delay', ms: 1 })
-  for (const _ of ['delay', 'hang']) {
-    const abort = new AbortController()
-    const waiting = double.fetch('pets', { headers: FREE, signal: abort.signal })
-    abort.abort(reason)
-    await assert.rejects(waiting, reason)
-  }
-})
-
 test('fetch - can be aborted at every step of a request that hangs', async () => {
   const double = createTestDouble()
   const reason = new Error('enough')
@@ -451,22 +429,6 @@ test('fetch - can be aborted at every step of a request that hangs', async () =>
     await refused
   }
   await double.close()
-})
-
-test('test double - thousands in one process share nothing', async () => {
-  const doubles = Array.from({ length: 2_000 }, (_, at) =>
-    createTestDouble({ clock: at, apiKeys: { key: { id: 'one', plan: 'free' } } }),
-  )
-  await Promise.all(
-    doubles.map((double, at) => double.seed([{ name: String(at), categoryId: at }])),
-  )
-  for (const [at, double] of doubles.entries()) {
-    assert.deepEqual(
-      (await double.pets.listPets()).map(({ name }) => name),
-      [String(at)],
-    )
-    assert.equal(double.clock.now(), at)
-  }
 })
 
 // A hidden class of its own keeps all that an object sees until the next full garbage collection.

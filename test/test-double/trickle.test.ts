@@ -2,11 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { toFetchHandler } from '../../adapters/fetch.js'
-import {
-  type ArmedFault,
-  createTestDouble,
-  type TestDouble,
-} from '../../adapters/test-double/index.js'
+import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
 
 const { setTimeout: realTimeout } = globalThis
 const FREE = { authorization: 'Bearer demo-free' }
@@ -161,61 +157,7 @@ test('trickle - a reset, a close and a closed server send the rest at once', asy
   assert.equal(await (await double.fetch('pets', { headers: FREE })).text(), BODY)
 })
 
-test('trickle - leaves an empty body unchanged, and combines with a delay', async () => {
-  await using double = await withZoe()
-  const { url } = await double.listen()
-  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
-  const head = await fetch(`${url}/pets`, { method: 'HEAD', headers: FREE })
-  assert.deepEqual([head.status, await head.text()], [200, ''])
-
-  const start = double.clock.now()
-  double.faults.arm({ kind: 'delay', ms: 500 })
-  double.faults.arm({ kind: 'trickle', bytes: SIZE, ms: 1_000 })
-  await double.run(async () => (await double.fetch('pets', { headers: FREE })).text())
-  assert.equal(double.clock.now() - start, 1_500)
-})
-
-test('trickle - is armed through the control tree, also in a world', async () => {
-  await using double = createTestDouble({ control: true })
-  const { origin } = await double.listen()
-  const send = async (path: string, body: object = {}) => {
-    const headers = { 'content-type': 'application/json' }
-    const init = { method: 'POST', headers, body: JSON.stringify(body) }
-    const response = await fetch(origin + path, init)
-    const value = (await response.json()) as WorldAndFault
-    return [response.status, value] as const
-  }
-  const [, world] = await send('/_control/worlds', { clock: '2030-01-01', pets: [ZOE] })
-  const path = `/worlds/${world.id}`
-  const [status, fault] = await send(`${path}/_control/faults`, {
-    kind: 'trickle',
-    bytes: 30,
-    ms: 1_000,
-    until: '1m',
-    requestHeaders: { 'X-Slow': true },
-  })
-  assert.deepEqual([status, fault.until, fault.left], [201, T0 + 60_000, 'always'])
-  const headers = { authorization: `Bearer ${world.apiKeys.free}` }
-  const fast = await fetch(`${origin}${path}/v1/pets`, { headers })
-  assert.equal(await fast.text(), BODY)
-  const response = await fetch(`${origin}${path}/v1/pets`, {
-    headers: { ...headers, 'x-slow': '1' },
-  })
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const first = reader.read()
-  await send(`${path}/_control/clock`, { advance: '1s' })
-  assert.equal((await first).value?.length, 30)
-  const second = reader.read()
-  await send(`${path}/_control/clock`, { advance: '1s' })
-  assert.equal((await second).value?.length, SIZE - 30)
-  assert.equal((await reader.read()).done, true)
-})
-
 /** What the two commands return. */
-interface WorldAndFault extends Pick<ArmedFault, 'left' | 'until'> {
-  readonly id: string
-  readonly apiKeys: { readonly free: string }
-}
 
 const ZOE = { name: 'Zoë', categoryId: 1 }
 

@@ -20,23 +20,6 @@ test('verdict - over sockets: a client with one connection, and one with a new o
   }
 })
 
-test('verdict - over sockets: three immediate retries with the global fetch', async () => {
-  await using double = createTestDouble()
-  const { url } = await double.listen()
-  double.faults.arm({ kind: 'status', status: 429, retryAfter: 30, times: 4 })
-  for (let tries = 0; tries < 4; tries++) await get(url)
-  assert.deepEqual(rules(double), ['retry-after.early'])
-})
-
-test('verdict - over sockets: a wrong request again and again with the global fetch', async () => {
-  await using double = createTestDouble()
-  const { url } = await double.listen()
-  for (let tries = 0; tries < 5; tries++) {
-    await (await fetch(`${url}/pets?limit=0`, { headers: FREE })).text()
-  }
-  assert.deepEqual(rules(double), ['refusal.repeated'])
-})
-
 test('verdict - over sockets: one early retry on one connection is certain', async () => {
   await using double = createTestDouble()
   const { url } = await double.listen()

@@ -261,21 +261,6 @@ test('verdict - the option `clients` distinguishes one client from several', asy
   })
 })
 
-test('verdict - the example of the page, with and without its pause', async () => {
-  for (const [pause, expected] of [
-    ['2s', []],
-    [0, ['retry-after.early']],
-  ] as const) {
-    const double = createTestDouble()
-    const get = () => double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: 2 })
-    assert.equal((await get()).headers.get('retry-after'), '2')
-    double.clock.advance(pause)
-    assert.equal((await get()).status, 200)
-    assert.deepEqual(rules(double), expected, String(pause))
-  }
-})
-
 test('verdict - assertPolite throws the report, and when nothing was sent', async () => {
   const double = createTestDouble({ allow: ['name.unknown'] })
   const { send, exhaust } = createApi(double)

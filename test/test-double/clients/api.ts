@@ -1,4 +1,6 @@
-import type { TestDouble } from '../../../adapters/test-double/index.js'
+import type { Fault, TestDouble } from '../../../adapters/test-double/index.js'
+
+type StatusFault = Extract<Fault, { kind: 'status' }>
 
 /** What a hand-written client has to work with: a double, its clock, and ways to send to it. */
 export interface Api {
@@ -10,6 +12,17 @@ export interface Api {
   /** One call at a time, each on the next of several open connections. */
   pool(size: number): Send
   pass(seconds: number): void
+  /** Sends `count` calls with `pause` seconds after each. */
+  poll(
+    send: Send,
+    count: number,
+    pause?: number,
+    call?: Call | ((at: number) => Call),
+  ): Promise<void>
+  /** Sends `count` calls, and waits as long as Retry-After says after each 429 and 503. */
+  wait(send: Send, count: number, call?: Call): Promise<void>
+  /** Has the next requests fail with this status. */
+  fail(status: number, fault?: Partial<StatusFault>): void
   /** Uses up the minute. */
   exhaust(send?: Send): Promise<void>
 }
@@ -73,6 +86,19 @@ export function createApi(double: TestDouble): Api {
       return call => (connections[calls++ % size] as Send)(call)
     },
     pass: seconds => double.clock.advance(seconds * 1000),
+    async poll(by, count, pause = 0, call) {
+      for (const at of times(count)) {
+        await by(typeof call === 'function' ? call(at) : call)
+        if (pause > 0) double.clock.advance(pause * 1000)
+      }
+    },
+    async wait(by, count, call) {
+      for (const _ of times(count)) {
+        const { status, retryAfter } = await by(call)
+        if (status === 429 || status === 503) double.clock.advance(retryAfter * 1000)
+      }
+    },
+    fail: (status, fault) => void double.faults.arm({ kind: 'status', status, ...fault }),
     async exhaust(by = send) {
       while ((await by()).remaining > 0);
     },
@@ -107,6 +133,9 @@ export function answerOf(status: number, headers: Record<string, string>, body: 
 }
 
 export const ADA = { name: 'Ada', categoryId: 1 }
+
+/** A create of another animal for each number. */
+export const another = (at: number): Call => ({ body: { name: 'Ada', categoryId: at } })
 
 export function times(count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => at)

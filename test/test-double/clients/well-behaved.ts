@@ -1,20 +1,16 @@
 import { createTestDouble } from '../../../adapters/test-double/index.js'
 import { ADA, type Client, createApi, randomFrom, retry, times } from './api.js'
 
+const WRONG = { body: { name: 'Ada' } }
+
 /** Each does what a client may do, and none of them gets a finding. */
 export const GOOD_CLIENTS: Record<string, Client> = {
-  async 'waits as long as Retry-After says'({ send, pass }) {
-    for (const _ of times(200)) {
-      const { status, retryAfter } = await send()
-      if (status === 429) pass(retryAfter)
-    }
+  async 'waits as long as Retry-After says'({ send, wait }) {
+    await wait(send, 200)
   },
-  async 'waits on its one connection'({ connection, pass }) {
+  async 'waits on its one connection'({ connection, wait }) {
     const send = connection()
-    for (const _ of times(200)) {
-      const { status, retryAfter } = await send()
-      if (status === 429) pass(retryAfter)
-    }
+    await wait(send, 200)
   },
   async 'waits until Reset at Remaining 0'({ send, double }) {
     for (const _ of times(200)) {
@@ -24,6 +20,7 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   },
   async 'waits until Reset, although Retry-After ends a part of a second later'({
     connection,
+    poll,
     pass,
     exhaust,
     double,
@@ -32,49 +29,40 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass(0.5)
     await exhaust(send)
     double.clock.set((await send()).reset * 1000)
-    for (const _ of times(3)) await send()
+    await poll(send, 3)
   },
-  async 'waits until an HTTP-date'({ connection, pass, double }) {
+  async 'waits until an HTTP-date'({ connection, pass, fail }) {
     const send = connection()
-    double.faults.arm({ kind: 'status', status: 429, retryAfter: { date: 20 } })
+    fail(429, { retryAfter: { date: 20 } })
     await send()
     pass(20)
     await send()
   },
-  async 'waits through 503 with Retry-After'({ connection, pass, double }) {
+  async 'waits through 503 with Retry-After'({ connection, wait, fail }) {
     const send = connection()
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7, times: 5 })
-    for (const _ of times(6)) {
-      const { status, retryAfter } = await send()
-      if (status === 503) pass(retryAfter)
-    }
+    fail(503, { retryAfter: 7, times: 5 })
+    await wait(send, 6)
   },
-  async 'waits for the next day'({ connection, pass, double }) {
+  async 'waits for the next day'({ connection, wait, double }) {
     double.addKey('small', { id: 'small', plan: 'enterprise', limits: { perMinute: 9, perDay: 3 } })
     const send = connection()
-    for (const _ of times(12)) {
-      const { status, retryAfter } = await send({ key: 'small' })
-      if (status === 429) pass(retryAfter)
-    }
+    await wait(send, 12, { key: 'small' })
   },
-  async 'retries at once after Retry-After: 0'({ connection, pass, double }) {
+  async 'retries at once after Retry-After: 0'({ connection, pass, fail }) {
     const send = connection()
-    double.faults.arm({ kind: 'status', status: 429, retryAfter: 0, times: 8 })
+    fail(429, { retryAfter: 0, times: 8 })
     while ((await send()).status === 429) pass(1)
   },
-  async 'retries after a Retry-After that is past'({ connection, pass, double }) {
+  async 'retries after a Retry-After that is past'({ connection, pass, fail }) {
     const send = connection()
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: -60 }, times: 8 })
+    fail(503, { retryAfter: { date: -60 }, times: 8 })
     while ((await send()).status === 503) pass(1)
   },
-  async 'goes on with other requests while one has to wait'({ connection, pass, double }) {
+  async 'goes on with other requests while one has to wait'({ connection, wait, fail }) {
     const send = connection()
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: 3600, operation: 'createPet' })
+    fail(503, { retryAfter: 3600, operation: 'createPet' })
     await send({ body: ADA })
-    for (const _ of times(100)) {
-      const { status, retryAfter } = await send()
-      if (status === 429) pass(retryAfter)
-    }
+    await wait(send, 100)
   },
   async 'gives up at the first 429'({ connection, exhaust }) {
     const send = connection()
@@ -110,53 +98,47 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   async 'has two requests in flight, of which one has to wait, and does'({
     connection,
     pass,
-    double,
+    fail,
   }) {
     const senders = [connection(), connection()]
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7 })
+    fail(503, { retryAfter: 7 })
     await Promise.all(senders.map(send => send()))
     pass(7)
     await senders[0]?.()
   },
-  async 'has two requests in flight, of which one has to wait, and gives up'({ send, double }) {
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7 })
+  async 'has two requests in flight, of which one has to wait, and gives up'({ send, fail }) {
+    fail(503, { retryAfter: 7 })
     await Promise.all(times(2).map(() => send()))
   },
-  async 'waits through 503 with a connection each time'({ send, pass, double }) {
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: 7, times: 2 })
-    for (const _ of times(3)) {
-      const { status, retryAfter } = await send()
-      if (status === 503) pass(retryAfter)
-    }
+  async 'waits through 503 with a connection each time'({ send, wait, fail }) {
+    fail(503, { retryAfter: 7, times: 2 })
+    await wait(send, 3)
   },
   async 'is two processes on connections of their own, of which one has to wait'({
     connection,
     pass,
-    double,
+    fail,
   }) {
     const [one, other] = [connection(), connection()]
     for (const send of [one, other]) await send()
-    double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 })
+    fail(503, { retryAfter: 30 })
     await one()
     pass(10)
     await other()
     pass(20)
     await one()
   },
-  async 'has six workers on a pool of four, each of which waits'({ pool, pass, exhaust }) {
+  async 'has six workers on a pool of four, each of which waits'({ pool, poll, pass, exhaust }) {
     const send = pool(4)
     await exhaust(send)
-    for (const _ of times(6)) {
-      await send()
-      pass(5)
-    }
+    await poll(send, 6, 5)
     pass(30)
-    for (const _ of times(6)) await send()
+    await poll(send, 6)
   },
-  async 'never read the rejections, because they got lost'({ send, double, exhaust }) {
+  async 'never read the rejections, because they got lost'({ send, poll, exhaust, double }) {
     await exhaust()
     double.faults.arm({ kind: 'reset', times: 6 })
-    for (const _ of times(6)) await send()
+    await poll(send, 6)
   },
   async 'had ten requests in flight when the minute ended'({ send, pass, exhaust }) {
     await exhaust()
@@ -171,12 +153,12 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass(60)
     await Promise.all(times(21).map(() => send(call)))
   },
-  async 'queues 18 calls on six connections, and gives up'({ connection, exhaust }) {
+  async 'queues 18 calls on six connections, and gives up'({ connection, poll, exhaust }) {
     const senders = times(6).map(() => connection())
     await exhaust()
     await Promise.all(
       senders.map(async send => {
-        for (const _ of times(3)) await send()
+        await poll(send, 3)
       }),
     )
   },
@@ -186,49 +168,44 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass(60)
     for (const { status } of pending) if (status === 429) await send()
   },
-  async 'takes turns on four connections, and drains its queue of equal calls'({ pool, exhaust }) {
+  async 'takes turns on four connections, and drains its queue of equal calls'({
+    pool,
+    poll,
+    exhaust,
+  }) {
     const send = pool(4)
     await exhaust(send)
-    for (const _ of times(16)) await send()
+    await poll(send, 16)
   },
-  async 'has four workers on a pool of four, each of which waits'({ pool, pass, exhaust }) {
+  async 'has four workers on a pool of four, each of which waits'({ pool, poll, pass, exhaust }) {
     const send = pool(4)
     await exhaust(send)
-    for (const _ of times(4)) {
-      await send()
-      pass(5)
-    }
+    await poll(send, 4, 5)
     pass(40)
-    for (const _ of times(4)) await send()
+    await poll(send, 4)
   },
-  async 'has two workers on one pool, and both wait'({ connection, pass, exhaust }) {
+  async 'has two workers on one pool, and both wait'({ connection, poll, pass, exhaust }) {
     const [one, other] = [connection(), connection()]
     await Promise.all([one(), other()])
     await exhaust(one)
-    for (const _ of times(2)) {
-      await one()
-      pass(5)
-    }
+    await poll(one, 2, 5)
     pass(50)
-    for (const _ of times(2)) await one()
+    await poll(one, 2)
   },
-  async 'shares its key with another, and both wait'({ send, pass, exhaust }) {
+  async 'shares its key with another, and both wait'({ send, poll, pass, exhaust }) {
     for (const _ of times(3)) {
       await exhaust()
-      for (const _ of times(2)) await send()
+      await poll(send, 2)
       pass(60)
     }
   },
-  async 'is three processes that share a key, and all of them wait'({ send, pass, exhaust }) {
+  async 'is three processes that share a key, and all of them wait'({ send, poll, pass, exhaust }) {
     for (const _ of times(5)) {
       await exhaust()
-      for (const _ of times(3)) {
-        await send()
-        pass(2)
-      }
+      await poll(send, 3, 2)
       pass(54)
     }
-    for (const _ of times(3)) await send()
+    await poll(send, 3)
   },
   async 'is ten processes with a connection each, and all of them wait'({
     connection,
@@ -248,18 +225,16 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   },
   async 'is ten processes of which one uses up the minute before the others are back'({
     send,
+    poll,
     pass,
     exhaust,
   }) {
     for (const _ of times(4)) {
       await exhaust()
-      for (const _ of times(10)) {
-        await send()
-        pass(1)
-      }
+      await poll(send, 10, 1)
       pass(50)
     }
-    for (const _ of times(10)) await send()
+    await poll(send, 10)
   },
   async 'is three processes with work of their own, and all of them wait'({ send, pass, exhaust }) {
     for (const minute of times(3)) {
@@ -288,11 +263,11 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     await send()
   },
   async 'retries three times with growing pauses'(api) {
-    api.double.faults.arm({ kind: 'status', status: 503, times: 3 })
+    api.fail(503, { times: 3 })
     await retry(api, api.connection(), [1, 2, 4])
   },
   async 'retries for long, with pauses up to a minute'(api) {
-    api.double.faults.arm({ kind: 'status', status: 500, times: 30 })
+    api.fail(500, { times: 30 })
     await retry(
       api,
       api.connection(),
@@ -302,7 +277,7 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   async 'retries with full jitter'(api) {
     for (const seed of times(40)) {
       const random = randomFrom(seed + 1)
-      api.double.faults.arm({ kind: 'status', status: 503, times: 7 })
+      api.fail(503, { times: 7 })
       await retry(
         api,
         api.send,
@@ -314,7 +289,7 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   async 'retries with equal jitter and a limit'(api) {
     for (const seed of times(40)) {
       const random = randomFrom(seed + 1)
-      api.double.faults.arm({ kind: 'status', status: 503, times: 12 })
+      api.fail(503, { times: 12 })
       await retry(
         api,
         api.send,
@@ -324,19 +299,19 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     }
   },
   async 'retries with linear pauses'(api) {
-    api.double.faults.arm({ kind: 'status', status: 503, times: 8 })
+    api.fail(503, { times: 8 })
     await retry(api, api.connection(), [1, 2, 3, 4, 5, 6, 7, 8])
   },
   async 'retries three times with pauses that are equal by chance'(api) {
-    api.double.faults.arm({ kind: 'status', status: 503, times: 3 })
+    api.fail(503, { times: 3 })
     await retry(api, api.connection(), [1, 1, 1])
   },
-  async 'retries in real time, while the clock is frozen'({ send, double }) {
-    double.faults.arm({ kind: 'status', status: 503, times: 6 })
-    for (const _ of times(7)) await send()
+  async 'retries in real time, while the clock is frozen'({ send, poll, fail }) {
+    fail(503, { times: 6 })
+    await poll(send, 7)
   },
-  async 'is two clients that share a key, and both back off'({ send, pass, double }) {
-    double.faults.arm({ kind: 'status', status: 503, times: 10 })
+  async 'is two clients that share a key, and both back off'({ send, pass, fail }) {
+    fail(503, { times: 10 })
     for (const at of times(6)) {
       await send()
       pass(0.3)
@@ -356,67 +331,53 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       pass(30 + 2 ** at)
     }
   },
-  async 'tries a request whose response got lost again, some times'({ send, double }) {
+  async 'tries a request whose response got lost again, some times'({ send, poll, double }) {
     for (const kind of ['reset', 'truncate', 'malformed'] as const) double.faults.arm({ kind })
-    for (const _ of times(4)) await send()
+    await poll(send, 4)
   },
-  async 'polls at a fixed pace, through failures'({ connection, pass, double }) {
+  async 'polls at a fixed pace, through failures'({ connection, pass, fail }) {
     const send = connection()
     for (const at of times(12)) {
-      if (at === 3) double.faults.arm({ kind: 'status', status: 503, times: 6 })
+      if (at === 3) fail(503, { times: 6 })
       await send()
       pass(10)
     }
   },
-  async 'polls at a fixed pace, and the first polls fail'({ connection, pass, double }) {
+  async 'polls at a fixed pace, and the first polls fail'({ connection, poll, fail }) {
     const send = connection()
-    double.faults.arm({ kind: 'status', status: 503, times: 6 })
-    for (const _ of times(12)) {
-      await send()
-      pass(10)
-    }
+    fail(503, { times: 6 })
+    await poll(send, 12, 10)
   },
-  async 'polls at a fixed pace, an hour after another call'({ connection, pass, double }) {
+  async 'polls at a fixed pace, an hour after another call'({ connection, poll, pass, fail }) {
     const send = connection()
     await send()
     pass(3600)
-    double.faults.arm({ kind: 'status', status: 503, times: 6 })
-    for (const _ of times(12)) {
-      await send()
-      pass(10)
-    }
+    fail(503, { times: 6 })
+    await poll(send, 12, 10)
   },
-  async 'polls at a fixed pace, and every poll fails'({ connection, pass, double }) {
+  async 'polls at a fixed pace, and every poll fails'({ connection, poll, fail }) {
     const send = connection()
-    double.faults.arm({ kind: 'status', status: 503, times: 'always' })
-    for (const _ of times(12)) {
-      await send()
-      pass(10)
-    }
+    fail(503, { times: 'always' })
+    await poll(send, 12, 10)
   },
   async 'has the same wrong request in flight six times'({ send }) {
-    await Promise.all(times(6).map(() => send({ body: { name: 'Ada' } })))
+    await Promise.all(times(6).map(() => send(WRONG)))
   },
-  async 'has the same failing request in flight eight times'({ send, double }) {
+  async 'has the same failing request in flight eight times'({ send, fail, double }) {
     double.clock.resume()
-    double.faults.arm({ kind: 'status', status: 503, times: 8 })
+    fail(503, { times: 8 })
     await Promise.all(times(8).map(() => send()))
     double.clock.freeze()
   },
   async 'makes the mistakes that a test of errors makes'({ send }) {
-    const calls = [
-      { body: { name: 'Ada' } },
-      { body: 'nonsense' },
-      { path: 'pets?limit=0' },
-      { path: 'nowhere' },
-    ]
+    const calls = [WRONG, { body: 'nonsense' }, { path: 'pets?limit=0' }, { path: 'nowhere' }]
     for (const call of calls) await send(call)
     await send({ method: 'DELETE' })
   },
   async 'sends the same wrong animal once a day, and good ones in between'({ connection, pass }) {
     const send = connection()
     for (const _ of times(8)) {
-      await send({ body: { name: 'Ada' } })
+      await send(WRONG)
       await send({ body: ADA })
       pass(86_400)
     }
@@ -424,14 +385,14 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   async 'sends the same wrong animal once a day'({ connection, pass }) {
     const send = connection()
     for (const _ of times(8)) {
-      await send({ body: { name: 'Ada' } })
+      await send(WRONG)
       pass(86_400)
     }
   },
   async 'never read that its animal is wrong, because the responses got lost'({ send, double }) {
     double.faults.arm({ kind: 'reset', times: 6 })
     for (const at of times(6)) {
-      await send({ body: { name: 'Ada' } })
+      await send(WRONG)
       double.clock.advance(2 ** at * 1000)
     }
   },
