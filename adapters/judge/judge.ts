@@ -5,7 +5,7 @@ import { VerdictError } from '../verdict/report.js'
 import { createObserver, type JudgeReport, type Observer } from './observer.js'
 import { type JudgeOptions, type JudgeSettings, readJudgeOptions } from './options.js'
 import { judgeText } from './report.js'
-import { type Outgoing, readOutgoing } from './request-body.js'
+import { readOutgoing } from './request-body.js'
 import { observeBody } from './response-body.js'
 
 /** Watches what a client sends to a service. */
@@ -75,9 +75,8 @@ function watch(
       connection,
     })
     if (!observed) return fetch(input, init)
-    const sent: Outgoing['given'] = outgoing.observe(observed.sent)
     try {
-      const response = await fetch(...sent)
+      const response = await fetch(...(await outgoing.observe(observed.sent)))
       observed.answered(response.status, Object.fromEntries(response.headers))
       return observeBody(response, observed, { method, signal })
     } catch (error) {

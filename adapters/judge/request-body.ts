@@ -7,17 +7,15 @@ export interface Outgoing {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal | undefined
-  readonly given: FetchArguments
   /**
    * Passes on the body, or the first MiB of it.
    *
    * @returns what to call `fetch` with
    */
-  observe(sent: (body: Uint8Array) => void): FetchArguments
+  observe(sent: (body: Uint8Array) => void): Promise<FetchArguments>
 }
 
 type FetchArguments = Parameters<typeof globalThis.fetch>
-type Body = NonNullable<RequestInit['body']>
 
 /** The API accepts no larger body; equal requests of other APIs rarely differ only beyond it. */
 const MOST_BYTES = 1_048_576
@@ -34,7 +32,6 @@ export function readOutgoing(...given: FetchArguments): Outgoing | undefined {
       method: NORMALIZED.test(method) ? method.toUpperCase() : method,
       headers: Object.fromEntries(new Headers(init?.headers ?? request?.headers)),
       signal: signal ?? undefined,
-      given,
       observe: sent => observeRequest(given, request, sent),
     }
   } catch {
@@ -53,53 +50,30 @@ function requestIn(input: FetchArguments[0]): Request | undefined {
   return typeof input === 'object' && !(input instanceof URL) ? input : undefined
 }
 
-function observeRequest(
+async function observeRequest(
   given: FetchArguments,
   request: Request | undefined,
   sent: (body: Uint8Array) => void,
-): FetchArguments {
+): Promise<FetchArguments> {
   const [input, init] = given
   const body = init?.body
   if (body === undefined || body === null) {
-    if (init?.body === undefined && request?.body) void readCopy(request, sent)
+    if (body === undefined && request?.body) void readCopy(request, sent)
     return given
   }
-  const text = textOf(body)
-  if (text !== undefined) sent(new TextEncoder().encode(text))
-  else if (isBytes(body)) sent(bytesOf(body))
-  else if (body instanceof Blob) readStart(body, sent)
-  else if (isIterable(body)) return [input, { ...init, body: observeStream(body, sent) }]
+  if (Symbol.asyncIterator in Object(body)) {
+    return [input, { ...init, body: observeStream(body as never, sent) }]
+  }
+  // Some browsers cannot iterate over it.
+  if (body instanceof ReadableStream) return given
+  try {
+    // A form has another boundary each time, and so is equal to no other.
+    const start = new Response(body instanceof Blob ? body.slice(0, MOST_BYTES) : body)
+    sent(new Uint8Array(await start.arrayBuffer()))
+  } catch {
+    // A file that has changed, for example, fails where it is sent, too.
+  }
   return given
-}
-
-/** The boundary between the parts of a form differs each time. */
-function textOf(body: Body): string | undefined {
-  if (typeof body === 'string') return body
-  if (body instanceof URLSearchParams) return body.toString()
-  if (!(body instanceof FormData)) return undefined
-  const entries = [...body].map(([name, value]) => [
-    name,
-    typeof value === 'string' ? value : [value.name, value.size, value.type],
-  ])
-  return JSON.stringify(entries)
-}
-
-function isBytes(body: unknown): body is ArrayBuffer | ArrayBufferView {
-  return body instanceof ArrayBuffer || ArrayBuffer.isView(body)
-}
-
-function bytesOf(body: ArrayBuffer | ArrayBufferView): Uint8Array {
-  if (body instanceof ArrayBuffer) return new Uint8Array(body)
-  return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
-}
-
-function readStart(body: Blob, sent: (body: Uint8Array) => void): void {
-  const bytes = body.slice(0, MOST_BYTES).arrayBuffer()
-  // A file that has changed, for example, fails where it is sent, too.
-  bytes.then(
-    buffer => sent(new Uint8Array(buffer)),
-    () => {},
-  )
 }
 
 /** The body of a `Request` can be read once: what is read here is a copy, up to the limit. */
@@ -140,8 +114,4 @@ function observeStream(
     },
     { highWaterMark: 0 },
   )
-}
-
-function isIterable(body: unknown): body is AsyncIterable<Uint8Array> {
-  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }

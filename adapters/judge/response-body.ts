@@ -40,15 +40,7 @@ export function observeBody(
     },
     cancel: reason => reader.cancel(reason),
   })
-  const Known = classOf(response)
-  return withOrigin(new Known(stream, { status, statusText, headers }), response)
-}
-
-/** A subclass may take other arguments; another implementation's is kept. */
-function classOf(response: Response): typeof Response {
-  return response instanceof Response
-    ? Response
-    : (response as { readonly constructor: typeof Response }).constructor
+  return withOrigin(new Response(stream, { status, statusText, headers }), response)
 }
 
 /** A stream of bytes cannot pass on empty chunks. Undefined at the end. */

@@ -4,7 +4,6 @@ import {
   type ClientRequest,
   request as httpRequest,
   type IncomingMessage,
-  type InformationEvent,
   type OutgoingHttpHeaders,
   type ServerResponse,
 } from 'node:http'
@@ -157,7 +156,6 @@ function sendRequest(
     outgoing.emit('error', new Error('it switched protocols'))
   })
   outgoing.on('continue', () => response.writeContinue())
-  outgoing.on('information', info => passInformation(info, response))
   if (body instanceof Uint8Array) {
     copy.add(body)
     outgoing.write(body)
@@ -210,15 +208,4 @@ function passTrailers({ rawTrailers }: IncomingMessage, to: ClientRequest | Serv
   } catch {
     // Node parses more than it sends.
   }
-}
-
-/** RFC 9110 §15.2: interim responses are forwarded. `100 Continue` has its own event. */
-function passInformation(
-  { statusCode, statusMessage, rawHeaders }: InformationEvent,
-  response: ServerResponse,
-): void {
-  if (statusCode === 100 || response.headersSent) return
-  const fields = pairsOf(withoutHopByHop(rawHeaders)).map(pair => `${pair.join(': ')}\r\n`)
-  const head = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${fields.join('')}\r\n`
-  response.socket?.write(head, 'latin1')
 }
