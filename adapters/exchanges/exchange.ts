@@ -181,7 +181,7 @@ export function textOf(body: ReadRequest['body']): string {
 }
 
 /** Two FNV-1a hashes with different constants: 64 bits, synchronous in browsers too. */
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   let [one, other] = [0x811c9dc5, 0x9e3779b9]
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)

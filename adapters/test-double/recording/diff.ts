@@ -1,10 +1,10 @@
-import { differenceOfResponses, inTime, withoutTimes } from './difference.js'
+import { firstDifference } from './difference.js'
 import type { AnswerStep, RecordingFile, SendStep, Step } from './file.js'
 import type { Difference } from './replay-steps.js'
 
 /**
  * Compares two recordings of the same work step by step. Where their clocks stood at different times,
- * what depends on the time does not count: times, limits, and digests.
+ * fields that depend on the time do not count: times, limits, and digests.
  *
  * @returns the first step that differs; 0 is the beginning
  */
@@ -12,113 +12,84 @@ export function differenceOfRecordings(
   good: RecordingFile,
   bad: RecordingFile,
 ): Difference | undefined {
-  const what = differenceOfBeginnings(good, bad)
-  if (what !== undefined) return { step: 0, what }
-  const isFrozen = good.begin.frozen && bad.begin.frozen
+  const beginning = firstDifference(beginningOf(good), beginningOf(bad))
+  if (beginning !== undefined) return { step: 0, what: `the recordings begin with ${beginning}` }
+  const isFrozen = good.begin.frozen
   let isSameTime = good.begin.at === bad.begin.at
   let planned: Difference | undefined
   for (const [index, one] of good.steps.entries()) {
+    const { step } = one
     const other = bad.steps[index]
-    if (!other) return { step: index + 1, what: 'the second recording ends before it' }
+    if (!other) return { step, what: 'the second recording ends before it' }
     const isMoved = one.at !== other.at
     if (isFrozen && isSameTime && isMoved) {
-      return { step: one.step, what: `it is at ${iso(other.at)} instead of ${iso(one.at)}` }
+      return { step, what: `it is at ${iso(other.at)} instead of ${iso(one.at)}` }
     }
     isSameTime &&= !isMoved
-    const found = differenceOfSteps(one, other, isSameTime)
-    if (found !== undefined) return { step: one.step, what: found }
-    planned ??= differenceOfPlans(one, other)
+    const what = firstDifference(comparable(one, isSameTime), comparable(other, isSameTime))
+    if (what !== undefined) return { step, what }
+    if (isSameTime && one.digest !== other.digest) {
+      return { step, what: 'another state: the digests differ' }
+    }
+    const plan = firstDifference(planOf(one), planOf(other), 'fault')
+    if (plan !== undefined) planned ??= { step, what: `planned ${plan}` }
   }
   // What a planned fault does says more than the plan, which differs at an earlier step.
   if (bad.steps.length === good.steps.length) return planned
   return { step: good.steps.length + 1, what: 'the first recording ends before it' }
 }
 
-function differenceOfBeginnings(good: RecordingFile, bad: RecordingFile): string | undefined {
-  const [one, other] = [good, bad].map(({ begin: { options, keys, frozen, state } }) => ({
-    options,
-    keys,
-    frozen,
-    state: state === null,
-  }))
-  for (const name of ['options', 'keys', 'frozen', 'state'] as const) {
-    if (textOf(one?.[name]) !== textOf(other?.[name]))
-      return `the recordings begin with ${BEGIN[name]}`
-  }
-  return undefined
+function beginningOf({ begin: { options, keys, frozen, state } }: RecordingFile) {
+  const clock = frozen ? 'standing still' : 'running'
+  return { options, keys, clock, state: state === null ? 'that of a new double' : 'another' }
 }
 
-const BEGIN = {
-  options: 'different options',
-  keys: 'different API keys',
-  frozen: 'one clock that runs and one that stands still',
-  state: 'one double that is new and one that is not',
+/** The part of a step that has to be equal. */
+function comparable(step: Step, isSameTime: boolean): object {
+  switch (step.do) {
+    case 'send':
+      return { do: step.do, world: step.world, ...comparableRequest(step.request) }
+    case 'answer': {
+      const { status, headers, body, fault } = isSameTime ? step : withoutTimes(step)
+      return { do: step.do, world: step.world, status, headers, body, fault: fault ?? 'none' }
+    }
+    case 'clock':
+    case 'restore':
+      return { do: step.do, world: step.world }
+    case 'world':
+      return isSameTime ? inputOf(step) : { do: step.do }
+    default:
+      return inputOf(step)
+  }
 }
 
-function differenceOfSteps(one: Step, other: Step, isSameTime: boolean): string | undefined {
-  if (one.do !== other.do) return `${other.do} instead of ${one.do}`
-  if (one.world !== other.world) {
-    return `world ${other.world ?? 'none'} instead of ${one.world ?? 'none'}`
-  }
-  const what =
-    one.do === 'send' && other.do === 'send'
-      ? differenceOfRequests(one, other)
-      : one.do === 'answer' && other.do === 'answer'
-        ? differenceOfAnswers(one, other, isSameTime)
-        : differenceOfInputs(one, other, isSameTime)
-  if (what !== undefined || !isSameTime || one.digest === other.digest) return what
-  return 'another state: the digests differ'
+function inputOf({ at: _, digest: __, ...input }: Step): object {
+  return input
 }
 
 /** The network adds headers and an address of its own, which have no effect. */
-function differenceOfRequests(one: SendStep, other: SendStep): string | undefined {
-  for (const name of ['method', 'path', 'query', 'body', 'base64'] as const) {
-    const [was, is] = [one.request[name], other.request[name]]
-    if (was !== is) return `${name} ${shown(is)} instead of ${shown(was)}`
-  }
-  for (const name of ['authorization', 'content-type', 'idempotency-key']) {
-    const [was, is] = [one.request.headers[name], other.request.headers[name]]
-    if (was !== is) return `header ${name} is ${shown(is)} instead of ${shown(was)}`
-  }
-  return undefined
+function comparableRequest({ method, path, query, body, base64, headers }: SendStep['request']) {
+  const own = OWN_HEADERS.map(name => [name, headers[name]])
+  return { method, path, query, body, base64, headers: Object.fromEntries(own) }
 }
 
-function differenceOfPlans(one: Step, other: Step): Difference | undefined {
-  if (one.do !== 'send' || other.do !== 'send') return undefined
-  const [was, is] = [one, other].map(({ planned }) => (planned ? textOf(planned) : 'none'))
-  return was === is ? undefined : { step: one.step, what: `planned ${is} instead of ${was}` }
+const OWN_HEADERS = ['authorization', 'content-type', 'idempotency-key']
+
+function planOf(step: Step): unknown {
+  return step.do === 'send' ? (step.planned ?? 'none') : undefined
 }
 
-function differenceOfAnswers(
-  one: AnswerStep,
-  other: AnswerStep,
-  isSameTime: boolean,
-): string | undefined {
-  const what = isSameTime
-    ? differenceOfResponses(one, other)
-    : differenceOfResponses(withoutTimes(one), withoutTimes(other), name => !inTime(name))
-  // A response that is lost on its way is recorded as it was sent.
-  if (what !== undefined || one.fault === other.fault) return what
-  return `fault ${other.fault ?? 'none'} instead of ${one.fault ?? 'none'}`
+/** A response without what depends on the time of the request. The length follows from the body. */
+function withoutTimes(step: AnswerStep): AnswerStep {
+  const kept = Object.entries(step.headers).filter(([name]) => !IN_TIME.test(name))
+  const body = step.status < 400 ? step.body : step.body.replaceAll(INSTANT, '…')
+  return { ...step, body, headers: Object.fromEntries(kept) }
 }
 
-/** What a test did, but for the state that it restored. */
-function differenceOfInputs(one: Step, other: Step, isSameTime: boolean): string | undefined {
-  if (one.do === 'clock' || one.do === 'restore' || (one.do === 'world' && !isSameTime)) {
-    return undefined
-  }
-  const [was, is] = [one, other].map(({ step: _, at: __, digest: ___, ...input }) => textOf(input))
-  return was === is ? undefined : `${is} instead of ${was}`
-}
+const IN_TIME = /^(content-length|date|retry-after|x-ratelimit-(remaining|reset)|ratelimit)$/i
 
-function shown(value: string | undefined): string {
-  return value === undefined ? 'missing' : JSON.stringify(value.slice(0, 80))
-}
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g
 
 function iso(at: number): string {
   return new Date(at).toISOString()
-}
-
-function textOf(value: unknown): string {
-  return JSON.stringify(value, (_, field) => (typeof field === 'bigint' ? `${field}n` : field))
 }

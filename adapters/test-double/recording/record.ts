@@ -48,7 +48,6 @@ export async function startRecording(double: Recorded): Promise<Recording> {
       return log.isFull
     },
     async json() {
-      await log.settled()
       // Once more, as a key may have been sent before it was added.
       const { steps, ...head } = names.hide<RecordingFile>({
         format: FORMAT,

@@ -9,17 +9,16 @@ import type { TakenFaults } from '../faults/faults.js'
 import type { TestDoubleOptions } from '../options.js'
 import type { Watch } from '../requests.js'
 import { withControl } from '../test-double.js'
-import { differenceOfResponses } from './difference.js'
+import { firstDifference } from './difference.js'
 import {
   type RecordingFile,
   type Refusal,
   readRecording,
-  type SendStep,
   type SentRequest,
   type Step,
 } from './file.js'
 import { createKeyNames, type NamedKey } from './names.js'
-import { logSteps, type StepLog } from './steps.js'
+import { logSteps } from './steps.js'
 
 /** A recording that was read. */
 export interface OpenRecording {
@@ -126,7 +125,8 @@ export async function takeSteps(
         continue
       }
       await take(step)
-      const taken = await takenIn(log, step, gates.rest)
+      await gates.rest()
+      const taken = log.steps[step.step - 1]
       const what = taken === undefined ? 'nothing happened' : differenceOf(step, taken)
       if (what !== undefined) return { step: step.step, what }
     }
@@ -140,16 +140,18 @@ export async function takeSteps(
   }
 
   async function take(step: Step): Promise<void> {
+    if (step.do === 'world') {
+      const { pets, keys, at } = step
+      await worlds.create('', { begin: pets, keys: keysOf(keys), clock: at })
+      return
+    }
     const target = step.world === undefined ? double : worlds.open.get(step.world)?.double
-    if (step.do === 'world') return openWorld(step)
     if (!target) return
     target.clock.stand(step.at)
     switch (step.do) {
-      case 'send': {
-        gates.sent(step.id)
+      case 'send':
         plan(step.planned)
-        return sendNow(step)
-      }
+        return gates.send(step.id, () => send(requestOf(step.request)))
       case 'run':
         return gates.open('run', step.id)
       case 'answer':
@@ -175,49 +177,36 @@ export async function takeSteps(
         return void worlds.dispose(step.world ?? '')
     }
   }
-
-  function sendNow({ id, request }: SendStep): void {
-    // A response that a fault loses is a failure for its sender, and nothing else.
-    const sending = (async () => send(requestOf(request)))().catch(() => {})
-    gates.follow(id, sending)
-  }
-
-  async function openWorld({ pets, keys, at }: Extract<Step, { do: 'world' }>): Promise<void> {
-    await worlds.create('', { begin: pets, keys: keysOf(keys), clock: at })
-  }
 }
 
-interface Gates {
-  readonly pace: Pace
-  /** A request of this id in the file is the next to be sent. */
-  sent(id: number): void
-  /** Counts a request as under way until it has ended. */
-  follow(id: number, sending: Promise<unknown>): void
-  /** Lets it go on. */
-  open(kind: keyof Pace, id: number): void
-  /** Resolves once every request has ended, or waits for a later step. */
-  rest(): Promise<void>
-  /** Ends the requests that still wait, without a response: they have no later step. */
-  close(): Promise<unknown>
-}
-
-/** @param before the id of the latest request of the double */
-function createGates(before: number): Gates {
+/**
+ * Has requests wait for the step in which they go on.
+ *
+ * @param before the id of the latest request of the double
+ */
+function createGates(before: number) {
   const ids: number[] = []
   const opened = new Set<string>()
-  const waiting = new Map<string, { id: number; pass(): void; fail(reason: Error): void }>()
-  const sendings = new Map<number, Promise<unknown>>()
+  const waiting = new Map<string, { pass(): void; fail(reason: Error): void }>()
+  const sendings: Promise<void>[] = []
   let underWay = 0
   let onRest = () => {}
+  const pace: Pace = { run: id => pause('run', id), answer: id => pause('answer', id) }
   return {
-    pace: { run: id => pause('run', id), answer: id => pause('answer', id) },
-    sent: id => void ids.push(id),
-    follow(id, sending) {
+    pace,
+    /** @param id that of the request in the file */
+    send(id: number, send: () => Awaitable<unknown>): void {
+      ids.push(id)
       underWay++
-      sendings.set(id, sending)
-      void sending.then(stop)
+      // A response that a fault loses is a failure for its sender, and nothing else.
+      sendings.push(
+        (async () => void (await send()))()
+          .catch(() => {})
+          .then(stop),
+      )
     },
-    open(kind, id) {
+    /** Lets a request go on. */
+    open(kind: keyof Pace, id: number): void {
       const name = `${kind} ${id}`
       opened.add(name)
       const gate = waiting.get(name)
@@ -226,21 +215,22 @@ function createGates(before: number): Gates {
       underWay++
       gate.pass()
     },
-    async rest() {
+    /** Resolves once every request has ended, or waits for a later step. */
+    async rest(): Promise<void> {
       while (underWay > 0) await new Promise<void>(resolve => (onRest = resolve))
     },
-    close() {
+    /** Ends the requests that still wait, without a response: they have no later step. */
+    close(): Promise<unknown> {
       for (const { fail } of waiting.values()) fail(new Error('The replay is over.'))
-      return Promise.all([...waiting.values()].map(({ id }) => sendings.get(id)))
+      return Promise.all(sendings)
     },
   }
 
   async function pause(kind: keyof Pace, id: number): Promise<void> {
-    const recordedId = ids[id - before - 1] ?? 0
-    const name = `${kind} ${recordedId}`
+    const name = `${kind} ${ids[id - before - 1] ?? 0}`
     if (opened.has(name)) return
     stop()
-    await new Promise<void>((pass, fail) => waiting.set(name, { id: recordedId, pass, fail }))
+    await new Promise<void>((pass, fail) => waiting.set(name, { pass, fail }))
   }
 
   function stop(): void {
@@ -249,30 +239,18 @@ function createGates(before: number): Gates {
   }
 }
 
-/** The step as this double took it; undefined if it took none. */
-async function takenIn(
-  log: StepLog,
-  { step }: Step,
-  rest: Gates['rest'],
-): Promise<Step | undefined> {
-  await Promise.race([log.taken(step), rest()])
-  return log.steps.length < step ? undefined : log.taken(step)
-}
-
 /** One line; undefined where they are equal. */
 function differenceOf(recorded: Step, taken: Step): string | undefined {
-  if (recorded.do !== taken.do) return `${taken.do} instead of ${recorded.do}`
-  if (recorded.do === 'send' && taken.do === 'send') {
-    if (recorded.operation !== taken.operation) {
-      return `operation ${taken.operation} instead of ${recorded.operation}`
-    }
-    if (recorded.key !== taken.key) return `key ${taken.key} instead of ${recorded.key}`
-  }
-  if (recorded.do === 'answer' && taken.do === 'answer') {
-    const what = differenceOfResponses(recorded, taken)
-    if (what !== undefined) return what
-  }
-  return recorded.digest === taken.digest ? undefined : 'another state: the digests differ'
+  const what = firstDifference(resultOf(recorded), resultOf(taken))
+  if (what !== undefined || recorded.digest === taken.digest) return what
+  return 'another state: the digests differ'
+}
+
+/** The part of a step that the store decides. */
+function resultOf(step: Step): object {
+  if (step.do === 'send') return { do: step.do, operation: step.operation, key: step.key }
+  if (step.do !== 'answer') return { do: step.do }
+  return { do: step.do, status: step.status, headers: step.headers, body: step.body }
 }
 
 function recordOf({ name: _, ...record }: NamedKey): ApiKey {

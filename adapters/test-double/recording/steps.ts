@@ -2,10 +2,10 @@ import { toJson } from '../../../src/lib/json.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiResponse } from '../../../src/protocol/api.js'
+import { hashOf } from '../../exchanges/exchange.js'
 import type { ReadRequest } from '../../exchanges/read-request.js'
-import { digestOf, sorted, usageThatCounts } from '../digest.js'
+import { sorted, usageThatCounts } from '../digest.js'
 import type { Act, DoubleEvent, EventLog, ObservableState, Seen } from '../events.js'
-import type { Fault } from '../faults/fault.js'
 import type { SentRequest, Step, StepAct } from './file.js'
 import type { KeyNames } from './names.js'
 
@@ -14,10 +14,6 @@ export interface StepLog {
   readonly steps: readonly Step[]
   /** Whether there were more than it keeps. */
   readonly isFull: boolean
-  /** Resolves once every step has its digest. */
-  settled(): Promise<void>
-  /** Resolves with the step of this number once it was taken. */
-  taken(step: number): Promise<Step>
   /** Counts a step that is not taken, with the digest before it. */
   skip(step: Step): void
   stop(): void
@@ -27,12 +23,11 @@ export interface StepLog {
 const MOST = 100_000
 
 export function logSteps(events: EventLog, root: ObservableState, names: KeyNames): StepLog {
-  const steps: (StepFields & { digest: string })[] = []
+  const steps: Step[] = []
   const current = new Map<string | null, ObservableState>([[null, root]])
   const observed = createObserver(names)
-  const waiting = new Map<number, () => void>()
   const before = events.sent
-  let digest: Promise<string> = Promise.resolve('')
+  let digest = ''
   let isFull = false
   observed(root)
   events.listeners.add(hear)
@@ -42,22 +37,8 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
     get isFull() {
       return isFull
     },
-    async settled() {
-      await digest
-    },
-    async taken(number) {
-      while (steps.length < number) {
-        await new Promise<void>(resolve => waiting.set(number, resolve))
-      }
-      await digest
-      return steps[number - 1] as Step
-    },
-    skip(step) {
-      steps.push({ ...step })
-    },
-    stop() {
-      events.listeners.delete(hear)
-    },
+    skip: step => void steps.push(step),
+    stop: () => void events.listeners.delete(hear),
   }
 
   function hear(event: DoubleEvent): void {
@@ -65,70 +46,46 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
     if (act.do === 'reset' || act.do === 'restore' || act.do === 'world') current.set(world, state)
     isFull ||= steps.length === MOST
     if (isFull) return
-    const isLate = isOver(event)
+    // A request may outlive the state that it changes.
+    const isLate = current.get(world) !== state
     const step = {
       step: steps.length + 1,
       at: state.now(),
       ...(world !== null && { world }),
       ...(isLate && { late: true as const }),
-      ...actOf(event, before, names),
-      digest: '',
+      ...stepAct(event, before, names),
     }
     if (act.do === 'end-world') current.delete(world)
-    steps.push(step)
-    if (!isLate) addDigest(step, state)
-    else digest = digest.then(last => (step.digest = last))
-    waiting.get(steps.length)?.()
-    waiting.delete(steps.length)
-  }
-
-  /** Whether a request has outlived the state that it changes. */
-  function isOver({ world, state }: DoubleEvent): boolean {
-    return current.get(world) !== state
-  }
-
-  function addDigest(step: StepFields & { digest: string }, state: ObservableState): void {
-    const text = toJson(sorted([outcomeOf(step), observed(state)]))
-    digest = digest.then(async last => {
-      step.digest = await digestOf([last, text])
-      return step.digest
-    })
+    if (!isLate) digest = hashOf(toJson(sorted([digest, outcomeOf(step), observed(state)])))
+    steps.push({ ...step, digest })
   }
 }
 
-type StepFields = Omit<Step, 'digest' | 'do'> & StepAct
-
-function actOf({ act, state }: DoubleEvent, before: number, names: KeyNames): StepAct {
+function stepAct({ act, state }: DoubleEvent, before: number, names: KeyNames): StepAct {
   switch (act.do) {
     case 'send':
       return sendStep(act, before, names)
     case 'run':
       return { do: 'run', id: act.id - before }
-    case 'answer':
-      return {
-        do: 'answer',
-        id: act.id - before,
-        ...responseOf(act.response, names),
-        ...(act.fault !== null && { fault: act.fault }),
-      }
+    case 'answer': {
+      const { id, response, fault } = act
+      const answer = responseOf(response, names)
+      return { do: 'answer', id: id - before, ...answer, ...(fault !== null && { fault }) }
+    }
     case 'clock': {
       const { now: _, ...clock } = state.clock.dump()
       return { do: 'clock', ...clock }
     }
     case 'create':
-      return { do: 'create', pet: names.hide(petOf(act.pet)) }
-    case 'arm':
-      return { do: 'arm', fault: names.hide(act.fault as Fault & object) }
+      return names.hide({ do: 'create', pet: petOf(act.pet) })
     case 'key':
       return { do: 'key', key: names.added(state.apiKeys, act.key) }
-    case 'restore':
-      return { do: 'restore', snapshot: names.hide(act.snapshot) }
     case 'world': {
       const keys = names.learn(state.apiKeys)
-      return { do: 'world', pets: names.hide(act.pets), keys, frozen: state.clock.dump().frozen }
+      return names.hide({ ...act, keys, frozen: state.clock.dump().frozen, clock: undefined })
     }
     default:
-      return { do: act.do }
+      return names.hide(act as StepAct)
   }
 }
 
@@ -137,11 +94,11 @@ function actOf({ act, state }: DoubleEvent, before: number, names: KeyNames): St
  * idempotency keys their number does, and those at the end.
  */
 function createObserver(names: KeyNames): (state: ObservableState) => unknown {
-  const told = new WeakMap<ObservableState, { pets: number; keys: number }>()
+  const seen = new WeakMap<ObservableState, { pets: number; keys: number }>()
   return state => {
     const { pets, nextId, idempotencyKeys = [], usage, faults } = state.observe()
-    const known = told.get(state) ?? { pets: 0, keys: 0 }
-    told.set(state, { pets: pets.length, keys: idempotencyKeys.length })
+    const known = seen.get(state) ?? { pets: 0, keys: 0 }
+    seen.set(state, { pets: pets.length, keys: idempotencyKeys.length })
     const newKeys = idempotencyKeys.slice(known.keys)
     return {
       pets: names.hide(pets.slice(known.pets)),
@@ -157,27 +114,10 @@ function createObserver(names: KeyNames): (state: ObservableState) => unknown {
   }
 }
 
-/** What depends neither on the network nor on whether the clock runs. */
-function outcomeOf({ step: _step, at, ...fields }: StepFields): unknown {
-  switch (fields.do) {
-    case 'send': {
-      const { id: _id, request: _request, planned: _planned, ...outcome } = fields
-      return outcome
-    }
-    case 'run':
-    case 'answer': {
-      const { id: _id, ...outcome } = fields
-      return outcome
-    }
-    case 'clock':
-      return { do: 'clock', world: fields.world, at, auto: fields.auto }
-    case 'world': {
-      const { frozen: _frozen, ...outcome } = fields
-      return outcome
-    }
-    default:
-      return fields
-  }
+/** The part of a step that depends neither on the network nor on whether the clock runs. */
+function outcomeOf({ step: _, at, ...act }: Omit<Step, 'digest' | 'do'> & StepAct): unknown {
+  if (act.do === 'clock') return { do: 'clock', world: act.world, at, auto: act.auto }
+  return { ...act, id: undefined, request: undefined, planned: undefined, frozen: undefined }
 }
 
 function sendStep(
@@ -198,11 +138,10 @@ function sendStep(
 
 function responseOf({ status, headers, body }: ApiResponse, names: KeyNames) {
   const hidden = names.hide({ status, headers, body })
-  const length = headers['Content-Length']
-  if (hidden.body === body || length === undefined) return hidden
+  if (hidden.body === body || headers['Content-Length'] === undefined) return hidden
   // A name is not as long as its key.
-  const ownLength = String(utf8Length(hidden.body))
-  return { ...hidden, headers: { ...hidden.headers, 'Content-Length': ownLength } }
+  const length = String(utf8Length(hidden.body))
+  return { ...hidden, headers: { ...hidden.headers, 'Content-Length': length } }
 }
 
 function sentRequest(request: ReadRequest, seen: Seen): SentRequest {
