@@ -22,19 +22,11 @@ function withoutAuthority(url: string): string {
   return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
 }
 
-/**
- * RFC 9112 §3.2.2: the authority of a whole URL takes precedence over `Host`. One that differs from
- * it gets 400, as the checks of `Host` would otherwise not hold.
- */
-export function targetRefusal(target: string, host: string | undefined): ApiError | undefined {
-  if (host === undefined || !/^[a-z][a-z\d+.-]*:\/\//i.test(target)) return undefined
-  const [, authority = ''] = /^[^/]*\/\/([^/?#]*)/.exec(target) ?? []
-  if (withoutDefaultPort(authority) === withoutDefaultPort(host)) return undefined
+/** RFC 9112 §3.2.2: the authority of a whole URL takes precedence over `Host`, so both must agree. */
+export function targetRefusal(target: string, host = ''): ApiError | undefined {
+  const authority = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1]
+  if (authority === undefined || authority.toLowerCase() === host.toLowerCase()) return undefined
   return invalidRequest('The URL in the request line must name the host of the Host header.')
-}
-
-function withoutDefaultPort(authority: string): string {
-  return authority.toLowerCase().replace(/:(80|443)?$/, '')
 }
 
 /** RFC 9112 §3.2: anything but `host[:port]` gets 400. */

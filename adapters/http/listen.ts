@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, Server, type Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import {
   check,
   isHandler,
@@ -15,7 +15,7 @@ import {
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { createServe } from './node-handler.js'
 import { addressKey, parserRefusal } from './request.js'
-import { createHttpConnection, createLater, type HttpConnection, IDLE_CHECKS } from './sockets.js'
+import { createHttpConnection, createLater, type HttpConnection } from './sockets.js'
 
 const LISTEN_OPTIONS = {
   /**
@@ -107,12 +107,8 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
   })
   server.on('request', (message, response) => onRequest(message, response, false))
   server.on('checkContinue', (message, response) => onRequest(message, response, true))
-  // Without a listener Node answers 417 to an expectation, and nothing at all to CONNECT.
+  // Without a listener Node answers 417 to an expectation.
   server.on('checkExpectation', (message, response) => onRequest(message, response, false))
-  server.on('connect', (_message, socket) => {
-    connections.get(socket as Socket)?.takeOver()
-    refuse(new Error('CONNECT'), socket as Socket)
-  })
   server.on('clientError', refuse)
 
   await new Promise<void>((resolve, reject) => {
@@ -122,14 +118,6 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
       resolve()
     })
   })
-  // Every byte restarts Node's timer for idle connections, so a slow stream of line breaks would
-  // keep one open forever.
-  const idleTimer = setInterval(
-    () => {
-      for (const connection of connections.values()) connection.checkIdle()
-    },
-    (keepAliveTimeout + headersTimeout) / IDLE_CHECKS,
-  ).unref()
   const { address, port: bound } = server.address() as AddressInfo
   const origin = `http://${hostOf(host, address)}:${bound}`
 
@@ -160,26 +148,19 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
 
   function close(): Promise<void> {
     closing ??= new Promise(resolve => {
-      // Node's own close would cut off unsent responses and stop timing requests out. It comes last,
-      // to stop its timer.
-      Server.prototype.close.call(server, () => {
+      // Node's own `close` would destroy connections whose responses are not sent yet.
+      server.closeIdleConnections = () => {}
+      // A client that does not read its response would keep the server open. It gets as long as a
+      // request may take to arrive.
+      const patience = Math.min(2 * requestTimeout, LONGEST_TIMER)
+      const deadline = setTimeout(() => server.closeAllConnections(), patience)
+      server.close(() => {
         clearTimeout(deadline)
-        clearInterval(idleTimer)
-        server.close()
         resolve()
       })
-      // A client that does not read its response would keep the server open. It gets as long as a
-      // request may take to arrive, and Node gets a second to notice one that timed out.
-      const patience = Math.min(2 * requestTimeout + 1_000, LONGEST_TIMER)
-      const deadline = setTimeout(destroyAll, patience)
       for (const connection of connections.values()) connection.closeWhenIdle()
     })
     return closing
-  }
-
-  /** Also what Node no longer knows: on CONNECT, it forgets a connection. */
-  function destroyAll(): void {
-    for (const socket of connections.keys()) socket.destroy()
   }
 }
 

@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { pipeline, Readable } from 'node:stream'
 import { type Awaitable, chain, isPromise } from '../../src/lib/async.js'
 import {
   check,
@@ -157,12 +158,12 @@ function send(
   if (connection?.isLast(response)) response.shouldKeepAlive = false
   response.sendDate = false
   response.writeHead(status, headers as OutgoingHttpHeaders)
-  if (stream) return void sendStream(stream(), response)
-  if (pieces) return void sendPieces(pieces()[Symbol.iterator](), response)
+  if (stream) response.flushHeaders()
+  const parts = stream ?? pieces
+  if (parts) return void sendParts(parts(), response)
   const encoding = isOneBytePerCharacter(answer) ? 'latin1' : 'utf8'
   if (!connection) return void response.end(answer.body, encoding)
   endInOnePiece(response, answer.body, encoding)
-  connection.forget(response)
 }
 
 /** Node copies such text without inspecting each character. */
@@ -181,24 +182,9 @@ function endInOnePiece(response: ServerResponse, text: string, encoding: BufferE
 }
 
 /** Waits for a slow client, so that its response does not pile up in memory. */
-function sendPieces(pieces: Iterator<string | Uint8Array>, response: ServerResponse): void {
-  for (;;) {
-    const { done, value } = pieces.next()
-    if (done) return void response.end()
-    if (!response.write(value))
-      return void response.once('drain', () => sendPieces(pieces, response))
-  }
-}
-
-/** The headers at once, and each piece as soon as there is one. */
-async function sendStream(
-  pieces: AsyncIterable<Uint8Array>,
+function sendParts(
+  parts: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>,
   response: ServerResponse,
-): Promise<void> {
-  response.flushHeaders()
-  for await (const piece of pieces) {
-    if (response.closed) return
-    response.write(piece)
-  }
-  response.end()
+): void {
+  pipeline(Readable.from(parts, { highWaterMark: 1 }), response, () => {})
 }

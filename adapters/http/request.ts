@@ -72,25 +72,16 @@ export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undef
   if (code === 'HPE_HEADER_OVERFLOW') return refusal(431, 'The header fields are too large.')
   const late = code === 'ERR_HTTP_REQUEST_TIMEOUT'
   if (late) return refusal(408, 'The request did not arrive in time.')
-  return refusal(400, NOT_HTTP)
+  return refusal(400, 'The request is not valid HTTP/1.1.')
 }
 
-/** What Node's parser accepts and RFC 9112 does not. */
+/** What Node's parser accepts and RFC 9112 §3.2 does not. */
 export function messageRefusal({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
-  const { host, 'transfer-encoding': coding } = headers
-  const isOld = httpVersion === '1.0'
-  // Node takes a request line without a version for HTTP/0.9.
-  if (httpVersion === '0.9') return refusal(400, NOT_HTTP)
-  if (!isOld && httpVersion !== '1.1') return refusal(505, 'The version must be HTTP/1.1.')
-  if (isOld && coding) return refusal(400, 'HTTP/1.0 has no Transfer-Encoding.')
-  if (coding && !/^(.+,\s*)?chunked$/i.test(coding)) return refusal(400, NOT_HTTP)
-  if (coding && coding.length > 7) return refusal(501, 'The Transfer-Encoding must be chunked.')
-  if (host === undefined && isOld) return undefined
+  const { host } = headers
+  if (host === undefined && httpVersion === '1.0') return undefined
   if (host === undefined || host.includes(',')) return refusal(400, 'Send the Host header, once.')
   return hostRefusal(host)
 }
-
-const NOT_HTTP = 'The request is not valid HTTP/1.1.'
 
 function refusal(status: number, message: string): ApiError {
   return new ApiError('invalid_request', message, { status })
@@ -117,30 +108,16 @@ function addressIn(entry: string): string | undefined {
  * four groups. The loopback address stands for itself: others of its /64 are not this machine.
  */
 export function addressKey(address: string | undefined): string | undefined {
-  if (!address?.includes(':')) return address
+  if (!address?.includes(':') || address === '::1') return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped) return mapped
   const [plain = ''] = address.split('%')
   if (!isIPv6(plain)) return address
-  const groups = groupsOf(plain)
-  const last = groups.slice(6).flatMap(group => [group >> 8, group & 255])
-  const start = groups.slice(0, 6).join()
-  if (start === '0,0,0,0,0,65535') return last.join('.')
-  if (start === '0,0,0,0,0,0' && last.join() === '0,0,0,1') return '::1'
-  const shown = groups.slice(0, 4).map(group => group.toString(16))
-  return `${shown.join(':')}::/64`
-}
-
-/** The eight numbers of an IPv6 address (RFC 4291 §2.2). */
-function groupsOf(address: string): readonly number[] {
-  const [head = [], tail = []] = address
-    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${pair(a, b)}:${pair(c, d)}`)
+  // In its canonical form, without leading zeros and dotted numbers.
+  const [head = [], tail = []] = new URL(`http://[${plain}]`).hostname
+    .slice(1, -1)
     .split('::')
     .map(half => half.split(':').filter(Boolean))
   const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
-  return [...head, ...zeros, ...tail].map(group => Number.parseInt(group, 16))
-}
-
-function pair(high: string, low: string): string {
-  return (Number(high) * 256 + Number(low)).toString(16)
+  return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
 }

@@ -3,13 +3,9 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/errors.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api.js'
-import { keepForConnect } from './after-connect.js'
 
 /** What a socket of our own server does in addition to Node. */
 export type HttpConnection = ReturnType<typeof createHttpConnection>
-
-/** How often an idle connection is checked before it is destroyed. */
-export const IDLE_CHECKS = 4
 
 /** How long a client that half-closed its connection is sure to be waited for, in ms. */
 const HALF_CLOSED = 250
@@ -46,8 +42,6 @@ export function createHttpConnection(
 ) {
   // Answers leave in order: once the last one has left, all have.
   let last: ServerResponse | undefined
-  // Without a request, the time limit for headers applies.
-  let idleChecks = Number.NEGATIVE_INFINITY
   let closing = false
   let ending = false
   let handedOver = false
@@ -64,8 +58,6 @@ export function createHttpConnection(
   return {
     /** The connection as the handler tracks it. */
     tracked,
-    /** Keeps the socket working for the responses before a CONNECT, which has just arrived. */
-    takeOver: keepForConnect(socket),
     /** @returns false when the connection is ending, so that the request is to be ignored */
     begin(response: ServerResponse): boolean {
       const before = last
@@ -76,7 +68,6 @@ export function createHttpConnection(
         last = before
         return false
       }
-      idleChecks = 0
       pipelined = isPending(before)
       return true
     },
@@ -95,15 +86,6 @@ export function createHttpConnection(
     isGone: () => socket.destroyed || performance.now() - endedAt > HALF_CLOSED,
     /** Whether the server is closing and no request came after the one that this answers. */
     isLast: (response: ServerResponse) => closing && response === last,
-    /**
-     * For a response that has just ended: keeps neither it nor its request once both are complete.
-     * Kept until the next request, they would be copied by the collections until then.
-     */
-    forget(response: ServerResponse): void {
-      const { writableLength, shouldKeepAlive, req } = response
-      const isOver = writableLength === 0 && req.complete
-      if (response === last && isOver && shouldKeepAlive) last = undefined
-    },
     /** The last response never ends: nothing here waits for it, or for those behind it. */
     handOver(): void {
       handedOver = true
@@ -112,13 +94,6 @@ export function createHttpConnection(
     closeWhenIdle(): void {
       closing = true
       whenIdle(() => ending || socket.destroy())
-    },
-    /** Node's timer restarts with every byte, so line breaks would keep a connection open forever. */
-    checkIdle(): void {
-      if (isPending(last)) return
-      // An idle connection keeps neither request nor response.
-      if (last?.req.complete) last = undefined
-      if (++idleChecks > IDLE_CHECKS) socket.destroy()
     },
     /**
      * Ends the connection because of bytes that could not be read. If they belong to a body, that

@@ -64,31 +64,6 @@ test('http.early - nothing is served after a response that closes the connection
   assert.deepEqual(await store.listPets(), [])
 })
 
-const FRAMES: Readonly<Record<string, readonly [request: string, status: number]>> = {
-  'HTTP/2.0': [GET.replace('1.1', '2.0'), 505],
-  'no version': [GET.replace(' HTTP/1.1', ''), 400],
-  'a transfer coding before chunked': [
-    with_(GET.replace('GET', 'POST'), 'Transfer-Encoding: gzip, chunked'),
-    501,
-  ],
-  'Transfer-Encoding in HTTP/1.0': [
-    `${with_(GET.replace('GET', 'POST').replace('1.1', '1.0'), 'Connection: keep-alive\r\nTransfer-Encoding: chunked')}0\r\n\r\n`,
-    400,
-  ],
-  'an upgrade': [with_(GET, 'Connection: Upgrade\r\nUpgrade: websocket'), 200],
-}
-
-for (const [what, [request, status]] of Object.entries(FRAMES)) {
-  test(`http.framing - ${what} is answered ${status}, and the connection closes`, async () => {
-    await using server = await listen(open(), { port: 0 })
-    const client = await openSocket(server.port)
-    client.write(request + GET)
-    const text = await client.ended()
-    assert.deepEqual(statusesIn(text), [status])
-    assert.match(text, /\r\nConnection: close\r\n/)
-  })
-}
-
 const HOSTS = [
   ['127.0.0.1:99999', 400],
   ['a b', 400],

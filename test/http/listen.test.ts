@@ -3,9 +3,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { toFetchHandler } from '../../adapters/fetch.js'
 import {
   type HttpServer,
@@ -92,29 +89,6 @@ test('listen - closing finishes requests in flight, however long a request may t
 test('listen - rejects if the port is in use', async () => {
   await using server = await listen(open(), { port: 0 })
   await assert.rejects(listen(open(), { port: server.port }), { code: 'EADDRINUSE' })
-})
-
-test('listen - an open connection keeps no exchange that is over', async () => {
-  const store = open()
-  const heads: WeakRef<object>[] = []
-  const handle: typeof store.handle = request => {
-    heads.push(new WeakRef(request.headers))
-    return store.handle(request)
-  }
-  await using server = await listen({ ...store, handle }, { port: 0 })
-  const socket = await openSocket(server.port)
-  socket.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\n\r\n')
-  await socket.until('}')
-  socket.write('POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}')
-  await socket.until(/\}.*\}/s)
-  for (let turn = 0; turn < 3; turn++) await nextTurn()
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  assert.deepEqual(
-    heads.map(head => head.deref()),
-    [undefined, undefined],
-  )
-  socket.socket.destroy()
 })
 
 test('listen - requests of one turn are each handled in their own async context', async () => {

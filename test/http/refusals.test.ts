@@ -13,14 +13,10 @@ const with_ = (request: string, headers: string) =>
 
 const NOT_HTTP: Readonly<Record<string, string>> = {
   'a line that is no request line': 'hello\r\n\r\n',
-  'a request line without a version number': 'GET /v1/pets HTTP\r\n\r\n',
   'a method in lower case': GET.replace('GET', 'get'),
   'a method nobody knows': GET.replace('GET', 'ADOPT'),
-  'another version': GET.replace('1.1', '3.0'),
-  'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'a space in the target': GET.replace('/pets', '/my pets'),
   'a TLS handshake': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-  CONNECT: GET.replace('GET /v1/pets', 'CONNECT other.example:443'),
   'a space before the colon': with_(GET, 'X-A : 1'),
   'a header without a colon': with_(GET, 'nonsense'),
   'a folded header': with_(GET, 'X-A: 1\r\n  2'),
@@ -136,16 +132,12 @@ test('http.refusal - what follows a refused request is not served, however long 
     },
   }
   await using server = await listen(handler, { port: 0 })
-  for (const refused of [
-    GET.replace('Host: a\r\n', ''),
-    with_(GET, 'Upgrade: h2c'),
-    with_(POST, 'Transfer-Encoding: gzip, chunked').concat('0\r\n\r\n'),
-  ]) {
+  for (const refused of [GET.replace('Host: a\r\n', ''), with_(GET, 'Upgrade: h2c')]) {
     const client = await openSocket(server.port)
     client.write(`${refused}${with_(POST, 'Content-Length: 0')}`)
     assert.equal(statusesIn(await client.ended()).length, 1)
   }
-  assert.deepEqual(served, ['GET', 'GET', 'POST'])
+  assert.deepEqual(served, ['GET', 'GET'])
 })
 
 test('http.refusal - a broken body is answered after the requests before it, and counted against its own key', async () => {
