@@ -91,8 +91,7 @@ export const DOUBLE_OPTIONS = {
    */
   allow: withDefault(typed<readonly RuleId[]>(isArray), []),
   /**
-   * How many clients share a key, as far as the verdict is concerned: with 1, every early request is
-   * certain to come from one that knew better; with more, being the only one in flight proves nothing.
+   * How many clients share a key, for the verdict: with 1, every early request is certain.
    * @default undefined: it goes by what is in flight at the same time
    */
   clients: optional(isCount),
