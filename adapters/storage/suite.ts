@@ -27,86 +27,27 @@ export function storageSuite(test: Test, factory: StorageFactory): void {
   const names = [...NAMES, ...kept.flatMap(kind => UNUSUAL_NAMES[kind])]
   const cases = idempotency ? { ...CASES, ...ONCE } : CASES
   for (const [name, check] of Object.entries(cases)) {
-    test(name, () => named(name, async calls => check(calls.watch(await create()), names)))
+    test(name, () => named(name, async () => check(await create(), names)))
   }
   for (const kind of cannotKeep) {
     const name = `name.rejected - the storage cannot keep ${kind}, and rejects them`
-    const unkept = UNUSUAL_NAMES[kind]
-    test(name, () => named(name, async calls => rejectsNames(calls.watch(await create()), unkept)))
+    test(name, () => named(name, async () => rejectsNames(await create(), UNUSUAL_NAMES[kind])))
   }
   if (!reopen) return
   const reopened = idempotency ? { ...REOPENED, ...REOPENED_ONCE } : REOPENED
   for (const [name, check] of Object.entries(reopened)) {
-    test(name, () =>
-      named(name, async calls => {
-        const again: Reopen = async storage => calls.watch(await reopen(calls.own(storage)))
-        await check(calls.watch(await create()), again, names)
-      }),
-    )
+    test(name, () => named(name, async () => check(await create(), reopen, names)))
   }
 }
 
 /** A failure begins with the rule that it breaks, for runners that print nothing else. */
-async function named(name: string, run: (calls: Calls) => Promise<void>): Promise<void> {
-  const calls = createCalls()
+async function named(name: string, run: () => Promise<void>): Promise<void> {
   try {
-    await run(calls)
+    await run()
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : cause
-    const last = calls.last()
-    const place = last && `${cause instanceof Mismatch ? ' after' : ', in'} ${last}`
-    throw new Error(`${name}: ${message}${place}`, { cause })
+    throw new Error(`${name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
 }
-
-/** Remembers the last call of a storage, for the message of a failure. */
-interface Calls {
-  watch(storage: PetStorage): PetStorage
-  /** The storage as it was created. */
-  own(watched: PetStorage): PetStorage
-  /** Such as `find(3)`; empty before the first. */
-  last(): string
-}
-
-function createCalls(): Calls {
-  const owners = new Map<PetStorage, PetStorage>()
-  let last: { readonly name: string; readonly given: readonly unknown[] } | undefined
-
-  return {
-    own: watched => owners.get(watched) ?? watched,
-    last: () => (last ? `${last.name}(${last.given.map(shownArgument).join(', ')})` : ''),
-    watch(storage) {
-      // Not of the storage itself: a frozen one would allow no other methods.
-      const watched = new Proxy({} as PetStorage, {
-        get(_, name) {
-          const method: unknown = Reflect.get(storage, name)
-          if (typeof method !== 'function') return method
-          return (...given: unknown[]) => {
-            last = { name: String(name), given }
-            return method.apply(storage, given)
-          }
-        },
-      })
-      owners.set(watched, storage)
-      return watched
-    },
-  }
-}
-
-const LONGEST_ARGUMENT = 80
-
-/** Only now, and not at the call: it may change, and it may throw. */
-function shownArgument(given: unknown): string {
-  try {
-    const text = show(given)
-    return cut(text, LONGEST_ARGUMENT)
-  } catch {
-    return 'a pet that cannot be read'
-  }
-}
-
-/** What the storage returned is not what was expected. */
-class Mismatch extends Error {}
 
 async function rejectsNames(storage: PetStorage, unkept: readonly string[]): Promise<void> {
   for (const name of unkept) {
@@ -601,7 +542,7 @@ async function rejects(
     () => 'rejected',
   )
   if (settled === 'rejected') return
-  throw new Mismatch(`Expected ${what} to be rejected${because} got resolved`)
+  throw new Error(`Expected ${what} to be rejected${because} got resolved`)
 }
 
 /** Says what to do when a storage has no text for a name. */
@@ -619,7 +560,7 @@ async function hinted(name: string, run: () => Promise<void>): Promise<void> {
 }
 
 function truth(holds: boolean, otherwise: string): void {
-  if (!holds) throw new Mismatch(otherwise)
+  if (!holds) throw new Error(otherwise)
 }
 
 function same(actual: unknown, expected: unknown, when = ''): void {

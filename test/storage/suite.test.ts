@@ -28,20 +28,6 @@ for (const [bug, { plant, fails }] of Object.entries(plantedBugs())) {
   })
 }
 
-test('storage suite - a failure names its rule, the snapshot and the difference', async () => {
-  const good = memoryStorage()
-  const lenient = { ...good, restore: async () => {} }
-  const messages = await failures({ create: () => lenient })
-  assert.ok(
-    messages.includes(
-      'restore.rejected - an invalid snapshot changes nothing: ' +
-        'Expected restoring a snapshot with the same id twice to be rejected, got resolved ' +
-        'after restore({"nextId": 20, "pets": [{"categoryId": 1, "id": 7, "name": "Rex", "status": "ava…)',
-    ),
-    messages.join('\n'),
-  )
-})
-
 test('storage suite - a storage may declare names that it rejects, and must then reject them', async () => {
   const strict = (): PetStorage => {
     const good = memoryStorage()
@@ -57,38 +43,24 @@ test('storage suite - a storage may declare names that it rejects, and must then
   assert.equal(
     undeclared,
     'name.exact - every string is returned unchanged: No NUL in text; ' +
-      "if the storage cannot keep NUL characters, reject them and pass cannotKeep: ['NUL characters'], " +
-      'in insert({"categoryId": 1, "name": "\\u0000", "status": "available"})',
+      "if the storage cannot keep NUL characters, reject them and pass cannotKeep: ['NUL characters']",
   )
   assert.deepEqual(await failures({ create: strict, cannotKeep: ['NUL characters'] }), [])
   const [overdeclared] = await failures({ create: memoryStorage, cannotKeep: ['NUL characters'] })
   assert.equal(
     overdeclared,
     'name.rejected - the storage cannot keep NUL characters, and rejects them: ' +
-      'Expected inserting the name "\\u0000" to be rejected, as cannotKeep says, got resolved ' +
-      'after insert({"categoryId": 1, "name": "\\u0000", "status": "available"})',
+      'Expected inserting the name "\\u0000" to be rejected, as cannotKeep says, got resolved',
   )
 })
 
-test('storage suite - a failure names the call, and the bounds of nextId', async () => {
+test('storage suite - a failure says what was expected, and the bounds of nextId', async () => {
   const wrong: [broken: Plant, message: RegExp][] = [
     [
       good => ({ ...good, find: async () => undefined }),
-      /^insert\.found - .*: Expected \{.*\}, got undefined after find\(1\)$/,
+      /^insert\.found - .*: Expected \{.*\}, got undefined$/,
     ],
-    [
-      good => ({
-        ...good,
-        async list() {
-          throw new Error('no such table')
-        },
-      }),
-      /^insert\.found - .*: no such table, in list\(\{"limit": 100\}\)$/,
-    ],
-    [
-      good => ({ ...good, restore: async snapshot => good.restore({ ...snapshot, nextId: 60 }) }),
-      /^id\.never-reused - .*: Expected 50, got 60 after insert\(\{"categoryId": 1, .*\}\)$/,
-    ],
+    [good => ({ ...good, restore: async () => {} }), /a snapshot with the same id twice to be rej/],
     [
       good => ({ ...good, restore: async s => (s.nextId === 8 ? undefined : good.restore(s)) }),
       /a nextId that is not above every id to be rejected/,
@@ -108,20 +80,6 @@ test('storage suite - a failure names the call, and the bounds of nextId', async
       `${message}\n${messages.join('\n')}`,
     )
   }
-})
-
-test('storage suite - a storage is reopened as it was created', async () => {
-  const created = new Set<PetStorage>()
-  const create = () => {
-    const storage = Object.freeze(memoryStorage())
-    created.add(storage)
-    return storage
-  }
-  const reopen = async (storage: PetStorage) => {
-    assert.ok(created.has(storage))
-    return storage
-  }
-  assert.deepEqual(await failures({ create, reopen }), [])
 })
 
 async function failures(factory: StorageFactory): Promise<string[]> {
