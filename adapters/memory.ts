@@ -1,5 +1,5 @@
 import type { PetSnapshot, PetStorage } from '../src/ports.js'
-import { createPetIndex, insertWithKey } from './storage/pet-index.js'
+import { createPetIndex } from './storage/pet-index.js'
 
 export { memoryRateLimits } from '../src/limits/memory.js'
 
@@ -14,8 +14,7 @@ export function memoryStorage(begin?: PetSnapshot): PetStorage {
 
   return {
     insert: pet => index.insert(pet),
-    insertOnce: (pet, once, now) =>
-      index.findOnce(once, now) ?? insertWithKey(index, pet, once, now),
+    insertOnce: (pet, once, now) => index.findOnce(once, now) ?? index.insertOnce(pet, once, now),
     find: id => index.find(id),
     list: filter => index.list(filter),
     dump: () => index.dump(),

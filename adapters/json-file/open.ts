@@ -57,7 +57,13 @@ export async function jsonFileStorage(
   options?: JsonFileOptions,
 ): Promise<JsonFileStorage> {
   const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)
-  const report = guarded(onError)
+  const report = (error: JsonFileError) => {
+    try {
+      onError(error)
+    } catch {
+      // A listener that throws must not stop a compaction.
+    }
+  }
   return locked(disk, path, async (real, lock) => {
     const { content, document, hasJournal, unfinished } = await load(disk, real, lock, report)
     if (unfinished) report(unfinished)
@@ -153,15 +159,6 @@ async function refuseMounted(
 
 function journalOf(path: string): string {
   return `${path}.journal`
-}
-
-/** A listener that throws must not stop a compaction. */
-function guarded<T>(listener: (value: T) => void): (value: T) => void {
-  return value => {
-    try {
-      listener(value)
-    } catch {}
-  }
 }
 
 function afterASecond(task: () => void): () => void {

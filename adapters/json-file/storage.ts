@@ -1,11 +1,9 @@
 import { petToJson, toPet } from '../../src/pets/pet.js'
-import type { NewPet, Pet } from '../../src/pets/schema.js'
-import type { Once } from '../../src/pets/used-key.js'
 import type { InsertedOnce } from '../../src/ports.js'
-import { createBatches, type Waiting } from '../storage/batches.js'
+import { createBatches } from '../storage/batches.js'
 import type { DurableStorage } from '../storage/durable-storage.js'
-import { type KeyedInsert, onceEach } from '../storage/once-each.js'
-import { createPetIndex, insertWithKey } from '../storage/pet-index.js'
+import { type Insert, onceEach } from '../storage/once-each.js'
+import { createPetIndex } from '../storage/pet-index.js'
 import { snapshotOf } from '../storage/pet-stream.js'
 import { readContent, readNewPet, readOnce, readSnapshot } from '../storage/stored.js'
 import { keyToJson } from './document.js'
@@ -28,10 +26,9 @@ export interface StorageParts extends FileParts {
 export function createStorage(parts: StorageParts): JsonFileStorage {
   const { path, document, whenIdle } = parts
   const files = createFiles(parts)
-  const inserts = createBatches((batch: Batch) => inTurn(() => commit(batch)), LIMITS)
-  const keyed = createBatches(
-    onceEach(inserts => inTurn(() => commitOnce(inserts()))),
-    KEYED_LIMITS,
+  const inserts = createBatches(
+    onceEach<Insert>(given => inTurn(() => commit(given()))),
+    LIMITS,
   )
   let lastTurn: Promise<unknown> = Promise.resolve()
   let cancelIdle = () => {}
@@ -40,13 +37,13 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
   return {
     async insert(given, isGone) {
       refuseWhenClosed()
-      return inserts.add(readNewPet(given), isGone)
+      return (await inserts.add({ pet: readNewPet(given), now: 0 }, isGone)).pet
     },
     async insertOnce(given, once, now, isGone) {
       refuseWhenClosed()
       const insert = { pet: readNewPet(given), once: readOnce(once), now }
       // What is in use is durable.
-      return document.data.findOnce(once, now) ?? keyed.add(insert, isGone)
+      return document.data.findOnce(once, now) ?? inserts.add(insert, isGone)
     },
     find: id => document.data.find(id),
     list: filter => document.data.list(filter),
@@ -82,39 +79,33 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
     return turn
   }
 
-  /** Writes a batch, and makes it visible once it is durable. */
-  async function commit(batch: Batch): Promise<void> {
-    const pets = batch.map(({ item }) => item)
-    await files.append(linesOf(pets, document.data.nextId()))
-    for (const { item, resolve } of batch) resolve(document.data.insert(item))
-    await compactLater()
-  }
-
-  /** The same for inserts with keys: one whose key is in use inserts nothing. */
-  async function commitOnce(inserts: readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
+  /** Writes a batch, and makes it visible once it is durable. An insert whose key is in use inserts nothing. */
+  async function commit(inserts: readonly Insert[]): Promise<readonly InsertedOnce[]> {
     const index = document.data
     // Decided once: while keys are added, others expire, and what was not written may not be stored.
-    const known = inserts.map(({ once, now }) => index.findOnce(once, now))
+    const known = inserts.map(({ once, now }) => once && index.findOnce(once, now))
     const fresh = inserts.filter((_, at) => !known[at])
     if (fresh.length === 0) return known as InsertedOnce[]
-    const pets = fresh.map(({ pet }) => pet)
-    const keys = fresh.map(({ once }) => once)
-    await files.append(linesOf(pets, index.nextId(), keys))
-    const answers = inserts.map(
-      ({ pet, once, now }, at) => known[at] ?? insertWithKey(index, pet, once, now),
+    await files.append(linesOf(fresh, index.nextId()))
+    compactLater()
+    return inserts.map(
+      ({ pet, once, now }, at) =>
+        known[at] ??
+        (once
+          ? index.insertOnce(pet, once, now)
+          : { pet: index.insert(pet), fingerprint: '', replayed: false }),
     )
-    await compactLater()
-    return answers
   }
 
-  async function compactLater(): Promise<void> {
+  /** After the batch, before the next one. */
+  function compactLater(): void {
     cancelIdle()
     cancelIdle = whenIdle(() => void inTurn(() => files.compact('idle')))
-    await files.compact('busy')
+    void inTurn(() => files.compact('busy'))
   }
 
   function close(): Promise<void> {
-    closing ??= Promise.all([inserts.idle(), keyed.idle()]).then(() =>
+    closing ??= inserts.idle().then(() =>
       inTurn(() => {
         cancelIdle()
         return files.close()
@@ -128,30 +119,20 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
   }
 }
 
-type Batch = readonly Waiting<NewPet, Pet>[]
-
 /** In characters: bounds the time that serializing a batch blocks the process, and its text. */
 const LIMITS = {
   name: 'json-file.insert',
   items: Number.POSITIVE_INFINITY,
   size: 1_048_576,
-  sizeOf: ({ name }: NewPet) => name.length + OTHER_FIELDS,
+  sizeOf: ({ pet, once }: Insert) => pet.name.length + (once ? 300 : 100),
 }
-const OTHER_FIELDS = 100
-const KEYED_LIMITS = {
-  ...LIMITS,
-  name: 'json-file.insert-once',
-  sizeOf: ({ pet }: KeyedInsert) => LIMITS.sizeOf(pet) + KEY_FIELDS,
-}
-const KEY_FIELDS = 200
 
-function linesOf(pets: readonly NewPet[], firstId: number, keys: readonly Once[] = []): string {
-  if (firstId + pets.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')
-  const lineOf = (pet: NewPet, at: number) => {
+function linesOf(inserts: readonly Insert[], firstId: number): string {
+  if (firstId + inserts.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')
+  const lineOf = ({ pet, once }: Insert, at: number) => {
     const petId = firstId + at
     const line = `${petToJson(toPet(petId, pet))}\n`
-    const once = keys[at]
     return once ? `${line}${keyToJson({ ...once, petId })}\n` : line
   }
-  return pets.map(lineOf).join('')
+  return inserts.map(lineOf).join('')
 }

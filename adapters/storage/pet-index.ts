@@ -4,19 +4,6 @@ import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import type { InsertedOnce, Once, PetFilter, PetSnapshot, UsedKey } from '../../src/ports.js'
 import { createUsedKeys } from './used-keys.js'
 
-/** Inserts a pet with its key, which must not be in use. */
-export function insertWithKey(
-  index: PetIndex,
-  given: NewPet,
-  once: Once,
-  now: number,
-): InsertedOnce {
-  const pet = index.insert(given)
-  const { scope, key, fingerprint, expiresAt } = once
-  index.use({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)
-  return { pet, fingerprint, replayed: false }
-}
-
 /** Pets by ascending id, all of them and by status. No pet is ever changed or removed. */
 export interface PetIndex {
   /** Above every id ever assigned. */
@@ -28,8 +15,10 @@ export interface PetIndex {
   insert(pet: NewPet, id?: number): Pet
   /** What a key in use stored. */
   findOnce(once: Once, now: number): InsertedOnce | undefined
+  /** Inserts a pet with its key, which must not be in use. */
+  insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
   /** Notes which pet a key stored. Ignored if that pet is missing. */
-  use(used: UsedKey, now?: number): void
+  use(used: UsedKey): void
   /** Those of each scope in the order in which they were used. */
   usedKeys(): Iterable<UsedKey>
   /** Assigns no id below this one from now on. */
@@ -68,6 +57,11 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       if (!used) return undefined
       return { pet: find(used.petId) as Pet, fingerprint: used.fingerprint, replayed: true }
     },
+    insertOnce(given, { scope, key, fingerprint, expiresAt }, now) {
+      const pet = insert(given)
+      keys.add({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)
+      return { pet, fingerprint, replayed: false }
+    },
     use,
     usedKeys: () => keys.list(),
     skipTo(id) {
@@ -93,8 +87,8 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     return pet
   }
 
-  function use(used: UsedKey, now = Number.NEGATIVE_INFINITY): void {
-    if (find(used.petId)) keys.add(used, now)
+  function use(used: UsedKey): void {
+    if (find(used.petId)) keys.add(used, Number.NEGATIVE_INFINITY)
   }
 
   function find(id: number): Pet | undefined {

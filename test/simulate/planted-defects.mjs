@@ -1,10 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is code of the build
 import { CLIENT_DEFECTS } from './planted-client-defects.mjs'
 
-const COMMIT = `await files.append(linesOf(pets, document.data.nextId()));
-        for (const { item, resolve } of batch)
-            resolve(document.data.insert(item));`
-
 /** Defects of the service. */
 const SERVICE_DEFECTS = [
   // The JSON file.
@@ -63,21 +59,10 @@ const SERVICE_DEFECTS = [
     to: 'await change(journal.remove, journal.remove);\n        await write(() => document.write());',
   },
   {
-    name: 'animals are visible before they are durable',
-    file: 'adapters/json-file/storage.js',
-    from: COMMIT,
-    to: `const lines = linesOf(pets, document.data.nextId());
-        const done = pets.map(pet => document.data.insert(pet));
-        await files.append(lines);
-        for (const [at, { resolve }] of batch.entries()) resolve(done[at]);`,
-  },
-  {
     name: 'creates are acknowledged before they are durable',
     file: 'adapters/json-file/storage.js',
-    from: COMMIT,
-    to: `const lines = linesOf(pets, document.data.nextId());
-        for (const { item, resolve } of batch) resolve(document.data.insert(item));
-        await files.append(lines);`,
+    from: 'await files.append(linesOf(fresh, index.nextId()));',
+    to: 'void files.append(linesOf(fresh, index.nextId())).catch(() => {});',
   },
   {
     name: 'the document forgets the next id',

@@ -7,7 +7,7 @@ import type { InsertedOnce } from '../../src/ports.js'
 test('once each - a key that comes again after its end is inserted by a call of its own', async () => {
   const calls: string[][] = []
   let lastId = 0
-  const run = onceEach(async inserts => {
+  const run = onceEach<KeyedInsert>(async inserts => {
     calls.push(inserts().map(({ once, now }) => `${once.key} at ${now}`))
     return inserts().map(insertOf)
   })
