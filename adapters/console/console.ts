@@ -1,7 +1,6 @@
 import { notFound, toApiError } from '../../src/errors.js'
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { isApiRequest } from '../http/api-request.js'
 import { refuseStrangers } from '../http/loopback.js'
 import { toAnswer } from '../http/pages.js'
 import { createActivity } from './activity.js'
@@ -29,7 +28,6 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   return {
     ...handler,
     handle(request) {
-      if (!isApiRequest(request)) return handler.handle(request)
       const { path } = request
       if (isConsole(request)) return answer(request)
       if (path.startsWith(apiPath)) return recorded(request, own)

@@ -1,13 +1,4 @@
 import { ApiError, invalidRequest } from '../../src/errors.js'
-import type { ApiRequest } from '../../src/protocol/api.js'
-
-/** What a handler may rely on, whoever calls it: doors pass nothing else, programs without types may. */
-export function isApiRequest(request: unknown): request is ApiRequest {
-  if (typeof request !== 'object' || request === null) return false
-  const { method, path, query, headers } = request as Partial<Record<keyof ApiRequest, unknown>>
-  const areTexts = [method, path, query].every(text => typeof text === 'string')
-  return areTexts && typeof headers === 'object' && headers !== null
-}
 
 /** A request target or URL as the path and the query of an `ApiRequest`, percent-encoding kept. */
 export function splitTarget(target: string): { path: string; query: string } {

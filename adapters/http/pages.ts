@@ -1,7 +1,6 @@
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import { utf8Length } from '../../src/lib/utf8.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { isApiRequest } from './api-request.js'
 
 /** An answer outside the base path: the same for every caller, without key or quota. */
 export interface Page {
@@ -24,7 +23,6 @@ export function withPages(
   return {
     ...handler,
     handle(request) {
-      if (!isApiRequest(request)) return handler.handle(request)
       const isRead = request.method === 'GET' || request.method === 'HEAD'
       const page = isRead && !request.refusal ? pages.get(request.path) : undefined
       if (!page) return handler.handle(request)

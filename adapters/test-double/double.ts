@@ -17,7 +17,6 @@ import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { type Har, harOf } from '../exchanges/har.js'
 import { withBodyRead } from '../exchanges/read-request.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
-import { isApiRequest } from '../http/api-request.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
 import { createConnections } from '../verdict/callers.js'
 import { type Report, VerdictError } from '../verdict/report.js'
@@ -342,7 +341,6 @@ function reportsOf(
 /** The journal compares bodies, even of requests that are refused by their headers. */
 function handle(request: ApiRequest, state: State): Awaitable<ApiResponse> {
   const { store } = state
-  if (!isApiRequest(request)) return store.handle(request)
   // That app reads the body itself.
   const isPassedOn = request.passesOn && !store.identify(request).request.head?.route
   const own = isPassedOn ? { ...request, body: undefined } : withBodyRead(request)

@@ -1,6 +1,5 @@
 import { notFound } from '../../src/errors.js'
 import { check, isObject } from '../../src/lib/options.js'
-import { isApiRequest } from '../http/api-request.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
@@ -44,7 +43,6 @@ export function withControl(double: JudgedDouble, options: TestDoubleOptions): C
       worlds.endDelays()
     },
     async handle(request) {
-      if (!isApiRequest(request)) return double.handle(request)
       const [, worldId, control] = TARGET.exec(request.path) ?? []
       const target = worldId === undefined ? double : worlds.find(worldId)
       if (!target) return failure(request.method, notFound(`Unknown world '${worldId}'.`))

@@ -3,16 +3,8 @@ export type RetryAfter =
   | { readonly seconds: number; readonly date?: never }
   | { readonly seconds?: never; readonly date: number }
 
-/** Undefined for anything that the RFC does not allow. */
-export function readRetryAfter(text: string | null | undefined): RetryAfter | undefined {
-  if (text === null || text === undefined) return undefined
-  if (/^\d+$/.test(text)) return { seconds: Number(text) }
-  const date = readHttpDate(text)
-  return date === undefined ? undefined : { date }
-}
-
 /**
- * The same for clients, for which waiting is the safe choice: also fractions, and copies that a proxy
+ * Reads it for clients, for which waiting is the safe choice: also fractions, and copies that a proxy
  * has joined with commas, of which the longest counts. More than ten digits are not a wait.
  */
 export function readRetryAfterLeniently(text: string | null): RetryAfter | undefined {
@@ -26,7 +18,8 @@ export function readRetryAfterLeniently(text: string | null): RetryAfter | undef
 }
 
 /**
- * When the next attempt is allowed, in ms since the epoch; undefined where the text does not say.
+ * When the next attempt is allowed, in ms since the epoch; undefined for anything that the RFC does
+ * not allow.
  *
  * @param answeredAt when the response was sent, in ms since the epoch
  */
@@ -34,8 +27,8 @@ export function retryInstant(
   text: string | null | undefined,
   answeredAt: number,
 ): number | undefined {
-  const read = readRetryAfter(text)
-  return read?.seconds === undefined ? read?.date : answeredAt + read.seconds * 1_000
+  if (text && /^\d+$/.test(text)) return answeredAt + Number(text) * 1_000
+  return readHttpDate(text ?? null)
 }
 
 /**

@@ -1,5 +1,4 @@
 import { type Awaitable, chain, isPromise, orElse } from '../lib/async.js'
-import { isCount, isSize } from '../lib/options.js'
 import type { RateLimitStore } from '../ports.js'
 import type { Decision } from './decide.js'
 import { memoryRateLimits } from './memory.js'
@@ -17,9 +16,6 @@ export interface CircuitBreakerOptions {
 
 /** How often a request is sent to a server that does not answer, in ms. */
 const RETRY_EVERY = 500
-
-/** The longest of the short waits that add up to `timeoutMs`, in ms. */
-const LONGEST_STEP = 50
 
 /**
  * The protection of a rate limit store that may fail: it always decides. Where the store throws,
@@ -66,34 +62,20 @@ export function withCircuitBreaker(
 }
 
 /** The calls to one server. */
-interface Circuit {
-  /** Whether the latest call was not answered in time. */
-  isOpen(): boolean
-  /** Rejects when the answer takes too long, and with it every call that waits already. */
-  call<T>(ask: () => Awaitable<T>): Awaitable<T>
-  /** Asks whether the server is back, unless it was asked a moment ago. */
-  retry(ask: () => Awaitable<unknown>): void
-}
+type Circuit = ReturnType<typeof createCircuit>
 
-function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions): Circuit {
-  // Time passes in short steps, and a step that ends late counts once: the loop reads what has
-  // arrived between two of them. A busy process thus does not take its own delay for the server's.
-  const step = Math.ceil(Math.min(LONGEST_STEP, timeoutMs / 10))
-  const steps = Math.max(2, Math.ceil(timeoutMs / step))
-  // In insertion order, so the first has waited longest.
-  const waiting = new Set<Waiting>()
-  let elapsed = 0
-  let isTicking = false
+function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
   let open = false
-  let mayRetry = false
+  let mayRetry = true
 
   return {
+    /** Whether the latest call was not answered in time. */
     isOpen: () => open,
     call,
-    retry(ask) {
-      if (!mayRetry) return
+    /** Asks whether the server is back, unless it was asked a moment ago. */
+    retry(ask: () => Awaitable<unknown>): void {
+      if (mayRetry) void orElse(() => chain(call(ask), close), onFailure)
       pauseRetries()
-      void orElse(() => chain(call(ask), close), onFailure)
     },
   }
 
@@ -101,36 +83,28 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions): 
     open = false
   }
 
+  /** Rejects when the answer takes too long. */
   function call<T>(ask: () => Awaitable<T>): Awaitable<T> {
     const answer = ask()
     if (!isPromise(answer)) return answer
     return new Promise((resolve, reject) => {
-      const entry = { until: elapsed + steps + (isTicking ? 1 : 0), reject }
-      waiting.add(entry)
-      if (!isTicking) timer(tick, step)
-      isTicking = true
-      answer.then(resolve, reject).finally(() => waiting.delete(entry))
+      let isOver = false
+      answer.then(resolve, reject).finally(() => {
+        isOver = true
+      })
+      const giveUp = () => {
+        if (isOver) return
+        open = true
+        pauseRetries()
+        reject(new Error(`The rate limit store did not answer within ${timeoutMs} ms`))
+      }
+      // A busy process reads what has arrived first, so that its own delay is not the server's.
+      timer(() => isOver || timer(giveUp, 1), timeoutMs)
     })
   }
 
-  function tick(): void {
-    elapsed++
-    const [oldest] = waiting
-    isTicking = oldest !== undefined
-    if (!oldest) return
-    timer(tick, step)
-    if (elapsed >= oldest.until) giveUp()
-  }
-
-  function giveUp(): void {
-    const error = new Error(`The rate limit store did not answer within ${timeoutMs} ms`)
-    open = true
-    pauseRetries()
-    for (const { reject } of waiting) reject(error)
-    waiting.clear()
-  }
-
   function pauseRetries(): void {
+    if (!mayRetry) return
     mayRetry = false
     timer(() => {
       mayRetry = true
@@ -138,24 +112,9 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions): 
   }
 }
 
-interface Waiting {
-  /** The step at whose end it has waited long enough. */
-  readonly until: number
-  readonly reject: (error: unknown) => void
-}
-
-/** @throws TypeError naming the field that cannot become a header or an Error body */
+/** @throws TypeError for what cannot become headers */
 function checkDecision(decision: Decision): Decision {
-  const { code, limit, remaining, reset, retryAfter, window, bannedUntil } = decision ?? {}
-  const rejected = code === 'rate_limit_exceeded' || code === 'api_key_banned'
-  const broken =
-    (!rejected && code !== undefined && 'code') ||
-    (!isCount.accepts(limit) && 'limit') ||
-    (!isSize.accepts(remaining) && 'remaining') ||
-    (!Number.isSafeInteger(reset) && 'reset') ||
-    (window !== 'minute' && window !== 'day' && 'window') ||
-    (rejected && !isCount.accepts(retryAfter) && 'retryAfter') ||
-    (bannedUntil !== undefined && !Number.isFinite(bannedUntil) && 'bannedUntil')
-  if (broken) throw new TypeError(`The rate limit store returned no decision: check \`${broken}\``)
-  return decision
+  const { limit, remaining, reset } = decision ?? {}
+  if ([limit, remaining, reset].every(Number.isSafeInteger)) return decision
+  throw new TypeError('The rate limit store returned no decision')
 }

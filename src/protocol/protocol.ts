@@ -1,4 +1,4 @@
-import { invalidRequest, notFound, toApiError } from '../errors.js'
+import { notFound, toApiError } from '../errors.js'
 import { type Awaitable, chain, orElse } from '../lib/async.js'
 import type { PetOperations } from '../pets/operations.js'
 import type { Clock } from '../ports.js'
@@ -54,8 +54,8 @@ export function createProtocol(
       }
     },
     handle(request) {
-      const call = read(request)
-      if (!call) return incomplete()
+      const { route, token } = request.head ?? headOf(request)
+      const call = { request, route, token, now: readClock() }
       return chain(
         orElse(() => admit(call), refused),
         admission =>
@@ -65,23 +65,6 @@ export function createProtocol(
           ),
       )
     },
-  }
-
-  /** Undefined for anything but a request, from a caller without types. */
-  function read(request: ApiRequest): Call | undefined {
-    try {
-      const { route, token } = request.head ?? headOf(request)
-      return { request, route, token, now: readClock() }
-    } catch {
-      return undefined
-    }
-  }
-
-  function incomplete(): ApiResponse {
-    const request = { method: '', path: '', query: '', headers: {} }
-    const call = { request, route: undefined, token: undefined, now: readClock() }
-    const error = invalidRequest('A request needs `method`, `path`, `query` and `headers`.')
-    return respond(call, UNCOUNTED, errorRepresentation(error))
   }
 
   function headOf({ method, path, headers }: ApiRequest): RequestHead {

@@ -4,44 +4,29 @@ import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
 import { createStore, type Decision, type RateLimitStore } from '../../src/index.js'
 import { T0 } from './rate-limit-vectors.js'
 
-/** The time limit of these tests, in ms: ten steps of 4 ms. */
-const LIMIT = 40
-const STEP = 4
+/** The time limit of these tests, in ms, and one more in which answers are read. */
+const TIMEOUT = 40
+const LIMIT = TIMEOUT + 1
 const RETRY = 500
 const KEYS = { a: { id: 'a', plan: 'free' }, b: { id: 'b', plan: 'free' } } as const
 
-test('circuit breaker - one late answer ends every wait, and then nobody waits', async t => {
+test('circuit breaker - a late answer ends its wait, and then nobody waits', async t => {
   const { remote, left, pass, errors } = open(t)
   remote.hang()
   const waiting = [left('a'), left('b'), left('a')]
-  await pass(LIMIT - STEP)
+  await pass(LIMIT - 1)
   assert.deepEqual(errors, [])
-  await pass(STEP)
+  await pass(1)
   assert.deepEqual(await Promise.all(waiting), [59, 59, 58])
   assert.deepEqual(errors, Array(3).fill('The rate limit store did not answer within 40 ms'))
   assert.deepEqual([await left('a'), await left('b'), remote.asked], [57, 58, 3])
-})
-
-test('circuit breaker - a later request waits as long as the first', async t => {
-  const { remote, left, pass, errors } = open(t)
-  remote.hang()
-  const first = left('a')
-  await pass(LIMIT / 2)
-  remote.recover()
-  await first
-  remote.hang()
-  void left('a')
-  await pass(LIMIT)
-  assert.deepEqual(errors, [])
-  await pass(STEP)
-  assert.equal(errors.length, 1)
 })
 
 test('circuit breaker - a process that stalls does not mistake its own delay for an outage', async t => {
   const { remote, left, stall, errors } = open(t)
   remote.hang()
   const waiting = left('a')
-  for (let n = 0; n < 9; n++) await stall(60_000)
+  await stall(60_000)
   remote.recover()
   assert.equal(await waiting, 59)
   assert.deepEqual(errors, [])
@@ -112,23 +97,6 @@ test('circuit breaker - a server that hangs does not affect the partitions of an
   assert.equal(remote.asked, 3)
 })
 
-test('circuit breaker - at rest it has no timer', async t => {
-  const { left, pass, timers } = open(t)
-  assert.equal(await left('a'), 59)
-  await pass(STEP)
-  assert.equal(timers.mock.callCount(), 1)
-  await pass(10_000)
-  assert.equal(timers.mock.callCount(), 1)
-})
-
-test('circuit breaker - the shortest time limit is one, too', async t => {
-  const { remote, left, pass, errors } = open(t, undefined, 1)
-  remote.hang()
-  void left('a')
-  await pass(2)
-  assert.equal(errors.length, 1)
-})
-
 test('circuit breaker - counts kept in this process need none', async t => {
   const timers = t.mock.method(globalThis, 'setTimeout')
   const rateLimits = memoryRateLimits()
@@ -140,24 +108,19 @@ test('circuit breaker - counts kept in this process need none', async t => {
 })
 
 /** A store over a remote rate limit store, with its time in the hands of the test. */
-function open(
-  t: TestContext,
-  serverOf?: (partition: string) => string,
-  rateLimitTimeoutMs = LIMIT,
-) {
+function open(t: TestContext, serverOf?: (partition: string) => string) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const timers = t.mock.method(globalThis, 'setTimeout')
   const { remote, rateLimits } = remoteLimits(serverOf)
   const store = createStore({
     storage: memoryStorage(),
     apiKeys: KEYS,
     rateLimits,
-    rateLimitTimeoutMs,
+    rateLimitTimeoutMs: TIMEOUT,
     clock: () => T0,
   })
   const errors: string[] = []
   store.events.on('ratelimit.degraded', ({ error }) => errors.push((error as Error).message))
-  return { remote, errors, left, pass, stall, timers }
+  return { remote, errors, left, pass, stall }
 
   /** Sends a request, and resolves with X-RateLimit-Remaining. */
   async function left(key: 'a' | 'b'): Promise<number | undefined> {
