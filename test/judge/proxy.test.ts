@@ -299,65 +299,36 @@ const LARGE = Buffer.alloc(20_000_000, 'x')
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const CONNECT = 'CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n'
 
-test('proxy - redirects are not followed, so that no other server gets the key', async () => {
+test('proxy - redirects are not followed, and paths outside the base path pass unjudged', async () => {
   await using other = await rawService(answering(OK))
-  await using service = await rawService(
-    answering(
-      `HTTP/1.1 307 Temporary Redirect\r\nLocation: ${other.url}/pets\r\nContent-Length: 0\r\n\r\n`,
-    ),
-  )
+  const moved = `HTTP/1.1 307 Moved\r\nLocation: ${other.url}/pets\r\nContent-Length: 0\r\n\r\n`
+  await using service = await rawService(answering(moved))
   await using proxy = await proxyTo({ baseUrl: service.url })
   const init = { headers: { authorization: 'Bearer k' }, redirect: 'manual' } as const
-  const response = await fetch(`${proxy.url}/pets`, init)
+  const response = await fetch(new URL('/openapi.json', proxy.url), init)
   assert.deepEqual([response.status, response.headers.get('location')], [307, `${other.url}/pets`])
-  assert.deepEqual([service.sockets.length, other.sockets.length], [1, 0])
-})
-
-test('proxy - paths outside the base path pass, unjudged', async () => {
-  await using service = await rawService(answering(OK))
-  await using proxy = await proxyTo({ baseUrl: service.url })
-  assert.equal((await fetch(new URL('/openapi.json', proxy.url))).status, 200)
   assert.match(service.received[0] ?? '', /^GET \/openapi\.json HTTP/)
-  assert.equal(proxy.report().requests, 0)
+  assert.deepEqual([other.sockets.length, proxy.report().requests], [0, 0])
 })
 
 /** What a bad server does with a connection, and what the client gets. */
-const HOSTILE: readonly (readonly [behaviour: string, answer: string | null, status: number])[] = [
-  ['closes without a response', null, 502],
-  ['sends what is not HTTP', 'SSH-2.0-OpenSSH\r\n', 502],
-  ['sends an invalid status', 'HTTP/1.1 20x OK\r\n\r\n', 502],
-  ['sends status 099', 'HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n', 502],
-  ['ends within the head', 'HTTP/1.1 200 OK\r\nContent-Le', 502],
-  [
-    'sends an endless head',
-    `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(80)}`,
-    502,
-  ],
-  [
-    'switches protocols',
-    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
-    502,
-  ],
-  [
-    'sends both lengths',
-    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    502,
-  ],
+const HOSTILE: readonly (readonly [behaviour: string, answer: string])[] = [
+  ['closes without a response', ''],
+  ['sends bytes that are not HTTP', 'SSH-2.0-OpenSSH\r\n'],
+  ['ends within the head', 'HTTP/1.1 200 OK\r\nContent-Le'],
+  ['sends an endless head', `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(80)}`],
+  ['sends an invalid status', 'HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'],
+  ['switches protocols', 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
 ]
 
-for (const [behaviour, answer, status] of HOSTILE) {
-  test(`proxy - ${status} for a server that ${behaviour}, which is not held against the client`, async () => {
-    await using service = await rawService(socket => {
-      socket.end(answer ?? '', 'latin1')
-    })
+for (const [behaviour, answer] of HOSTILE) {
+  test(`proxy - 502 for a server that ${behaviour}, which is not held against the client`, async () => {
+    await using service = await rawService(socket => void socket.end(answer))
     await using proxy = await proxyTo({ baseUrl: service.url })
     for (let count = 1; count <= 3; count++) {
       const response = await fetch(`${proxy.url}/pets`, { headers: { authorization: 'Bearer k' } })
       const error = (await response.json()) as Record<string, unknown>
-      assert.deepEqual(
-        [response.status, error['status'], error['code']],
-        [status, status, 'bad_gateway'],
-      )
+      assert.deepEqual([response.status, error['status'], error['code']], [502, 502, 'bad_gateway'])
       assert.equal(response.headers.get('proxy-status'), 'animal-adoption-store')
     }
     const { findings, notes, unanswered, decided } = proxy.report()
@@ -375,33 +346,6 @@ test('proxy - 502 also for a client that has ended its side, when there is no se
   client.socket.end('GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n')
   assert.match(await client.ended(), /^HTTP\/1\.1 502 [\s\S]*ECONNREFUSED/)
   assert.equal(proxy.failures().count, 1)
-})
-
-test('proxy - odd bytes in fields and trailers end no more than their exchange', async () => {
-  const odd = ['\x7f', '\x01', '\t', '\xa0', '\x0b']
-  for (const byte of odd) {
-    await using service = await rawService((socket, received) => {
-      if (!received.endsWith('\r\n\r\n')) return
-      const trailer = `0\r\nX-End: a${byte}b\r\n\r\n`
-      const field = received.includes('?field') ? `X-A: a${byte}b\r\n` : ''
-      socket.write(
-        `HTTP/1.1 200 O${byte}K\r\n${field}Transfer-Encoding: chunked\r\n\r\n${trailer}`,
-        'latin1',
-      )
-    })
-    await using proxy = await proxyTo({ baseUrl: service.url })
-    for (const head of ['GET /v1/pets', 'GET /v1/pets?field', `GET /v1/pets?a${byte}b`]) {
-      const client = await connect(proxy)
-      const field = head.endsWith('field') ? '' : `X-B: a${byte}b\r\n`
-      client.write(
-        Buffer.from(
-          `${head} HTTP/1.1\r\nHost: localhost\r\n${field}Connection: close\r\n\r\n`,
-          'latin1',
-        ),
-      )
-      assert.match(await client.ended(), /^HTTP\/1\.1 (200|400|502) /, JSON.stringify([head, byte]))
-    }
-  }
 })
 
 test('proxy - a silent server gets its time, before the response and within it', async () => {
@@ -490,33 +434,6 @@ test('proxy - a ban is seen in a compressed body', async () => {
   assert.deepEqual(rules(proxy.report().findings), ['ban.risked'])
   service.closeAllConnections()
   service.close()
-})
-
-test('proxy - the Retry-After of a rejection counts even if its body is not JSON', async t => {
-  for (const body of ['', 'Too many requests']) {
-    const { baseUrl } = await serve(t, (_, response) => {
-      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '60' })
-      response.end(body)
-    })
-    await using proxy = await proxyTo({ baseUrl, clock: () => 0 })
-    const headers = { authorization: 'Bearer k' }
-    for (let count = 0; count < 2; count++) {
-      await (await fetch(`${proxy.url}/pets`, { headers })).text()
-    }
-    const { findings, decided } = proxy.report()
-    assert.deepEqual([rules(findings), decided], [['retry-after.early'], 0], body)
-  }
-})
-
-test('proxy - int64 and the verdict of the double arrive unchanged', async () => {
-  await using double = createTestDouble()
-  const { url } = await double.listen()
-  await using proxy = await proxyTo({ baseUrl: url })
-  const headers = { authorization: 'Bearer demo-free', 'content-type': 'application/json' }
-  const body = '{"name":"\\u0000\\ud800","categoryId":-9223372036854775808}'
-  const created = await fetch(`${proxy.url}/pets`, { method: 'POST', headers, body })
-  assert.match(await created.text(), /"categoryId":-9223372036854775808/)
-  assert.equal(double.requests()[0]?.requestBody, body)
 })
 
 async function connect({ url }: OpenProxy): Promise<RawSocket> {
