@@ -120,7 +120,8 @@ function quoted(bytes: Uint8Array): string {
   return `$'${[...bytes].map(inAnsiC).join('')}'`
 }
 
-function utf8Text(bytes: Uint8Array): string | undefined {
+/** Undefined for other bytes. A byte order mark stays, as it is part of the body. */
+export function utf8Text(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {

@@ -4,7 +4,14 @@ import type { ApiResponse } from '../../src/protocol/api.js'
 import { hostRefusal } from '../http/api-request.js'
 import type { FaultKind } from './fault-kinds.js'
 import type { ReadRequest, SenderSeen } from './read-request.js'
-import { type Captured, REDACTED, type Redact, redactedHeaders, redactorOf } from './redact.js'
+import {
+  type Captured,
+  decoded,
+  REDACTED,
+  type Redact,
+  redactedHeaders,
+  redactorOf,
+} from './redact.js'
 
 /** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
 export interface Exchange extends SenderSeen {
@@ -40,12 +47,6 @@ export interface Exchange extends SenderSeen {
   readonly storedAt?: string | undefined
 }
 
-/**
- * As much of an exchange as it takes to judge its client: no bodies, which would have to be kept, and
- * of the request headers only `host` and `idempotency-key`.
- */
-export type Outline = Omit<Exchange, 'path' | 'query' | 'requestBody' | 'body'>
-
 /** An exchange as it was, credentials included. It never leaves the process. */
 export interface Recorded extends Captured, SenderSeen {
   request: ReadRequest
@@ -59,87 +60,70 @@ export interface Recorded extends Captured, SenderSeen {
   answer: { readonly at: number; readonly response: ApiResponse } | undefined
 }
 
-/** @param pagination whether the store knows the parameter `after` */
-export function outlineOf(recorded: Recorded, pagination: boolean): Outline {
+/**
+ * As much as it takes to judge a client: without path, query and bodies, and with few request headers.
+ *
+ * @param pagination whether the store knows the parameter `after`
+ */
+export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const { request, operation, answer } = recorded
   const { method, path, query, headers } = request
   const { host, 'idempotency-key': idempotencyKey } = headers
   const known = parameters(pagination)
+  const ofOperation = operation === 'listPets' ? known : []
+  const unknown = operation ? unknownNames(operation, request, ofOperation) : []
   const storedAt = answer?.response.about?.storedAt
-  const unknown = operation
-    ? unknownNames(operation, request, operation === 'listPets' ? known : [])
-    : []
+  // Most requests are for this path, in which there is nothing to redact.
+  const isPlain = query === '' && (operation === 'listPets' || operation === 'createPet')
+  const redact = isPlain && unknown.length === 0 ? asItIs : redactorOf(recorded, 'shown')
+  // In the order in which the schema of a snapshot writes them.
   return {
     n: recorded.n,
     at: recorded.at,
     answeredAt: answer?.at ?? null,
     key: recorded.key ?? null,
     operation: operation ?? null,
-    ...targetOf(recorded, known),
-    requestDigest: hashOf(`${method} ${path}?${query} ${textOf(request.body)}`),
-    unknown: unknown.length === 0 ? unknown : unknown.map(redactorOf(recorded, 'shown')),
+    method: redact(method),
+    path: '',
+    query: '',
+    url: redact(query === '' ? path : `${path}?${withoutValues(query, known)}`),
     status: answer?.response.status ?? null,
     code: answer ? codeOf(answer.response) : null,
+    requestHeaders: {
+      ...(host !== undefined && { host }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    },
     headers: answer?.response.headers ?? {},
+    requestBody: null,
+    body: null,
+    requestDigest: hashOf(`${method} ${path}?${query} ${textOf(request.body)}`),
+    unknown: unknown.map(redact),
     fault: recorded.fault,
     ...(storedAt !== undefined && { storedAt }),
     connection: recorded.connection,
     sequential: recorded.sequential,
     overlap: recorded.overlap,
-    requestHeaders: {
-      ...(host !== undefined && { host }),
-      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-    },
   }
 }
 
-function targetOf(recorded: Recorded, known: readonly string[]): Pick<Exchange, 'method' | 'url'> {
-  const { request, operation } = recorded
-  const { method, path, query } = request
-  // Most requests are for this path, in which there is nothing to redact.
-  if (query === '' && (operation === 'listPets' || operation === 'createPet')) {
-    return { method, url: path }
-  }
-  const redact = redactorOf(recorded, 'shown')
-  const url = query === '' ? path : `${path}?${withoutValues(query, known)}`
-  return { method: redact(method), url: redact(url) }
+function asItIs(text: string): string {
+  return text
 }
 
 /** @param pagination whether the store knows the parameter `after` */
 export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
   const { request, answer } = recorded
-  const { path, query, headers, body } = request
-  const { n, at, answeredAt, key, status, code, requestDigest, unknown, ...others } = outlineOf(
-    recorded,
-    pagination,
-  )
   const redact = redactorOf(recorded, 'shown')
-  // In the order in which the schema of a snapshot writes them.
-  return {
-    n,
-    at,
-    answeredAt,
-    key,
-    operation: others.operation,
-    method: others.method,
-    path: redact(path),
+  const outline = outlineOf(recorded, pagination)
+  return Object.assign(outline, {
+    path: redact(request.path),
     // A key may hold what divides a query.
-    query: knownQuery(redact(query), parameters(pagination)),
-    url: others.url,
-    status,
-    code,
-    requestHeaders: redactedHeaders(headers, redact),
-    headers: redactedValues(others.headers, redact),
-    requestBody: body?.length ? redact(textOf(body)) : null,
+    query: knownQuery(redact(request.query), parameters(pagination)),
+    requestHeaders: redactedHeaders(request.headers, redact),
+    headers: redactedValues(outline.headers, redact),
+    requestBody: request.body?.length ? redact(textOf(request.body)) : null,
     body: answer?.response.body ? redact(answer.response.body) : null,
-    requestDigest,
-    unknown,
-    fault: others.fault,
-    ...(others.storedAt !== undefined && { storedAt: others.storedAt }),
-    connection: others.connection,
-    sequential: others.sequential,
-    overlap: others.overlap,
-  }
+  })
 }
 
 /** The `code` of an Error body; null for any other body. */
@@ -191,9 +175,11 @@ export function hashOf(text: string): string {
   return [one, other].map(half => (half >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-const PARAMETERS = ['limit', 'status']
-const WITH_PAGES = [...PARAMETERS, 'after']
 const FIELDS = ['name', 'categoryId', 'status']
+
+function parameters(pagination: boolean): readonly string[] {
+  return pagination ? ['limit', 'status', 'after'] : ['limit', 'status']
+}
 
 /**
  * The query parameters and body fields that the store ignores, by name.
@@ -205,7 +191,6 @@ export function unknownNames(
   { query, body }: ReadRequest,
   known: readonly string[],
 ): readonly string[] {
-  if (query === '' && operation !== 'createPet') return []
   const names = query === '' ? [] : query.split('&').map(nameOf)
   const fields = operation === 'createPet' ? fieldsOf(body) : []
   return [
@@ -229,17 +214,9 @@ function withoutValues(query: string, known: readonly string[]): string {
     .join('&')
 }
 
-function parameters(pagination: boolean): readonly string[] {
-  return pagination ? WITH_PAGES : PARAMETERS
-}
-
 function nameOf(pair: string): string {
   const [name = ''] = pair.split('=', 1)
-  try {
-    return decodeURIComponent(name.replaceAll('+', ' '))
-  } catch {
-    return name
-  }
+  return decoded(name.replaceAll('+', ' '))
 }
 
 function fieldsOf(body: ReadRequest['body']): readonly string[] {

@@ -1,5 +1,6 @@
 import { utf8Length } from '../../src/lib/utf8.js'
 import { splitTarget } from '../http/api-request.js'
+import { utf8Text } from './curl.js'
 import { type Exchange, exchangeOf, originOf, type Recorded } from './exchange.js'
 import { FAULT_KINDS } from './fault-kinds.js'
 import { redactedBody, redactedHeaders, redactorOf } from './redact.js'
@@ -108,16 +109,11 @@ function contentOf(body: HarSource['body']) {
     return { size: utf8Length(body ?? ''), text: body ?? '', encoding: undefined }
   }
   const size = body.length
-  try {
-    return { size, text: STRICT.decode(body), encoding: undefined }
-  } catch {
-    const characters = Array.from(body, byte => String.fromCharCode(byte)).join('')
-    return { size, text: btoa(characters), encoding: 'base64' as const }
-  }
+  const text = utf8Text(body)
+  if (text !== undefined) return { size, text, encoding: undefined }
+  const characters = Array.from(body, byte => String.fromCharCode(byte)).join('')
+  return { size, text: btoa(characters), encoding: 'base64' as const }
 }
-
-/** Keeps a byte order mark, which is part of the body. */
-const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function commentOf({ key, fault, answeredAt }: HarSource): string {
   const notes = [

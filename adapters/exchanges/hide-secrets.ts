@@ -11,22 +11,8 @@ export interface Secrets {
 export function createSecrets(secrets: Iterable<string>): Secrets {
   const known = new Set(secrets)
   known.delete('')
-  let startLength = SHORTEST_SECRET
-  for (const { length } of known) startLength = Math.min(startLength, length)
-  /** The lengths of the secrets that begin in this way, the longest first. */
-  const lengths = new Map<string, readonly number[]>()
-  const firsts = new Set<number>()
-  for (const secret of known) {
-    const start = secret.slice(0, startLength)
-    const others = lengths.get(start) ?? []
-    if (!others.includes(secret.length)) {
-      lengths.set(
-        start,
-        [...others, secret.length].sort((a, b) => b - a),
-      )
-    }
-    firsts.add(secret.charCodeAt(0))
-  }
+  const lengths = [...new Set([...known].map(({ length }) => length))].sort((a, b) => b - a)
+  const firsts = new Set([...known].map(secret => secret.charCodeAt(0)))
 
   return {
     has: word => known.has(word),
@@ -47,12 +33,12 @@ export function createSecrets(secrets: Iterable<string>): Secrets {
   /** The longest one at each place. They may overlap. */
   function secretsIn(text: string): readonly Found[] {
     const found: Found[] = []
-    for (let from = 0; from + startLength <= text.length; from++) {
+    for (let from = 0; from < text.length; from++) {
       if (!firsts.has(text.charCodeAt(from))) continue
-      for (const length of lengths.get(text.slice(from, from + startLength)) ?? []) {
+      for (const length of lengths) {
         const secret = text.slice(from, from + length)
         if (!known.has(secret)) continue
-        found.push({ secret, from, to: from + length })
+        found.push({ secret, from, to: from + secret.length })
         break
       }
     }

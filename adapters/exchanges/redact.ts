@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../../src/protocol/api.js'
 import { DIGEST, type Sha256 } from '../../src/protocol/api-keys.js'
-import { createSecrets, type Secrets, SHORTEST_SECRET } from './hide-secrets.js'
+import { createSecrets, SHORTEST_SECRET } from './hide-secrets.js'
 import type { ReadRequest } from './read-request.js'
 
 /** What stands for a credential. */
@@ -81,26 +81,18 @@ function isLong({ length }: string): boolean {
   return length >= SHORTEST_SECRET
 }
 
-interface ValidKeys {
-  readonly all: Pick<Secrets, 'has'>
-  readonly long: Secrets
-  readonly hasDigests: boolean
+/** Every request has the same keys, until they change. */
+const known = new WeakMap<Keys, ReturnType<typeof indexOf>>()
+
+function secretsOf(keys: Keys): ReturnType<typeof indexOf> {
+  const found = known.get(keys) ?? indexOf(Array.isArray(keys) ? keys : Object.keys(keys))
+  known.set(keys, found)
+  return found
 }
 
-/** Every request has the same keys, until they change. */
-const known = new WeakMap<Keys, ValidKeys>()
-
-function secretsOf(keys: Keys): ValidKeys {
-  const found = known.get(keys)
-  if (found) return found
-  const list: readonly string[] = Array.isArray(keys) ? keys : Object.keys(keys)
-  const secrets = {
-    all: new Set(list),
-    long: createSecrets(list.filter(isLong)),
-    hasDigests: list.some(key => key.startsWith(DIGEST)),
-  }
-  known.set(keys, secrets)
-  return secrets
+function indexOf(keys: readonly string[]) {
+  const long = createSecrets(keys.filter(isLong))
+  return { all: new Set(keys), long, hasDigests: keys.some(key => key.startsWith(DIGEST)) }
 }
 
 /** More words than any credential has would only cost time. */
@@ -125,7 +117,8 @@ function readingsOf(word: string): readonly string[] {
   return [...new Set([word, plain, ...plain.split('+').flatMap(part => part.match(WORD) ?? [])])]
 }
 
-function decoded(word: string): string {
+/** Stays as it is where an escape is wrong. */
+export function decoded(word: string): string {
   try {
     return decodeURIComponent(word)
   } catch {

@@ -1,12 +1,12 @@
 import type { ApiRequest } from '../../src/protocol/api.js'
-import type { Outline } from '../exchanges/exchange.js'
+import type { Exchange } from '../exchanges/exchange.js'
 
 /** Names credentials, which stay here: only the service knows the ids of its keys. */
 export interface Credentials {
   /** `1`, `2`, `3` … in the order in which they were first sent; undefined without one. */
   nameOf(request: ApiRequest): string | undefined
   /** The name, or null for a credential that the service refuses, and has never accepted. */
-  judged(exchange: Outline): string | null
+  judged(exchange: Exchange): string | null
 }
 
 /** A client has a few. */

@@ -1,13 +1,13 @@
 import { readHttpDate } from '../../src/lib/retry-after.js'
 import { httpDate } from '../../src/lib/time.js'
 import { SECOND } from '../../src/limits/decide.js'
-import type { Outline } from '../exchanges/exchange.js'
+import type { Exchange } from '../exchanges/exchange.js'
 
 /** Has instants of a service with another clock mean the same here. */
 export type LocalHeaders = (
-  headers: Outline['headers'],
+  headers: Exchange['headers'],
   answeredAt: number | null,
-) => Outline['headers']
+) => Exchange['headers']
 
 /** `Date` has whole seconds, and a response takes its time. In ms. */
 const SAME_CLOCK = 2 * SECOND

@@ -1,5 +1,3 @@
-import { toXml } from './xml.js'
-
 /** A test case of JUnit, which passes without `failure` and `skipped`. */
 export interface JUnitCase {
   readonly group: string
@@ -34,4 +32,15 @@ function caseOf({ group, name, failure, skipped }: JUnitCase): string {
 function failureOf({ message, details }: NonNullable<JUnitCase['failure']>): string {
   const head = `<failure message="${toXml(message)}"`
   return details === undefined ? `${head}/>` : `${head}>${toXml(details)}</failure>`
+}
+
+/** For text and attributes, without the characters that XML 1.0 cannot hold. */
+function toXml(text: string): string {
+  return text
+    .replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll('\n', '&#10;')
 }

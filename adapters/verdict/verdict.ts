@@ -1,22 +1,8 @@
-import type { Outline } from '../exchanges/exchange.js'
-import type { Report } from './report.js'
+import type { Exchange } from '../exchanges/exchange.js'
 import type { RuleId } from './rules/index.js'
 import { endOf } from './rules/rule.js'
 import { createScope, type Scope } from './scope.js'
 import { createWindow, type WindowOptions } from './window.js'
-
-/** Judges every exchange once, however often a double is reset. */
-export interface Verdict {
-  /**
-   * Starts a window that a reset ends.
-   *
-   * @param where its name in reports since the start; null for the first
-   */
-  record(where: string | null, source: Source): Recording
-  /** On everything since the start. */
-  report(): Report
-  readonly sinceStart: Scope
-}
 
 /** Where the exchanges of a window come from. */
 export interface Source extends Omit<WindowOptions, 'catchUp' | 'clients'> {
@@ -28,47 +14,39 @@ export interface Source extends Omit<WindowOptions, 'catchUp' | 'clients'> {
 
 /** As much of a journal as is judged. */
 export interface Restored {
-  readonly exchanges: readonly Outline[]
+  readonly exchanges: readonly Exchange[]
   /** The `n` of the last exchange. */
   readonly received: number
 }
 
-/** A window. */
-export interface Recording {
-  /** This many requests have arrived. */
-  arrive(count: number): void
-  /** A request has been answered, or never will be. Called in the order of the answers. */
-  see(exchange: Outline): void
-  /** Leaves everything up to this exchange out of `report`. */
-  clear(n: number): void
-  /** On everything since the window began or was cleared, and on what was restored. */
-  report(): Report
-  /** What is seen after that still counts. */
-  end(): void
-}
-
 /** The verdict on all worlds, and which of them this is. */
 export interface Above {
-  readonly verdict: Verdict
+  readonly verdict: { readonly sinceStart: Scope }
   readonly world: string
 }
+
+/** Judges every exchange once, however often a double is reset. */
+export type Verdict = ReturnType<typeof createVerdict>
+export type Recording = ReturnType<Verdict['record']>
 
 /**
  * @param allow rules that a test breaks on purpose: listed, but not held against the client
  * @param above also reports everything, as of that world
  * @param clients how many share a key; undefined where nobody says so
  */
-export function createVerdict(
-  allow: readonly RuleId[] = [],
-  above?: Above,
-  clients?: number,
-): Verdict {
+export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clients?: number) {
   const sinceStart = createScope('start', allow)
 
   return {
     sinceStart,
+    /** On everything since the start. */
     report: sinceStart.report,
-    record(where, { restored, catchUp = () => {}, ...source }) {
+    /**
+     * Starts a window that a reset ends.
+     *
+     * @param where its name in reports since the start; null for the first
+     */
+    record(where: string | null, { restored, catchUp = () => {}, ...source }: Source) {
       const { exchanges = [], received = 0 } = restored ?? {}
       let waiting = answered(exchanges)
       let isOver = false
@@ -81,21 +59,26 @@ export function createVerdict(
       let [sinceReset, part] = openReset(0)
       part.arrive(exchanges.length)
       return {
-        arrive(count) {
+        /** This many requests have arrived. */
+        arrive(count: number): void {
           for (const one of [part, ...parts]) one.arrive(count)
         },
-        see(exchange) {
+        /** A request has been answered, or never will be. Called in the order of the answers. */
+        see(exchange: Exchange): void {
           judgeRestored()
           const violations = window.see(exchange)
           if (violations.length === 0) return
           for (const one of [part, ...parts]) one.add(violations)
         },
-        clear(n) {
+        /** Leaves everything up to this exchange out of `report`. */
+        clear(n: number): void {
           judgeAll()
           ;[sinceReset, part] = openReset(n)
         },
+        /** On everything since the window began or was cleared, and on what was restored. */
         report: () => sinceReset.report(),
-        end() {
+        /** What is seen after that still counts. */
+        end(): void {
           isOver = true
           for (const one of parts) one.end()
         },
@@ -123,7 +106,7 @@ export function createVerdict(
 }
 
 /** In the order of the answers, as `see` would have been called. */
-function answered(exchanges: readonly Outline[]): readonly Outline[] {
+function answered(exchanges: readonly Exchange[]): readonly Exchange[] {
   return exchanges
     .filter(({ answeredAt, fault }) => answeredAt !== null || fault === 'hang')
     .sort((one, other) => endOf(one) - endOf(other) || one.n - other.n)

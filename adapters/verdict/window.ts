@@ -1,22 +1,15 @@
 import type { Clock } from '../../src/ports.js'
-import type { Outline } from '../exchanges/exchange.js'
+import type { Exchange } from '../exchanges/exchange.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
 import type { Doubt, Seen, Violation, Watch } from './rules/rule.js'
 import type { FaultUse } from './rules/unused-faults.js'
 
 /** The time between two resets: nothing that happens in one is judged by another. */
-export interface Window {
-  readonly faults: FaultUse | undefined
-  /** Has everything judged that is still waiting for it. */
-  catchUp(): void
-  /** The violations that this exchange completes. */
-  see(exchange: Outline): readonly Violation[]
-  /** The violations so far in what is still going on. */
-  open(): readonly Violation[]
-}
+export type Window = ReturnType<typeof createWindow>
 
 export interface WindowOptions {
   readonly now: Clock
+  /** Has everything judged that is still waiting for it. */
   readonly catchUp: () => void
   readonly faults?: FaultUse | undefined
   /** How many clients share a key; undefined where nobody says so. */
@@ -26,22 +19,24 @@ export interface WindowOptions {
 
 interface Caller {
   readonly watches: readonly Watch[]
-  readonly orderOf: (exchange: Outline) => Pick<Seen, 'isOneByOne' | 'hasOverlapped'>
+  readonly orderOf: (exchange: Exchange) => Pick<Seen, 'isOneByOne' | 'hasOverlapped'>
 }
 
-export function createWindow(options: WindowOptions): Window {
+export function createWindow(options: WindowOptions) {
   const { now, catchUp, faults, clients, doubt = violation => violation } = options
   const callers = new Map<string | null, Caller>()
 
   return {
     catchUp,
     faults,
-    see(exchange) {
+    /** The violations that this exchange completes. */
+    see(exchange: Exchange): readonly Violation[] {
       const { watches, orderOf } = callerOf(exchange.key)
       const seen = seenOf(exchange, orderOf(exchange))
       return doubted(watches.flatMap(watch => watch.see(seen)))
     },
-    open() {
+    /** The violations so far in what is still going on. */
+    open(): readonly Violation[] {
       const watches = [...callers.values()].flatMap(caller => caller.watches)
       return doubted(watches.flatMap(watch => watch.open(now())))
     },
@@ -92,9 +87,10 @@ function watchConnections(): Caller['orderOf'] {
 const LONGEST_URL = 100
 
 function seenOf(
-  { url, headers, requestHeaders, ...exchange }: Outline,
+  { url, headers, requestHeaders, ...given }: Exchange,
   { isOneByOne, hasOverlapped }: ReturnType<Caller['orderOf']>,
 ): Seen {
+  const { path: _path, query: _query, requestBody: _sent, body: _body, ...exchange } = given
   return {
     // A string of its own: a slice would keep all of the URL in memory.
     url: url.length > LONGEST_URL ? `${[...url.slice(0, LONGEST_URL - 1)].join('')}…` : url,
@@ -116,7 +112,7 @@ const HEADERS = [
   'location',
 ]
 
-function headersThatCount(headers: Outline['headers']): Outline['headers'] {
+function headersThatCount(headers: Exchange['headers']): Exchange['headers'] {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const lower = name.toLowerCase()

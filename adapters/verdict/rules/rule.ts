@@ -1,6 +1,6 @@
 import { retryInstant } from '../../../src/lib/retry-after.js'
 import { LATEST } from '../../../src/lib/time.js'
-import type { Outline } from '../../exchanges/exchange.js'
+import type { Exchange } from '../../exchanges/exchange.js'
 import { kindOf } from '../../exchanges/fault-kinds.js'
 
 /** What a client must not do. The tables of the pages come from here. */
@@ -18,8 +18,10 @@ export interface Rule {
   readonly mayBeOthers?: (violation: Violation) => boolean
 }
 
+type NotKept = 'path' | 'query' | 'requestHeaders' | 'requestBody' | 'body'
+
 /** What the rules know of an exchange. Names of headers are in lower case. */
-export interface Seen extends Omit<Outline, 'requestHeaders'> {
+export interface Seen extends Omit<Exchange, NotKept> {
   /** Whether it is a call of the double's own `fetch`: all of those come from this process. */
   readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */

@@ -29,47 +29,37 @@ export interface UnusedFault {
   readonly isKept: boolean
 }
 
-interface WithFaults {
-  readonly faults: FaultUse | undefined
-}
-
-/** The faults of some windows that never fired in any of them. */
-export interface UnusedFaults {
-  /** The faults of a window that is still going on. */
-  open(window: WithFaults): readonly Violation[]
-  /** The faults of a window that is over. */
-  end(window: WithFaults): readonly Violation[]
+interface Part {
+  readonly window: { readonly faults: FaultUse | undefined }
 }
 
 /**
+ * The faults of some windows that never fired in any of them.
+ *
  * @param since over one window, or over all of them: then a fault that a snapshot also holds may fire
  * in another, and those of the options are armed in each
- * @param windows the windows that are still going on
+ * @param parts the windows that are still going on
  */
-export function createUnused(
-  since: 'reset' | 'start',
-  windows: () => readonly { readonly window: WithFaults }[],
-): UnusedFaults {
+export function createUnused(since: 'reset' | 'start', parts: () => readonly Part[]) {
   const firedBefore = new Set<object>()
 
   return {
-    open(window) {
-      const unused = window.faults?.unused() ?? []
-      if (since === 'reset') return unused.map(violationOf)
-      return unused.filter(one => isCertain(one) || isUnusedOption(one, window)).map(violationOf)
-    },
-    end({ faults }) {
+    /** The faults of a window that is still going on. */
+    open: ({ faults }: Part['window']) =>
+      unusedOf(faults, one => since === 'reset' || isCertain(one) || isUnusedOption(one, faults)),
+    /** The faults of a window that is over. */
+    end({ faults }: Part['window']) {
       for (const fault of faults?.fired ?? []) firedBefore.add(fault)
-      return (faults?.unused() ?? []).filter(isCertain).map(violationOf)
+      return unusedOf(faults, isCertain)
     },
   }
 
   /** Only the first window that has it says so. */
-  function isUnusedOption({ option }: UnusedFault, window: WithFaults): boolean {
+  function isUnusedOption({ option }: UnusedFault, faults: FaultUse | undefined): boolean {
     if (option === undefined || firedBefore.has(option)) return false
-    const open = windows().flatMap(({ window: { faults } }) => faults ?? [])
-    const first = open.find(faults => faults.unused().some(one => one.option === option))
-    return first === window.faults && !open.some(({ fired }) => fired.has(option))
+    const open = parts().flatMap(({ window }) => window.faults ?? [])
+    const first = open.find(one => one.unused().some(fault => fault.option === option))
+    return first === faults && !open.some(({ fired }) => fired.has(option))
   }
 }
 
@@ -77,7 +67,15 @@ function isCertain({ option, isKept }: UnusedFault): boolean {
   return option === undefined && !isKept
 }
 
-function violationOf({ text, key, at }: UnusedFault): Violation {
-  const seen = `a fault was armed and never fired: ${text}`
-  return { rule: 'fault.unused', seen, exchanges: [], began: { key, at, n: 0 }, isLikely: true }
+function unusedOf(
+  faults: FaultUse | undefined,
+  counts: (fault: UnusedFault) => boolean,
+): readonly Violation[] {
+  return (faults?.unused() ?? []).filter(counts).map(({ text, key, at }) => ({
+    rule: UNUSED_FAULTS.id,
+    seen: `a fault was armed and never fired: ${text}`,
+    exchanges: [],
+    began: { key, at, n: 0 },
+    isLikely: true,
+  }))
 }
