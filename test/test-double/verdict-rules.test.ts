@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, Finding, Report, RuleId } from '../../adapters/test-double/index.js'
-import { reportText } from '../../adapters/verdict/report.js'
 import type { Doubt } from '../../adapters/verdict/rules/rule.js'
 import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
@@ -17,61 +16,30 @@ const COMPANY = { at: -HOUR, overlap: 'key', sequential: false, requestDigest: '
 /** A request and its response; `at` in ms after T0. */
 type Row = Partial<Exchange> & { readonly at: number }
 
-test('verdict retry-after.early - a wait ends 100 ms before the time in the response', () => {
-  const date = new Date(T0 + 10_000).toUTCString()
-  for (const [headers, end] of [
-    [{ 'retry-after': '10' }, 10_000],
-    [{ 'retry-after': date }, 10_000],
-    [{ ...EXHAUSTED, 'retry-after': '61' }, MINUTE],
-    [{ ...EXHAUSTED, 'retry-after': '59' }, 59_000],
-  ] as const) {
-    for (const status of [400, 429, 503]) {
-      const retry = (at: number) => findings([{ at: 0, status, headers }, { at }])
-      assert.deepEqual(retry(end - 100), [], JSON.stringify(headers))
-      assert.deepEqual(retry(end - 101), ['retry-after.early'], JSON.stringify(headers))
-    }
-  }
-})
-
-test('verdict retry-after.early - a wait ends with the year 9999 at the latest', () => {
-  for (const seconds of ['100000000000000', '9'.repeat(400)]) {
-    const headers = { 'retry-after': seconds }
-    const { rule, seen } = only([{ at: 0, status: 503, headers }, { at: 1 }])
-    assert.equal(rule, 'retry-after.early')
-    assert.match(seen, /before 9999-12-31T23:59:59\.999Z$/)
-  }
-})
-
-test('verdict retry-after.early - a Reset that is not a Unix time does not shorten the wait', () => {
-  for (const reset of ['soon', '', '-1', '1e300']) {
-    const headers = { ...EXHAUSTED, 'x-ratelimit-reset': reset, 'retry-after': '10' }
-    const retry = (at: number) => findings([{ at: 0, status: 503, headers }, { at }])
-    assert.deepEqual(retry(9_900), [], reset)
-    assert.deepEqual(retry(9_899), ['retry-after.early'], reset)
-  }
-})
-
-test('verdict retry-after.early - a Reset up to two seconds earlier ends the wait, any other does not', () => {
-  for (const [seconds, end] of [
-    [62, MINUTE],
-    [63, 63_000],
-    [120, 120_000],
-  ] as const) {
+for (const [what, rejection, end] of [
+  ['seconds', { headers: { 'retry-after': '10' } }, 10_000],
+  ['an HTTP-date', { headers: { 'retry-after': new Date(T0 + 10_000).toUTCString() } }, 10_000],
+  ['a Reset up to two seconds earlier', { headers: { ...EXHAUSTED, 'retry-after': '62' } }, MINUTE],
+  ['no Reset that is earlier still', { headers: { ...EXHAUSTED, 'retry-after': '63' } }, 63_000],
+  ['no Reset that is later', { headers: { ...EXHAUSTED, 'retry-after': '59' } }, 59_000],
+  [
+    'no Reset that is not a Unix time',
+    { headers: { ...EXHAUSTED, 'x-ratelimit-reset': '1e300', 'retry-after': '10' } },
+    10_000,
+  ],
+  [
+    'a Reset that a slow rejection decided earlier',
+    { headers: { ...EXHAUSTED, 'retry-after': '60' }, answeredAt: T0 + 5_000 },
+    MINUTE,
+  ],
+] as const) {
+  test(`verdict retry-after.early - a wait ends 100 ms before ${what}`, () => {
     for (const status of [429, 503]) {
-      const headers = { ...EXHAUSTED, 'retry-after': String(seconds) }
-      const retry = (at: number) => findings([{ at: 0, status, headers }, { at }])
-      assert.deepEqual(retry(end - 100), [], `${status}, ${seconds} s`)
-      assert.deepEqual(retry(end - 101), ['retry-after.early'], `${status}, ${seconds} s`)
+      const retry = (at: number) => findings([{ at: 0, status, ...rejection }, { at }])
+      assert.deepEqual([retry(end - 100), retry(end - 101)], [[], ['retry-after.early']])
     }
-  }
-})
-
-test('verdict retry-after.early - a slow rejection may name its Reset before it is on its way', () => {
-  const headers = { ...EXHAUSTED, 'retry-after': '60' }
-  const retry = (at: number) =>
-    findings([{ at: 0, answeredAt: T0 + 5_000, status: 429, headers }, { at }])
-  assert.deepEqual([retry(59_900), retry(59_899)], [[], ['retry-after.early']])
-})
+  })
+}
 
 test('verdict retry-after.early - only rejections that reached the client start a wait', () => {
   const wait = { 'retry-after': '10' }
@@ -92,48 +60,128 @@ test('verdict retry-after.early - only rejections that reached the client start 
   }
 })
 
-test('verdict retry-after.early - a request sent before the rejection arrived is not early', () => {
-  const slow = { status: 429, headers: { 'retry-after': '10' }, answeredAt: T0 + 500 }
-  const sent = (at: number) =>
-    findings([
-      { at: 0, ...slow },
-      { at, answeredAt: T0 + 600 },
-    ])
-  assert.deepEqual([sent(499), sent(500)], [[], ['retry-after.early']])
-})
+const USED_UP = [
+  { at: 0, status: 404, headers: EXHAUSTED },
+  { at: 1, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } },
+]
+const LIMITED = [{ at: 0, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } }]
 
-test('verdict retry-after.early - an error that uses up the window starts no wait', () => {
-  const rows = [
-    { at: 0, status: 404, headers: EXHAUSTED },
-    { at: 1, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } },
-  ]
-  assert.deepEqual([findings(rows), notes(rows)], [[], []])
-  assert.deepEqual(findings([...rows, { at: 2 }]), ['retry-after.early'])
-})
+/** What one client does, and the findings and notes that it gets. */
+const CASES: readonly (readonly [
+  behaviour: string,
+  rows: readonly Row[],
+  findings: readonly RuleId[],
+  notes?: readonly RuleId[],
+  seen?: RegExp,
+])[] = [
+  [
+    'a Retry-After beyond all dates ends with the year 9999',
+    [{ at: 0, status: 503, headers: { 'retry-after': '9'.repeat(400) } }, { at: 1 }],
+    ['retry-after.early'],
+    [],
+    /before 9999-12-31T23:59:59\.999Z$/,
+  ],
+  ['a request sent before the rejection arrived is not early', slowRejection(499), []],
+  ['a request sent when the rejection arrived is early', slowRejection(500), ['retry-after.early']],
+  ['an error that uses up the window starts no wait', USED_UP, []],
+  ['a 429 after it does', [...USED_UP, { at: 2 }], ['retry-after.early']],
+  [
+    'a success ends the wait for the same request',
+    retriedTwice(200),
+    ['retry-after.early'],
+    [],
+    /sent again once before/,
+  ],
+  [
+    'the longest of several waits applies',
+    [
+      rejectedFor(0, 10, 'a'),
+      rejectedFor(1, 60, 'b'),
+      rejectedFor(2, 20, 'c'),
+      { at: 30_000, requestDigest: 'b' },
+    ],
+    ['retry-after.early'],
+    [],
+    new RegExp(`sent again once before ${iso(60_001)}$`),
+  ],
+  [
+    'consecutive waits are reported separately',
+    [rejectedFor(0, 10), { at: 1_000, status: 503 }, rejectedFor(9_900, 10), { at: 12_000 }],
+    ['retry-after.early'],
+    [],
+    new RegExp(`once before ${iso(10_000)}; a rejected request .* once before ${iso(19_900)}$`),
+  ],
+  [
+    'two other requests after a rejection',
+    [...LIMITED, ...others(2)],
+    ['remaining.ignored'],
+    [],
+    new RegExp(`^2 other requests followed a rejection before ${iso(MINUTE)}$`),
+  ],
+  [
+    'a shorter wait of another request leaves the window exhausted',
+    [...LIMITED, rejectedFor(1_000, 5, 'b'), ...others(2, 10_000)],
+    ['remaining.ignored'],
+    [],
+    new RegExp(`^3 other requests followed a rejection before ${iso(MINUTE)}$`),
+  ],
+  [
+    'other requests continue after a 503 at Remaining 0',
+    [{ at: 0, status: 503, headers: { ...EXHAUSTED, 'retry-after': '60' } }, ...others(5)],
+    [],
+  ],
+  [
+    'a ban that began before, and another one once a request was only rejected',
+    metBan(2),
+    ['ban.risked'],
+  ],
+  ['a rejection sent before that ban was seen', metBan(1), []],
+  [
+    'a wrong request sent 25 times',
+    repeat(25, at => ({ status: 400, at: at * 1_000 })),
+    ['refusal.repeated'],
+    [],
+    /^the same request was sent 25 times and rejected with 400$/,
+  ],
+  [
+    'a wrong request once an hour',
+    repeat(5, at => ({ status: 400, at: at * HOUR })),
+    ['refusal.repeated'],
+  ],
+  ['a wrong request less often', repeat(5, at => ({ status: 400, at: at * (HOUR + 1) })), []],
+  ['another failure between wrong requests', refusedAround(500), ['refusal.repeated']],
+  ['a wrong request among 999 others', refusedAmong(999), ['refusal.repeated']],
+  ['a wrong request among a thousand others, of which one is forgotten', refusedAmong(1_000), []],
+  [
+    'six unknown names, of which five are shown, and eighty characters of each',
+    [{ at: 0, unknown: ['a', 'b', 'c', 'd', 'x'.repeat(81), 'f'] }],
+    ['name.unknown'],
+    [],
+    /^`a`, `b`, `c`, `d`, `x{80}` and others were sent$/,
+  ],
+  [
+    'a wrong key',
+    stranger('Bearer realm="a", error="invalid_token"'),
+    ['key.refused'],
+    [],
+    /^the API key was invalid$/,
+  ],
+  [
+    'three observations are listed, and the rest are counted',
+    ['a', 'b', 'c', 'd', 'e', 'c'].map((name, at) => ({ at, unknown: [name] })),
+    ['name.unknown'],
+    [],
+    /^`a` was sent; `b` was sent; `c` was sent \(2 times\); and 2 more$/,
+  ],
+]
 
-test('verdict retry-after.early - a success ends the wait for the same request', () => {
-  const rejection = { status: 429, headers: { 'retry-after': '10' } }
-  const others = (status: number) => [
-    { at: 0, ...rejection },
-    { at: 1_000, status },
-    { at: 2_000, status: 200 },
-  ]
-  assert.match(only(others(200)).seen, /sent again once before/)
-  assert.match(only(others(500)).seen, /sent again 2 times before/)
-})
-
-test('verdict retry-after.early - the longest of several waits applies', () => {
-  const rejected = (at: number, seconds: number, requestDigest: string) => {
-    return { at, status: 503, headers: { 'retry-after': String(seconds) }, requestDigest }
-  }
-  const { seen } = only([
-    rejected(0, 10, 'a'),
-    rejected(1, 60, 'b'),
-    rejected(2, 20, 'c'),
-    { at: 30_000, requestDigest: 'b' },
-  ])
-  assert.equal(seen, `a rejected request was sent again once before ${iso(60_001)}`)
-})
+for (const [behaviour, rows, found, noted = [], seen] of CASES) {
+  test(`verdict - ${behaviour}: ${[...found, ...noted.map(rule => `note ${rule}`)].join() || 'nothing'}`, () => {
+    const { findings, notes } = report(rows)
+    assert.deepEqual([rulesOf(findings), rulesOf(notes)], [found, noted])
+    if (seen) assert.match(findings[0]?.seen ?? '', seen)
+  })
+}
 
 test('verdict retry-after.early - the thousand most recent rejected requests are remembered', () => {
   const rejected = (at: number, requestDigest: string, seconds: number) => {
@@ -155,8 +203,6 @@ test('verdict retry-after.early - lists up to a hundred early requests', () => {
   for (const [count, text] of [
     [1, 'once'],
     [2, '2 times'],
-    [99, '99 times'],
-    [100, 'at least 100 times'],
     [130, 'at least 100 times'],
   ] as const) {
     const { seen, requests } = only([rejection, ...repeat(count, at => ({ at, status: 503 }))])
@@ -181,18 +227,6 @@ test('verdict retry-after.early - three senders that never return are a finding,
     return { ...rejection, at: 100_000, answeredAt: T0 + 100_500, connection }
   })
   assert.deepEqual(findings([COMPANY, rejection, ...early(3), ...back(4), ...later]), [])
-})
-
-test('verdict retry-after.early - consecutive waits are reported separately', () => {
-  const rejection = (at: number) => ({ at, status: 503, headers: { 'retry-after': '10' } })
-  const { seen } = only([
-    rejection(0),
-    { at: 1_000, status: 503 },
-    rejection(9_900),
-    { at: 12_000 },
-  ])
-  const once = 'a rejected request was sent again once before'
-  assert.equal(seen, `${once} ${iso(10_000)}; ${once} ${iso(19_900)}`)
 })
 
 test('verdict retry-after.early - senders that have waited may run into the next wait', () => {
@@ -221,38 +255,6 @@ test('verdict retry-after.early - requests of a pool within 100 ms of a rejectio
   assert.deepEqual(findings(sent(601)), ['retry-after.early'])
 })
 
-test('verdict remaining.ignored - one other request after a rejection is a note, two are a finding', () => {
-  const rejection = { at: 0, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } }
-  const others = (count: number) => [
-    rejection,
-    ...repeat(count, at => ({ at: at * 10, requestDigest: `other ${at}` })),
-  ]
-  assert.deepEqual(notes(others(1)), ['remaining.ignored'])
-  assert.deepEqual(findings(others(1)), [])
-  const { rule, seen } = only(others(2))
-  assert.equal(rule, 'remaining.ignored')
-  assert.equal(seen, `2 other requests followed a rejection before ${iso(MINUTE)}`)
-  assert.match(only(others(100)).seen, /^at least 100 other requests followed/)
-})
-
-test('verdict remaining.ignored - a shorter wait of another request leaves the window exhausted', () => {
-  const { seen } = only([
-    { at: 0, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } },
-    { at: 1_000, status: 503, headers: { 'retry-after': '5' }, requestDigest: 'b' },
-    ...repeat(2, at => ({ at: at * 10_000, requestDigest: `other ${at}` })),
-  ])
-  assert.equal(seen, `3 other requests followed a rejection before ${iso(MINUTE)}`)
-})
-
-test('verdict remaining.ignored - other requests may continue while the quota is not exhausted', () => {
-  const rejection = { at: 0, status: 503, headers: { 'retry-after': '60' } }
-  const headers = { ...rejection.headers, ...EXHAUSTED }
-  for (const given of [rejection, { ...rejection, headers }]) {
-    const others = repeat(5, at => ({ at: at * 1_000, requestDigest: `other ${at}` }))
-    assert.deepEqual(findings([given, ...others]), [])
-  }
-})
-
 test('verdict ban.risked - counts the rejections in the minute of the ban', () => {
   const rejected = { status: 429, code: 'rate_limit_exceeded' } as const
   const banned = {
@@ -272,43 +274,6 @@ test('verdict ban.risked - counts the rejections in the minute of the ban', () =
   assert.equal(rule, 'ban.risked')
   assert.equal(seen, `the 3 rejections of one minute banned the key until ${iso(420_000)}`)
   assert.deepEqual(requests, [2, 4, 5])
-  const earlier = [{ at: 0, ...banned }]
-  assert.deepEqual(findings(earlier), [], 'a ban that began before the journal')
-  assert.deepEqual(findings([...earlier, ...earlier]), [], 'met by two requests at once')
-})
-
-test('verdict ban.risked - a ban that began before is over once a request is only rejected', () => {
-  const banned = {
-    status: 429,
-    code: 'api_key_banned',
-    // The day is exhausted, so Reset is its end, and not that of the ban.
-    headers: { 'x-ratelimit-reset': String((T0 + DAY) / 1000) },
-  } as const
-  const limited = { ...banned, code: 'rate_limit_exceeded' } as const
-  const own = (at: number) => [
-    { at: 0, ...banned, answeredAt: T0 + 2 },
-    { at, ...limited, answeredAt: T0 + 3 },
-    { at: 3, ...banned },
-  ]
-  assert.deepEqual(findings(own(2)), ['ban.risked'])
-  assert.deepEqual(findings(own(1)), [], 'sent before that ban was seen')
-})
-
-test('verdict ban.risked - each ban is reported', () => {
-  const ban = (start: number) => [
-    { at: start, status: 429, code: 'rate_limit_exceeded' as const },
-    {
-      at: start,
-      status: 429,
-      code: 'api_key_banned' as const,
-      headers: { 'x-ratelimit-reset': String((T0 + start) / 1000 + 300) },
-    },
-  ]
-  const { seen } = only([...ban(0), ...ban(300_000)])
-  assert.equal(
-    seen,
-    `the 2 rejections of one minute banned the key until ${iso(300_000)}; the 2 rejections of one minute banned the key until ${iso(600_000)}`,
-  )
 })
 
 test('verdict - several senders that come too early count before a ban that others may have caused', () => {
@@ -365,8 +330,6 @@ test('verdict reset.as-delta - a pause as long as Reset is after 1970 is a findi
   ] as const) {
     for (const [slip, expected] of [
       [-tolerance - 1, []],
-      [-tolerance, ['reset.as-delta']],
-      [0, ['reset.as-delta']],
       [tolerance, ['reset.as-delta']],
       [tolerance + 1, []],
     ] as const) {
@@ -388,22 +351,17 @@ test('verdict reset.as-delta - a pause as long as Reset is after 1970 is a findi
 const POLL = { at: -1_000 }
 
 for (const [pauses, verdict] of [
-  [[1000, 1000, 1000], 'grows'],
   [[1000, 1000, 1000, 1000], 'constant'],
   [[1000, 1000, 1000, 1252], 'constant'],
   [[1000, 1000, 1000, 1253], 'grows'],
-  [[0, 0, 0, 2], 'constant'],
   [[0, 0, 0, 3], 'grows'],
   [[5000, 4000, 3000, 2000], 'constant'],
   [[5000, 4000, 3000, 3000], 'grows'],
-  [[5000, 4000, 3000, 3001], 'grows'],
   [[3000, 1000, 3000, 1000, 3000], 'grows'],
   [[3000, 1000, 3000, 1000, 3000, 1000], 'constant'],
   [[3001, 1000, 3001, 1000, 3001, 1000], 'grows'],
   [[3000, 1000, 2000, 3000, 1500, 3000], 'constant'],
   [[3000, 1000, 2000, 3000, 1503, 3000], 'grows'],
-  [[3000, 1003, 2000, 3000, 1504, 3000], 'grows'],
-  [[3000, 1000, 2000, 1000, 3000, 1500, 3000], 'constant'],
   [[1000, 2000, 1000, 3000, 3000, 2000], 'grows'],
 ] as const) {
   test(`verdict backoff.constant - pauses of ${pauses.join(', ')} ms: ${verdict}`, () => {
@@ -427,8 +385,6 @@ test('verdict backoff.constant - reports the attempts and the first pauses', () 
   const four = only(failures([1000, 1000, 1000, 1000]))
   assert.equal(four.seen, '4 attempts at one request failed, 1000, 1000, 1000, 1000 ms apart')
   assert.deepEqual(four.requests, [1, 2, 3, 4])
-  const five = only(failures([1, 1, 1, 1, 1]))
-  assert.equal(five.seen, '5 attempts at one request failed, 1, 1, 1, 1, 1 ms apart')
   const six = only(failures([0.4, 1, 1, 1, 1, 1]))
   assert.equal(six.seen, '6 attempts at one request failed, 0, 1, 1, 1, 1, … ms apart')
   const many = only(failures(Array(30).fill(1000)))
@@ -439,15 +395,12 @@ test('verdict backoff.constant - reports the attempts and the first pauses', () 
 test('verdict backoff.constant - applies to retryable failures without Retry-After', () => {
   for (const [failure, expected] of [
     [{ status: 429 }, ['backoff.constant']],
-    [{ status: 500 }, ['backoff.constant']],
     [{ status: 599 }, ['backoff.constant']],
     [{ status: null, fault: 'reset' }, ['backoff.constant']],
     [{ status: 200, fault: 'truncate' }, ['backoff.constant']],
     [{ status: 200, fault: 'malformed' }, ['backoff.constant']],
     [{ status: null, fault: 'hang' }, []],
-    [{ status: 430 }, []],
     [{ status: 499 }, []],
-    [{ status: null }, []],
     [{ status: 503, headers: { 'retry-after': '1' } }, []],
   ] as const) {
     const rows = failures([1000, 1000, 1000, 1000, 1000], failure)
@@ -502,96 +455,6 @@ test('verdict backoff.constant - attempts on three or more connections may be co
   assert.deepEqual(findings(two), ['backoff.constant'])
 })
 
-test('verdict backoff.constant - overlapping attempts are not retries', () => {
-  const rows = failures([1000, 1000, 1000, 1000]).map(row => {
-    return { ...row, answeredAt: T0 + row.at + 1_500 }
-  })
-  assert.deepEqual(findings(rows), [])
-})
-
-test('verdict refusal.repeated - five identical requests are a finding, four are not', () => {
-  const refused = (count: number, row: Partial<Row> = {}) =>
-    repeat(count, at => ({ status: 400, ...row, at: at * 1_000 }))
-  assert.deepEqual(findings(refused(4)), [])
-  for (const count of [5, 25, 130]) {
-    const { rule, seen, requests } = only(refused(count))
-    assert.equal(rule, 'refusal.repeated')
-    assert.equal(seen, `the same request was sent ${count} times and rejected with 400`)
-    assert.equal(requests.length, Math.min(count, 100))
-  }
-  for (const status of [400, 405, 410, 413, 415]) {
-    assert.deepEqual(findings(refused(5, { status })), ['refusal.repeated'], String(status))
-  }
-  for (const status of [401, 404, 406, 409, 411, 414, 416, 422]) {
-    assert.deepEqual(findings(refused(5, { status })), [], String(status))
-  }
-  assert.deepEqual(findings(refused(5, { status: 404, operation: null })), ['refusal.repeated'])
-  const lost = repeat(5, at => ({ at: 2 ** at * 1_000, status: 400, fault: 'truncate' }))
-  assert.deepEqual(findings(lost), [])
-})
-
-test('verdict refusal.repeated - an hour or a success in between starts a new count', () => {
-  const every = (pause: number) => repeat(5, at => ({ status: 400, at: at * pause }))
-  assert.deepEqual(findings(every(HOUR)), ['refusal.repeated'])
-  assert.deepEqual(findings(every(HOUR + 1)), [])
-  const between = (status: number) => [
-    ...repeat(3, at => ({ at, status: 400 })),
-    { at: 4, status, requestDigest: 'other' },
-    ...repeat(3, at => ({ at: at + 4, status: 400 })),
-  ]
-  assert.deepEqual(findings(between(399)), [])
-  assert.deepEqual(findings(between(401)), ['refusal.repeated'])
-  const twice = [...every(1), { at: 10, requestDigest: 'other' }, ...every(1).map(later)]
-  assert.match(only(twice).seen, /sent 5 times and rejected with 400 \(2 times\)$/)
-})
-
-test('verdict refusal.repeated - the thousand most recent requests are remembered', () => {
-  const among = (others: number) => [
-    ...repeat(4, at => ({ at, status: 400 })),
-    ...repeat(others, at => ({ at, status: 400, requestDigest: `other ${at}` })),
-    { at: 5_000, status: 400 },
-  ]
-  assert.deepEqual(findings(among(999)), ['refusal.repeated'])
-  assert.deepEqual(findings(among(1_000)), [])
-})
-
-test('verdict name.unknown - shows five names and eighty characters of each', () => {
-  const seenOf = (unknown: string[]) => only([{ at: 0, unknown }]).seen
-  assert.equal(seenOf(['page']), '`page` was sent')
-  assert.equal(seenOf(['a', 'b', 'c', 'd', 'e']), '`a`, `b`, `c`, `d`, `e` was sent')
-  const six = seenOf(['a', 'b', 'c', 'd', 'e', 'f'])
-  assert.equal(six, '`a`, `b`, `c`, `d`, `e` and others were sent')
-  assert.equal(seenOf(['x'.repeat(81)]), `\`${'x'.repeat(80)}\` was sent`)
-})
-
-test('verdict key.refused - distinguishes a missing key from an invalid one', () => {
-  const realm = 'Bearer realm="animal-adoption-store"'
-  const stranger = { at: 0, key: null, operation: null, status: 401 }
-  for (const [challenge, seen] of [
-    [realm, 'there was no API key'],
-    [`${realm}, error="invalid_token"`, 'the API key was invalid'],
-  ] as const) {
-    const {
-      rule,
-      key,
-      seen: text,
-    } = only([{ ...stranger, headers: { 'WWW-Authenticate': challenge } }])
-    assert.deepEqual([rule, key, text], ['key.refused', null, seen])
-  }
-  assert.deepEqual(findings([{ ...stranger, status: 429 }]), [])
-  assert.deepEqual(findings([{ ...stranger, key: 'free', operation: 'listPets' }]), [])
-})
-
-test('verdict - a finding lists three observations and counts the rest', () => {
-  const called = (names: string[]) => only(names.map((name, at) => ({ at, unknown: [name] }))).seen
-  const sent = (name: string) => `\`${name}\` was sent`
-  assert.equal(called(['a', 'b', 'a']), `${sent('a')} (2 times); ${sent('b')}`)
-  const three = `${sent('a')}; ${sent('b')}; ${sent('c')}`
-  assert.equal(called(['a', 'b', 'c']), three)
-  assert.equal(called(['a', 'b', 'c', 'd']), `${three}; and 1 more`)
-  assert.equal(called(['a', 'b', 'c', 'd', 'e', 'c']), `${three} (2 times); and 2 more`)
-})
-
 test('verdict - findings are sorted by when they started', () => {
   const rows = [
     { at: 0, answeredAt: T0 + 500, unknown: ['late'] },
@@ -623,12 +486,6 @@ test('verdict - exchanges are judged in the order of their responses', () => {
   assert.deepEqual(reportOn(exchanges, T0).findings[0]?.requests, [4, 3, 1, 2])
 })
 
-test('verdict - an empty journal is ok', () => {
-  const nothing = { ok: true, requests: 0, dropped: 0, findings: [], notes: [] }
-  assert.deepEqual(createVerdict().report(), nothing)
-  assert.deepEqual(reportOn([], T0), nothing)
-})
-
 test('verdict - a request without a response is counted but not judged', () => {
   const { requests, findings } = report([{ at: 0, answeredAt: null, operation: 'getPet' }])
   assert.deepEqual([requests, findings], [1, []])
@@ -644,60 +501,6 @@ test('verdict - a finding shows its first requests, of which long ones are cut',
     [1, 2, 3].map(n => [n, 100, '/v1/pets?page=9']),
   )
   assert.equal(finding?.requests.length, 9)
-})
-
-test('verdict - the text report counts requests, findings and notes', () => {
-  const base: Report = { ok: true, requests: 2, dropped: 0, findings: [], notes: [] }
-  const finding: Finding = {
-    rule: 'key.refused',
-    key: null,
-    seen: 'there was no API key',
-    fix: 'Send one.',
-    at: T0,
-    iso: iso(0),
-    where: 'world w1',
-    requests: [1],
-    shown: [
-      { n: 1, iso: iso(0), method: 'GET', url: '/v1/pets', status: 401, retryAfter: null },
-      { n: 2, iso: iso(1), method: 'GET', url: '/v1/pets', status: null, retryAfter: '5' },
-    ],
-    allowed: false,
-  }
-  const firstLine = (given: Partial<Report>) => reportText({ ...base, ...given }).split('\n')[0]
-  assert.equal(firstLine({}), 'Verdict: no violations in 2 requests.')
-  assert.equal(
-    firstLine({ requests: 1, dropped: 1 }),
-    'Verdict: no violations in 1 request (the journal has dropped 1).',
-  )
-  assert.equal(
-    firstLine({ findings: [finding], notes: [finding] }),
-    'Verdict: 1 finding and 1 note in 2 requests.',
-  )
-  assert.equal(
-    firstLine({ findings: [finding, finding], notes: [finding, finding] }),
-    'Verdict: 2 findings and 2 notes in 2 requests.',
-  )
-  assert.equal(
-    reportText({ ...base, findings: [{ ...finding, requests: [1, 2, 3] }] }, { withRequests: true })
-      .split('\n')
-      .slice(4)
-      .join('\n'),
-    `    request 1: GET /v1/pets at 2030-01-01T00:00:00.000Z -> 401
-    request 2: GET /v1/pets at 2030-01-01T00:00:00.001Z -> no response, Retry-After: 5
-    … and 1 more request
-`,
-  )
-  assert.equal(
-    reportText({ ...base, findings: [finding], notes: [{ ...finding, where: null, key: 'a' }] }),
-    `Verdict: 1 finding and 1 note in 2 requests.
-  key.refused (no valid key, first at 2030-01-01T00:00:00.000Z, world w1)
-    seen: there was no API key
-    fix: Send one.
-  key.refused (likely) (key a, first at 2030-01-01T00:00:00.000Z)
-    seen: there was no API key
-    fix: Send one.
-`,
-  )
 })
 
 function findings(rows: readonly Row[], now?: number): readonly RuleId[] {
@@ -736,13 +539,13 @@ function doubted(rows: readonly Row[]): Report {
 }
 
 /** In a window of a minute; `second` after T0. */
-function rejected(second: number, row: Partial<Row> = {}): Row {
-  return { ...waiting(second, 60), code: 'rate_limit_exceeded', ...row }
+function rejected(second: number, row: Partial<Row> = {}, until = 60): Row {
+  return { ...waiting(second, until), code: 'rate_limit_exceeded', ...row }
 }
 
 /** By a ban until five minutes later. */
-function banned(second: number, row: Partial<Row> = {}): Row {
-  return { ...waiting(second, 360), code: 'api_key_banned', ...row }
+function banned(second: number, row: Partial<Row> = {}, until = 360): Row {
+  return { ...waiting(second, until), code: 'api_key_banned', ...row }
 }
 
 function waiting(second: number, until: number): Row {
@@ -802,8 +605,57 @@ function repeat(count: number, row: (at: number) => Row): Row[] {
   return Array.from({ length: count }, (_, index) => row(index + 1))
 }
 
-function later(row: Row): Row {
-  return { ...row, at: row.at + 20 }
+/** A retry while a slow rejection is on its way, or after it. */
+function slowRejection(at: number): Row[] {
+  const headers = { 'retry-after': '10' }
+  return [
+    { at: 0, status: 429, headers, answeredAt: T0 + 500 },
+    { at, answeredAt: T0 + 600 },
+  ]
+}
+
+function rejectedFor(at: number, seconds: number, requestDigest = 'request'): Row {
+  return { at, status: 503, headers: { 'retry-after': String(seconds) }, requestDigest }
+}
+
+function retriedTwice(status: number): Row[] {
+  return [rejectedFor(0, 10), { at: 1_000, status }, { at: 2_000 }]
+}
+
+function others(count: number, pause = 10): Row[] {
+  return repeat(count, at => ({ at: at * pause, requestDigest: `other ${at}` }))
+}
+
+/** The day is exhausted, so Reset is its end, and not that of the ban. */
+function metBan(at: number): Row[] {
+  const headers = { 'x-ratelimit-reset': String((T0 + DAY) / 1000) }
+  const ban = { status: 429, code: 'api_key_banned', headers } as const
+  return [
+    { at: 0, ...ban, answeredAt: T0 + 2 },
+    { at, ...ban, code: 'rate_limit_exceeded', answeredAt: T0 + 3 },
+    { at: 3, ...ban },
+  ]
+}
+
+function refusedAround(status: number): Row[] {
+  return [
+    ...repeat(3, at => ({ at, status: 400 })),
+    { at: 4, status, requestDigest: 'other' },
+    ...repeat(3, at => ({ at: at + 4, status: 400 })),
+  ]
+}
+
+function refusedAmong(count: number): Row[] {
+  return [
+    ...repeat(4, at => ({ at, status: 400 })),
+    ...repeat(count, at => ({ at, status: 400, requestDigest: `other ${at}` })),
+    { at: 5_000, status: 400 },
+  ]
+}
+
+function stranger(challenge: string): Row[] {
+  const headers = { 'WWW-Authenticate': challenge }
+  return [{ at: 0, key: null, operation: null, status: 401, headers }]
 }
 
 function iso(at: number): string {

@@ -88,16 +88,6 @@ test('verdict - what is only likely is a note, and stays ok', async () => {
       /^1 request came too early, perhaps from a queue or from clients that share the key$/,
     ],
     [
-      'one other request after a rejection',
-      async ({ connection, exhaust }) => {
-        const send = connection()
-        await exhaust(send)
-        for (const path of ['pets', 'pets?limit=1']) await send({ path })
-      },
-      'remaining.ignored',
-      /^1 other request followed a rejection before 2030-01-01T00:01:00.000Z$/,
-    ],
-    [
       'a create that is stored twice because its response was lost',
       async ({ send, double }) => {
         double.faults.arm({ kind: 'reset', operation: 'createPet' })
@@ -105,18 +95,6 @@ test('verdict - what is only likely is a note, and stays ok', async () => {
       },
       'create.repeated',
       /^a create whose response was lost was sent again: it is stored as 1 and 2$/,
-    ],
-    [
-      'constant pauses that a poll may go on with',
-      async ({ send, pass, double }) => {
-        double.faults.arm({ kind: 'status', status: 503, times: 'always' })
-        for (let tries = 0; tries < 5; tries++) {
-          await send()
-          pass(1)
-        }
-      },
-      'backoff.constant',
-      /^5 attempts at one request failed, 1000, 1000, 1000, 1000 ms apart$/,
     ],
     [
       'no pauses on a frozen clock',
@@ -173,28 +151,6 @@ test('verdict ban.risked - an injected ban is no finding, whether the client wai
       double.clock.advance(pause)
     }
     assert.deepEqual(rules(double), expected, pause)
-  }
-})
-
-test('verdict retry-after.early - a fault that asks for a longer wait than the exhausted window', async () => {
-  const limits = { perMinute: 1, perDay: 100 }
-  for (const [status, seconds] of [
-    [503, 120],
-    [429, 300],
-  ] as const) {
-    for (const [wait, expected] of [
-      [60, ['retry-after.early']],
-      [seconds, []],
-    ] as const) {
-      const apiKeys = { one: { id: 'one', plan: 'enterprise', limits } } as const
-      const double = createTestDouble({ apiKeys })
-      double.faults.arm({ kind: 'status', status, retryAfter: seconds })
-      const headers = { authorization: 'Bearer one' }
-      assert.equal((await double.fetch('pets', { headers })).status, status)
-      double.clock.advance(`${wait}s`)
-      assert.equal((await double.fetch('pets', { headers })).status, 200)
-      assert.deepEqual(rules(double), expected, `${status}, ${wait} s`)
-    }
   }
 })
 
@@ -333,7 +289,7 @@ test('verdict - no header of a response breaks the report, the next request, a r
   const faults: readonly Fault[] = [
     { ...status, retryAfter: 1e14 },
     { ...status, headers: { 'Retry-After': '9'.repeat(400) } },
-    ...['soon', '', '1e300', '-1e300', '-1', '9'.repeat(400)].flatMap((reset): readonly Fault[] => [
+    ...['soon', '-1', '9'.repeat(400)].flatMap((reset): readonly Fault[] => [
       { ...status, retryAfter: 10, headers: { ...exhausted, 'X-RateLimit-Reset': reset } },
       { ...banned, retryAfter: 10, headers: { ...exhausted, 'X-RateLimit-Reset': reset } },
       { ...banned, headers: { 'X-RateLimit-Reset': reset } },
