@@ -6,25 +6,14 @@ import type { Database, Row, Run } from './pool.js'
 import { columnsOf, fromKeyRow, fromRow, toKey, toRow } from './rows.js'
 import { PET_COLUMNS } from './statements.js'
 
-/** All that a storage holds. Every call is one transaction, and large ones take their time. */
-export interface Content {
-  read<T>(use: (stream: PetStream) => Promise<T>): Promise<T>
-  /**
-   * @param isFit receives the next id, and decides whether to replace
-   * @returns what `isFit` did
-   */
-  replace(
-    stream: PetStream,
-    options: RestoreOptions,
-    isFit: (nextId: number) => boolean,
-  ): Promise<boolean>
-  count(): Promise<number>
-}
-
-/** @param schema quoted */
-export function createContent(database: Database, schema: string, timeoutMs: number): Content {
+/**
+ * All that a storage holds. Every call is one transaction, and large ones take their time.
+ *
+ * @param schema quoted
+ */
+export function createContent(database: Database, schema: string, timeoutMs: number) {
   return {
-    read: use =>
+    read: <T>(use: (stream: PetStream) => Promise<T>): Promise<T> =>
       database.transaction(async run => {
         // One snapshot for all statements.
         await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
@@ -40,7 +29,12 @@ export function createContent(database: Database, schema: string, timeoutMs: num
           idempotencyKeys: rowsOf(run, keys, fromKeyRow),
         })
       }),
-    replace: (stream, { onProgress }, isFit) =>
+    /** @param isFit receives the next id, and decides; its answer is returned */
+    replace: (
+      stream: PetStream,
+      { onProgress }: RestoreOptions,
+      isFit: (nextId: number) => boolean,
+    ): Promise<boolean> =>
       database.transaction(async run => {
         if (!isFit(await lockedNextId(run))) return false
         await run(`DELETE FROM ${schema}.pet_keys`)
@@ -55,7 +49,7 @@ export function createContent(database: Database, schema: string, timeoutMs: num
         await run(`UPDATE ${schema}.pet_ids SET next = $1`, [stream.nextId])
         return true
       }),
-    async count() {
+    async count(): Promise<number> {
       const text = `SELECT count(*)::text AS count FROM ${schema}.pets`
       const [row] = await database.transaction(run => run(text))
       return Number(row.count)

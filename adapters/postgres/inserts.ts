@@ -10,21 +10,17 @@ import type { Database } from './pool.js'
 import { columnsOf, fromRow, type PetRow, toKey, toRow } from './rows.js'
 import type { Statements } from './statements.js'
 
-/** Inserts that wait together share a statement and its commit. */
-export interface Inserts {
-  insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
-  insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
-  /** Resolves when none is left. */
-  idle(): Promise<void>
-}
-
-/** @param writer a UUID unique to this storage */
+/**
+ * Inserts that wait together share a statement and its commit.
+ *
+ * @param writer a UUID unique to this storage
+ */
 export function createInserts(
   database: Database,
   statements: Statements,
   writer: string,
   queue: QueueLimits,
-): Inserts {
+) {
   const limits = { ...LIMITS, queue }
   const inserts = createBatches(insertBatch, {
     ...limits,
@@ -39,14 +35,15 @@ export function createInserts(
   let lastBatch = 0
 
   return {
-    async insert(pet, isGone) {
+    async insert(pet: NewPet, isGone?: IsGone): Promise<Pet> {
       const row = toRow(pet)
       return fromRow({ ...row, id: await inserts.add(row, isGone) })
     },
-    async insertOnce(pet, once, now, isGone) {
+    async insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone) {
       return keyed.add({ pet: readNewPet(pet), once: readOnce(once), now }, isGone)
     },
-    async idle() {
+    /** Resolves when none is left. */
+    async idle(): Promise<void> {
       await Promise.all([inserts.idle(), keyed.idle()])
     },
   }

@@ -2,57 +2,42 @@ import { createHash } from 'node:crypto'
 import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import type { Statement } from './pool.js'
 
-export interface Statements {
-  /**
-   * $1 names as JSON, $2 categories, $3 statuses, $4 writer, $5 batch number. Returns the first id, or no
-   * row if an earlier attempt was committing at the same time: then send it again.
-   */
-  readonly insertBatch: Statement
-  /**
-   * $1 names as JSON, $2 categories, $3 statuses, $4 scopes and $5 keys as JSON, all different, $6
-   * fingerprints, $7 when they expire, $8 the times of the inserts, $9 a UUID of the batch. Returns a row per
-   * insert, in any order, and deletes some expired keys. Fails with 23505 when a key was used meanwhile, or is dead: then run `forget` and
-   * send it again.
-   */
-  readonly insertOnce: Statement
-  /** $1 scopes, $2 keys, $3 times: deletes those of them that are expired or have lost their pet. */
-  readonly forget: Statement
-  /** $1 id. */
-  readonly find: Statement
-  /**
-   * $1 list after these ids, $2 limits. Returns the pages one after the other, each row with its `page`, from
-   * 1.
-   */
-  readonly lists: Readonly<Record<PetStatus | 'all', Statement>>
-  /** $1 writer. Commits, as an insert does, and returns the timeline that it committed on. */
-  readonly ping: Statement
-}
+export type Statements = ReturnType<typeof createStatements>
 
 /**
  * @param schema quoted
  * @param prepare false behind a pooler in transaction mode, where prepared statements get lost
  */
-export function createStatements(schema: string, prepare: boolean): Statements {
+export function createStatements(schema: string, prepare: boolean) {
   // Named after the text, so that versions of this package can share a connection.
   const statement = (text: string): Statement =>
     prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
-  const lists = (filter: string) =>
-    statement(`SELECT page::int AS page, ${PET_COLUMNS}
-      FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS asked (after, size, page)
-      CROSS JOIN LATERAL (SELECT * FROM ${schema}.pets
-        WHERE ${filter} id > asked.after ORDER BY id LIMIT asked.size) AS pets`)
+  const list = (filter: string) =>
+    statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets
+      WHERE ${filter} id > $1::bigint ORDER BY pets.id LIMIT $2::int`)
   // A literal status, so that generic plans can use its partial index.
   const listsByStatus = Object.fromEntries(
-    PET_STATUSES.map(status => [status, lists(`status = '${status}' AND`)]),
+    PET_STATUSES.map(status => [status, list(`status = '${status}' AND`)]),
   ) as Record<PetStatus, Statement>
 
   return {
     insertBatch: statement(insertBatch(schema)),
     insertOnce: statement(insertOnce(schema)),
-    forget: statement(forget(schema)),
+    /** $1 scopes, $2 keys, $3 times: deletes those of them that are expired or have lost their pet. */
+    forget: statement(`DELETE FROM ${schema}.pet_keys AS k
+      USING unnest($1::text[], $2::text[], $3::float8[]) AS given (scope, key, now)
+      WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND (k.expires <= given.now
+        OR NOT EXISTS (SELECT FROM ${schema}.pets WHERE pets.id = k.pet))`),
+    /** $1 id. */
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = $1::bigint`),
-    lists: { all: lists(''), ...listsByStatus },
-    ping: { text: ping(schema) },
+    /** $1 list after this id, $2 limit. */
+    list: { all: list(''), ...listsByStatus },
+    /** $1 writer. Commits, as an insert does, and returns the timeline that it committed on. */
+    ping: {
+      text: `INSERT INTO ${schema}.pet_writers AS w (writer, batch, first) VALUES ($1::uuid, 0, 0)
+        ON CONFLICT (writer) DO UPDATE SET seen = now()
+        RETURNING left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline`,
+    },
   }
 }
 
@@ -61,6 +46,9 @@ export const PET_COLUMNS =
   'pets.id::text AS id, name::text AS name, category_id::text AS category_id, status'
 
 /**
+ * $1 names as JSON, $2 categories, $3 statuses, $4 writer, $5 batch number. Returns the first id, or no row if
+ * an earlier attempt was committing at the same time: then send it again.
+ *
  * Locks the counter and takes ids from it, unless an earlier attempt stored this batch. No other batch
  * gets ids before the commit, so a client that pages with `after` misses none.
  */
@@ -87,6 +75,10 @@ function insertBatch(schema: string): string {
 }
 
 /**
+ * $1 names as JSON, $2 categories, $3 statuses, $4 scopes and $5 keys as JSON, all different, $6 fingerprints,
+ * $7 when they expire, $8 the times of the inserts, $9 a UUID of the batch. Returns a row per insert, in any
+ * order. Fails with 23505 when a key was used meanwhile, or is dead: then run `forget` and send it again.
+ *
  * Inserts the pets whose key is not in use, with their keys. A key that another process used since this
  * statement began is not visible to it, but violates the unique index, and nothing is inserted.
  */
@@ -126,17 +118,4 @@ function insertOnce(schema: string): string {
       id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known
     UNION ALL
     SELECT n::int, fingerprint, false, id::text, name, category_id::text, status FROM fresh`
-}
-
-function ping(schema: string): string {
-  return `INSERT INTO ${schema}.pet_writers AS w (writer, batch, first) VALUES ($1::uuid, 0, 0)
-    ON CONFLICT (writer) DO UPDATE SET seen = now()
-    RETURNING left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline`
-}
-
-function forget(schema: string): string {
-  return `DELETE FROM ${schema}.pet_keys AS k
-    USING unnest($1::text[], $2::text[], $3::float8[]) AS given (scope, key, now)
-    WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND (k.expires <= given.now
-      OR NOT EXISTS (SELECT FROM ${schema}.pets WHERE pets.id = k.pet))`
 }

@@ -7,24 +7,18 @@ import { createKeys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
 import { createStatements } from './statements.js'
 
-/** All that a storage holds. Every method is a part of a transaction. */
-export interface Content {
-  nextId(): number
-  count(): number
-  read(): PetSnapshot
-  stream(): PetStream
-  replace(stream: PetStream, options?: RestoreOptions): Promise<void>
-}
+export type Content = ReturnType<typeof createContent>
 
-export function createContent(connection: Connection): Content {
+/** All that a storage holds. Every method is a part of a transaction. */
+export function createContent(connection: Connection) {
   const statements = createStatements(connection)
   const keys = createKeys(connection)
-  const nextId = () => (statements.nextId.get() as Row)['next']
-  const count = () => (statements.count.get() as Row)['count']
+  const nextId = (): number => (statements.nextId.get() as Row)['next']
+  const count = (): number => (statements.count.get() as Row)['count']
   return {
     nextId,
     count,
-    read() {
+    read(): PetSnapshot {
       const idempotencyKeys = [...keys.readParts(PART)].flat()
       return {
         pets: [...readPets()].flat(),
@@ -32,13 +26,16 @@ export function createContent(connection: Connection): Content {
         ...(idempotencyKeys.length > 0 && { idempotencyKeys }),
       }
     },
-    stream: () => ({
+    stream: (): PetStream => ({
       nextId: nextId(),
       count: count(),
       pets: explained(readPets(), connection),
       idempotencyKeys: explained(keys.readParts(PART), connection),
     }),
-    async replace({ nextId: next, pets, idempotencyKeys }, { onProgress } = {}) {
+    async replace(
+      { nextId: next, pets, idempotencyKeys }: PetStream,
+      { onProgress }: RestoreOptions = {},
+    ): Promise<void> {
       keys.removeAll()
       statements.deleteAll.run()
       let written = 0

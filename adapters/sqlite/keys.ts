@@ -3,19 +3,10 @@ import type { InsertedOnce } from '../../src/ports.js'
 import type { Connection } from './connection.js'
 import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
 
-/** Idempotency keys. Every method is a part of a transaction. */
-export interface Keys {
-  /** What a key in use stored. The key of a pet that somebody deleted is free. */
-  find(once: Once, now: number): InsertedOnce | undefined
-  use(used: UsedKey): void
-  /** In the order in which they were used, in parts of at most so many. */
-  readParts(size: number): Iterable<readonly UsedKey[]>
-  removeAll(): void
-  /** Drops at most two, so that no insert waits for many, and more go than come. */
-  dropExpired(now: number): void
-}
+export type Keys = ReturnType<typeof createKeys>
 
-export function createKeys({ prepare }: Connection): Keys {
+/** Idempotency keys. Every method is a part of a transaction. */
+export function createKeys({ prepare }: Connection) {
   const join = 'pet_keys JOIN pets ON pets.id = pet_id'
   const find = prepare(`SELECT fingerprint, ${PET_COLUMNS} FROM ${join}
     WHERE scope = ? AND key = ? AND expires_at > ?`)
@@ -28,14 +19,16 @@ export function createKeys({ prepare }: Connection): Keys {
     (SELECT place FROM pet_keys ORDER BY place LIMIT 2)`)
 
   return {
-    find({ scope, key }, now) {
+    /** What a key in use stored. The key of a pet that somebody deleted is free. */
+    find({ scope, key }: Once, now: number): InsertedOnce | undefined {
       const row = find.get(toText(scope), toText(key), now)
       return row && { pet: fromRow(row), fingerprint: row['fingerprint'], replayed: true }
     },
-    use({ scope, key, fingerprint, expiresAt, petId }) {
+    use({ scope, key, fingerprint, expiresAt, petId }: UsedKey): void {
       use.run(toText(scope), toText(key), fingerprint, expiresAt, petId)
     },
-    *readParts(size) {
+    /** In the order in which they were used, in parts of at most so many. */
+    *readParts(size: number): Iterable<readonly UsedKey[]> {
       for (let rows = readPart.all(0, size); rows.length > 0; ) {
         yield rows.map(row => ({
           scope: fromText(row['scope']),
@@ -48,6 +41,7 @@ export function createKeys({ prepare }: Connection): Keys {
       }
     },
     removeAll: () => void removeAll.run(),
-    dropExpired: now => void dropExpired.run(now),
+    /** Drops at most two, so that no insert waits for many, and more go than come. */
+    dropExpired: (now: number) => void dropExpired.run(now),
   }
 }

@@ -3,26 +3,9 @@ import type { Connection } from './connection.js'
 import type { Statement } from './driver.js'
 import { PET_COLUMNS } from './rows.js'
 
-export interface Statements {
-  /** ?1 name as JSON, ?2 category, ?3 status; assigns the next id. */
-  readonly insertNext: Statement
-  /** ?1 id, and the same. */
-  readonly insert: Statement
-  /** ?1 id. */
-  readonly find: Statement
-  /** ?1 list after this id, ?2 limit. */
-  readonly list: Statement
-  readonly listByStatus: Readonly<Record<PetStatus, Statement>>
-  readonly nextId: Statement
-  readonly count: Statement
-  readonly deleteAll: Statement
-  /** ?1 next id, ?2 gaps below it. */
-  readonly setNextId: Statement
-  /** Finds what is damaged, a row for each problem. */
-  readonly check: Statement
-}
+export type Statements = ReturnType<typeof createStatements>
 
-export function createStatements({ prepare }: Connection): Statements {
+export function createStatements({ prepare }: Connection) {
   const next = `(SELECT max(next, (SELECT coalesce(max(id), 0) FROM pets) + 1) FROM pet_ids)`
   const count = `(${next} - 1 - gaps)`
   const insert = (id: string) =>
@@ -34,15 +17,21 @@ export function createStatements({ prepare }: Connection): Statements {
       WHERE status = '${status}' AND id > ? ORDER BY id LIMIT ?`),
   ])
   return {
+    /** ?1 name as JSON, ?2 category, ?3 status; assigns the next id. */
     insertNext: insert(next),
+    /** ?1 id, and the same. */
     insert: insert('?'),
+    /** ?1 id. */
     find: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
+    /** ?1 list after this id, ?2 limit. */
     list: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
-    listByStatus: Object.fromEntries(byStatus),
+    listByStatus: Object.fromEntries(byStatus) as Record<PetStatus, Statement>,
     nextId: prepare(`SELECT ${next} AS next`),
     count: prepare(`SELECT ${count} AS count FROM pet_ids`),
     deleteAll: prepare('DELETE FROM pets'),
+    /** ?1 next id, ?2 gaps below it. */
     setNextId: prepare('UPDATE pet_ids SET next = ?, gaps = ?'),
+    /** Finds what is damaged, a row for each problem. */
     check: prepare(`SELECT integrity_check AS problem FROM pragma_integrity_check
         WHERE integrity_check <> 'ok'
       UNION ALL SELECT stored || ' animals are stored, and ' || ${count} || ' are counted'

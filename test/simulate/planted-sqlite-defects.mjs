@@ -4,8 +4,8 @@ export const SQLITE_DEFECTS = [
   {
     name: 'a create is acknowledged though its commit failed',
     file: 'adapters/sqlite/connection.js',
-    from: 'commit.run();\n        return result;',
-    to: 'try { commit.run(); } catch { undo(); }\n        return result;',
+    from: 'commit.run();\n            return result;',
+    to: 'try { commit.run(); } catch { undo(); }\n            return result;',
   },
   {
     name: 'a transaction that failed is not rolled back',
