@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { COMMANDS, type Command, type CommandName } from '../../adapters/cli/commands.js'
 import { signature } from '../../adapters/cli/help.js'
 import { GENERAL } from '../../adapters/cli/options.js'
+import { RULES } from '../../adapters/verdict/rules/index.js'
 import { readPages } from './pages.js'
 import { ROOT } from './paths.js'
 
@@ -19,7 +20,7 @@ interface DocumentedOption {
   readonly literal: string | undefined
 }
 
-/** A page with its tables below `<!-- options Name -->` and `<!-- flags command Group -->` written anew. */
+/** A page with its tables below `<!-- options Name -->` and `<!-- flags command Group -->` written anew, and those of the verdict. */
 export function withOptionTables(text: string): string {
   return text
     .replace(
@@ -30,6 +31,23 @@ export function withOptionTables(text: string): string {
       /^(<!-- flags (\w+) ([\w ]+) -->\n)(?:\|.*\n)*/gm,
       (_, mark: string, command: string, group: string) => `${mark}${flagTable(command, group)}`,
     )
+    .replace(/^(<!-- rules -->\n)(?:\|.*\n)*/gm, (_, mark: string) => mark + ruleTable())
+    .replace(/^(<!-- judged -->\n)(?:\|.*\n)*/gm, (_, mark: string) => mark + judgedTable())
+}
+
+function ruleTable(): string {
+  const rows = RULES.map(({ id, violatedBy }) => `| \`${id}\` | ${violatedBy} |\n`)
+  return `| rule | violated by |\n|---|---|\n${rows.join('')}`
+}
+
+/** Rules that are judged in the same way share a row. */
+function judgedTable(): string {
+  const certainties = [...new Set(RULES.map(({ fromOutside = 'exact' }) => fromOutside))]
+  const rows = certainties.map(certainty => {
+    const rules = RULES.filter(({ fromOutside = 'exact' }) => fromOutside === certainty)
+    return `| ${rules.map(({ id }) => `\`${id}\``).join(', ')} | ${certainty} |\n`
+  })
+  return `| rule | through \`judge\` |\n|---|---|\n${rows.join('')}`
 }
 
 function flagTable(command: string, group: string): string {
