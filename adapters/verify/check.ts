@@ -56,6 +56,8 @@ export interface Subject extends Names {
   readonly readOnly: boolean
   /** How many animals the run has created. */
   readonly created: number
+  /** What came so far, without the bodies of successes. */
+  readonly seen: readonly Reply[]
   /** Sends within the budget of its key, and again after a 429 that others caused. */
   send(call: Call): Promise<Reply>
   /** `send`, or the reply to the same call from before. */

@@ -1,6 +1,6 @@
 import type { Agent, IncomingMessage } from 'node:http'
 import type { Reply } from './check.js'
-import { codeOf, LONGEST_BODY, NoReply, tooLarge } from './no-reply.js'
+import { codeOf, NoReply, readBody } from './no-reply.js'
 
 /** One request, with the case of its names and its target as they are. */
 export interface PlainRequest {
@@ -59,16 +59,10 @@ export async function sendOnConnection(
   }
 }
 
-async function read(response: IncomingMessage, sent: string): Promise<Reply> {
+async function read(message: IncomingMessage, sent: string): Promise<Reply> {
   const headers = new Headers()
-  for (const [name, values] of Object.entries(response.headersDistinct)) {
+  for (const [name, values] of Object.entries(message.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value)
   }
-  let body = ''
-  response.setEncoding('utf8')
-  for await (const chunk of response) {
-    body += chunk
-    if (body.length > LONGEST_BODY) throw tooLarge(sent)
-  }
-  return { sent, status: response.statusCode ?? 0, headers, body }
+  return { sent, status: message.statusCode ?? 0, headers, body: await readBody(message, sent) }
 }

@@ -1,7 +1,7 @@
 import { CheckFailure } from './failure.js'
 
 /** No response of the API is longer, and no server can exhaust our memory. */
-export const LONGEST_BODY = 2 * 1_048_576
+const LONGEST_BODY = 2 * 1_048_576
 
 /** A request without a complete HTTP response. */
 export class NoReply extends CheckFailure {
@@ -17,8 +17,23 @@ export class NoReply extends CheckFailure {
   }
 }
 
-export function tooLarge(sent: string): NoReply {
-  return new NoReply(sent, 'too-large', 'a body of more than 2 MiB, whose rest was not read')
+/** @throws NoReply */
+export async function readBody(
+  chunks: AsyncIterable<Uint8Array> | null,
+  sent: string,
+): Promise<string> {
+  // JSON has no byte order mark (RFC 8259 §8.1): it is kept, so that parsing fails.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let text = ''
+  let size = 0
+  for await (const chunk of chunks ?? []) {
+    size += chunk.length
+    if (size > LONGEST_BODY) {
+      throw new NoReply(sent, 'too-large', 'a body of more than 2 MiB, whose rest was not read')
+    }
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
 }
 
 /** The code of the innermost reason of a failed request, or its message where it has none. */

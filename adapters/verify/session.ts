@@ -36,6 +36,7 @@ export function createSession(options: ReadOptions): Session {
   const transport = createTransport(options, redaction)
   const budgets = new Map<Credential['budget'], Budget>()
   const run = time.now().toString(36)
+  const seen: Reply[] = []
   let created = 0
   let ahead = 0
   let description: Promise<Reply> | undefined
@@ -46,6 +47,7 @@ export function createSession(options: ReadOptions): Session {
     origin: transport.origin,
     basePath: transport.basePath,
     readOnly,
+    seen,
     categoryId: 1,
     get requests() {
       return transport.requests
@@ -116,6 +118,7 @@ export function createSession(options: ReadOptions): Session {
     const { sentAt } = readLimits(reply.headers)
     if (sentAt !== undefined) ahead = sentAt - time.now()
     if (reply.status === 201) created++
+    seen.push({ ...reply, body: reply.status < 400 ? '' : reply.body.slice(0, LONGEST_ERROR) })
   }
 
   function budgetOf({ budget: owner }: Credential): Budget {
@@ -126,6 +129,8 @@ export function createSession(options: ReadOptions): Session {
   }
 }
 
+/** Of an Error body, in characters. */
+const LONGEST_ERROR = 65_536
 /** Characters of all replies that `once` keeps. */
 const MOST_KNOWN = 4 * 1_048_576
 

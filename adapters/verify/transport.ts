@@ -4,7 +4,7 @@ import type { Call, Reply } from './check.js'
 import type { PlainRequest } from './connection.js'
 import { type Credential, KEY, type Redaction } from './credentials.js'
 import { excerpt } from './evidence.js'
-import { codeOf, isClosed, LONGEST_BODY, NoReply, tooLarge } from './no-reply.js'
+import { codeOf, isClosed, NoReply, readBody } from './no-reply.js'
 import type { ReadOptions } from './options.js'
 
 /** Requests to one server, whatever their budget. All methods throw NoReply. */
@@ -85,15 +85,20 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
   async function receive(request: PlainRequest, signal: AbortSignal): Promise<Reply> {
     const { method, target, headers: fields, body, sent } = request
     const address = isUrl(target) ? target : `${url.origin}${target}`
-    const content = typeof body === 'object' ? new Uint8Array(body) : body
+    const sends = typeof body === 'object' ? new Uint8Array(body) : body
     const init = { method, headers: fields, signal, redirect: 'manual' } as const
-    const given = content === undefined ? init : { ...init, body: content }
+    const given = sends === undefined ? init : { ...init, body: sends }
     // A Request between the signal and the platform's fetch may be collected, and the signal with it.
     const response = await (fetch
       ? fetch(new Request(address, given))
       : globalThis.fetch(address, given))
-    const { status, headers } = response
-    return { sent, status, headers, body: await readBody(response, sent) }
+    const { status, headers, body: content } = response
+    return {
+      sent,
+      status,
+      headers,
+      body: await readBody(content as AsyncIterable<Uint8Array> | null, sent),
+    }
   }
 
   async function onConnection(calls: readonly PlainRequest[]): Promise<readonly Reply[]> {
@@ -126,20 +131,6 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
 
 function isUrl(target: string): boolean {
   return target.startsWith('http')
-}
-
-async function readBody({ body }: Response, sent: string): Promise<string> {
-  if (!body) return ''
-  // JSON has no byte order mark (RFC 8259 §8.1): it is kept, so that parsing fails.
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  let text = ''
-  let size = 0
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.length
-    if (size > LONGEST_BODY) throw tooLarge(sent)
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
 }
 
 function inWords(

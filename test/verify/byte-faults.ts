@@ -4,46 +4,30 @@ import { connect, createServer } from 'node:net'
 
 /** A server whose HTTP is wrong, as a proxy that rewrites bytes in front of a right one. */
 export interface ByteFault {
-  readonly name: string
-  /** The check that names it. */
-  readonly caughtBy: string
   readonly request?: (text: string) => string
   readonly response?: (text: string, request: string) => string
 }
 
-export const BYTE_FAULTS: readonly ByteFault[] = [
-  {
-    name: 'knows no chunked bodies',
-    caughtBy: 'http.chunked',
+/** By the id of the check that names what is wrong. */
+export const BYTE_FAULTS: Readonly<Record<string, ByteFault>> = {
+  'http.chunked': {
     request: text => text.replace(/Transfer-Encoding: chunked/i, 'Content-Length: 1'),
   },
-  {
-    name: 'leaves the body of a refused request unread',
-    caughtBy: 'http.refused-body',
+  'http.refused-body': {
     request: text =>
       text.includes('GET / HTT') ? text.replace(/Content-Length: 9/i, 'X: 9') : text,
   },
-  {
-    name: 'reads bodies of any size',
-    caughtBy: 'robust.body-limit',
+  'http.absolute-form': { request: text => text.replace('GET http://', 'GET /http://') },
+  'http.head-empty': { request: text => text.replace(/^HEAD (\S+limit=1)/, 'GET $1') },
+  'robust.body-limit': {
     response: (text, request) =>
       request.startsWith('   ') ? text.replace('HTTP/1.1 413', 'HTTP/1.1 201') : text,
   },
-  {
-    name: 'knows no targets in absolute form',
-    caughtBy: 'http.absolute-form',
-    request: text => text.replace('GET http://', 'GET /http://'),
-  },
-  {
-    name: 'sends content to HEAD',
-    caughtBy: 'http.head-empty',
-    request: text => text.replace(/^HEAD (\S+limit=1)/, 'GET $1'),
-  },
-]
+}
 
 /** Listens in front of a port of this machine. */
 export async function openProxy(
-  { request = text => text, response = text => text }: Partial<ByteFault>,
+  { request = text => text, response = text => text }: ByteFault,
   port: number,
 ): Promise<{ readonly port: number; close(): Promise<void> }> {
   const clients = new Set<Socket>()

@@ -5,14 +5,11 @@ import { T0 } from '../limits/rate-limit-vectors.js'
 
 /** A server with one thing wrong. */
 export interface PlantedFault {
-  readonly name: string
-  /** The check that names it. */
-  readonly caughtBy: string
-  /** Other checks that this fault always breaks as well. */
-  readonly also?: readonly string[]
+  readonly wrong: Wrong
+  /** Other checks that may break as well. */
+  readonly also?: RegExp
   /** Animals of each status in its store. */
   readonly animals?: number
-  readonly wrong: Wrong
 }
 
 /** A server as a function, and time that passes only in waits. */
@@ -147,6 +144,53 @@ export function headers(where: Where, set: (given: Answer['headers']) => Answer[
     headers: { ...given.headers, ...set(given.headers) },
   }))
 }
+
+/** Changes the animal that a creation returns. */
+export function created(edit: (pet: Json, text: string) => Json): Wrong {
+  return bodies(all(isCreate, status(201)), (pet, { text }) => edit(pet, text))
+}
+
+/** Changes every animal that a list or getPet returns. */
+export function listed(edit: (pet: Json) => Json): Wrong {
+  return animals(all(isList, status(200)), edit)
+}
+
+export function gotten(edit: (pet: Json) => Json): Wrong {
+  return animals(all(isGet, status(200)), edit)
+}
+
+/** Changes what a list returns. */
+export function lists(where: Where, edit: (pets: Json[]) => unknown): Wrong {
+  const isPage: Where = (request, given) =>
+    given.body.startsWith('[') && isList(request) && where(request, given)
+  return bodies(isPage, pets => edit(pets as unknown as Json[]))
+}
+
+/** Answers some requests with an error. */
+export function refuses(code: number, where: Where): Wrong {
+  return answers(where, given => failure(code, given))
+}
+
+/** Answers some requests with a page. */
+export function pages(where: Where, code?: number): Wrong {
+  return answers(where, ({ status: usual, headers }) => ({
+    status: code ?? usual,
+    headers: { ...headers, 'Content-Type': 'text/html' },
+    body: '<h1>No</h1>',
+  }))
+}
+
+export const asText = (where: Where) => headers(where, () => ({ 'Content-Type': 'text/plain' }))
+
+/** Changes the query of lists before the store sees it. */
+export function queries(where: (query: URLSearchParams) => boolean, edit: Query): Wrong {
+  return serve => request => {
+    const query = queryOf(request)
+    return serve(isList(request) && where(query) ? withQuery(request, edit) : request)
+  }
+}
+
+type Query = (query: URLSearchParams) => void
 
 /** Changes the body of creations before the store sees it. */
 export function creations(edit: (pet: Json, text: string) => Json | string | undefined): Wrong {

@@ -197,7 +197,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'lists as many nothings as 2 MiB allow',
-    says: /^list\.answer: 200/,
+    says: /^list\.limit-maximum: 200/,
     http: () => afterFirst(text(200, `[${'[],'.repeat(MEBIBYTE / 2)}[]]`)),
   },
 

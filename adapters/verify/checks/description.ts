@@ -7,18 +7,18 @@ import { checksOf } from './table.js'
 
 type Node = Readonly<Record<string, unknown>>
 
-const PLACES = [
-  ['paths', '/pets', 'get'],
-  ['paths', '/pets', 'post'],
-  ['paths', '/pets/{petId}', 'get'],
-] as const
-/** In the order of the places. */
-const STATUSES = [
-  ['200', '401'],
-  ['201', '400', '401'],
-  ['200', '401', '404'],
-]
-const NEW_PET = [...PLACES[1], 'requestBody', 'content', 'application/json', 'schema']
+/** Paths within a description, whose names have no spaces. */
+const LIST = 'paths /pets get'
+const CREATE = 'paths /pets post'
+const GET = 'paths /pets/{petId} get'
+const PLACES = [LIST, CREATE, GET]
+const NEW_PET = `${CREATE} requestBody content application/json schema`
+
+const STATUSES = {
+  [LIST]: ['200', '401'],
+  [CREATE]: ['201', '400', '401'],
+  [GET]: ['200', '401', '404'],
+}
 
 /** The OpenAPI description that a server serves. */
 export const descriptionChecks = checksOf(
@@ -38,19 +38,19 @@ export const descriptionChecks = checksOf(
     version: {
       title: 'its version is 1.0.0',
       must: 'spec §9',
-      ...expecting('`info.version` 1.0.0', at => at('info', 'version') === '1.0.0'),
+      ...expecting('`info.version` 1.0.0', at => at('info version') === '1.0.0'),
     },
     operations: {
       title: 'it has the three operations',
       ...expecting(`the operations ${OPERATIONS.join(', ')}, each in its place`, at =>
-        PLACES.every((place, index) => at(...place, 'operationId') === OPERATIONS[index]),
+        PLACES.every((place, index) => at(`${place} operationId`) === OPERATIONS[index]),
       ),
     },
     deprecated: {
       title: 'getPet, and only getPet, is deprecated',
       must: 'spec §4.3',
       ...expecting('`deprecated: true` in getPet alone', at =>
-        PLACES.every((place, index) => (at(...place, 'deprecated') === true) === (index === 2)),
+        PLACES.every(place => (at(`${place} deprecated`) === true) === (place === GET)),
       ),
     },
     security: {
@@ -58,7 +58,7 @@ export const descriptionChecks = checksOf(
       must: 'spec §5',
       ...expecting('a bearer scheme in the `security` of every operation', at =>
         PLACES.every(place => {
-          const given = at(...place, 'security') ?? at('security')
+          const given = at(`${place} security`) ?? at('security')
           if (!Array.isArray(given) || given.length === 0) return false
           return given.every(need => Object.keys(need as Node).some(name => isBearer(at, name)))
         }),
@@ -68,33 +68,31 @@ export const descriptionChecks = checksOf(
       title: '`limit` is from 1 to 100, 20 by default',
       must: 'spec §4.1',
       ...expecting('a `limit` of 1, 100 and 20', at =>
-        Object.entries(PAGE_SIZE).every(
-          ([name, value]) => at(...parameter(at, 'limit'), name) === value,
-        ),
+        Object.entries(PAGE_SIZE).every(([name, value]) => parameter(at, 'limit', name) === value),
       ),
     },
     status: {
       title: '`status` has exactly the three values',
       must: 'spec §2',
       ...expecting(`an \`enum\` of ${PET_STATUSES.join(', ')}`, at =>
-        isSame(at(...parameter(at, 'status'), 'enum'), PET_STATUSES),
+        isSame(parameter(at, 'status', 'enum'), PET_STATUSES),
       ),
     },
     'new-pet': {
       title: '`name` and `categoryId` are required',
       must: 'spec §2',
       ...expecting('`required` with `name` and `categoryId`, an int64 integer', at => {
-        const categoryId = [...NEW_PET, 'properties', 'categoryId']
-        const isInt64 = at(...categoryId, 'type') === 'integer'
-        const hasFormat = at(...categoryId, 'format') === 'int64'
-        return isInt64 && hasFormat && isSame(at(...NEW_PET, 'required'), ['categoryId', 'name'])
+        const categoryId = `${NEW_PET} properties categoryId`
+        const isInt64 =
+          at(`${categoryId} type`) === 'integer' && at(`${categoryId} format`) === 'int64'
+        return isInt64 && isSame(at(`${NEW_PET} required`), ['categoryId', 'name'])
       }),
     },
     responses: {
       title: 'it has every status of the specification',
       ...expecting('responses for 200 or 201, 400, 401 and 404 where they belong', at =>
-        PLACES.every((place, index) =>
-          STATUSES[index]?.every(status => at(...place, 'responses', status) !== undefined),
+        Object.entries(STATUSES).every(([place, statuses]) =>
+          statuses.every(status => at(`${place} responses ${status}`) !== undefined),
         ),
       ),
     },
@@ -102,7 +100,7 @@ export const descriptionChecks = checksOf(
 )
 
 /** What is at a path of the description; undefined if nothing is. */
-type At = (...path: readonly string[]) => unknown
+type At = (path: string) => unknown
 
 function expecting(expected: string, holds: (at: At) => boolean) {
   return {
@@ -111,7 +109,7 @@ function expecting(expected: string, holds: (at: At) => boolean) {
       const document = objectOf(reply)
       expect.that(
         reply,
-        holds((...path) => valueAt(document, path)),
+        holds(path => valueAt(document, path.split(' '))),
         expected,
       )
     },
@@ -125,19 +123,17 @@ async function documentOf({ description }: Subject): Promise<Reply> {
 }
 
 function isBearer(at: At, name: string): boolean {
-  const scheme = ['components', 'securitySchemes', name]
-  const isHttp = at(...scheme, 'type') === 'http'
-  return isHttp && String(at(...scheme, 'scheme')).toLowerCase() === 'bearer'
+  const scheme = `components securitySchemes ${name}`
+  const isHttp = at(`${scheme} type`) === 'http'
+  return isHttp && String(at(`${scheme} scheme`)).toLowerCase() === 'bearer'
 }
 
-/** The path of the schema of a parameter of listPets. */
-function parameter(at: At, name: string): readonly string[] {
-  const place = [...PLACES[0], 'parameters']
-  const all = at(...place)
-  const index = Array.isArray(all)
-    ? all.findIndex((_, at_) => at(...place, `${at_}`, 'name') === name)
-    : -1
-  return [...place, `${index}`, 'schema']
+/** A field of the schema of a parameter of listPets. */
+function parameter(at: At, name: string, field: string): unknown {
+  const place = `${LIST} parameters`
+  const all = at(place)
+  const index = Object.keys(all ?? {}).find(index => at(`${place} ${index} name`) === name)
+  return at(`${place} ${index} schema ${field}`)
 }
 
 /** In any order. */

@@ -1,4 +1,4 @@
-import type { Call, Check, Reply } from '../check.js'
+import type { Call, Reply } from '../check.js'
 import { NO_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { CheckFailure } from '../failure.js'
@@ -54,10 +54,13 @@ const TABLE: Table = {
   },
 }
 
-export const httpChecks: readonly Check[] = checksOf(
-  { name: 'http', source: 'RFC 9110', needs: ['socket'] },
+export const httpChecks = checksOf(
+  {
+    name: 'http',
+    source: 'RFC 9110',
+    needs: ['socket'],
+    hint: id =>
+      `the HTTP library of the server, or a proxy, decides this: update it, or use --skip ${id}`,
+  },
   TABLE,
-).map(check => ({
-  ...check,
-  hint: `the HTTP library of the server, or a proxy, decides this: update it, or use --skip ${check.id}`,
-}))
+)

@@ -1,21 +1,11 @@
 import { readHttpDate } from '../../../src/lib/retry-after.js'
-import type { Call, Need, Reply, Subject } from '../check.js'
-import { NO_KEY } from '../credentials.js'
+import type { Names, Reply, Subject } from '../check.js'
 import * as expect from '../expect.js'
 import { CheckFailure, CheckSkipped } from '../failure.js'
 import { numbersOf, RATE_LIMIT_HEADERS } from '../replies.js'
 import { LIST, postSample } from './calls.js'
 import { FAILURES } from './errors.js'
 import { checksOf, each } from './table.js'
-
-/** Every response carries the headers (spec §8). */
-const RESPONSES: Readonly<Record<string, readonly Need[]>> = {
-  '200': [],
-  '201': ['create'],
-  '400': ['create'],
-  '401': [],
-  '404': ['getPet'],
-}
 
 /** How far a clock may be off when a response has no Date. */
 const CLOCK_ERROR = 600
@@ -26,29 +16,15 @@ const LONGEST_WINDOW = 86_400
 export const rateLimitHeaderChecks = checksOf(
   { name: 'ratelimit', source: 'spec §8' },
   {
-    ...each('present.', RESPONSES, (status, needs) => ({
-      title: `${status} carries X-RateLimit-Limit, -Remaining and -Reset`,
-      requests: 3,
-      needs,
-      async run(subject) {
-        const others = { '200': LIST, '201': postSample(subject, 'available') }
-        const reply = await subject.once({ ...others, ...FAILURES }[status] as Call)
-        const missing = RATE_LIMIT_HEADERS.find(header => !reply.headers.has(header))
-        if (missing === undefined) return
-        const isAnywhere = await sendsLimits(subject)
-        if (!isAnywhere && status !== '200') {
-          const reason = 'no response carries the headers, as ratelimit.present.200 reports'
-          throw new CheckSkipped(reason)
-        }
-        throw new CheckFailure({
-          sent: reply.sent,
-          came: reply,
-          expected: `the header ${missing}${isAnywhere ? '' : ', unless the limits do not apply here'}`,
-          // Whether the limits apply to these operations is left open (spec §8).
-          level: isAnywhere ? 'MUST' : 'SHOULD',
-        })
-      },
-    })),
+    ...each(
+      'present.',
+      { '200': LIST, '201': (names: Names) => postSample(names, 'available'), ...FAILURES },
+      (status, call) => ({
+        title: `${status} carries X-RateLimit-Limit, -Remaining and -Reset`,
+        calls: names => [typeof call === 'function' ? call(names) : call],
+        judge: expectHeaders,
+      }),
+    ),
     integers: {
       title: 'the three headers are whole numbers',
       calls: [LIST],
@@ -106,34 +82,23 @@ export const rateLimitHeaderChecks = checksOf(
         throw new CheckSkipped('nothing is counted: the limits may not apply here (spec §8)')
       },
     },
-    'per-key': {
-      title: 'requests without a key are not counted for the key',
-      requests: 7,
-      async run({ send }) {
-        const used = async (others: number) => {
-          const before = numbersOf(await send(LIST))
-          for (let sent = 0; sent < others; sent++) {
-            const { status } = await send({ ...LIST, as: NO_KEY })
-            if (status !== 401) throw new CheckSkipped('the server answers without a key')
-          }
-          const reply = await send(LIST)
-          const now = numbersOf(reply)
-          return { reply, count: now.reset === before.reset ? before.remaining - now.remaining : 0 }
-        }
-        const { reply, count } = await used(3)
-        if (count < 4) return
-        // Others may use the key at the same time.
-        if ((await used(0)).count > 1) throw new CheckSkipped('others use the key as well')
-        expect.that(reply, false, `one request less remaining than before, not ${count}`)
-      },
-    },
   },
 )
 
-/** Whether any of the three headers comes at all. */
-async function sendsLimits({ once }: Subject): Promise<boolean> {
-  const replies = [await once(LIST), await once(FAILURES['401'])]
-  return replies.some(({ headers }) => RATE_LIMIT_HEADERS.some(name => headers.has(name)))
+function expectHeaders(reply: Reply, { seen }: Subject): void {
+  const missing = RATE_LIMIT_HEADERS.find(header => !reply.headers.has(header))
+  if (missing === undefined) return
+  const isAnywhere = seen.some(({ headers }) => RATE_LIMIT_HEADERS.some(name => headers.has(name)))
+  if (!isAnywhere && reply.status !== 200) {
+    throw new CheckSkipped('no response carries the headers, as ratelimit.present.200 reports')
+  }
+  throw new CheckFailure({
+    sent: reply.sent,
+    came: reply,
+    expected: `the header ${missing}${isAnywhere ? '' : ', unless the limits do not apply here'}`,
+    // Whether the limits apply to these operations is left open (spec §8).
+    level: isAnywhere ? 'MUST' : 'SHOULD',
+  })
 }
 
 /** In seconds: when a response was sent, and by how much that may be wrong. */

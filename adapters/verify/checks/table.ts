@@ -9,7 +9,7 @@ interface Entry {
   /** Where the requirement comes from, if not from the source of the group. */
   readonly must?: string
   readonly should?: string
-  /** @default of calls, what they show; else those of the group */
+  /** @default those of the group, and what calls show */
   readonly needs?: readonly Need[]
 }
 
@@ -47,6 +47,9 @@ interface Group {
   readonly needs?: readonly Need[]
   /** @default 1 */
   readonly requests?: number
+  readonly hint?: (id: string) => string
+  /** Whether calls are sent even when their replies are known. @default false */
+  readonly isFresh?: boolean
 }
 
 /** To count calls. */
@@ -55,14 +58,19 @@ const EXAMPLE: Names = { name: label => label, categoryId: 1 }
 export function checksOf(group: Group, table: Table): readonly Check[] {
   return Object.entries(table).map(([name, entry]) => {
     const { title, should, must = group.source } = entry
+    const id = `${group.name}.${name}`
     const about = {
-      id: `${group.name}.${name}`,
+      id,
       title,
+      hint: group.hint?.(id),
       requirement: { level: should ? 'SHOULD' : 'MUST', source: should ?? must },
       needs: entry.needs ?? group.needs ?? [],
       always: false,
     } as const
-    if ('calls' in entry) return { ...about, ...runOf(entry), needs: entry.needs ?? needsOf(entry) }
+    if ('calls' in entry) {
+      const { needs = needsOf(entry, group) } = entry
+      return { ...about, ...runOf(entry, group), needs }
+    }
     const { requests = group.requests ?? 1 } = entry
     if ('run' in entry) return { ...about, always: entry.always ?? false, requests, run: entry.run }
     const { of, judge } = entry
@@ -81,13 +89,13 @@ export function each<T>(
   )
 }
 
-function runOf({ calls, judge }: Calls): Pick<Check, 'requests' | 'run'> {
+function runOf({ calls, judge }: Calls, { isFresh }: Group): Pick<Check, 'requests' | 'run'> {
   return {
     requests: callsOf(calls, EXAMPLE).length,
     async run(subject) {
       let first: Reply | undefined
       for (const call of callsOf(calls, subject)) {
-        const reply = await subject.once(call)
+        const reply = await (isFresh ? subject.send : subject.once)(call)
         judge(reply, subject, first)
         first ??= reply
       }
@@ -99,10 +107,9 @@ function callsOf(calls: Calls['calls'], names: Names): readonly Call[] {
   return typeof calls === 'function' ? calls(names) : calls
 }
 
-function needsOf({ calls }: Calls): readonly Need[] {
+function needsOf({ calls }: Calls, { needs = [] }: Group): readonly Need[] {
   const all = callsOf(calls, EXAMPLE)
-  return [
-    ...(all.some(({ method }) => method === 'POST') ? ['create' as const] : []),
-    ...(all.some(({ path }) => path.startsWith('/pets/')) ? ['getPet' as const] : []),
-  ]
+  const creates = all.some(({ method }) => method === 'POST')
+  const gets = all.some(({ path }) => path.startsWith('/pets/'))
+  return [...needs, ...(creates ? ['create' as const] : []), ...(gets ? ['getPet' as const] : [])]
 }
