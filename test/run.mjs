@@ -25,7 +25,6 @@ const BEYOND_NODE = [
   'redis/',
   'simulate/planted.',
   'test-double/explore/clients.',
-  'test-double/recording/planted.',
   'test-double/recording/processes.',
   'tools/',
 ]

@@ -58,30 +58,18 @@ const animal = fc.record(
   { requiredKeys: ['name', 'categoryId'] },
 ) as fc.Arbitrary<NewPet>
 
+const PATHS = 'pets pets?limit=2 pets?status=sold pets?limit=0 pets/1 pets/9 none'.split(' ')
+
 const call: fc.Arbitrary<Call> = fc
   .record({
     key: fc.constantFrom(SECRET, SECRET, 'k7', 'demo-pro', 'nobody', ''),
     kind: fc.oneof(
-      {
-        weight: 3,
-        arbitrary: animal.map(pet => ({ method: 'POST', path: 'pets', body: textOf(pet) })),
-      },
-      {
-        weight: 3,
-        arbitrary: fc.constantFrom(
-          ...[
-            'pets',
-            'pets?limit=2',
-            'pets?status=sold',
-            'pets?limit=0',
-            'pets/1',
-            'pets/9',
-            'none',
-          ].map(path => ({ method: 'GET', path, body: undefined })),
-        ),
-      },
-      { weight: 1, arbitrary: fc.constant({ method: 'POST', path: 'pets', body: '{"name":1' }) },
-      { weight: 1, arbitrary: fc.constant({ method: 'DELETE', path: 'pets', body: undefined }) },
+      animal.map(pet => ({ method: 'POST', path: 'pets', body: textOf(pet) })),
+      fc.constantFrom(...PATHS.map(path => ({ method: 'GET', path, body: undefined }))),
+      fc.constantFrom(
+        { method: 'POST', path: 'pets', body: '{"name":1' },
+        { method: 'DELETE', path: 'pets', body: undefined },
+      ),
     ),
     once: fc.option(fc.constantFrom('a', 'b'), { nil: undefined }),
   })
@@ -94,92 +82,48 @@ const call: fc.Arbitrary<Call> = fc
     },
   }))
 
-const fault: fc.Arbitrary<Fault> = fc
-  .record({
-    kind: fc.oneof(
-      fc.constantFrom<Fault[]>(
-        { kind: 'status', status: 503, retryAfter: 2 },
-        { kind: 'status', status: 500, when: 'after' },
-        { kind: 'status', status: 429, retryAfter: { date: 30 }, body: `{"of":"${SECRET}"}` },
-        { kind: 'reset' },
-        { kind: 'truncate' },
-        { kind: 'malformed' },
-        { kind: 'delay', ms: 1_500 },
-        { kind: 'status', status: 502, chance: 0.5, seed: 7 },
-      ),
+const fault = fc
+  .tuple(
+    fc.constantFrom<Fault[]>(
+      { kind: 'status', status: 503, retryAfter: 2 },
+      { kind: 'status', status: 500, when: 'after' },
+      { kind: 'status', status: 429, retryAfter: { date: 30 }, body: `{"of":"${SECRET}"}` },
+      { kind: 'reset' },
+      { kind: 'truncate' },
+      { kind: 'malformed' },
+      { kind: 'delay', ms: 1_500 },
+      { kind: 'status', status: 502, chance: 0.5, seed: 7 },
     ),
-    times: fc.constantFrom<(number | undefined)[]>(undefined, 2),
-    key: fc.constantFrom<(string | undefined)[]>(undefined, undefined, 'ci'),
-  })
-  .map(({ kind, times, key }) => ({
-    ...kind,
-    ...(times !== undefined && { times }),
-    ...(key !== undefined && { key }),
-  })) as fc.Arbitrary<Fault>
+    fc.constantFrom({}, { times: 2 }),
+    fc.constantFrom({}, {}, { key: 'ci' }),
+  )
+  .map(parts => Object.assign({}, ...parts) as Fault)
 
-const deed: fc.Arbitrary<Deed> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      do: fc.constant('send' as const),
-      to: fc.constantFrom<Target[]>('double', 'double', 'world'),
-      call,
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('burst' as const),
-      calls: fc.array(call, { minLength: 2, maxLength: 4 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('late' as const), call }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('advance' as const),
-      ms: fc.constantFrom(1, 1_500, 61_000, 86_400_000),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('set' as const),
-      ms: fc.constantFrom(1_893_456_059_999, 1_893_369_600_000),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('auto' as const), on: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('arm' as const), fault }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('seed' as const),
-      animals: fc.array(animal, { maxLength: 3 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constant({
-      do: 'key' as const,
-      key: 'added-later-1234',
-      record: { id: 'late', plan: 'free' as const },
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constantFrom('save', 'restore', 'reset', 'clear-faults', 'clear-requests'),
-    }) as fc.Arbitrary<Deed>,
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('world' as const),
-      animals: fc.option(fc.array(animal, { maxLength: 2 }), { nil: undefined }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.constant({ do: 'end-world' as const }) },
-)
+const deed = fc.oneof(
+  some(8, 'send', { to: fc.constantFrom<Target[]>('double', 'double', 'world'), call }),
+  some(3, 'burst', { calls: fc.array(call, { minLength: 2, maxLength: 4 }) }),
+  some(1, 'late', { call }),
+  some(2, 'advance', { ms: fc.constantFrom(1, 1_500, 61_000, 86_400_000) }),
+  some(1, 'set', { ms: fc.constantFrom(1_893_456_059_999, 1_893_369_600_000) }),
+  some(1, 'auto', { on: fc.boolean() }),
+  some(3, 'arm', { fault }),
+  some(1, 'seed', { animals: fc.array(animal, { maxLength: 3 }) }),
+  some(1, 'key', {
+    key: fc.constant('added-later-1234'),
+    record: fc.constant({ id: 'late', plan: 'free' }),
+  }),
+  some(1, 'save'),
+  some(1, 'restore'),
+  some(1, 'reset'),
+  some(1, 'clear-faults'),
+  some(1, 'clear-requests'),
+  some(1, 'world', { animals: fc.option(fc.array(animal, { maxLength: 2 }), { nil: undefined }) }),
+  some(1, 'end-world'),
+) as fc.Arbitrary<Deed>
+
+function some(weight: number, act: Deed['do'], fields: Record<string, fc.Arbitrary<unknown>> = {}) {
+  return { weight, arbitrary: fc.record({ do: fc.constant(act), ...fields }) }
+}
 
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
   options: fc.record({
