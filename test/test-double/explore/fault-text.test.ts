@@ -71,78 +71,52 @@ test('fault text - whatever it says is read back', () => {
   )
 })
 
-test('fault text - a mistake is named with its fix', () => {
-  const mistakes: Record<string, string> = {
+test('fault text - a mistake is named with its fix', async () => {
+  const faults: Record<string, string> = {
     resett: 'Expected `fault` to be one of reset, hang, truncate, ',
     'status:200': 'Invalid `fault`: Expected `status` to be an integer from 400 to 599, got 200',
-    'status:50':
-      "Expected `fault` to be status:<400 to 599>, such as status:503 or status:503-after, got 'status:50'",
     status:
       "Expected `fault` to be status:<400 to 599>, such as status:503 or status:503-after, got 'status'",
     'delay:31':
       "Expected `fault` to be delay:<duration>, such as delay:500ms, delay:31s or delay:2m, got 'delay:31'",
-    'trickle:16':
-      "Expected `fault` to be trickle:<bytes>b/<duration>, such as trickle:16b/1s, got 'trickle:16'",
     'reset:1s': "Expected `fault` to be reset without a value, got 'reset:1s'",
     'status:503{retryAfter:2}': `Expected \`fault\` to be followed by fields as JSON, such as {"retryAfter":2}, got 'status:503{retryAfter:2}'`,
-    'status:503{"retryAfter":-2}':
-      'Invalid `fault`: Expected `retryAfter` to be seconds of at least 0, { date: seconds from now, at most a century }, or null, got -2',
     'reset{"ms":1}': 'Invalid `fault`: Unknown option `ms`; expected one of ',
   }
-  for (const [text, message] of Object.entries(mistakes)) {
+  for (const [text, message] of Object.entries(faults)) {
     assert.throws(() => parseFault('fault', text), startingWith(message), text)
   }
   const schedules: Record<string, string> = {
-    'createPet=reset':
-      "Expected `schedule` to be faults at requests, such as `createPet#1=reset getPet#2=delay:31s`, got 'createPet=reset'",
-    'deletePet#1=reset':
-      "Expected `schedule` to be faults at requests of listPets, createPet, getPet, other, got 'deletePet#1=reset'",
     'getPet#0=reset':
       "Expected `schedule` to be faults at requests, such as `createPet#1=reset getPet#2=delay:31s`, got 'getPet#0=reset'",
+    'deletePet#1=reset':
+      "Expected `schedule` to be faults at requests of listPets, createPet, getPet, other, got 'deletePet#1=reset'",
     'getPet#1=reset{"key":"ci"}':
       'Expected `schedule getPet#1` to be without `key`: it comes to one request at a time, and what it does is certain, got one with `key`',
-    'getPet#1=delay:1s{"jitter":9}':
-      'Expected `schedule getPet#1` to be without `jitter`: it comes to one request at a time, and what it does is certain, got one with `jitter`',
     'getPet#1=reset getPet#1=hang':
       "Expected `schedule` to be at most one fault for each request, got 'getPet#1' twice",
   }
   for (const [text, message] of Object.entries(schedules)) {
-    assert.throws(() => parseSchedule(text), { name: 'OptionError', message }, text)
+    assert.throws(() => parseSchedule(text), startingWith(message), text)
   }
-})
-
-test('explore - options that cannot be meant are refused', async () => {
-  const cases: [object, string][] = [
+  const options: [object, string][] = [
     [{ faults: [] }, 'Expected `faults` to be an array of at least one fault, got an array'],
-    [
-      { faults: ['reset', { kind: 'hang', nth: 2 }] },
-      'Expected `faults[1]` to be without `nth`: it comes to one request at a time, and what it does is certain, got one with `nth`',
-    ],
-    [
-      { faults: [{ kind: 'crash' }] },
-      "Invalid `faults[0]`: Expected `kind` to be one of 'status', 'delay'",
-    ],
+    [{ faults: ['reset', { kind: 'hang', nth: 2 }] }, 'Expected `faults[1]` to be without `nth`'],
     [{ depth: -1 }, 'Expected `depth` to be an integer of at least 0, got -1'],
-    [
-      { maxTime: '1 day' },
-      "Expected `maxTime` to be a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d', got '1 day'",
-    ],
+    [{ maxTime: '1 day' }, 'Expected `maxTime` to be a duration: '],
     [
       { double: { clock: 'running' } },
       "Expected `double.clock` to be an instant: a run has virtual time, got 'running'",
     ],
-    [{ double: { journals: 1 } }, 'Unknown option `journals`'],
     [{ dept: 2 }, 'Unknown option `dept`; expected one of depth'],
   ]
-  for (const [options, message] of cases) {
+  for (const [given, message] of options) {
     await assert.rejects(
-      explore(() => {}, options),
+      explore(() => {}, given),
       startingWith(message),
     )
   }
-  await assert.rejects(explore('work' as never), {
-    message: "Expected `work` to be a function, got 'work'",
-  })
+  await assert.rejects(explore('work' as never), startingWith('Expected `work` to be a function'))
 })
 
 test('explore - the same fault in two forms is one fault', () => {

@@ -11,7 +11,6 @@ import {
 import { type Candidate, search } from '../../../adapters/test-double/explore/search.js'
 import { parseFault } from '../../../adapters/test-double/faults/text.js'
 import { OPERATIONS } from '../../../src/pets/specification.js'
-import { bruteForce, type Placed, sortedText } from './brute-force.js'
 
 const RUNS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 10_000 : 2_000
 const FAULTS = ['reset', 'status:503', 'status:503-after']
@@ -21,7 +20,7 @@ test('search - finds the failures that brute force finds, in thousands of random
   let [found, multiple, pruned] = [0, 0, 0]
   await fc.assert(
     fc.asyncProperty(fc.integer(), fc.integer({ min: 0, max: 2 }), async (seed, depth) => {
-      const expected = await bruteForce(
+      const expected = bruteForce(
         POINTS,
         FAULTS,
         depth,
@@ -141,4 +140,63 @@ function shuffledBy<T>(seed: number, items: readonly T[]): readonly T[] {
     .map((item, at) => ({ item, rank: mix(seed, at) }))
     .toSorted((one, other) => one.rank - other.rank)
     .map(({ item }) => item)
+}
+
+/** What a run with a set of faults comes to. */
+interface Tried {
+  /** Whether every fault was injected. */
+  readonly isReached: boolean
+  readonly hasFailed: boolean
+}
+
+/** A fault at a request, such as `createPet#2=reset`. */
+interface Placed {
+  readonly point: string
+  readonly text: string
+}
+
+/**
+ * The minimal failing schedules, found without any thought: runs every set of faults at every request
+ * that may come, and drops those that contain another. Each is a sorted text.
+ *
+ * @param plain the schedule that is reported for those that nobody can tell apart
+ */
+function bruteForce(
+  points: readonly string[],
+  faults: readonly string[],
+  depth: number,
+  run: (schedule: readonly Placed[]) => Tried,
+  plain: (schedule: readonly Placed[]) => readonly Placed[],
+): readonly string[] {
+  const failing: (readonly Placed[])[] = []
+  for (const schedule of subsets(points, faults, depth)) {
+    const { isReached, hasFailed } = run(schedule)
+    if (isReached && hasFailed) failing.push(schedule)
+  }
+  const minimal = failing
+    .map(plain)
+    .filter(whole => !failing.some(part => part.length < whole.length && isPart(part, whole)))
+  return [...new Set(minimal.map(schedule => sortedText(schedule.map(({ text }) => text))))].sort()
+}
+
+function sortedText(texts: readonly string[]): string {
+  return texts.toSorted().join(' ')
+}
+
+function isPart(part: readonly Placed[], whole: readonly Placed[]): boolean {
+  return part.every(one => whole.some(other => other.text === one.text))
+}
+
+function* subsets(
+  points: readonly string[],
+  faults: readonly string[],
+  depth: number,
+): Generator<readonly Placed[]> {
+  yield []
+  if (depth === 0) return
+  for (const [at, point] of points.entries()) {
+    for (const rest of subsets(points.slice(at + 1), faults, depth - 1)) {
+      for (const fault of faults) yield [{ point, text: `${point}=${fault}` }, ...rest]
+    }
+  }
 }
