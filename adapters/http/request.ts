@@ -45,7 +45,7 @@ export function bodyOf(
       fail = reject
       const body = collectBody(maxBodyBytes + 1)
       message.on('data', chunk => {
-        if (body.add(bytesOf(chunk, message))) resolve(body.bytes())
+        if (body.add(chunk)) resolve(body.bytes())
       })
       message.on('end', () => resolve(body.bytes()))
       expecting?.writeContinue()
@@ -56,14 +56,9 @@ export function bodyOf(
 function readNow(message: IncomingMessage, maxBodyBytes: number): Uint8Array {
   const body = collectBody(maxBodyBytes + 1)
   while (message.readableLength > 0) {
-    if (body.add(bytesOf(message.read(), message))) break
+    if (body.add(message.read())) break
   }
   return body.bytes()
-}
-
-/** The app may have called `setEncoding`. */
-function bytesOf(chunk: Uint8Array | string, { readableEncoding }: IncomingMessage): Uint8Array {
-  return typeof chunk === 'string' ? Buffer.from(chunk, readableEncoding ?? 'utf8') : chunk
 }
 
 /** Why Node's parser gave up, for the response; undefined when the client is gone. */

@@ -182,20 +182,6 @@ test('sleep - that of node:timers/promises works as it is, and wrapped', async (
   }
 })
 
-test('sleep - a wait of a fraction of a millisecond ends, also on a clock of whole ones', async () => {
-  const { client, faults, time } = createClientServer()
-  faults.push(answering(429, { 'retry-after': '0' }))
-  const pets = client({
-    clock: () => Math.floor(time.clock()),
-    random: () => 0.4999,
-    sleep: (ms, options) => {
-      assert.ok(Number.isInteger(ms), `${ms}`)
-      return time.sleep(ms, options)
-    },
-  })
-  assert.deepEqual(await time.run(pets.listPets()), [])
-})
-
 test('clock - Date.now is looked up late: fake timers work', async t => {
   const { fetch, faults, seen } = createClientServer()
   const pets = createClient({ ...BASE, fetch, random: () => 0 })
@@ -207,19 +193,6 @@ test('clock - Date.now is looked up late: fake timers work', async t => {
     t.mock.timers.tick(1_000)
   }
   assert.deepEqual(await call, [])
-})
-
-test('options - undefined means the default', async () => {
-  const { fetch } = createClientServer()
-  const given: ClientOptions = {
-    ...BASE,
-    fetch,
-    maxConcurrent: undefined,
-    clock: undefined,
-    sleep: undefined,
-    onWait: undefined,
-  }
-  assert.deepEqual(await createClient(given).listPets({}, { signal: undefined }), [])
 })
 
 test('options - baseUrl with query, fragment or credentials is refused, the password never shown', () => {

@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/fetch.js'
 import { memoryStorage } from '../../adapters/memory.js'
-import { createStore, type Policy, type Store } from '../../src/index.js'
+import { createStore, type Policy, type Store, type StoreOptions } from '../../src/index.js'
 import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 
 /** Midnight, so that the windows of a minute and of a day begin. */
@@ -23,7 +23,11 @@ export interface ClientServer {
 }
 
 /** @param skewAt what the server's clock is ahead of the client's, by its time since T0, in ms */
-export function createClientServer(limits?: Policy, skewAt = (_: number) => 0): ClientServer {
+export function createClientServer(
+  limits?: Policy,
+  skewAt = (_: number) => 0,
+  options: Partial<StoreOptions> = {},
+): ClientServer {
   const time = createVirtualTime(T0)
   const store = createStore({
     storage: memoryStorage(),
@@ -31,6 +35,7 @@ export function createClientServer(limits?: Policy, skewAt = (_: number) => 0): 
       key: limits ? { id: 'key', plan: 'enterprise', limits } : { id: 'key', plan: 'free' },
     },
     clock: () => time.clock() + skewAt(time.clock() - T0),
+    ...options,
   })
   const serve = toFetchHandler(store)
   const faults: (Fault | undefined)[] = []

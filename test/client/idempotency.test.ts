@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type ClientOptions,
-  type ClientSnapshot,
-  createClient,
-} from '../../adapters/client/index.js'
-import { toFetchHandler } from '../../adapters/fetch.js'
-import { memoryStorage } from '../../adapters/memory.js'
-import { createStore } from '../../src/index.js'
-import { answering, type Fault, hang, reset } from './client-server.js'
+import type { ClientOptions, ClientSnapshot } from '../../adapters/client/index.js'
+import { answering, createClientServer, type Fault, hang, reset } from './client-server.js'
 import { createRandom } from './fleet.js'
-import { createVirtualTime } from './virtual-time.js'
 
-const T0 = Date.UTC(2030, 0, 1)
 const REX = { name: 'Rex', categoryId: 1 }
 
 test('idempotency - a create is stored once, whatever happens to its responses', async () => {
@@ -48,15 +39,6 @@ test('idempotency - every attempt of a create has one key, every create another'
   const [a, b, c] = [...new Set(keys)] as [string, string, string]
   assert.deepEqual(keys, [a, a, a, b, c])
   for (const key of keys) assert.match(String(key), /^"[0-9a-f]{32}-\d+"$/)
-})
-
-test('idempotency - without the option there is no key, and a lost create fails', async () => {
-  const { client, faults, time, keys, store } = createServer()
-  const pets = client({ idempotency: false })
-  faults.push(reset)
-  await assert.rejects(time.run(pets.createPet(REX)), { name: 'ConnectionError' })
-  assert.deepEqual(keys, [null])
-  assert.equal((await store.listPets()).length, 1)
 })
 
 test('idempotency - a key of the caller names the create in every process', async () => {
@@ -109,26 +91,16 @@ const lost: Fault = async serve => {
 }
 
 function createServer() {
-  const time = createVirtualTime(T0)
-  const store = createStore({
-    storage: memoryStorage(),
-    apiKeys: { key: { id: 'key', plan: 'business' } },
-    clock: time.clock,
-    idempotency: { ttlMs: 86_400_000 },
-  })
-  const serve = toFetchHandler(store)
+  const idempotency = { ttlMs: 86_400_000 }
+  const limits = { perMinute: 1_000, perDay: 100_000 }
+  const server = createClientServer(limits, undefined, { idempotency })
   const random = createRandom(7)
-  const faults: (Fault | undefined)[] = []
   const keys: (string | null)[] = []
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init)
-    keys.push(request.headers.get('idempotency-key'))
-    const answer = () => time.hold(() => serve(request))
-    return (await faults.shift()?.(answer, request)) ?? answer()
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    keys.push(new Headers(init?.headers).get('idempotency-key'))
+    return server.fetch(input, init)
   }
-  const { clock, sleep } = time
-  const shared = { baseUrl: 'http://store.test/v1', apiKey: 'key', fetch, clock, sleep, random }
   const client = (options: Partial<ClientOptions> = {}) =>
-    createClient({ ...shared, idempotency: true, maxRetries: 10, ...options })
-  return { store, time, faults, keys, client }
+    server.client({ fetch, random, idempotency: true, maxRetries: 10, ...options })
+  return { ...server, keys, client }
 }

@@ -4,24 +4,8 @@ import { createPace, type Pace } from '../../adapters/client/pace.js'
 import type { RateLimit } from '../../src/errors.js'
 
 const MINUTE = 60_000
-const T0 = Date.UTC(2030, 0, 1, 23, 59)
 const NOON = Date.UTC(2030, 0, 1, 12)
 const MIDNIGHT = Date.UTC(2030, 0, 2)
-
-test('pace - a client that met the limit of the day waits for minutes after one of the minute, not for years', () => {
-  const pace = createPace({ random: () => 0.5, maxConcurrent: 10 })
-  // The last minute of the day, with two clients on the key: the day applies, and gives its number.
-  for (const [at, remaining] of [6, 4].entries()) {
-    pace.sent(T0 + at)
-    pace.admitted({ limit: 16, remaining, reset: MIDNIGHT / 1000 }, MIDNIGHT, T0 + at)
-  }
-  pace.sent(MIDNIGHT)
-  const reset = (MIDNIGHT + MINUTE) / 1000
-  pace.rejected({ limit: 8, remaining: 0, reset }, MIDNIGHT + MINUTE, MIDNIGHT)
-  const now = MIDNIGHT + MINUTE
-  const wait = pace.next(now).at - now
-  assert.ok(wait >= 0 && wait <= 6_000, `waits ${wait} ms`)
-})
 
 test('pace - waits for the end of the minute where the server has lost the count of the day', () => {
   const pace = createPace({ random: () => 0.5, maxConcurrent: 10 })

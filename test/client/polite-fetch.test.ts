@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type LimitHeaders,
   OptionError,
@@ -15,23 +14,6 @@ import { runFleet } from './fleet.js'
 
 const PETS = 'http://store.test/v1/pets'
 const headers = { authorization: 'Bearer key' }
-
-test('politeFetch - by X-RateLimit, 300 calls use each minute and no more', async () => {
-  const { polite, time, seen } = createServer('x-ratelimit')
-  await time.run(Promise.all(Array.from({ length: 300 }, () => polite(PETS, { headers }))))
-  assert.deepEqual(perMinute(seen), [60, 60, 60, 60, 60])
-  assert.equal(polite.rateLimit?.limit, 60)
-})
-
-test('politeFetch - a request whose body was read rejects, and leaves no timer', async () => {
-  const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
-  const before = timers()
-  const polite = politeFetch(fetch, { limits: 'x-ratelimit' })
-  const read = new Request(PETS, { method: 'POST', headers, body: '{}' })
-  await read.text()
-  await assert.rejects(polite(read), TypeError)
-  assert.equal(timers(), before)
-})
 
 /** What other servers send in place of the three headers. */
 const STYLES: Readonly<Record<string, (left: number, seconds: number) => Record<string, string>>> =
@@ -173,16 +155,6 @@ test('politeFetch - the body of a response is released before its request is ret
   assert.equal(cancelled, 1)
 })
 
-test('politeFetch - a rejection whose body fails is retried like any other', async () => {
-  const { polite, faults, time } = createServer('x-ratelimit')
-  const start = (controller: ReadableStreamDefaultController) =>
-    controller.error(new Error('cut off'))
-  faults.push(async () => new Response(new ReadableStream({ start }), { status: 503 }))
-  assert.equal((await time.run(polite(PETS, { headers }))).status, 200)
-  // A rejection that nobody handles would fail this test, as it ends a process.
-  await nextTurn()
-})
-
 test('politeFetch - throws what fetch throws, and what cannot be sent at once', async () => {
   const { polite, faults, time, seen } = createServer('x-ratelimit', {
     maxRetries: 0,
@@ -227,25 +199,6 @@ test('politeFetch - a signal ends the wait, the request, and the body after it',
   const response = await time.run(polite(PETS, { headers, signal: later.signal }))
   later.abort()
   await assert.rejects(response.text(), (reason: unknown) => reason === 'cut off')
-})
-
-test('politeFetch - hooks and close are those of the client', async () => {
-  const { polite, faults, time } = createServer('x-ratelimit', {
-    onRequest: ({ method, url, attempt }) => events.push(`${method} ${url} ${attempt}`),
-    onRetry: ({ error, waitMs }) => events.push(`${error.message} ${waitMs}`),
-    onWait: ({ reason }) => events.push(reason),
-  })
-  const events: string[] = []
-  faults.push(answering(503, { 'retry-after': '3' }))
-  await time.run(polite(PETS, { method: 'head', headers }))
-  assert.deepEqual(events, [
-    `HEAD ${PETS} 1`,
-    'The server answered 503. 3650',
-    'retry',
-    `HEAD ${PETS} 2`,
-  ])
-  await polite.close()
-  await assert.rejects(polite(PETS), { name: 'ClosedError' })
 })
 
 test('politeFetch - windows of any length: waits for their end, and no longer', async () => {

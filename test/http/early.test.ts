@@ -65,20 +65,13 @@ test('http.early - nothing is served after a response that closes the connection
 })
 
 const HOSTS = [
-  ['127.0.0.1:99999', 400],
   ['a b', 400],
-  ['a/b', 400],
   ['user@a', 400],
-  ['[::1', 400],
   ['a:port', 400],
-  [':80', 400],
-  ['%zz', 400],
   ['a, b', 400],
   ['', 200],
   ['localhost:4280', 200],
-  ['my_host.example:', 200],
   ['[2001:db8::1]:80', 200],
-  ['caf%C3%A9.example', 200],
 ] as const
 
 for (const [host, status] of HOSTS) {

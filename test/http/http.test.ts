@@ -7,7 +7,6 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import {
   type ApiHandler,
-  type ApiRequest,
   type ApiResponse,
   createStore,
   type StoreOptions,
@@ -47,31 +46,6 @@ test('pipelining - a list sees what was created before it in the same piece', as
   client.socket.destroy()
 })
 
-test('body - one that comes in the same piece as its headers is not waited for', async () => {
-  const store = open()
-  const bodies: ApiRequest['body'][] = []
-  const handler: ApiHandler = {
-    ...store,
-    handle(request) {
-      bodies.push(request.body)
-      return store.handle(request)
-    },
-  }
-  await using server = await listen(handler, { port: 0 })
-  const client = await openSocket(server.port)
-  client.write(POST(`Content-Length: ${REX.length}`, REX))
-  await client.until(/"id":1/)
-  client.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
-  await client.until('100 Continue')
-  client.write(REX)
-  await client.until(/"id":2/)
-  assert.deepEqual(
-    bodies.map(body => (typeof body === 'function' ? 'waits' : String(body))),
-    [REX, 'waits'],
-  )
-  client.socket.destroy()
-})
-
 test('abort - a client that disconnects in the middle of its body creates nothing', async () => {
   const store = open()
   const { handler, answers } = withAnswersKept(store)
@@ -87,22 +61,6 @@ test('abort - a client that disconnects in the middle of its body creates nothin
   const bodies = (await Promise.all(answers)).map(({ body }) => JSON.parse(body).message)
   assert.deepEqual(bodies, ['The body ended early.', 'The body ended early.'])
   assert.deepEqual(await store.listPets(), [])
-})
-
-test('abort - a client that disconnects with the start of its body gets an answer too', async () => {
-  const store = open()
-  const { handler, answers } = withAnswersKept(store)
-  const server = await listen(handler, { port: 0 })
-  for (let count = 0; count < 20; count++) {
-    const client = await openSocket(server.port)
-    client.write(POST('Content-Length: 50', '{"na'))
-    await new Promise(resolve => client.socket.write('', resolve))
-    client.socket.resetAndDestroy()
-    await client.ended()
-  }
-  await server.close()
-  const statuses = (await Promise.all(answers)).map(({ status }) => status)
-  assert.deepEqual(new Set(statuses), new Set([400]))
 })
 
 /** The answers of a handler, also those that no client receives. */
@@ -168,20 +126,6 @@ test('http.host - HTTP/1.1 needs one Host, HTTP/1.0 none', async () => {
   assert.match(await old.ended(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/)
 })
 
-test('http.host - a preflight also needs one', async () => {
-  await using server = await listen(open({ cors: true }), { port: 0 })
-  const preflight = 'Origin: https://a.example\r\nAccess-Control-Request-Method: POST\r\n'
-  for (const [host, status] of [
-    ['', 400],
-    ['Host: a\r\n', 204],
-  ] as const) {
-    const client = await openSocket(server.port)
-    client.write(`OPTIONS /v1/pets HTTP/1.1\r\n${host}${preflight}\r\n`)
-    assert.deepEqual(statusesIn(await client.until('\r\n\r\n')), [status])
-    client.socket.destroy()
-  }
-})
-
 test('http.target - the absolute form is reduced to its path, a foreign host is refused, and an asterisk is not found', async () => {
   await using server = await listen(open(), { port: 0 })
   for (const [target, status] of [
@@ -236,23 +180,6 @@ function open(options: Partial<StoreOptions> = {}) {
     ...options,
   })
 }
-
-test('http.pieces - a response in pieces never has its whole body made', async () => {
-  const handler = {
-    basePath: '/v1',
-    maxBodyBytes: 0,
-    handle: () => ({
-      status: 200,
-      headers: { 'Content-Length': '2' },
-      pieces: () => ['[', ']'],
-      get body(): string {
-        throw new Error('The whole body was made')
-      },
-    }),
-  }
-  await using server = await listen(handler, { port: 0 })
-  assert.equal(await (await fetch(server.url)).text(), '[]')
-})
 
 test('http.deliver - a response with `deliver` is delivered by it, and close does not wait for it', async () => {
   const handler = open()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -9,8 +9,7 @@ import { toNodeHandler } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { withDocs } from '../../adapters/openapi/docs.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { type ApiRequest, createStore } from '../../src/index.js'
-import { openSocket } from './raw-socket.js'
+import { createStore } from '../../src/index.js'
 
 const KEY = { authorization: 'Bearer demo', 'content-type': 'application/json' }
 
@@ -107,44 +106,6 @@ test('toNodeHandler - names the fix when a body parser has already run', async (
   const { status, body } = await send(`${app.origin}/v1/pets`, { method: 'POST', body: '{}' })
   const text = 'The body was already read; mount this handler before any body parser.'
   assert.deepEqual([status, body.message], [500, text])
-})
-
-test('toNodeHandler - reads a body that the app decodes', async () => {
-  const handler = toNodeHandler(open())
-  await using app = await serve((message, response) => {
-    message.setEncoding('utf8')
-    handler(message, response)
-  })
-  const [start, end] = ['{"name":"Zoë","categ', 'oryId":1}']
-  async function* parts() {
-    yield start
-    await new Promise(setImmediate)
-    yield end
-  }
-  for (const body of [start + end, ReadableStream.from(parts())]) {
-    const init = { method: 'POST', body, duplex: 'half' } as RequestInit
-    assert.equal((await send(`${app.origin}/v1/pets`, init)).body.name, 'Zoë')
-  }
-})
-
-test('toNodeHandler - the body of a client that left before its turn fails at once', async () => {
-  const store = open()
-  const requests = new EventEmitter()
-  const handle = (request: ApiRequest) => {
-    requests.emit('request', request)
-    return store.handle(request)
-  }
-  const handler = toNodeHandler({ ...store, handle })
-  await using app = await serve(async (message, response) => {
-    await new Promise(resolve => message.on('close', resolve))
-    handler(message, response)
-  })
-  const client = await openSocket(Number(new URL(app.origin).port))
-  client.write('POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"name":')
-  client.socket.end()
-  const [{ body }] = await once(requests, 'request')
-  const soon = new Promise(resolve => setImmediate(resolve))
-  await assert.rejects(Promise.race([body(), soon]), { message: 'The body ended early.' })
 })
 
 test('toNodeHandler - errors of a broken handler reach the error handling of the app', async () => {

@@ -6,7 +6,6 @@ import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore, OptionError, type StoreOptions, SUNSET } from '../../src/index.js'
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
-import { check, isString, isText } from '../../src/lib/options.js'
 
 const STORAGE = 'an object with the methods insert, find, list, dump, restore'
 const LIMITS = 'an object with the methods consume, inspect, reset, dump, restore'
@@ -247,17 +246,6 @@ test('options - accepts values at their bounds', () => {
 test('options - error messages show the first 80 characters of a value', () => {
   const message = new RegExp(`got '${'x'.repeat(80)}'$`)
   assert.throws(() => open({ basePath: 'x'.repeat(81) }), { message })
-})
-
-test('options - a text is a non-empty string, and a secret value is never shown', () => {
-  check('name', 'a', isText)
-  check('url', '', isString)
-  for (const value of ['', 7, null, undefined, ['a']]) {
-    assert.throws(() => check('name', value, isText), /to be a non-empty string/)
-  }
-  assert.throws(() => check('url', 7, isString), /to be a string, got 7$/)
-  const secret = { ...isText, accepts: () => false, secret: true } as const
-  assert.throws(() => check('url', 'password', secret), /got a string$/)
 })
 
 test('options - a key passed in place of its record is not shown', () => {

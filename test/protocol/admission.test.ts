@@ -18,21 +18,7 @@ test('limits.apply - a failing rate limit store causes no 500 and lifts no limit
     },
     rejects: () => Promise.reject(new Error('down')),
     'answers nothing': () => undefined,
-    'answers something else': () => true,
     'answers a decision without numbers': () => ({}),
-    'resolves nothing': async () => undefined,
-    'is a thenable whose then returns nothing': () => ({
-      // biome-ignore lint/suspicious/noThenProperty: the odd thenable is the point
-      then(_done: unknown, failed: (error: Error) => void) {
-        failed(new Error('down'))
-      },
-    }),
-    'is a thenable whose then throws': () => ({
-      // biome-ignore lint/suspicious/noThenProperty: the odd thenable is the point
-      then() {
-        throw new Error('down')
-      },
-    }),
   }
   for (const [how, consume] of Object.entries(broken)) {
     const rateLimits = { ...memoryRateLimits(), consume } as unknown as RateLimitStore
@@ -64,43 +50,24 @@ test('limits.apply - a recovered rate limit store is used again', async () => {
 })
 
 const DECISION = { limit: 60, remaining: 59, reset: T0 / 1000 + 60, window: 'minute' } as const
-const REJECTION = {
-  ...DECISION,
-  code: 'rate_limit_exceeded',
-  remaining: 0,
-  retryAfter: 60,
-} as const
 
-for (const [field, decision] of [
-  ['limit', { ...DECISION, limit: undefined }],
-  ['limit', { ...DECISION, limit: '60\r\nX-Injected: 1' }],
-  ['limit', { ...DECISION, limit: 0 }],
-  ['remaining', { ...DECISION, remaining: -1 }],
-  ['remaining', { ...DECISION, remaining: 0.5 }],
-  ['reset', { ...DECISION, reset: Number.NaN }],
-  ['reset', { ...REJECTION, reset: undefined }],
-  ['window', { ...DECISION, window: 'hour' }],
-  ['code', { ...REJECTION, code: 'unauthorized' }],
-  ['code', { ...DECISION, code: null }],
-  ['retryAfter', { ...REJECTION, retryAfter: undefined }],
-  ['retryAfter', { ...REJECTION, retryAfter: 0 }],
-  ['bannedUntil', { ...REJECTION, code: 'api_key_banned', bannedUntil: 'soon' }],
-  ['limit', null],
-] as const) {
-  const shown = JSON.stringify(decision)
-  test(`limits.apply - a decision with an invalid \`${field}\` is replaced: ${shown}`, async () => {
-    for (const consume of [() => decision, async () => decision]) {
-      const rateLimits = { ...memoryRateLimits(), consume } as unknown as RateLimitStore
-      const store = open({ rateLimits, standardHeaders: 'draft-10' })
-      const messages: string[] = []
-      store.events.on('ratelimit.degraded', ({ error }) => messages.push((error as Error).message))
-      const { status, headers } = await list(store)
-      assert.equal(status, 200)
-      assert.equal(headers['x-ratelimit-remaining'], '59')
-      assert.deepEqual(messages, [`The rate limit store returned no decision: check \`${field}\``])
-    }
-  })
-}
+test('limits.apply - a decision that cannot become headers is replaced', async () => {
+  for (const decision of [
+    null,
+    { ...DECISION, limit: undefined },
+    { ...DECISION, limit: '60\r\nX-Injected: 1' },
+    { ...DECISION, remaining: 0.5 },
+    { ...DECISION, reset: Number.NaN },
+  ]) {
+    const consume = async () => decision
+    const store = open({ rateLimits: { ...memoryRateLimits(), consume } as never })
+    const messages: string[] = []
+    store.events.on('ratelimit.degraded', ({ error }) => messages.push((error as Error).message))
+    const { status, headers } = await list(store)
+    assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, '59'])
+    assert.deepEqual(messages, ['The rate limit store returned no decision'])
+  }
+})
 
 for (const [what, now] of [
   ['before 1970', -1_000_000_000_000],
@@ -114,20 +81,14 @@ for (const [what, now] of [
   })
 }
 
-test('limits.apply - a clock that returns NaN is a 500', async () => {
-  const store = open({ clock: () => Number.NaN })
-  let degraded = 0
-  store.events.on('ratelimit.degraded', () => degraded++)
-  const { status, headers, body } = await list(store)
-  assert.equal(degraded, 0, 'the clock failed, not the rate limit store')
-  assert.equal(status, 500)
-  assert.equal((JSON.parse(body) as { code: string }).code, 'internal_error')
-  assert.equal(headers['date'], undefined)
-})
-
-test('limits.apply - a clock that returns no number is a 500, not a rejection', async () => {
-  for (const now of [1n, '2030', undefined]) {
-    assert.equal((await list(open({ clock: () => now as never }))).status, 500)
+test('limits.apply - a clock that returns no number is a 500, and no fault of the store', async () => {
+  for (const now of [Number.NaN, 1n, undefined]) {
+    const store = open({ clock: () => now as never })
+    let degraded = 0
+    store.events.on('ratelimit.degraded', () => degraded++)
+    const { status, headers, body } = await list(store)
+    assert.deepEqual([degraded, status, headers['date']], [0, 500, undefined])
+    assert.equal((JSON.parse(body) as { code: string }).code, 'internal_error')
   }
 })
 
@@ -217,30 +178,6 @@ test('limits.keys - two keys have two budgets, and a reset lifts a ban', async (
   assert.equal((await list(store, 'second')).headers['x-ratelimit-remaining'], '299')
   await rateLimits.reset('demo')
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
-})
-
-test('identify - what it has read goes along with the request, but no decision', async () => {
-  const store = open()
-  const read: string[] = []
-  const reading = <T extends object>(parts: T, names: readonly string[]) =>
-    new Proxy(parts, {
-      get(target, name) {
-        if (names.includes(String(name))) read.push(String(name))
-        return Reflect.get(target, name)
-      },
-    })
-  const headers = reading({ authorization: 'Bearer demo' }, ['authorization'])
-  const { request } = store.identify({ method: 'GET', path: '/v1/pets', query: '', headers })
-  assert.deepEqual(read, ['authorization'])
-  const handle = () => store.handle(reading(request, ['path', 'method', 'head']))
-  assert.equal((await handle()).status, 200)
-  assert.ok(!read.includes('path'))
-  assert.deepEqual(
-    read.filter(name => name === 'authorization'),
-    ['authorization'],
-  )
-  store.apiKeys.remove('demo')
-  assert.equal((await handle()).status, 401)
 })
 
 test('limits.anonymous - anonymous requests cannot exhaust or ban a key, and addresses are never banned', async () => {
