@@ -2,41 +2,34 @@ import type { KeyRing } from '../../src/protocol/api-keys.js'
 import type { Verdict } from '../verdict/verdict.js'
 import { type Beginning, createState, type State, type StateOptions } from './state.js'
 
-/** The state of a double, which a reset or a restore replaces as a whole. */
-export interface CurrentState {
-  get(): State
-  /** Replaces it with one that has the initial keys. */
-  reset(begin: Beginning): void
-  /** @throws OptionError, and then nothing has changed */
-  replace(begin: Beginning, apiKeys: KeyRing): void
-}
+export type CurrentState = ReturnType<typeof createCurrentState>
 
-export function createCurrentState(
-  options: StateOptions,
-  begin: Beginning,
-  verdict: Verdict,
-): CurrentState {
+/** The state of a double, which a reset or a restore replaces as a whole. */
+export function createCurrentState(options: StateOptions, begin: Beginning, verdict: Verdict) {
   const { clock, real } = options.time
   let resets = 0
   let state = create(options, begin, 0)
 
-  const current: CurrentState = {
+  return {
     get: () => state,
-    reset(beginning) {
-      current.replace(beginning, options.apiKeys)
+    /** Replaces it with one that has the initial keys. */
+    reset(beginning: Beginning): void {
+      replace(beginning, options.apiKeys)
       state.tell({ do: 'reset' })
     },
-    replace(beginning, apiKeys) {
-      const old = state
-      state = create({ ...options, apiKeys }, beginning, resets + 1)
-      resets++
-      old.end(old.now())
-      for (const notice of options.track.events.activity) notice()
-      real.endDelays()
-      clock.restore(beginning.clock)
-    },
+    replace,
   }
-  return current
+
+  /** @throws OptionError, and then nothing has changed */
+  function replace(beginning: Beginning, apiKeys: KeyRing): void {
+    const old = state
+    state = create({ ...options, apiKeys }, beginning, resets + 1)
+    resets++
+    old.end(old.now())
+    for (const notice of options.track.events.activity) notice()
+    real.endDelays()
+    clock.restore(beginning.clock)
+  }
 
   function create(given: StateOptions, beginning: Beginning, after: number): State {
     return createState(given, beginning, source =>

@@ -7,25 +7,20 @@ import type { ConnectionSpan } from '../verdict/callers.js'
 import { fetchFailed, type LosableAnswer } from './faults/lost.js'
 import { at, textResponse } from './text-response.js'
 
-export interface DoubleFetch {
-  /** Stands in for the global `fetch` below one base URL, without a socket. */
-  readonly fetch: typeof fetch
-  /** Ends hanging calls, like a server that goes away. */
-  close(): void
-}
+type FetchInput = Parameters<typeof fetch>[0]
 
-/** Behaves like undici's `fetch` on a socket. */
+/** Stands in for the global `fetch` below one base URL, without a socket: it behaves like undici's on one. */
 export function createFetch(
   begin: () => (request: ReadRequest) => Promise<ApiResponse>,
   connect: () => ConnectionSpan,
   baseUrl: string,
-): DoubleFetch {
+) {
   const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
   let isClosed = false
 
   return {
-    async fetch(input, given) {
+    async fetch(input: FetchInput, given?: RequestInit): Promise<Response> {
       const init = given ?? undefined
       const connection = connect()
       const request = isSimple(input, init)
@@ -56,7 +51,8 @@ export function createFetch(
         connection.end()
       }
     },
-    close() {
+    /** Ends hanging calls, like a server that goes away. */
+    close(): void {
       isClosed = true
       for (const end of hanging) end(fetchFailed())
     },
@@ -146,11 +142,7 @@ const PLAIN_NAME = /^[a-z][a-z\d-]*$/i
 const PLAIN_VALUE = /^[!-~](?:[ -~]*[!-~])?$/
 
 /** Paths are relative to the base URL; a `Request` may be another implementation's. */
-function requestOf(
-  input: Parameters<typeof fetch>[0],
-  init: RequestInit | undefined,
-  baseUrl: string,
-): Outgoing {
+function requestOf(input: FetchInput, init: RequestInit | undefined, baseUrl: string): Outgoing {
   const request = platformRequest(input, init, baseUrl)
   const { method, url, headers } = request
   // Not every browser has `request.body`.
@@ -160,7 +152,7 @@ function requestOf(
 }
 
 function platformRequest(
-  input: Parameters<typeof fetch>[0],
+  input: FetchInput,
   init: RequestInit | undefined,
   baseUrl: string,
 ): Request {

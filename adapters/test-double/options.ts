@@ -21,7 +21,7 @@ import { memoryStorage } from '../memory.js'
 import { RULES, type RuleId } from '../verdict/rules/index.js'
 import { DEMO_KEYS } from './demo-keys.js'
 import type { Fault } from './faults/fault.js'
-import type { Beginning, StateOptions } from './state.js'
+import type { Beginning } from './state.js'
 
 const {
   apiKeys,
@@ -103,13 +103,7 @@ export const DOUBLE_OPTIONS = {
 }
 export interface TestDoubleOptions extends OptionsOf<typeof DOUBLE_OPTIONS> {}
 
-interface DoubleSettings {
-  readonly state: Omit<StateOptions, 'time' | 'track' | 'watch'>
-  readonly begin: Beginning
-  readonly baseUrl: string
-  readonly allow: readonly RuleId[]
-  readonly clients: number | undefined
-}
+type DoubleSettings = ReturnType<typeof read>
 
 /** @throws OptionError naming the invalid option and its value */
 export function readDoubleOptions(given: TestDoubleOptions): DoubleSettings {
@@ -121,7 +115,7 @@ export function readDoubleOptions(given: TestDoubleOptions): DoubleSettings {
 /** Most doubles have no options, and reading the defaults costs as much as all the rest. */
 let defaultSettings: DoubleSettings | undefined
 
-function read(given: TestDoubleOptions): DoubleSettings {
+function read(given: TestDoubleOptions) {
   const options = settingsOf(DOUBLE_OPTIONS, given)
   const {
     clock,
@@ -153,7 +147,7 @@ function read(given: TestDoubleOptions): DoubleSettings {
       apiKeys: store.apiKeys,
       journal: { capacity: journal, bytes: journalBytes, origin },
     },
-    begin: { clock: clockState(clock), faults, ...initial },
+    begin: { clock: clockState(clock), faults, ...initial } as Beginning,
     baseUrl: baseUrl.replace(/\/$/, ''),
   }
 }

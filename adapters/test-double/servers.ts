@@ -1,4 +1,3 @@
-import { lazy } from '../../src/lib/async.js'
 import { check, isObject, OptionError, optional } from '../../src/lib/options.js'
 import type { ApiHandler, Connection } from '../../src/protocol/api.js'
 import type { HttpServer, ListenOptions } from '../http/index.js'
@@ -24,7 +23,16 @@ export function createServers(
       check('options', options, optional(isObject))
       const handler = current()
       const { basePath, maxBodyBytes, handle, endDelays } = handler
-      const { listen } = await nodeHttp()
+      const { listen }: Partial<typeof import('../http/index.js')> = await import(
+        '../http/index.js'
+      )
+      // Browsers have no sockets: a bundle for them has nothing in place of the server.
+      if (!listen) {
+        throw new OptionError(
+          { option: 'listen', expected: 'called in Node' },
+          'listen needs Node; use `fetch` of the double, or MSW, in a browser',
+        )
+      }
       const server = await listen(
         { basePath, maxBodyBytes, connect, handle },
         { port: 0, ...options },
@@ -47,13 +55,3 @@ export function createServers(
     },
   }
 }
-
-/** Browsers have no sockets: a bundle for them has nothing in place of the door. */
-const nodeHttp = lazy(async () => {
-  const http: Partial<typeof import('../http/index.js')> = await import('../http/index.js')
-  if (http.listen) return { listen: http.listen }
-  throw new OptionError(
-    { option: 'listen', expected: 'called in Node' },
-    'listen needs Node; use `fetch` of the double, or MSW, in a browser',
-  )
-})

@@ -5,6 +5,25 @@
  */
 function defineTextResponse() {
   class TextResponse {
+    static {
+      for (const name of ['statusText', 'headers', 'type', 'redirected'] as const) {
+        Object.defineProperty(TextResponse.prototype, name, {
+          get(this: TextResponse) {
+            return this.#asHead()[name]
+          },
+        })
+      }
+      // Not every version of Node has `bytes`.
+      for (const name of ['arrayBuffer', 'blob', 'formData', 'bytes'] as ReadOnce[]) {
+        if (!(name in Response.prototype)) continue
+        Object.defineProperty(TextResponse.prototype, name, {
+          value(this: TextResponse) {
+            return this.#asStream()[name]()
+          },
+        })
+      }
+    }
+
     readonly #text: string
     readonly #init: TextInit
     readonly #url: string
@@ -30,22 +49,6 @@ function defineTextResponse() {
       return this.status >= 200 && this.status <= 299
     }
 
-    get statusText() {
-      return this.#asHead().statusText
-    }
-
-    get headers() {
-      return this.#asHead().headers
-    }
-
-    get type() {
-      return this.#asHead().type
-    }
-
-    get redirected() {
-      return this.#asHead().redirected
-    }
-
     get body() {
       return this.#asStream().body
     }
@@ -61,24 +64,6 @@ function defineTextResponse() {
     async json() {
       const text = this.#take()
       return text === undefined ? this.#asStream().json() : JSON.parse(text)
-    }
-
-    arrayBuffer() {
-      return this.#asStream().arrayBuffer()
-    }
-
-    blob() {
-      return this.#asStream().blob()
-    }
-
-    formData() {
-      return this.#asStream().formData()
-    }
-
-    /** Not in every version of Node that has `Response`. */
-    bytes() {
-      const streamed: Response & { bytes?(): Promise<Uint8Array> } = this.#asStream()
-      return streamed.bytes?.() ?? streamed.arrayBuffer().then(buffer => new Uint8Array(buffer))
     }
 
     clone() {
@@ -111,6 +96,7 @@ function defineTextResponse() {
   return TextResponse
 }
 
+type ReadOnce = 'arrayBuffer' | 'blob' | 'formData'
 type TextInit = ResponseInit & { readonly status: number }
 
 let TextResponse: ReturnType<typeof defineTextResponse> | undefined

@@ -35,31 +35,29 @@ export interface OpenWorld {
   readonly apiKeys: StoreOptions['apiKeys']
 }
 
-/** Doubles that share one port and nothing else. */
-export interface Worlds {
-  /** @throws ApiError 409 when there are too many, OptionError */
-  create(origin: string, given?: WorldOptions): Promise<World>
-  find(id: string): JudgedDouble | undefined
-  /** All of them, by id. */
-  readonly open: ReadonlyMap<string, OpenWorld>
-  /** @returns false when there is none */
-  dispose(id: string): boolean
-  endDelays(): void
-}
+export type Worlds = ReturnType<typeof createWorlds>
 
 const MOST = 1_000
 const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
-/** @param above hears what happens in all of them */
+/**
+ * Doubles that share one port and nothing else.
+ *
+ * @param above hears what happens in all of them
+ */
 export function createWorlds(
   options: TestDoubleOptions,
   { verdict, events }: Pick<JudgedDouble, 'verdict' | 'events'>,
-): Worlds {
+) {
   const worlds = new Map<string, OpenWorld>()
   let created = 0
 
   return {
-    async create(origin, { pets, keys, clock, begin: given } = {}) {
+    /** @throws ApiError 409 when there are too many, OptionError */
+    async create(
+      origin: string,
+      { pets, keys, clock, begin: given }: WorldOptions = {},
+    ): Promise<World> {
       const begin = given ?? (pets && (await petsOf(pets, options)))
       if (worlds.size >= MOST) {
         throw new ApiError('invalid_request', `There are ${MOST} worlds already; delete some.`, {
@@ -91,9 +89,11 @@ export function createWorlds(
         ),
       }
     },
-    open: worlds,
-    find: id => worlds.get(id)?.double,
-    dispose(id) {
+    /** All of them, by id. */
+    open: worlds as ReadonlyMap<string, OpenWorld>,
+    find: (id: string) => worlds.get(id)?.double,
+    /** @returns false when there is none */
+    dispose(id: string): boolean {
       const world = worlds.get(id)
       if (!world) return false
       void world.double.close()
