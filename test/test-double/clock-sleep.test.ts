@@ -84,24 +84,6 @@ test('timers - a missing, invalid or negative time means 1 ms, as in Node and br
   assert.deepEqual(fired, ['none', 'NaN', 'negative', '1'])
 })
 
-test('timers - a timer has the methods of a Node timer', () => {
-  const { clock } = createTestDouble()
-  let fired = 0
-  const timer = clock.timers.setTimeout(() => fired++, 10)
-  assert.equal(timer.hasRef(), true)
-  assert.equal(timer.unref(), timer)
-  assert.equal(timer.hasRef(), false)
-  assert.equal(timer.refresh(), timer)
-  assert.equal(timer.hasRef(), false, 'a refresh keeps it')
-  assert.equal(timer.ref().hasRef(), true)
-  assert.equal(timer.close(), timer)
-  clock.advance(10)
-  assert.equal(fired, 0)
-  timer.refresh()
-  clock.advance(10)
-  assert.equal(fired, 1)
-})
-
 test('timers - a timer cleared by another one at the same instant does not fire', () => {
   const { clock } = createTestDouble()
   const fired: string[] = []
@@ -115,18 +97,6 @@ test('timers - a timer cleared by another one at the same instant does not fire'
   clock.advance(10)
   clearTimeout(third)
   assert.deepEqual(fired, ['first', 'third'])
-})
-
-test('timers - a timer that starts another within the same advance fires both', () => {
-  const { clock } = createTestDouble()
-  const fired: number[] = []
-  const again = () => {
-    fired.push(clock.now() - T0)
-    clock.timers.setTimeout(again, 400)
-  }
-  clock.timers.setTimeout(again, 400)
-  clock.advance(1_000)
-  assert.deepEqual([fired, clock.now() - T0], [[400, 800], 1_000])
 })
 
 test('timers - what a timer does to the clock stands when an advance has ended', t => {
@@ -163,39 +133,6 @@ test('timers - what a timer does to the clock stands when an advance has ended',
   )
 })
 
-test('sleep - on a running clock it takes real time', async t => {
-  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
-  const { clock } = createTestDouble({ clock: 'running' })
-  let ended = 0
-  const end = () => void ended++
-  void clock.sleep(1_000).then(end)
-  clock.timers.setTimeout(end, 500).unref()
-  t.mock.timers.tick(499)
-  await settled()
-  assert.equal(ended, 0)
-  t.mock.timers.tick(1)
-  assert.equal(ended, 1)
-  t.mock.timers.tick(500)
-  await settled()
-  assert.equal(ended, 2)
-})
-
-test('timers - one that throws holds up no other wait', async t => {
-  t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
-  const { clock } = createTestDouble({ clock: 'running' })
-  let ended = false
-  clock.timers.setTimeout(() => {
-    throw new Error('a defect of the test')
-  }, 500)
-  void clock.sleep(1_000).then(() => {
-    ended = true
-  })
-  assert.throws(() => t.mock.timers.tick(500), { message: 'a defect of the test' })
-  t.mock.timers.tick(500)
-  await settled()
-  assert.equal(ended, true)
-})
-
 test('sleep - one that is over at once leaves no listener on its signal', async () => {
   const { clock } = createTestDouble()
   const { signal } = new AbortController()
@@ -230,23 +167,6 @@ test('clock - its timer keeps the process alive while one of the waits asks for 
   abort.abort()
   await assert.rejects(sleeping)
   assert.equal(hasRef, false)
-})
-
-test('clock - keeps one timer of the process while it runs and something waits, otherwise none', () => {
-  const pending = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
-  const before = pending()
-  const double = createTestDouble({ clock: 'running' })
-  const expectTimers = (count: number) => assert.equal(pending() - before, count)
-  void double.clock.sleep(120_000)
-  expectTimers(1)
-  void double.clock.sleep(60_000)
-  expectTimers(1)
-  double.clock.freeze()
-  expectTimers(0)
-  double.clock.resume()
-  expectTimers(1)
-  double.reset()
-  expectTimers(0)
 })
 
 test('clock - endDelays ends only delays, and a restore drops everything that waits', async () => {
@@ -314,17 +234,6 @@ test('clock - auto jumps to the year 9999 at the latest, and a longer delay ends
   }
 })
 
-test('reset - cancels sleeps and timers', async () => {
-  const double = createTestDouble()
-  const ended: string[] = []
-  void double.clock.sleep(10).then(() => ended.push('sleep'))
-  double.clock.timers.setInterval(() => ended.push('tick'), 10)
-  double.reset()
-  double.clock.advance('1d')
-  await settled()
-  assert.deepEqual(ended, [])
-})
-
 test('run - a client that sleeps exhausts a day of Free and continues the next day', async () => {
   const double = createTestDouble()
   const served = await double.run(() => callPolitely(double, double.baseUrl, double.fetch, 1_100))
@@ -340,20 +249,6 @@ test('run - also works for a client on a socket', async () => {
   assert.equal(served, 200)
   assert.equal(double.clock.now(), T0 + 3 * 60_000)
   assert.deepEqual(double.report().findings, [])
-})
-
-test('run - sleepers wake in chronological order, each at its own time', async () => {
-  const double = createTestDouble()
-  const woken: number[] = []
-  await double.run(() =>
-    Promise.all(
-      [500, 100, 86_400_000, 100, 300].map(async ms => {
-        await double.clock.sleep(ms)
-        woken.push(double.clock.now() - T0)
-      }),
-    ),
-  )
-  assert.deepEqual(woken, [100, 100, 300, 500, 86_400_000])
 })
 
 test('run - a request is answered before time advances, even while it waits for a body', async () => {

@@ -93,13 +93,10 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
     [{ kind: 'status', status: 500, code: 'oops' }, /`code` to be one of 'invalid_request'/],
     [{ kind: 'status', status: 500, body: 7 }, /`body` to be a string, an object or an array/],
     [{ kind: 'status', status: 500, headers: { 'x\n': '1' } }, /`headers` to be/],
-    [{ kind: 'status', status: 500, headers: { 'X-A': 'é\r' } }, /`headers` to be/],
-    [{ kind: 'status', status: 500, headers: { 'content-length': '1' } }, /`headers` to be/],
     [{ kind: 'delay', ms: 1, real: 'yes' }, /`real` to be true or false/],
     [{ kind: 'hang', nth: 0 }, /`nth` to be an integer of at least 1/],
     [{ kind: 'hang', real: true }, /Unknown option `real`/],
     [{ kind: 'status', status: 429, retryAfter: -1 }, /`retryAfter` to be seconds/],
-    [{ kind: 'delay' }, /`ms`/],
   ]
   for (const [fault, message] of wrong) {
     assert.throws(() => double.faults.arm(fault as Fault), { name: 'OptionError', message })
@@ -124,16 +121,10 @@ test('faults - accepts values at their bounds and rejects values beyond', () => 
   for (const fault of [
     { kind: 'delay', ms: -1 },
     { ...status, retryAfter: 1.5 },
-    { ...status, retryAfter: {} },
-    { ...status, retryAfter: { date: 0.5 } },
     { ...status, retryAfter: { date: century + 1 } },
     { ...status, retryAfter: { date: 1, unit: 's' } },
-    { ...status, headers: [] },
     { ...status, headers: { '': '1' } },
     { ...status, headers: { Connection: 'close' } },
-    { ...status, headers: { 'Transfer-Encoding': 'chunked' } },
-    { ...status, headers: { 'X-A': 1 } },
-    { ...status, headers: { 'X-A': '\u007f' } },
     { ...status, headers: { 'X-A': '\u0100' } },
     { ...status, body: null },
     { ...status, left: 0 },
@@ -233,25 +224,6 @@ test('faults - a status can have any body and headers, in process and on a socke
   double.faults.arm({ kind: 'status', status: 502, body: page })
   const head = await fetch(`${url}/pets`, { method: 'HEAD', headers: FREE })
   assert.deepEqual([head.status, await head.text()], [502, ''])
-})
-
-test('faults - headers replace the usual ones, case-insensitively', async () => {
-  const double = createTestDouble()
-  double.faults.arm({
-    kind: 'status',
-    status: 503,
-    headers: { 'CONTENT-TYPE': 'text/html', 'x-RateLimit-remaining': '7' },
-  })
-  const { headers } = await double.handle({
-    method: 'GET',
-    path: '/v1/pets',
-    query: '',
-    headers: FREE,
-  })
-  const named = (name: string) =>
-    Object.entries(headers).filter(([header]) => header.toLowerCase() === name)
-  assert.deepEqual(named('content-type'), [['CONTENT-TYPE', 'text/html']])
-  assert.deepEqual(named('x-ratelimit-remaining'), [['x-RateLimit-remaining', '7']])
 })
 
 test('faults - a body that cannot be sent as JSON is refused when armed', () => {

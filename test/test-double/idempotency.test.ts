@@ -20,15 +20,6 @@ test('double idempotency - a create whose response a fault lost is stored once',
   }
 })
 
-test('double idempotency - a key is free when the clock has passed its lifetime', async () => {
-  const double = createTestDouble(options)
-  assert.equal((await create(double, 'k')).json.id, 1)
-  double.clock.advance('59s')
-  assert.equal((await create(double, 'k')).json.id, 1)
-  double.clock.advance('1s')
-  assert.equal((await create(double, 'k')).json.id, 2)
-})
-
 test('double idempotency - keys are part of snapshot and digest, and a reset forgets them', async () => {
   const double = createTestDouble(options)
   const digest = await double.digest()

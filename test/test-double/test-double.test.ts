@@ -53,16 +53,6 @@ test('test double - without faults it answers like a plain store, byte for byte'
   assert.deepEqual(await transcript(overHttp, false), await transcript(plainStore, false))
 })
 
-test('test double - getPet is gone from 5 December 2030 on its clock', async () => {
-  const double = createTestDouble()
-  await double.seed([ADA])
-  const get = async () => (await double.fetch('pets/1', { headers: FREE })).status
-  double.clock.set('2030-12-04T23:59:59.999Z')
-  assert.equal(await get(), 200)
-  double.clock.advance(1)
-  assert.equal(await get(), 410)
-})
-
 test('test double - takes only the animals of a snapshot as its initial ones', async () => {
   const other = createTestDouble()
   await other.seed([ADA])
@@ -80,21 +70,13 @@ test('test double - rejects invalid initial animals by name', () => {
   const cases: [pets: unknown, message: RegExp][] = [
     [5, /^Expected `pets` to be an object, got 5$/],
     [{ pets: 5, nextId: 1 }, /^Expected `pets\.pets` to be an array, got 5$/],
-    [{ clock: 5 }, /^Expected `pets\.pets` to be an array, got undefined$/],
     [{ pets: [rex] }, /^Expected `pets\.nextId` to be an integer of at least 1, got undefined$/],
     [{ pets: [rex], nextId: 1 }, /^Invalid `pets`: .*`nextId`/],
-    [{ pets: [rex, rex], nextId: 2 }, /^Invalid `pets`: /],
-    ...[
-      null,
-      { id: 1, foo: 'a' },
-      { ...rex, id: 0 },
-      { ...rex, name: 1 },
-      { ...rex, categoryId: 1.5 },
-      { ...rex, status: 'lost' },
-    ].map((pet): [unknown, RegExp] => [
-      { pets: [rex, pet], nextId: 3 },
-      /^Expected `pets\.pets\[1\]` to be an animal/,
-    ]),
+    [{ pets: [rex, null], nextId: 3 }, /^Expected `pets\.pets\[1\]` to be an animal/],
+    [
+      { pets: [rex, { ...rex, categoryId: 1.5 }], nextId: 3 },
+      /^Expected `pets\.pets\[1\]` to be an/,
+    ],
   ]
   for (const [pets, message] of cases) {
     const create = () => createTestDouble({ pets: pets as PetSnapshot })
@@ -353,7 +335,6 @@ test('fetch - sends and refuses the same with and without a Request', async () =
   Object.defineProperty(Inherited.prototype, 'method', { enumerable: true })
   const inits: unknown[] = [
     undefined,
-    {},
     {
       headers: [
         ['A', '1'],
@@ -362,30 +343,22 @@ test('fetch - sends and refuses the same with and without a Request', async () =
       signal,
     },
     { headers: new Headers(json), method: undefined, signal: null },
-    { headers: { 'a b': '1' } },
     { headers: { a: '\u20ac' } },
     { headers: null },
     { headers: { 'X-B': '1', 'x-a': ' 2 3 ', 'X-C': '' } },
     { headers: { 'X-B': '1', 'x-a': '2', A: '3 4' } },
-    { headers: { A: '1', a: '2' } },
     { headers: { A: 1, b: undefined } },
     { headers: { a: '1', [Symbol('b')]: '2' } },
     { headers: { ['__proto__']: '1' } },
-    { headers: { '': '1' } },
     { headers: Object.create({ a: '1' }, { b: { value: '2' } }) },
     { headers: Object.assign(Object.create(null), json) },
     { signal: {} },
     { method: 'get' },
-    { method: 'HEAD' },
-    { method: 'POST' },
     { method: 'POST', headers: json, body: toJson(ADA) },
     { method: 'POST', headers: json, body: '\ufeff{"name":"\ud800"}' },
     { method: 'POST', headers: FREE, body: '' },
-    { method: 'POST', headers: FREE, body: 'text' },
-    { method: 'POST', headers: FREE, body: null },
     { method: 'POST', headers: FREE, body: new URLSearchParams({ name: 'Ada' }) },
     { method: 'POST', body: 7 },
-    { body: '{}' },
     { method: 'PUT', body: '{}' },
     { mode: 'navigate' },
     new Request('http://a.test', { method: 'POST', headers: FREE }),
@@ -537,17 +510,6 @@ test('clock - a delay on a running clock does not keep the process alive', async
     const start = performance.now()
     process.on('exit', () => console.log(performance.now() - start < 30_000))`
   assert.equal(await node(script, ''), 'true\n')
-})
-
-test('listen - await using closes the server', async () => {
-  let url: string
-  {
-    await using double = createTestDouble()
-    const server = await double.listen()
-    url = server.url
-    assert.equal((await fetch(`${url}/pets`, { headers: FREE })).status, 200)
-  }
-  await assert.rejects(fetch(`${url}/pets`, { headers: FREE }))
 })
 
 const T0 = Date.UTC(2030, 0, 1)

@@ -142,17 +142,6 @@ test('fault.unused - a fault in a snapshot may fire after any restore of it', as
   assert.deepEqual(double.report({ since: 'start' }).notes, [])
 })
 
-test('fault.unused - clearRequests hides requests, not faults', async () => {
-  const double = createTestDouble()
-  double.faults.arm({ ...DOWN, nth: 5 })
-  await double.fetch('pets', { headers: FREE })
-  double.clearRequests()
-  assert.deepEqual(
-    double.report().notes.map(({ rule }) => rule),
-    ['fault.unused'],
-  )
-})
-
 test('fault.unused - the report as text names the fault, also without a request', () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 5, from: '1h', until: '2h', chance: 0.5 })

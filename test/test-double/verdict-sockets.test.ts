@@ -65,18 +65,6 @@ for (const [behaviour, client] of Object.entries<SocketClient>({
   })
 }
 
-test('verdict - over sockets: twelve immediate retries whose responses are never read', async () => {
-  await using double = createTestDouble()
-  const { url } = await double.listen()
-  await Promise.all([1, 2, 3].map(() => get(url)))
-  double.faults.arm({ kind: 'status', status: 429, retryAfter: 60, times: 12 })
-  for (let tries = 0; tries < 12; tries++) {
-    await fetch(`${url}/pets`, { headers: FREE })
-    double.clock.advance('500ms')
-  }
-  assert.deepEqual(rules(double), ['retry-after.early'])
-})
-
 test('verdict - over sockets: requests in flight together of which one is rejected are no violation', async () => {
   for (const headers of [{}, { connection: 'close' }]) {
     for (const warm of [0, 3]) {

@@ -61,18 +61,6 @@ test('clock - accepts the years 0000 to 9999', () => {
   assert.throws(() => clock.advance(Number.MAX_SAFE_INTEGER), /Expected `now` to be an instant/)
 })
 
-test('clock - the scale is at most 1,000,000', t => {
-  const time = wallClock(t)
-  const { clock } = createTestDouble()
-  clock.resume({ scale: 1_000_000 })
-  time.tick(1)
-  assert.equal(clock.now(), T0 + 1_000_000)
-  assert.throws(() => clock.resume({ scale: 1_000_001 }), OptionError)
-  clock.resume({ scale: 0.5 })
-  time.tick(3)
-  assert.equal(clock.now(), T0 + 1_000_001)
-})
-
 test('clock - resumes and freezes at its current time', t => {
   const time = wallClock(t)
   const { clock } = createTestDouble()

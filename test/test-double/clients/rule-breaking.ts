@@ -41,15 +41,6 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       await exhaust()
       await poll(send, 8, 0, byUserAgent)
     },
-    async 'has a new User-Agent for every request, on its connection'({
-      connection,
-      poll,
-      exhaust,
-    }) {
-      const send = connection()
-      await exhaust(send)
-      await poll(send, 3, 0, byUserAgent)
-    },
     'is curl in a loop': ({ send, poll }) => poll(send, 90),
     async 'takes Retry-After for milliseconds'({ connection, pass }) {
       const send = connection()
@@ -75,10 +66,6 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       fail(503, { retryAfter: 2 })
       await send()
       await poll(send, 61, 60)
-    },
-    async 'retries two 429s at once, and succeeds'({ send, poll, fail }) {
-      fail(429, { retryAfter: 30, times: 2 })
-      await poll(send, 3)
     },
     async 'retries at once over two connections that take turns'({ connection, fail }) {
       const one = connection()

@@ -106,10 +106,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass(7)
     await senders[0]?.()
   },
-  async 'has two requests in flight, of which one has to wait, and gives up'({ send, fail }) {
-    fail(503, { retryAfter: 7 })
-    await Promise.all(times(2).map(() => send()))
-  },
   async 'waits through 503 with a connection each time'({ send, wait, fail }) {
     fail(503, { retryAfter: 7, times: 2 })
     await wait(send, 3)
@@ -177,13 +173,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     await exhaust(send)
     await poll(send, 16)
   },
-  async 'has four workers on a pool of four, each of which waits'({ pool, poll, pass, exhaust }) {
-    const send = pool(4)
-    await exhaust(send)
-    await poll(send, 4, 5)
-    pass(40)
-    await poll(send, 4)
-  },
   async 'has two workers on one pool, and both wait'({ connection, poll, pass, exhaust }) {
     const [one, other] = [connection(), connection()]
     await Promise.all([one(), other()])
@@ -245,14 +234,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       for (const call of calls) await send(call)
     }
   },
-  async 'is three processes that drop what is rejected, and wait'({ send, pass, exhaust }) {
-    for (const minute of times(4)) {
-      await exhaust()
-      for (const at of times(3)) await send({ body: { name: 'Ada', categoryId: minute * 3 + at } })
-      pass(60)
-      for (const at of times(3)) await send({ path: `pets?limit=${at + 1}` })
-    }
-  },
   async 'meets a ban that it did not cause'({ connection, pass, double }) {
     const elsewhere = createApi(createTestDouble())
     while ((await elsewhere.send()).code !== 'api_key_banned');
@@ -302,10 +283,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     api.fail(503, { times: 8 })
     await retry(api, api.connection(), [1, 2, 3, 4, 5, 6, 7, 8])
   },
-  async 'retries three times with pauses that are equal by chance'(api) {
-    api.fail(503, { times: 3 })
-    await retry(api, api.connection(), [1, 1, 1])
-  },
   async 'retries in real time, while the clock is frozen'({ send, poll, fail }) {
     fail(503, { times: 6 })
     await poll(send, 7)
@@ -345,13 +322,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   },
   async 'polls at a fixed pace, and the first polls fail'({ connection, poll, fail }) {
     const send = connection()
-    fail(503, { times: 6 })
-    await poll(send, 12, 10)
-  },
-  async 'polls at a fixed pace, an hour after another call'({ connection, poll, pass, fail }) {
-    const send = connection()
-    await send()
-    pass(3600)
     fail(503, { times: 6 })
     await poll(send, 12, 10)
   },

@@ -22,7 +22,6 @@ const LEAST: Record<string, readonly string[]> = {
   'retries a 503 at once, succeeds, and goes on for an hour': [
     'listPets#1=status:503{"retryAfter":2}',
   ],
-  'retries two 429s at once, and succeeds': ['listPets#1=status:429{"retryAfter":30}'],
   'retries at once over two connections that take turns': [
     'listPets#1=status:503{"retryAfter":30}',
   ],
