@@ -1,0 +1,137 @@
+/**
+ * `npm run mutate -- [--seed n] [--count n] [--steps n] [room…]`: draws small changes from the code of the build, such
+ * as a comparison the other way round, and prints what notices each: the tests of its room, the simulation, or
+ * neither. What neither notices is a test that is missing, or code that nobody needs.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { parse } from 'acorn'
+import { ancestor } from 'acorn-walk'
+import { createRandom } from '../../dist/test/crash/random.js'
+import { copyBuild, node, planted, simulated } from './plant.mjs'
+
+/** Each with the tests that are its own. */
+const ROOMS = {
+  'src/limits': 'limits',
+  'src/pets': 'pets',
+  'src/protocol': 'protocol',
+  'adapters/http': 'http',
+  'adapters/json-file': 'json-file',
+  'adapters/sqlite': 'sqlite',
+  'adapters/client': 'client',
+  'adapters/verdict': 'test-double',
+  'adapters/exchanges': 'exchanges',
+  'adapters/judge': 'judge',
+  'adapters/test-double': 'test-double',
+}
+
+const SWAPPED = {
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '===': '!==',
+  '!==': '===',
+  '+': '-',
+  '-': '+',
+  '&&': '||',
+  '||': '&&',
+  '??': '&&',
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '20' },
+    steps: { type: 'string', default: '50000' },
+  },
+})
+const rooms = positionals.length > 0 ? positionals : Object.keys(ROOMS)
+const unknown = rooms.find(room => !(room in ROOMS))
+if (unknown) {
+  console.error(`Unknown room ${unknown}; expected one of ${Object.keys(ROOMS).join(', ')}`)
+  process.exit(2)
+}
+const random = createRandom(Number(values.seed))
+const folder = copyBuild()
+const found = { tests: 0, simulation: 0, both: 0, neither: 0 }
+console.log('| mutant | found by |\n|---|---|')
+for (let count = 0; count < Number(values.count); count++) {
+  const room = rooms[random(rooms.length)]
+  const mutant = drawn(room)
+  const by = await planted(
+    folder,
+    mutant.file,
+    () => mutant.code,
+    () => findersOf(room),
+  )
+  found[by]++
+  console.log(`| ${mutant.name} | ${by} |`)
+}
+console.log(
+  `\n${Object.entries(found)
+    .map(([by, count]) => `${by}: ${count}`)
+    .join(', ')}`,
+)
+
+async function findersOf(room) {
+  const world = room === 'adapters/sqlite' ? 'sqlite' : 'file'
+  const byTests = (await node(folder, ['test/run.mjs', ROOMS[room]])).code !== 0
+  const bySimulation = (await simulated(folder, 1, Number(values.steps), world)) !== undefined
+  if (byTests && bySimulation) return 'both'
+  if (byTests) return 'tests'
+  return bySimulation ? 'simulation' : 'neither'
+}
+
+/** One change in one file of the room. */
+function drawn(room) {
+  const files = readdirSync(join(folder, 'dist', room), { recursive: true }).filter(file =>
+    file.endsWith('.js'),
+  )
+  for (;;) {
+    const file = join(room, files[random(files.length)])
+    const code = readFileSync(join(folder, 'dist', file), 'utf8')
+    const changes = changesOf(code)
+    if (changes.length === 0) continue
+    const { start, end, to } = changes[random(changes.length)]
+    const line = code.slice(0, start).split('\n').length
+    const from = code.slice(start, end)
+    const shown = `${file}:${line} \`${oneLine(from)}\` → \`${oneLine(to)}\``
+    return { file, name: shown, code: code.slice(0, start) + to + code.slice(end) }
+  }
+}
+
+function changesOf(code) {
+  const changes = []
+  const text = ({ start, end }) => code.slice(start, end)
+  const add = ({ start, end }, to) => changes.push({ start, end, to })
+  const swap = node => {
+    const { left, operator, right } = node
+    if (SWAPPED[operator]) add(node, `(${text(left)}) ${SWAPPED[operator]} (${text(right)})`)
+  }
+  ancestor(parse(code, { ecmaVersion: 'latest', sourceType: 'module' }), {
+    BinaryExpression: swap,
+    LogicalExpression: swap,
+    IfStatement: ({ test }) => add(test, `!(${text(test)})`),
+    ConditionalExpression: ({ test }) => add(test, `!(${text(test)})`),
+    ExpressionStatement(node) {
+      if (/Call|Await|Assignment/.test(node.expression.type)) add(node, ';')
+    },
+    ReturnStatement(node) {
+      if (node.argument) add(node.argument, `void (${text(node.argument)})`)
+    },
+    Literal(node, _, parents) {
+      if (/Import|Export/.test(parents.at(-2)?.type)) return
+      if (typeof node.value === 'number') add(node, String(node.value + 1))
+      if (typeof node.value === 'boolean') add(node, String(!node.value))
+    },
+  })
+  return changes
+}
+
+function oneLine(text) {
+  const line = text.replace(/\s+/g, ' ').replaceAll('|', '\\|')
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line
+}
