@@ -33,7 +33,10 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     },
     async leftovers() {
       const beside = `${path.slice(FOLDER.length)}.`
-      const left = (await machine.names()).filter(name => name.startsWith(beside))
+      // A process that dies while it opens may leave an empty folder, which nothing reads.
+      const isLock = (name: string) => name.startsWith(`${beside}lock.`)
+      const names = await machine.names()
+      const left = names.filter(name => name.startsWith(beside) && !isLock(name))
       const open = machine.handles()
       return open === 0 ? left : [...left, `${open} open files`]
     },

@@ -5,7 +5,7 @@ import { createKeyModel } from './model/keys.js'
 const untrue = { invariant: 'response.true' }
 
 test('idempotency keys - a key in use names its animal, and no other', () => {
-  const keys = createKeyModel(100)
+  const keys = createKeyModel(100, () => {})
   keys.use('k', 'a', 0).stored(1)
   keys.use('k', 'a', 99).replayed(1)
   keys.use('k', 'b', 99).reused()
@@ -17,7 +17,7 @@ test('idempotency keys - a key in use names its animal, and no other', () => {
 })
 
 test('idempotency keys - a key is free when its time is over', () => {
-  const keys = createKeyModel(100)
+  const keys = createKeyModel(100, () => {})
   keys.use('k', 'a', 0).stored(1)
   assert.throws(() => keys.use('k', 'a', 100).replayed(1), untrue)
   assert.throws(() => keys.use('k', 'b', 100).reused(), untrue)
@@ -29,7 +29,7 @@ test('idempotency keys - a key is free when its time is over', () => {
 
 test('idempotency keys - a clock that goes back may bring a key back that was over, or not', () => {
   const over = () => {
-    const keys = createKeyModel(100)
+    const keys = createKeyModel(100, () => {})
     keys.use('k', 'a', 0).stored(1)
     keys.use('other', 'b', 150).stored(2)
     assert.deepEqual([...keys.inUse().keys()], ['other'])
@@ -46,7 +46,7 @@ test('idempotency keys - a clock that goes back may bring a key back that was ov
 })
 
 test('idempotency keys - a refused create stores nothing, and a lost one may have', () => {
-  const keys = createKeyModel(100)
+  const keys = createKeyModel(100, () => {})
   keys.use('k', 'a', 0).refused()
   assert.throws(() => keys.use('k', 'b', 1).reused(), untrue)
   keys.use('l', 'a', 0)
@@ -54,7 +54,7 @@ test('idempotency keys - a refused create stores nothing, and a lost one may hav
 })
 
 test('idempotency keys - a restore brings back the keys of its snapshot', () => {
-  const keys = createKeyModel(100)
+  const keys = createKeyModel(100, () => {})
   keys.use('k', 'a', 0).stored(1)
   const saved = keys.save()
   keys.use('l', 'b', 1).stored(2)

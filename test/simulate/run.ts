@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { shrink } from './shrink.js'
 import { type Failure, type Result, simulate } from './simulate.js'
+import { SOMETIMES } from './sometimes.js'
 import { INVARIANTS } from './violation.js'
 import { WORLDS, worldOf } from './worlds.js'
 
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     steps: { type: 'string', default: '100000' },
     seconds: { type: 'string' },
     world: { type: 'string', multiple: true },
+    sometimes: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     replay: { type: 'string' },
     verbose: { type: 'boolean', default: false },
@@ -28,6 +30,7 @@ async function run(): Promise<void> {
   const first = Number(values.seed)
   const kinds = present(values.world ?? ['file'])
   if (kinds.length === 0) return
+  const met = new Set<string>()
   for (let seed = first; seed < first + Number(values.seeds); seed++) {
     const end = values.seconds === undefined ? undefined : deadline(Number(values.seconds))
     const result = await simulate({
@@ -39,11 +42,16 @@ async function run(): Promise<void> {
       },
     })
     report(seed, result)
+    for (const what of Object.keys(result.counts)) met.add(what)
     if (!result.failure) continue
     await explain(result.failure)
     process.exitCode = 1
     return
   }
+  const never = kinds.flatMap(kind => SOMETIMES[kind] ?? []).filter(what => !met.has(what))
+  if (!values.sometimes || never.length === 0) return
+  console.error(`Never happened: ${[...new Set(never)].join(', ')}`)
+  process.exitCode = 1
 }
 
 /** Those that can run here. Another one was asked for, so leaving it out is a failure. */

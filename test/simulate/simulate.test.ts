@@ -6,22 +6,14 @@ import { type Failure, simulate } from './simulate.js'
 import { Violation } from './violation.js'
 import { worldOf } from './worlds.js'
 
-/** What a few worlds are sure to meet. A kind of trouble that never comes would prove nothing. */
-const MET = ['create', 'list', 'get', 'replay', '429', '401', '400', 'crash']
-const MET_WITH_SQLITE = [
-  ...['create', 'list', 'get', 'replay', '429', '503', 'crash', 'restart', 'restore', 'swap'],
-  ...['lock', 'counted alone', 'counts lost'],
-]
-
-test('simulate - 8,000 events of a seed break no invariant, and bring every kind of trouble', async () => {
-  const { failure, counts, steps } = await simulate({
+test('simulate - 8,000 events of a seed break no invariant', async () => {
+  const { failure, steps } = await simulate({
     seed: 9,
     kinds: ['file'],
     isEnough: steps => steps >= 8_000,
   })
   assert.equal(failure?.outcome.violation, undefined)
   assert.ok(steps >= 8_000)
-  for (const what of MET) assert.ok((counts[what] ?? 0) > 0, `${what} never happened`)
 })
 
 test('simulate - the same seed has the same trace, another seed another one', async () => {
@@ -32,15 +24,12 @@ test('simulate - the same seed has the same trace, another seed another one', as
   assert.notEqual(one.digest, other.digest)
 })
 
-test('simulate - 12,000 events with SQLite break no invariant, and bring every kind of trouble', {
+test('simulate - 12,000 events with SQLite break no invariant, and have one trace', {
   skip: withoutSqlite,
 }, async () => {
   const run = () => simulate({ seed: 1, kinds: ['sqlite'], isEnough: steps => steps > 12_000 })
-  const { failure, counts, digest } = await run()
+  const { failure, digest } = await run()
   assert.equal(failure?.outcome.violation, undefined)
-  for (const what of MET_WITH_SQLITE) {
-    assert.ok((counts[what] ?? 0) > 0, `${what} never happened`)
-  }
   assert.equal((await run()).digest, digest)
 })
 

@@ -85,7 +85,7 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
   const admitted = createWindows()
-  const used = createKeyModel(idempotencyMs ?? 0)
+  const used = createKeyModel(idempotencyMs ?? 0, () => note('key is free again'))
   /** How often the disk had failed when a create last succeeded. */
   let failuresBefore = 0
 
@@ -130,7 +130,10 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
             admitted.add(`${partition}${counter}`, policy, now)
           }
           if (checkBody) checkBody(response)
-          else checkRejection(response, told)
+          else {
+            checkRejection(response, told)
+            note(`${told.code}`)
+          }
         },
       }
     },

@@ -48,7 +48,8 @@ interface Attempt {
   id: number | undefined
 }
 
-export function createKeyModel(ttl: number): KeyModel {
+/** @param onFree called when an animal is stored with a key that named another one before */
+export function createKeyModel(ttl: number, onFree: () => void): KeyModel {
   let keys = new Map<string, Attempt[]>()
   /** The last turns of animals whose keys name others now. */
   const turns = new Map<string, number>()
@@ -114,6 +115,7 @@ export function createKeyModel(ttl: number): KeyModel {
           () => `${name} was stored with the key of animal ${known?.id}`,
         )
         own.id = id
+        if (before.some(one => one.isOver && one.id !== undefined)) onFree()
         const later = keys.get(key)?.filter(one => one.id !== undefined && one.id > id) ?? []
         hold(key, later.length > 0 ? later : [own])
       },

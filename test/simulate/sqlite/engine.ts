@@ -135,7 +135,7 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
     const limits = await openFor(() => sqliteRateLimits(files.path(limitsName())))
     return {
       ...watchLimits({ process, limits, counts, machine, scheduler, attempt }),
-      storage,
+      storage: { ...storage, restore: (...given) => openFor(() => storage.restore(...given)) },
       async begin(store, isFirst) {
         store.events.on('ratelimit.degraded', ({ error }) => {
           const { message } = error as Error

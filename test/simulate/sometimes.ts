@@ -1,0 +1,18 @@
+import { ACTORS, RULE_BREAKERS } from './actors/index.js'
+
+const BOTH = [
+  ...['create', 'list', 'get', 'HEAD', 'replay', 'repeated create', 'key is free again'],
+  ...['400', '401', '404', '405', '410', '413', '422', '503'],
+  ...['rate_limit_exceeded', 'api_key_banned', '429 for a polite client'],
+  ...['start', 'crash', 'restart', 'snapshot', 'restore', 'restore failed', 'swap'],
+  ...RULE_BREAKERS.map(kind => `broke ${ACTORS[kind]?.breaks}`),
+]
+
+/**
+ * What the fixed seeds have to come across, by kind of world: a kind of trouble that never comes would prove
+ * nothing.
+ */
+export const SOMETIMES: Readonly<Record<string, readonly string[]>> = {
+  file: [...BOTH, 'refused to open', 'unfinished write', 'could not be compacted'],
+  sqlite: [...BOTH, 'lock', 'interruption', 'counted alone', 'counts lost'],
+}
