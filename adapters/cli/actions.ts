@@ -1,4 +1,13 @@
-import type { Settings } from './commands.js'
+import { DEMO_KEYS } from '../test-double/demo-keys.js'
+import type { CommandName } from './commands.js'
+import type {
+  DescribedSettings,
+  ExecSettings,
+  KeysSettings,
+  ReplaySettings,
+  ServeSettings,
+  VerifySettings,
+} from './options.js'
 import type { Stop } from './serve.js'
 
 /** What a command receives besides its settings. */
@@ -7,8 +16,6 @@ export interface Call {
   /** The options as they were written, for a command to repeat. */
   readonly given: ReadonlyMap<string, string>
   stopOnSignal(stop: Stop): void
-  /** Writes to stdout, and rejects where that fails. */
-  write(text: string): Promise<void>
 }
 
 /**
@@ -17,37 +24,37 @@ export interface Call {
  * @returns the exit code
  * @throws UsageError, and whatever a socket or a storage throws
  */
-export async function runCommand<C extends keyof Settings>(
-  command: C,
-  settings: Settings[C],
+export async function runCommand(
+  command: Exclude<CommandName, 'help' | 'version'>,
+  settings: Record<string, unknown>,
   call: Call,
 ): Promise<number> {
-  const code = await ACTIONS[command](settings, call)
+  const code = await ACTIONS[command](settings as never, call)
   return typeof code === 'number' ? code : 0
 }
 
-const ACTIONS: {
-  readonly [C in keyof Settings]: (settings: Settings[C], call: Call) => Promise<unknown>
-} = {
-  serve: async (settings, { stopOnSignal }) =>
+const ACTIONS = {
+  serve: async (settings: ServeSettings, { stopOnSignal }: Call) =>
     (await import('./serve.js')).serve(settings, stopOnSignal),
-  async exec(settings, { operands, given }) {
+  async exec(settings: ExecSettings, { operands, given }: Call) {
     if (settings.explore) return (await import('./explore.js')).explore(settings, operands, given)
     if (settings.through === undefined) return (await import('./exec.js')).exec(settings, operands)
     return (await import('./through.js')).execThrough(settings, settings.through, operands)
   },
-  copy: async (_, { operands: [from = '', to = ''] }) => (await import('./copy.js')).copy(from, to),
-  check: async (_, { operands: [name = ''] }) => (await import('./check.js')).check(name),
-  verify: async (settings, { operands: [baseUrl] }) =>
+  copy: async (_: unknown, { operands: [from = '', to = ''] }: Call) =>
+    (await import('./copy.js')).copy(from, to),
+  check: async (_: unknown, { operands: [name = ''] }: Call) =>
+    (await import('./check.js')).check(name),
+  verify: async (settings: VerifySettings, { operands: [baseUrl] }: Call) =>
     (await import('./verify.js')).verifyCommand(settings, baseUrl),
-  keys: async (settings, call) => (await import('./keys.js')).keysCommand(settings, call),
-  replay: async (settings, { operands: [path = ''], stopOnSignal }) =>
+  keys: async (settings: KeysSettings, call: Call) =>
+    (await import('./keys.js')).keysCommand(settings, call),
+  replay: async (settings: ReplaySettings, { operands: [path = ''], stopOnSignal }: Call) =>
     (await import('./replay.js')).replayCommand(settings, path, stopOnSignal),
-  diff: async (_, { operands: [good = '', bad = ''] }) =>
+  diff: async (_: unknown, { operands: [good = '', bad = ''] }: Call) =>
     (await import('./diff.js')).diffCommand(good, bad),
-  async openapi({ keys, pagination, rateLimit, idempotency }) {
+  async openapi({ keys, pagination, rateLimit, idempotency }: DescribedSettings) {
     const { openApiJson } = await import('../openapi/openapi.js')
-    const { DEMO_KEYS } = await import('../test-double/demo-keys.js')
     const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
     const features = { pagination, rateLimit, idempotency: idempotency !== undefined }
     process.stdout.write(`${openApiJson({ ...features, demoKeys })}\n`)

@@ -1,4 +1,7 @@
-import type { Plan, Policy } from '../../src/limits/plans.js'
+import { networkInterfaces } from 'node:os'
+import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
+import { DEMO_KEYS } from '../test-double/demo-keys.js'
+import type { ServeSettings } from './options.js'
 import { version } from './version.js'
 
 /** What scripts need to know once the server listens. */
@@ -18,28 +21,19 @@ export interface Ready {
   readonly staging?: { readonly baseUrl: string; readonly origin: string }
 }
 
-/** What the banner adds for people. */
-export interface Details {
-  readonly source: string
-  /** Where other machines reach it. */
-  readonly networkUrls: readonly string[]
-  /** Undefined without rate limits. */
-  readonly policies: Readonly<Record<Plan, Policy>> | undefined
-  readonly keysFile: string | undefined
-  /** Options in effect, such as 'no rate limits'. */
-  readonly modes: readonly string[]
-}
-
 type Row = readonly [label: string, value: string]
 
-/** One screen: the address, working keys, a command to paste, and how to stop. */
-export function banner(ready: Ready, details: Details): string {
+/**
+ * One screen: the address, working keys, a command to paste, and how to stop.
+ *
+ * @param source where the animals come from
+ */
+export function banner(ready: Ready, source: string, settings: ServeSettings): string {
   const { baseUrl, origin, staging, store, limits, animals, console, control } = ready
-  const { source, modes } = details
   const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
   const rows: readonly Row[] = [
     ['Base URL', baseUrl],
-    ...networkRows(details.networkUrls),
+    ...networkUrls(settings.host, baseUrl).map((url, at): Row => [at === 0 ? 'Network' : '', url]),
     ...rowIf('Staging', staging?.baseUrl),
     ...rowIf('Console', console),
     ['Docs', `${origin}/docs`],
@@ -47,8 +41,8 @@ export function banner(ready: Ready, details: Details): string {
     ['Animals', `${animals}, ${source}`],
     ['Storage', store === 'memory:' ? 'memory, lost when the server stops' : store],
     ...rowIf('Limits', limits === 'memory:' ? undefined : limits),
-    ...keyRows(ready, details),
-    ...rowIf('Mode', modes.length > 0 ? modes.join(', ') : undefined),
+    ...keyRows(ready, settings),
+    ...rowIf('Mode', modesOf(settings)),
     ['Try', `curl -i '${baseUrl}/pets?limit=3' -H 'Authorization: Bearer ${key}'`],
     ['Stop', 'Ctrl+C'],
   ]
@@ -56,26 +50,50 @@ export function banner(ready: Ready, details: Details): string {
   return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
 }
 
-function networkRows(urls: readonly string[]): readonly Row[] {
-  return urls.map((url, index) => [index === 0 ? 'Network' : '', url])
+/** With a `--host` that means all addresses, where other machines reach it. */
+function networkUrls(host: string, baseUrl: string): readonly string[] {
+  if (!/^(0|0\.0\.0\.0|::)$/.test(host)) return []
+  const { port, pathname } = new URL(baseUrl)
+  return Object.values(networkInterfaces())
+    .flatMap(addresses => addresses ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => `http://${address}:${port}${pathname}`)
 }
 
-function keyRows({ apiKeys }: Ready, { policies, keysFile }: Details): readonly Row[] {
-  if (keysFile !== undefined) return [['API keys', `from ${keysFile}`]]
-  return Object.entries(apiKeys).map(([plan, key], index) => {
-    const budget = policies ? budgetText(policies[plan as Plan]) : plan
-    return [index === 0 ? 'API keys' : '', `${key.padEnd(16)} ${budget}`]
+function keyRows({ apiKeys }: Ready, { keys, rateLimit }: ServeSettings): readonly Row[] {
+  if (keys !== undefined) return [['API keys', `from ${keys}`]]
+  return Object.entries(apiKeys).map(([plan, key], at) => {
+    const budget = rateLimit === false ? plan : budgetText(POLICIES[plan as Plan])
+    return [at === 0 ? 'API keys' : '', `${key.padEnd(16)} ${budget}`]
   })
 }
 
+const POLICIES: Readonly<Record<Plan, Policy>> = {
+  ...PLANS,
+  enterprise: DEMO_KEYS['demo-enterprise'].limits,
+}
+
 function budgetText({ perMinute, perDay }: Policy): string {
-  return `${count(perMinute)} requests a minute, ${count(perDay)} a day`
+  const [minute, day] = [perMinute, perDay].map(value => value.toLocaleString('en-US'))
+  return `${minute} requests a minute, ${day} a day`
+}
+
+/** Undefined without any. */
+function modesOf(settings: ServeSettings): string | undefined {
+  const { rateLimit, noCors, pagination, idempotency, delay, clock, watch } = settings
+  const modes = [
+    rateLimit === false && 'no rate limits',
+    rateLimit === 'shadow' && 'limits in shadow mode: counted, never rejected',
+    noCors && 'no CORS',
+    pagination && 'pagination',
+    idempotency !== undefined && 'idempotency keys',
+    delay > 0 && `${delay} ms delay`,
+    clock !== undefined && `clock frozen at ${new Date(clock).toISOString()}`,
+    watch && 'watching files',
+  ]
+  return modes.filter(mode => mode !== false).join(', ') || undefined
 }
 
 function rowIf(label: string, value: string | null | undefined): readonly Row[] {
   return value === null || value === undefined ? [] : [[label, value]]
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en-US')
 }

@@ -1,10 +1,8 @@
 import { parseArgs } from 'node:util'
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
-import { COMMANDS, type Command, type CommandName, WITH_THROUGH } from './commands.js'
-import { flagOf, type Option, type Options, readOption } from './option.js'
-import { CONFLICTS, GENERAL } from './options.js'
-import { UsageError } from './usage-error.js'
-import { withoutSecrets, withoutUrl } from './without-secrets.js'
+import { COMMANDS, CONFLICTS, type Command, type CommandName } from './commands.js'
+import { UsageError, withoutSecrets } from './errors.js'
+import { flagOf, GENERAL, type Option, type Options, readOption } from './options.js'
 
 export interface CommandLine {
   readonly command: CommandName
@@ -31,27 +29,21 @@ export function parseCommandLine(
   environment: NodeJS.ProcessEnv,
 ): CommandLine {
   const end = words.includes('--') ? words.indexOf('--') : words.length
-  const { command, isNamed, rest } = findCommand(words.slice(0, end))
-  const { given, operands } = parseWords(rest, command)
-  const variables = variablesOf(command, environment).filter(({ name }) => !given.has(name))
-  const all = new Map([...variables.map(({ name, text }) => [name, text] as const), ...given])
-  const isUnmet = (name: string) => {
-    const { needs = name } = optionsOf(command)[name] as Option
-    return !all.has(needs) || (all.has('through') && !WITH_THROUGH.includes(name))
-  }
-  for (const { name } of variables) if (isUnmet(name)) all.delete(name)
-  const unmet = [...given.keys()].find(isUnmet)
-  if (unmet !== undefined) throw unmetError(command, unmet, all.has('through'))
-  if (command === 'exec' && operands[0]) {
-    const word = withoutSecrets(operands[0].word)
-    throw new UsageError(`exec needs -- before its command: exec -- ${word}`)
-  }
+  const own = words.slice(0, end)
+  // Options may stand before the command.
+  const at = own[0]?.startsWith('-') ? own.findIndex(isCommand) : own.length > 0 ? 0 : -1
+  const command = at < 0 ? 'serve' : readCommand(String(own[at]))
+  const { given, operands } = parseWords(at < 0 ? own : own.toSpliced(at, 1), command)
+  const inherited = variablesOf(command, environment).filter(({ name }) => !given.has(name))
+  const all = new Map([...inherited.map(({ name, text }) => [name, text] as const), ...given])
+  const unfit = inherited.filter(({ name }) => misfitOf(command, name, all, given))
+  for (const { name } of unfit) all.delete(name)
   return {
     command,
-    isNamed,
+    isNamed: at >= 0,
     given: all,
-    variables: new Map(variables.map(({ name, variable }) => [flagOf(name), variable])),
-    operands: operands.map(({ word }) => word),
+    variables: new Map(inherited.map(({ name, variable }) => [flagOf(name), variable])),
+    operands,
     last: words.slice(end + 1),
   }
 }
@@ -60,10 +52,9 @@ export function parseCommandLine(
 export function readSettings(line: CommandLine): Record<string, unknown> {
   const { command, given } = line
   checkOperands(line)
-  for (const [one, other, instead] of CONFLICTS) {
-    if (!given.has(one) || !given.has(other)) continue
-    const flags = [flagOf(one), flagOf(other)]
-    throw new UsageError(`${flags.join(' cannot be combined with ')}; ${instead}`, ...flags)
+  for (const name of given.keys()) {
+    const misfit = misfitOf(command, name, given, given)
+    if (misfit) throw new UsageError(misfit.message, ...misfit.names.map(flagOf))
   }
   const options = Object.entries(optionsOf(command))
   return Object.fromEntries(
@@ -75,10 +66,14 @@ export function readSettings(line: CommandLine): Record<string, unknown> {
 export function readCommand(word: string): CommandName {
   // What people type for `serve`.
   if (word === 'start') return 'serve'
-  if (Object.hasOwn(COMMANDS, word)) return word as CommandName
+  if (isCommand(word)) return word as CommandName
   const names = Object.keys(COMMANDS)
   const hint = suggest(word, [...names, 'start']) ?? `expected one of ${names.join(', ')}`
   throw new UsageError(`Unknown command '${withoutSecrets(word)}'; ${hint}`)
+}
+
+function isCommand(word: string): boolean {
+  return word === 'start' || Object.hasOwn(COMMANDS, word)
 }
 
 function optionsOf(name: CommandName): Options {
@@ -86,57 +81,38 @@ function optionsOf(name: CommandName): Options {
   return Object.assign({}, ...Object.values(groups), GENERAL)
 }
 
-function findCommand(words: readonly string[]) {
-  // Its own options may follow, which differ from those that may stand before a command.
-  const [first] = words[0]?.startsWith('-') ? parseWords(words).operands : operandsAt(words[0])
-  if (!first) return { command: 'serve' as const, isNamed: false, rest: words }
-  const rest = words.toSpliced(first.at, 1)
-  return { command: readCommand(first.word), isNamed: true, rest }
-}
-
-function operandsAt(word: string | undefined): readonly Operand[] {
-  return word === undefined ? [] : [{ word, at: 0 }]
-}
-
-interface Operand {
-  readonly word: string
-  readonly at: number
-}
-
-/** @param command whose options they are; without it, those that may stand before a command */
-function parseWords(words: readonly string[], command?: CommandName) {
-  const table = command ? optionsOf(command) : { ...optionsOf('serve'), ...optionsOf('exec') }
+function parseWords(words: readonly string[], command: CommandName) {
+  const table = optionsOf(command)
   const names = new Map(Object.keys(table).map(name => [flagOf(name).slice(2), name]))
+  const options = [...names].map(([flag, name]) => {
+    const { value, alone, short } = table[name] as Option
+    return [
+      flag,
+      { type: value && !alone ? 'string' : 'boolean', ...(short && { short }) },
+    ] as const
+  })
   const { tokens } = parseArgs({
     args: [...words],
-    options: Object.fromEntries(
-      [...names].map(([flag, name]) => {
-        const { value, alone, short } = table[name] as Option
-        return [flag, { type: value && !alone ? 'string' : 'boolean', ...(short && { short }) }]
-      }),
-    ),
+    options: Object.fromEntries(options),
     strict: false,
     tokens: true,
   })
   const given = new Map<string, string>()
-  const operands: Operand[] = []
-  let alone: string | undefined
+  const operands: string[] = []
+  let bare: string | undefined
   for (const token of tokens) {
-    if (token.kind === 'positional') {
-      if (alone !== undefined && /^\d|:/.test(token.value)) given.set(alone, token.value)
-      else operands.push({ word: token.value, at: token.index })
+    if (token.kind === 'option') {
+      const name = names.get(token.name)
+      const option = table[name ?? '']
+      if (name === undefined || !option) throw unknownOption(token, table)
+      const text = textOf(token, option)
+      bare = token.value === undefined && option.alone ? name : undefined
+      given.set(name, option.kind.isList && given.has(name) ? `${given.get(name)},${text}` : text)
+    } else if (token.kind === 'positional') {
+      if (bare !== undefined && /^\d|:/.test(token.value)) given.set(bare, token.value)
+      else operands.push(token.value)
+      bare = undefined
     }
-    alone = undefined
-    if (token.kind !== 'option') continue
-    const name = names.get(token.name)
-    const option = table[name ?? '']
-    if (name === undefined || !option) throw unknownOption(token, [...names.keys()])
-    if (given.has(name) && !option.kind.isList) {
-      throw new UsageError(`${token.rawName} is given twice; give it once`)
-    }
-    const text = textOf(token, option)
-    if (token.value === undefined && option.alone) alone = name
-    given.set(name, given.has(name) ? `${given.get(name)},${text}` : text)
   }
   return { given, operands }
 }
@@ -156,45 +132,46 @@ function textOf({ rawName, value }: OptionToken, option: Option): string {
   throw new UsageError(`${rawName} needs a value: ${rawName} <${option.value}>`)
 }
 
-function unknownOption({ name, rawName }: OptionToken, known: readonly string[]): UsageError {
+function unknownOption({ name, rawName }: OptionToken, table: Options): UsageError {
   const takers = Object.keys(COMMANDS).filter(taker =>
     Object.keys(optionsOf(taker as CommandName)).some(own => flagOf(own) === `--${name}`),
   )
-  if (takers.length > 0) {
-    return new UsageError(`${rawName} works with ${takers.join(' and ')} only`)
-  }
-  const hint = suggest(
-    rawName,
-    known.map(flag => `--${flag}`),
-  )
-  return new UsageError(`Unknown option ${rawName}; ${hint ?? 'see --help'}`)
+  if (takers.length > 0) return new UsageError(`${rawName} works with ${takers.join(' and ')} only`)
+  const hint = suggest(rawName, Object.keys(table).map(flagOf)) ?? 'see --help'
+  return new UsageError(`Unknown option ${rawName}; ${hint}`)
 }
 
-function unmetError(command: CommandName, name: string, isThrough: boolean): UsageError {
-  const flag = flagOf(name)
-  const { needs } = optionsOf(command)[name] as Option
-  if (!isThrough && needs) return new UsageError(`${flag} needs ${flagOf(needs)}`, flag)
-  const reason =
-    name === 'har'
-      ? 'it keeps no bodies; --report has the requests of each finding'
-      : 'the store is elsewhere'
-  const message = `${flag} cannot be combined with --through: ${reason}`
-  return new UsageError(message, flag, '--through')
+/** Why an option has no meaning beside the others. */
+function misfitOf(
+  command: CommandName,
+  name: string,
+  all: CommandLine['given'],
+  deciding: CommandLine['given'],
+) {
+  const { needs = name } = optionsOf(command)[name] as Option
+  if (!all.has(needs)) return { message: `${flagOf(name)} needs ${flagOf(needs)}`, names: [name] }
+  const [, other, instead] =
+    CONFLICTS.find(([one, other]) => one === name && deciding.has(other)) ?? []
+  if (other === undefined) return undefined
+  const message = `${flagOf(name)} cannot be combined with ${flagOf(other)}; ${instead}`
+  return { message, names: [name, other] }
 }
 
 /** @throws UsageError */
-function checkOperands({ command, operands, last }: CommandLine): void {
+function checkOperands({ command, isNamed, operands, last }: CommandLine): void {
   const { usage, operands: taken }: Command = COMMANDS[command]
-  const words = [...operands, ...last]
+  const [word] = [...operands, ...(command === 'exec' ? [] : last)]
+  if (command === 'exec' && word === undefined) return
+  const shown = withoutSecrets(String(word))
+  if (command === 'exec') {
+    throw new UsageError(`exec needs -- before its command: exec -- ${shown}`)
+  }
   const [least, most] = taken
-  if (command === 'exec' || (words.length >= least && words.length <= most)) return
+  const count = operands.length + last.length
+  if (count >= least && count <= most) return
   if (most > 0) throw new UsageError(`Expected ${usage}; see ${command} --help`)
-  const word = withoutSecrets(String(words[0]))
-  throw new UsageError(
-    last.length > 0
-      ? `-- cannot be combined with ${command}; to run a command: exec -- ${word}`
-      : `Unexpected '${word}' after ${command}; see --help`,
-  )
+  if (word !== undefined && !isNamed) readCommand(word)
+  throw new UsageError(`Unexpected '${shown}' after ${command}; see --help`)
 }
 
 /** Undefined when no known name is close enough to be what was meant. */
@@ -214,24 +191,22 @@ interface Variable {
 function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): readonly Variable[] {
   const { hasVariables, groups }: Command = COMMANDS[command]
   if (!hasVariables) return []
-  return Object.entries<Option>(Object.assign({}, ...Object.values(groups))).flatMap(
-    ([name, option]) => {
-      const general = flagOf(name).slice(2).toUpperCase().replaceAll('-', '_')
-      const names = [`ADOPTION_STORE_${general}`, ...(/^(port|host)$/.test(name) ? [general] : [])]
-      const variable = names.find(known => environment[known])
-      const given = variable && environment[variable]
-      if (!variable || !given) return []
-      const text = variableText(variable, given, option)
-      return text === undefined ? [] : [{ name, variable, text }]
-    },
-  )
+  const options = Object.entries<Option>(Object.assign({}, ...Object.values(groups)))
+  return options.flatMap(([name, option]) => {
+    const general = flagOf(name).slice(2).toUpperCase().replaceAll('-', '_')
+    const names = [`ADOPTION_STORE_${general}`, ...(/^(port|host)$/.test(name) ? [general] : [])]
+    const variable = names.find(known => environment[known]) ?? ''
+    const text = variableText(variable, environment[variable] ?? '', option)
+    return text === undefined ? [] : [{ name, variable, text }]
+  })
 }
 
 /** Undefined for a switch that is off; an option that may stand alone is a switch, too. */
 function variableText(variable: string, given: string, option: Option): string | undefined {
+  if (given === '') return undefined
   if (option.value !== undefined && !option.alone) return given
   if (/^(1|true)$/i.test(given)) return option.alone ?? ''
   if (/^(0|false)$/i.test(given)) return undefined
   if (option.alone) return given
-  throw new UsageError(`${variable} takes 1 or 0, got '${withoutUrl(given)}'`)
+  throw new UsageError(`${variable} takes 1 or 0, got '${withoutSecrets(given)}'`)
 }

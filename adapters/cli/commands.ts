@@ -1,22 +1,15 @@
-import type { Options } from './option.js'
 import {
   DESCRIBED,
-  type DescribedSettings,
   EXPLORE,
-  type ExecSettings,
-  GENERAL,
   KEYS,
-  type KeysSettings,
+  type Options,
   REPLAY,
-  type ReplaySettings,
   RUN,
   SERVER,
-  type ServeSettings,
   STORE,
   THROUGH,
   VERDICT,
   VERIFY,
-  type VerifySettings,
 } from './options.js'
 
 /** A command: how it is used, and which options it takes. */
@@ -124,21 +117,26 @@ is none, 2 a file cannot be read.`,
 
 export type CommandName = keyof typeof COMMANDS
 
-/** What each command receives. */
-export interface Settings {
-  serve: ServeSettings
-  exec: ExecSettings
-  openapi: DescribedSettings
-  verify: VerifySettings
-  keys: KeysSettings
-  replay: ReplaySettings
-  copy: unknown
-  check: unknown
-  diff: unknown
-}
+type Conflict = readonly [one: string, other: string, instead: string]
 
-/** `exec --through` starts no store, so the options of a store do not apply. */
-export const WITH_THROUGH: readonly string[] = [
-  ...Object.keys({ ...GENERAL, ...VERDICT, ...THROUGH }).filter(name => name !== 'requireFaults'),
-  'pagination',
+/** Pairs that contradict each other, and what to do instead. */
+export const CONFLICTS: readonly Conflict[] = [
+  ['empty', 'seed', 'use only one'],
+  ['console', 'noConsole', 'use only one'],
+  ['key', 'keyEnv', 'use only one'],
+  ['spareKey', 'spareKeyEnv', 'use only one'],
+  ['port', 'check', 'it opens no console'],
+  ['explore', 'schedule', 'use only one'],
+  ['explore', 'record', 'repeat one run with --schedule and add it there'],
+  ['explore', 'har', 'repeat one run with --schedule and add it there'],
+  [
+    'explore',
+    'requireFaults',
+    'a run may not need every fault that the command arms, so run it once without --explore',
+  ],
+  ['har', 'through', 'it keeps no bodies; --report has the requests of each finding'],
+  // The server may have pages.
+  ...Object.keys({ ...STORE, ...RUN, ...EXPLORE, requireFaults: true })
+    .filter(name => name !== 'pagination')
+    .map((name): Conflict => [name, 'through', 'the store is elsewhere']),
 ]

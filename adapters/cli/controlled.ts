@@ -68,7 +68,6 @@ export async function openControlled(
     },
     animals: initial.pets.pets.length,
     source: initial.source,
-    ignoresSeed: false,
     store: 'memory:',
     limits: 'memory:',
     backends: {},

@@ -1,7 +1,6 @@
 import { differenceOfRecordings } from '../test-double/recording/diff.js'
 import type { RecordingFile } from '../test-double/recording/file.js'
-import { readRecordingFile } from './recording-file.js'
-import { describe, fail } from './replay.js'
+import { describe, fail, readRecordingFile } from './replay.js'
 
 /**
  * `diff <good.json> <bad.json>`: names the first step that differs.

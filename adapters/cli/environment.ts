@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -6,15 +7,14 @@ import type { ConsoleOptions } from '../console/index.js'
 import { memoryRateLimits } from '../memory.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { TestDouble } from '../test-double/index.js'
-import { fileOf, openLimits, openStorage } from './backends.js'
 import { demoAnimals } from './demo.js'
-import { noteFailures, noteUnreachable } from './failure-notes.js'
+import { UsageError } from './errors.js'
 import type { Backends } from './health.js'
+import { messageOf, type Notes, noteFailures } from './log.js'
 import type { Metrics } from './metrics.js'
-import type { Notes } from './notes.js'
 import type { ServeSettings, StoreSettings } from './options.js'
 import type { Stops } from './stops.js'
-import { UsageError } from './usage-error.js'
+import { fileOf, openLimits, openStorage } from './stores.js'
 
 /** Everything that is served at one address. */
 export interface Environment {
@@ -25,14 +25,12 @@ export interface Environment {
   readonly animals: number
   /** Where the animals come from, in words. */
   readonly source: string
-  /** Whether the store held animals already, so that those of `--seed` were not used. */
-  readonly ignoresSeed: boolean
   /** The backends as they may be shown: without user and password. */
   readonly store: string
   readonly limits: string
   readonly backends: Backends
   /** Applies what a changed file of `--keys` or `--seed` now holds. */
-  reload(changed: Changed): Promise<void>
+  reload(changed: { readonly keys?: Keys; readonly initial?: Initial }): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
 }
@@ -41,12 +39,6 @@ export interface Environment {
 export interface Initial {
   readonly pets: PetSnapshot
   readonly source: string
-}
-
-/** The content of the files that have changed. */
-export interface Changed {
-  readonly keys?: Keys
-  readonly initial?: Initial
 }
 
 export type Keys = Readonly<Record<string, ApiKey>>
@@ -59,24 +51,30 @@ export async function openEnvironment(
   notes: Notes,
   metrics: Metrics | undefined,
 ): Promise<Environment> {
-  const { rateLimit } = settings
+  const { rateLimit, requireLimits, seed, empty } = settings
   if (rateLimit === false && settings.limits !== 'memory:') {
-    throw new UsageError(
-      '--rate-limit off cannot be combined with --limits',
-      '--rate-limit',
-      '--limits',
-    )
+    const message = '--rate-limit off cannot be combined with --limits'
+    throw new UsageError(message, '--rate-limit', '--limits')
   }
-  const { storage, name, seed, count, ping, connections } = await openStorage(
-    '--store',
-    settings.store,
-    stops,
-    message => notes.say('storage.warning', message),
+  const opened = await openStorage('--store', settings.store, stops, message =>
+    notes.say('storage.warning', message),
   )
-  const limits = await openLimits(settings.limits, settings.requireLimits, stops)
-  await limits?.ping().catch(error => noteUnreachable(error, notes))
-  const initial = await readInitial({ ...settings, empty: startsEmpty(settings) })
-  const seeded = await seed(initial.pets)
+  const { storage } = opened
+  const limits = await openLimits(settings.limits, requireLimits, stops)
+  await limits?.ping().catch(error => {
+    const then = 'this process counts by itself until the server answers'
+    notes.say('ratelimit.degraded', `limits: ${messageOf(error)}; ${then}`)
+  })
+  const isDatabase = settings.store !== 'memory:' && fileOf(settings.store)?.kind !== 'json'
+  // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
+  const startsEmpty = empty || (isDatabase && settings.keys !== undefined)
+  const initial = await readInitial({ seed, empty: startsEmpty })
+  const isSeeded = await opened.seed(initial.pets)
+  const animals = await opened.count()
+  const stored = seed === undefined ? 'as stored' : `as stored; --seed ${seed} is ignored`
+  if (!isSeeded && seed !== undefined) {
+    notes.say('seed.ignored', `${opened.name} holds ${animals} animals, ${stored}`)
+  }
   const rateLimits = limits?.rateLimits ?? memoryRateLimits()
   const store = createStore({
     ...(await storeOptions(settings)),
@@ -85,23 +83,22 @@ export async function openEnvironment(
     apiKeys: keys,
     ...(limits?.rateLimitTimeoutMs && { rateLimitTimeoutMs: limits.rateLimitTimeoutMs }),
   })
-  metrics?.watch(store, connections)
+  metrics?.watch(store, opened.connections)
   noteFailures(store.events, notes)
   let known = keys
   return {
-    handler: await withDelay(store, settings.delay),
+    handler: withDelay(store, settings.delay),
     clock: Date.now,
     console: {
       apiKeys: () => known,
       animals: { list: storage.list, create: store.createPet },
       ...(rateLimit !== false && { usage: rateLimits.inspect }),
     },
-    animals: await count(),
-    source: seeded ? initial.source : storedSource(settings),
-    ignoresSeed: !seeded && settings.seed !== undefined,
-    store: name,
+    animals,
+    source: isSeeded ? initial.source : stored,
+    store: opened.name,
     limits: limits?.name ?? 'memory:',
-    backends: { store: ping, limits: limits?.ping },
+    backends: { store: opened.ping, limits: limits?.ping },
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
       if (!keys) return
@@ -114,9 +111,7 @@ export async function openEnvironment(
 
 /** From `--keys`, or the demo keys. @throws UsageError */
 export async function readApiKeys({ keys }: Pick<StoreSettings, 'keys'>): Promise<Keys> {
-  if (keys === undefined) return DEMO_KEYS
-  const { readKeys } = await import('./files.js')
-  return readKeys(keys)
+  return keys === undefined ? DEMO_KEYS : (await import('./inputs.js')).readKeys(keys)
 }
 
 /** From `--seed`, or the demo animals. @throws UsageError */
@@ -125,8 +120,7 @@ export async function readInitial({
   empty,
 }: Pick<StoreSettings, 'seed' | 'empty'>): Promise<Initial> {
   if (seed !== undefined) {
-    const { readSeed } = await import('./files.js')
-    return { pets: await readSeed(seed), source: `from ${seed}` }
+    return { pets: await (await import('./inputs.js')).readSeed(seed), source: `from ${seed}` }
   }
   if (empty) return { pets: NO_ANIMALS, source: 'starts empty' }
   return { pets: demoAnimals(), source: 'demo data' }
@@ -136,7 +130,7 @@ export const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
 /** Only a file of keys names them by digest; hashing is slow to load. */
 export async function digests({ keys }: Pick<StoreSettings, 'keys'>) {
-  return keys === undefined ? {} : { sha256: (await import('./files.js')).sha256 }
+  return keys === undefined ? {} : { sha256: (await import('./inputs.js')).sha256 }
 }
 
 export function isControlled({ control, clock }: StoreSettings): boolean {
@@ -155,19 +149,8 @@ export async function storeOptions(settings: StoreSettings) {
   }
 }
 
-/** A database is permanent, and the API cannot delete animals: demo data only with demo keys. */
-function startsEmpty({ empty, store, keys }: ServeSettings): boolean {
-  const isDatabase = store !== 'memory:' && fileOf(store)?.kind !== 'json'
-  return empty || (isDatabase && keys !== undefined)
-}
-
-function storedSource({ seed }: StoreSettings): string {
-  return seed === undefined ? 'as stored' : `as stored; --seed ${seed} is ignored`
-}
-
-async function withDelay(handler: ApiHandler, ms: number): Promise<ApiHandler> {
+function withDelay(handler: ApiHandler, ms: number): ApiHandler {
   if (ms === 0) return handler
-  const { setTimeout } = await import('node:timers/promises')
   return {
     ...handler,
     async handle(request) {

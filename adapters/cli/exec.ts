@@ -4,20 +4,21 @@ import type { OptionError } from '../../src/lib/options.js'
 import { BASE_PATH } from '../../src/pets/specification.js'
 import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
-import { type HttpServer, listen } from '../http/listen.js'
-import { parseSchedule } from '../test-double/explore/schedule.js'
+import { type HarSource, harOf } from '../exchanges/har.js'
+import { listen } from '../http/listen.js'
+import type { JudgedDouble } from '../test-double/double.js'
+import { parseSchedule, type Schedule } from '../test-double/explore/schedule.js'
 import { type Watched, watchRequests } from '../test-double/explore/watch.js'
 import { verdictJUnit } from '../verdict/junit.js'
 import { type Finding, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules/index.js'
-import { runChild } from './child.js'
+import { type Capture, type ChildRun, runChild } from './child.js'
 import { openControlled } from './controlled.js'
 import { type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
+import { UsageError, usageError, withoutSecrets } from './errors.js'
+import { type Output, refuseSameFiles, writeOutputs } from './files.js'
 import type { ExecSettings, VerdictSettings } from './options.js'
-import { type Output, refuseSameFiles, writeOutputs } from './output.js'
-import { recordTo } from './record.js'
-import { UsageError, usageError } from './usage-error.js'
-import { withoutUrl } from './without-secrets.js'
+import { withStops } from './stops.js'
 
 /**
  * Runs a command next to a private store, and prints the verdict on everything it sent.
@@ -26,39 +27,36 @@ import { withoutUrl } from './without-secrets.js'
  * @throws UsageError
  */
 export async function exec(settings: ExecSettings, words: readonly string[]): Promise<number> {
-  const { apiKeys, apiKey, initial } = await readSetup(settings, words)
-  const planned = readPlanned(settings)
-  const { handler, double } = await openControlled(settings, apiKeys, initial, planned?.watch)
-  const api = watchApi(handler)
-  const files = await recordTo(settings, double)
-  const server = await listen(api.handler, { port: 0 })
-  try {
-    const code = await runChild(words, variablesFor(server, apiKey))
-    const report = withRequired(double.report({ since: 'start' }), settings)
-    const wasCalled = api.wasCalled()
-    const untested = wasCalled ? undefined : UNTESTED
-    process.stderr.write(reportText(report, { withRequests: true }))
-    if (untested && report.requests > 0) process.stderr.write(`${untested}\n`)
-    await writeOutputs([...reports(settings, report, untested), ...files.outputs])
-    if (files.isCut()) {
-      process.stderr.write(`Recording: ${settings.record} ends after 100,000 steps.\n`)
-    }
-    const withoutEffect = planned ? faultsWithoutEffect(planned) : []
-    for (const line of withoutEffect) process.stderr.write(`--schedule: ${line}\n`)
-    const isMissing = settings.requireFaults && report.findings.some(isRequired)
-    const isUnproven = settings.strict !== undefined && !isProven(report, settings, wasCalled)
-    return code === 0 && (isMissing || isUnproven || withoutEffect.length > 0) ? 1 : code
-  } finally {
-    try {
-      await double.close()
-    } finally {
-      await server.close()
-    }
+  const setup = await readSetup(settings, words)
+  const schedule = readSchedule(settings)
+  let files: RunFiles | undefined
+  const start = async (double: JudgedDouble) => {
+    files = await recordTo(settings, double)
   }
+  return runWithStore(setup, { schedule, start }, async run => {
+    const report = withRequired(run.report, settings)
+    const untested = run.wasCalled ? undefined : UNTESTED
+    say(reportText(report, { withRequests: true }))
+    if (untested && report.requests > 0) say(`${untested}\n`)
+    await writeOutputs([...reports(settings, report, untested), ...(files?.outputs ?? [])])
+    if (files?.isCut()) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
+    const withoutEffect = faultsWithoutEffect(run.seen)
+    for (const line of withoutEffect) say(`--schedule: ${line}\n`)
+    const isMissing = settings.requireFaults && report.findings.some(isRequired)
+    const isUnproven = settings.strict !== undefined && !isProven(report, settings, run.wasCalled)
+    const { code = 1 } = run
+    return code === 0 && (isMissing || isUnproven || withoutEffect.length > 0) ? 1 : code
+  })
+}
+
+function say(text: string): void {
+  process.stderr.write(text)
 }
 
 /** What `exec` needs before it can run its command. */
 export interface Setup {
+  readonly settings: ExecSettings
+  readonly words: readonly string[]
   readonly apiKeys: Keys
   /** The one that is passed on. */
   readonly apiKey: string
@@ -77,7 +75,7 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
     )
   }
   const initial = await readInitial({ ...settings, empty: settings.seed === undefined })
-  return { apiKeys, apiKey, initial }
+  return { settings, words, apiKeys, apiKey, initial }
 }
 
 /** In plain text, and valid at this time. */
@@ -95,21 +93,51 @@ export function checkCommand(settings: ExecSettings, words: readonly string[]): 
   refuseSameFiles(settings)
 }
 
-/** The environment of a command, with the store that it is to use. */
-export function variablesFor({ url, origin }: HttpServer, apiKey: string): NodeJS.ProcessEnv {
-  return {
-    ...process.env,
-    ADOPTION_STORE_BASE_URL: url,
-    ADOPTION_STORE_API_KEY: apiKey,
-    ADOPTION_STORE_CONTROL_URL: `${origin}/_control`,
-  }
+/** A run of the command, and what it did to the store. */
+export interface StoreRun extends ChildRun {
+  readonly double: JudgedDouble
+  readonly report: Report
+  /** Whether any request was for the API to decide on. */
+  readonly wasCalled: boolean
+  readonly seen: Watched
+}
+
+export interface RunOptions {
+  readonly schedule: Schedule
+  readonly capture?: Capture
+  /** Is called before the command runs. */
+  readonly start?: (double: JudgedDouble) => Promise<void>
+}
+
+/** Runs the command, next to a store and a server of its own. */
+export function runWithStore<T>(
+  { settings, words, apiKeys, apiKey, initial }: Setup,
+  { schedule, capture, start }: RunOptions,
+  use: (run: StoreRun) => Promise<T>,
+): Promise<T> {
+  return withStops(async stops => {
+    const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
+    const { handler, double } = await openControlled(settings, apiKeys, initial, seen.watch)
+    const api = watchApi(handler)
+    const server = await listen(api.handler, { port: 0 })
+    stops.push(server.close, () => double.close())
+    await start?.(double)
+    const variables = {
+      ...process.env,
+      ADOPTION_STORE_BASE_URL: server.url,
+      ADOPTION_STORE_API_KEY: apiKey,
+      ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
+    }
+    const ended = await runChild(words, variables, capture)
+    const report = double.report({ since: 'start' })
+    return use({ ...ended, double, report, wasCalled: api.wasCalled(), seen })
+  })
 }
 
 /** The faults of `--schedule`. @throws UsageError */
-function readPlanned({ schedule }: ExecSettings): Watched | undefined {
-  if (schedule === undefined) return undefined
+function readSchedule({ schedule }: ExecSettings): Schedule {
   try {
-    return watchRequests(parseSchedule(schedule), Number.POSITIVE_INFINITY)
+    return schedule === undefined ? [] : parseSchedule(schedule)
   } catch (error) {
     throw usageError(error as OptionError, '--schedule')
   }
@@ -143,7 +171,7 @@ const UNTESTED =
   'Verdict: no request was for a path of this API, so nothing was checked. Does the client append /pets to ADOPTION_STORE_BASE_URL?'
 
 /** Notices whether any request is for the API to decide on: not a preflight, nor one in an unknown world. */
-export function watchApi(handler: ApiHandler) {
+function watchApi(handler: ApiHandler) {
   let calls = 0
   return {
     wasCalled: () => calls > 0,
@@ -166,6 +194,32 @@ export function watchApi(handler: ApiHandler) {
 }
 
 const API_PATH = new RegExp(`^(/worlds/[^/]+)?${BASE_PATH}/pets(/|$)`)
+
+/** The files of a run, written at its end. */
+interface RunFiles {
+  readonly outputs: readonly Output[]
+  /** Whether more happened than a recording keeps. */
+  isCut(): boolean
+}
+
+/** Records what `--har` and `--record` ask for. */
+async function recordTo({ har, record }: ExecSettings, double: JudgedDouble): Promise<RunFiles> {
+  const recording = record === undefined ? undefined : await double.record()
+  const exchanges: HarSource[] = []
+  // At once: a key may be revoked, or a world deleted, before the run ends.
+  if (har !== undefined) {
+    double.events.listeners.add(({ act }) => {
+      if (act.do === 'answer') exchanges.push(act.source())
+    })
+  }
+  return {
+    outputs: [
+      { flag: '--har', path: har, text: () => `${JSON.stringify(harOf(exchanges), null, 2)}\n` },
+      { flag: '--record', path: record, text: () => recording?.json() ?? '' },
+    ],
+    isCut: () => recording?.isFull ?? false,
+  }
+}
 
 export function isProven(
   report: Report,
@@ -198,7 +252,7 @@ function checkAllowed({ allow }: VerdictSettings): void {
   if (unknown === undefined) return
   const known = nearestFirst(unknown, rules).join(', ')
   throw new UsageError(
-    `--allow takes a rule of the verdict, got '${withoutUrl(unknown)}'; expected one of ${known}`,
+    `--allow takes a rule of the verdict, got '${withoutSecrets(unknown)}'; expected one of ${known}`,
     '--allow',
   )
 }

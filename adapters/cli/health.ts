@@ -1,6 +1,7 @@
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { type Page, withPages } from '../http/pages.js'
-import type { Notes } from './notes.js'
+import type { Notes } from './log.js'
+import { version } from './version.js'
 
 /** Checks that reject while a backend does not answer. */
 export interface Backends {
@@ -8,52 +9,53 @@ export interface Backends {
   readonly store?: (() => Promise<void>) | undefined
   /** Without it this process counts by itself. */
   readonly limits?: (() => Promise<void>) | undefined
+}
+
+export interface PagesOptions extends Backends {
   /** Aborted once this process wants no new requests: a load balancer should use another. */
-  readonly draining?: AbortSignal
+  readonly draining: AbortSignal
+  readonly control: boolean
+  /** Receive the reason when a backend does not answer; responses do not expose it. */
+  readonly notes: Notes
 }
 
 /**
- * Also answers outside the API, without key, quota or log line: `GET /healthz` while the process
- * lives, and `GET /readyz` while its storage answers, for load balancers.
- *
- * @param notes receive the reason when a backend does not answer; responses do not expose it
+ * Also answers outside the API, without key, quota or log line: `GET /` with links to everything that
+ * is served, and for load balancers `GET /healthz` while the process lives, and `GET /readyz` while its
+ * storage answers.
  */
-export function withHealth(
-  handler: ApiHandler,
-  backends: Backends = {},
-  notes?: Notes,
-): ApiHandler {
-  const pages = new Map([
-    ['/healthz', health],
-    ['/readyz', readiness],
+export function withServerPages(handler: ApiHandler, options: PagesOptions): ApiHandler {
+  const index = {
+    name: 'animal-adoption-store',
+    api: handler.basePath,
+    docs: '/docs',
+    openapi: '/openapi.json',
+    health: '/healthz',
+    ...(options.control && { control: '/_control' }),
+  }
+  const pages = new Map<string, () => Page | Promise<Page>>([
+    ['/', () => ({ text: `${JSON.stringify(index, null, 2)}\n` })],
+    ['/healthz', () => ({ text: JSON.stringify({ status: 'ok', version: version() }) })],
+    ['/readyz', () => readiness(options)],
   ])
   return withPages(handler, pages)
+}
 
-  async function readiness(): Promise<Page> {
-    const [store, limits] = await Promise.all([
-      state('store', backends.store, 'unavailable'),
-      state('limits', backends.limits, 'degraded'),
-    ])
-    const reachable = store === 'ok' ? 'ok' : 'unavailable'
-    const status = backends.draining?.aborted ? 'draining' : reachable
-    return {
-      status: status === 'ok' ? 200 : 503,
-      text: JSON.stringify({ status, store, limits }),
-    }
-  }
+async function readiness({ draining, notes, ...backends }: PagesOptions): Promise<Page> {
+  const [store, limits] = await Promise.all([
+    stateOf('store', 'unavailable'),
+    stateOf('limits', 'degraded'),
+  ])
+  const status = draining.aborted ? 'draining' : store
+  return { status: status === 'ok' ? 200 : 503, text: JSON.stringify({ status, store, limits }) }
 
-  async function state(name: string, ping: Backends['store'], otherwise: string): Promise<string> {
+  async function stateOf(name: 'store' | 'limits', otherwise: string): Promise<string> {
     try {
-      await ping?.()
+      await backends[name]?.()
       return 'ok'
     } catch (error) {
-      notes?.repeat(`${name}.${otherwise}`, `${name}: ${(error as Error).message}`)
+      notes.repeat(`${name}.${otherwise}`, `${name}: ${(error as Error).message}`)
       return otherwise
     }
   }
-}
-
-async function health(): Promise<Page> {
-  const { version } = await import('./version.js')
-  return { text: JSON.stringify({ status: 'ok', version: version() }) }
 }

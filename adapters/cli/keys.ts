@@ -1,25 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import { toJson } from '../../src/lib/json.js'
 import { printable } from '../../src/lib/printable.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
-import { ifPresent } from '../storage/files.js'
-import { checkKeys, type KeyFile, readKeyFile, sha256 } from './files.js'
-import { flagOf } from './option.js'
-import { KEYS, type KeysSettings } from './options.js'
-import { unreadable } from './unreadable.js'
-import { UsageError } from './usage-error.js'
-import { withoutUrl } from './without-secrets.js'
-
-/** How the command was called. */
-interface KeysCall {
-  readonly operands: readonly string[]
-  /** The options that were given. */
-  readonly given: ReadonlyMap<string, string>
-  /** Writes to stdout, and rejects where that fails. */
-  write(text: string): Promise<void>
-}
+import { NODE_DISK } from '../storage/disk.js'
+import { ifPresent, realPathOf, replaceFile, syncFolder } from '../storage/files.js'
+import type { Call } from './actions.js'
+import { UsageError, withoutSecrets } from './errors.js'
+import { checkKeys, type KeyFile, readKeyFile, sha256 } from './inputs.js'
+import { flagOf, KEYS, type KeysSettings } from './options.js'
+import { note } from './output.js'
 
 /**
  * `keys new|list|revoke <file>`: manages a file for `--keys`. A new key is printed once; the file
@@ -27,13 +17,13 @@ interface KeysCall {
  *
  * @throws UsageError
  */
-export async function keysCommand(settings: KeysSettings, call: KeysCall): Promise<void> {
+export async function keysCommand(settings: KeysSettings, call: Call): Promise<void> {
   const [action, path = '', name] = call.operands
   const unfit = Object.keys(KEYS).find(option => call.given.has(option))
   if (unfit !== undefined && (action === 'list' || action === 'revoke')) {
     throw new UsageError(`${flagOf(unfit)} works with keys new only`)
   }
-  if (action === 'new' && name === undefined) return newKey(path, settings, call)
+  if (action === 'new' && name === undefined) return newKey(path, settings)
   if (action === 'list' && name === undefined) return list(path)
   if (action === 'revoke' && name !== undefined) return revoke(path, name)
   throw new UsageError(
@@ -41,7 +31,7 @@ export async function keysCommand(settings: KeysSettings, call: KeysCall): Promi
   )
 }
 
-async function newKey(path: string, settings: KeysSettings, { write }: KeysCall): Promise<void> {
+async function newKey(path: string, settings: KeysSettings): Promise<void> {
   const { id, plan, expires, perMinute, perDay } = settings
   if (id === undefined || plan === undefined) {
     throw new UsageError('keys new needs an owner and a plan: --id <id> --plan <plan>')
@@ -52,18 +42,15 @@ async function newKey(path: string, settings: KeysSettings, { write }: KeysCall)
   const hasLimits = perMinute !== undefined || perDay !== undefined
   // 256 random bits: nobody guesses it, so a plain digest keeps it safe.
   const key = randomBytes(32).toString('base64url')
-  // Checked with the whole file, before it is written.
-  const limits = { perMinute: perMinute as number, perDay: perDay as number }
-  const record = { id, plan, ...(hasLimits && { limits }), ...(expires && { expires }) }
-  await changeFile(
-    path,
-    keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }),
-    async () => {
-      await write(`${key}\n`).catch((error: NodeJS.ErrnoException) => {
-        throw new Error(`the key cannot be printed: ${error.code}; nothing was added to ${path}`)
-      })
-    },
-  )
+  const record = {
+    id,
+    plan,
+    // Checked with the whole file, before it is written.
+    ...(hasLimits && { limits: { perMinute: perMinute as number, perDay: perDay as number } }),
+    ...(expires !== undefined && { expires: new Date(expires).toISOString() }),
+  }
+  await changeFile(path, keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }))
+  process.stdout.write(`${key}\n`)
   note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
 }
 
@@ -77,12 +64,8 @@ async function list(path: string): Promise<void> {
   ])
   const widths = rows[0]?.map((_, at) => Math.max(...rows.map(row => row[at]?.length ?? 0))) ?? []
   for (const row of rows) {
-    print(
-      `${row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd()}\n`,
-    )
+    const cells = row.map((cell, at) => cell.padEnd(widths[at] ?? 0))
+    process.stdout.write(`${cells.join('  ').trimEnd()}\n`)
   }
 }
 
@@ -92,21 +75,21 @@ const SHOWN = 16
 async function revoke(path: string, name: string): Promise<void> {
   let revoked = ''
   await changeFile(path, keys => {
-    const found = Object.entries(keys).filter(
+    const [entry, ...others] = Object.entries(keys).filter(
       ([key, { id }]) => id === name || (name.length >= 4 && digestOf(key).startsWith(name)),
     )
-    const [entry, second] = found
     // Not shown: it may be the key itself.
     if (!entry) {
       throw new UsageError(`${path} has no key with that id or digest; see keys list ${path}`)
     }
-    if (second) {
-      const digests = found.map(([key]) => digestOf(key).slice(0, SHOWN)).join(', ')
-      throw new UsageError(`'${name}' has ${found.length} keys; name one by its digest: ${digests}`)
+    if (others.length > 0) {
+      const digests = [entry, ...others].map(([key]) => digestOf(key).slice(0, SHOWN))
+      const message = `'${name}' has ${digests.length} keys; name one by its digest`
+      throw new UsageError(`${message}: ${digests.join(', ')}`)
     }
     revoked = entry[1].id
-    const { [entry[0]]: _, ...others } = keys
-    return others
+    const { [entry[0]]: _, ...left } = keys
+    return left
   })
   note(`revoked the key of '${revoked}' in ${path}`)
 }
@@ -125,75 +108,31 @@ function digestOf(key: string): string {
 /**
  * Replaces the file in one step: a server that reads it sees the old keys or the new ones. The new
  * file beside it is also the lock, so that two changes at a time cannot lose one.
- *
- * @param beforeReplace where it fails, the file stays as it is
- */
-async function changeFile(
-  path: string,
-  change: (keys: KeyFile) => KeyFile,
-  beforeReplace = async () => {},
-): Promise<void> {
-  // A symbolic link stays one.
-  const target = (await lookUp(path, realpath(path))) ?? path
-  const temporary = `${target}.new`
-  const file = await create(temporary, path)
-  try {
-    const before = await lookUp(path, stat(target))
-    const keys = change(before ? await readChecked(path) : {})
-    checkKeys(path, keys)
-    const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
-    await file.chmod(before ? before.mode & 0o777 : 0o600)
-    await file.writeFile(`{\n  ${lines.join(',\n  ')}\n}\n`)
-    await file.sync()
-    await file.close()
-    await beforeReplace()
-    await rename(temporary, target)
-  } catch (error) {
-    await file.close().catch(() => {})
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
-  await syncFolder(dirname(target))
-}
-
-/**
- * The answer, or undefined when there is no such file. Any other failure says nothing about its content,
- * which would be replaced.
- *
  * @throws UsageError
  */
-function lookUp<T>(path: string, call: Promise<T>): Promise<T | undefined> {
-  return ifPresent(call).catch(error => {
-    // Without its folder, it cannot be created.
-    if (error.code === 'ENOTDIR') return undefined
-    throw new UsageError(`--keys ${withoutUrl(path)} ${unreadable(error)}`, '--keys')
-  })
-}
-
-async function create(temporary: string, path: string): Promise<FileHandle> {
-  try {
-    return await open(temporary, 'wx', 0o600)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Promise<void> {
+  const target = await realPathOf(
+    NODE_DISK,
+    path,
+    reason => new UsageError([path, reason].map(withoutSecrets).join(' ')),
+  )
+  const temporary = `${target}.new`
+  const isNew = !(await ifPresent(NODE_DISK.stat(target, { bigint: true })))
+  const content = async () => {
+    const keys = change(isNew ? {} : await readChecked(path))
+    checkKeys(path, keys)
+    const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
+    return [`{\n  ${lines.join(',\n  ')}\n}\n`]
+  }
+  const replacement = { temporary, flags: 'wx', mode: 0o600, content } as const
+  await replaceFile(NODE_DISK, target, replacement).catch(error => {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (syscall !== 'open') throw error
     throw new UsageError(
       code === 'EEXIST'
         ? `another process is changing ${path}; if none is, remove ${basename(temporary)} beside it`
-        : `${withoutUrl(path)} cannot be changed: ${code}; does its folder exist, and can you write to it?`,
+        : `${path} cannot be changed: ${code}; can you write to its folder?`,
     )
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  // Windows opens no folders.
-  const folder = await open(path).catch(() => undefined)
-  await folder?.sync().catch(() => {})
-  await folder?.close()
-}
-
-function print(text: string): void {
-  process.stdout.write(text)
-}
-
-function note(text: string): void {
-  process.stderr.write(`animal-adoption-store: ${printable(text)}\n`)
+  })
+  await syncFolder(NODE_DISK, target)
 }

@@ -28,11 +28,10 @@ async function runLine(line: CommandLine): Promise<void> {
   if (command === 'version') return printVersion()
   if (command === 'help') return printHelp(operands[0])
   const { runCommand } = await import('./actions.js')
-  process.exitCode = await runCommand(command, settings as never, {
+  process.exitCode = await runCommand(command, settings, {
     operands,
     given,
     stopOnSignal: stop => stopOnSignal(stop, line),
-    write: writeOrFail,
   })
 }
 
@@ -94,18 +93,4 @@ function failToWrite(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return
   fail(new Error(`cannot write the output: ${error.code}`))
   process.exit()
-}
-
-/** For a text that must arrive. */
-function writeOrFail(text: string): Promise<void> {
-  const { stdout } = process
-  return new Promise((resolve, reject) => {
-    // It would end the process before the caller can act.
-    stdout.off('error', failToWrite).once('error', reject)
-    stdout.write(text, error => {
-      if (error) return
-      stdout.off('error', reject).on('error', failToWrite)
-      resolve()
-    })
-  })
 }

@@ -1,17 +1,23 @@
 import { count } from '../../src/lib/count.js'
 import { withConsole } from '../console/index.js'
-import type { RecordingFile, Step } from '../test-double/recording/file.js'
+import {
+  RecordingError,
+  type RecordingFile,
+  readRecording,
+  type Step,
+} from '../test-double/recording/file.js'
 import {
   createDoubleFor,
   type Difference,
   takeSteps,
 } from '../test-double/recording/replay-steps.js'
 import { viewOf, viewsOf } from './controlled.js'
-import { listenOn } from './listen-on.js'
+import { UsageError } from './errors.js'
+import { readBytes } from './files.js'
+import { listenOn } from './listen.js'
 import type { ReplaySettings } from './options.js'
-import { readRecordingFile } from './recording-file.js'
+import { note } from './output.js'
 import type { Stop } from './serve.js'
-import { UsageError } from './usage-error.js'
 
 /**
  * `replay <run.json>`: rebuilds the state after any step of a recording and opens the console there.
@@ -105,6 +111,16 @@ export function describe(step: Step): string {
 }
 
 export function fail(line: string): number {
-  process.stderr.write(`animal-adoption-store: ${line}\n`)
+  note(line)
   return 1
+}
+
+/** @throws UsageError for a file that cannot be read, or is no recording */
+export async function readRecordingFile(path: string): Promise<RecordingFile> {
+  const bytes = await readBytes(path)
+  try {
+    return readRecording(bytes.toString(), path)
+  } catch (error) {
+    throw error instanceof RecordingError ? new UsageError(error.message) : error
+  }
 }

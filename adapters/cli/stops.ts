@@ -8,15 +8,10 @@ export type Stops = (() => Promise<void>)[]
  * @throws what the first failure threw
  */
 export async function stopAll(stops: Stops): Promise<void> {
-  const failures: unknown[] = []
-  for (const one of stops.splice(0).reverse()) {
-    try {
-      await one()
-    } catch (error) {
-      failures.push(error)
-    }
-  }
-  if (failures.length > 0) throw failures[0]
+  const last = stops.pop()
+  if (!last) return
+  await stopOnFailure(stops, last)
+  await stopAll(stops)
 }
 
 /**

@@ -4,12 +4,11 @@ import { readJudgeOptions } from '../judge/options.js'
 import { openProxy } from '../judge/proxy/proxy.js'
 import { judgeText, undecidedText } from '../judge/report.js'
 import type { RuleId } from '../verdict/rules/index.js'
-import { readKey } from './api-key.js'
 import { runChild } from './child.js'
+import { usageError } from './errors.js'
 import { checkCommand, isProven, reports } from './exec.js'
-import type { ExecSettings } from './options.js'
-import { writeOutputs } from './output.js'
-import { usageError } from './usage-error.js'
+import { writeOutputs } from './files.js'
+import { type ExecSettings, readKey } from './options.js'
 
 /** How long the service may be silent, in ms. */
 const TIMEOUT_MS = 60_000
@@ -31,7 +30,7 @@ export async function execThrough(
   const apiKey = readKey('--key', settings.key, settings.keyEnv)
   const observer = createObserver(judged, apiKey === undefined ? [] : [apiKey])
   const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
-  const code = await runChild(words, environmentOf(proxy.url, apiKey)).finally(proxy.close)
+  const { code = 1 } = await runChild(words, environmentOf(proxy.url, apiKey)).finally(proxy.close)
   const report = observer.report()
   const untested = report.decided === 0 ? undecidedText(report) : undefined
   process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))

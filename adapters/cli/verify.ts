@@ -4,12 +4,10 @@ import { reportJUnit } from '../verify/junit.js'
 import { resultText, summaryText } from '../verify/report.js'
 import { prepare, selectChecks, sumOfRequests, verify } from '../verify/verify.js'
 import { VerifyError } from '../verify/verify-error.js'
-import { readKey } from './api-key.js'
-import { flagOf } from './option.js'
-import type { VerifySettings } from './options.js'
-import { writeOutputs } from './output.js'
-import { createProgress } from './progress.js'
-import { UsageError, usageError } from './usage-error.js'
+import { UsageError, usageError } from './errors.js'
+import { writeOutputs } from './files.js'
+import { flagOf, readKey, type VerifySettings } from './options.js'
+import { createProgress } from './output.js'
 
 /**
  * Checks a server from outside.
@@ -56,54 +54,28 @@ async function verifyServer(
     const most = sumOfRequests(checks) + 1
     print(`Verifying ${baseUrl}. Checks: ${checks.length}, requests: at most ${most}\n`)
   }
-  const shown = showProgress(progress, json)
-  const report = await verify({ ...options, ...shown.callbacks }).finally(shown.end)
+  const report = await verify({ ...options, ...callbacksOf(progress, json) }).finally(progress.end)
   print(json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
   await writeOutputs([{ flag: '--junit', path: settings.junit, text: () => reportJUnit(report) }])
   return report.ok ? 0 : 1
 }
 
-type Callbacks = Required<Pick<VerifyOptions, 'onResult' | 'onWait'>>
-
-/** A bar with the time left on a terminal, one line for each wait elsewhere. */
-function showProgress(
-  progress: ReturnType<typeof createProgress>,
-  json: boolean,
-): { readonly callbacks: Callbacks; end(): void } {
+/** A bar on a terminal, one line for each wait elsewhere. */
+function callbacksOf(progress: ReturnType<typeof createProgress>, json: boolean) {
   let done = 0
-  let minutesLeft = 0
-  let countdown: NodeJS.Timeout | undefined
-  const end = () => {
-    clearInterval(countdown)
-    progress.end()
-  }
   return {
-    end,
-    callbacks: {
-      onResult(result, { checksDone, requestsLeft, limit }) {
-        end()
-        done = checksDone
-        minutesLeft = limit === undefined ? 0 : Math.ceil(requestsLeft / limit)
-        if (!json && result.outcome === 'failed') print(resultText(result))
-        progress.show(done)
-      },
-      onWait({ ms, reason }) {
-        if (!progress.isShown) {
-          process.stderr.write(`Waiting ${Math.ceil(ms / 1000)} s ${reason}\n`)
-          return
-        }
-        clearInterval(countdown)
-        const until = Date.now() + ms
-        const left = minutesLeft > 0 ? `, about ${minutesLeft} min left` : ''
-        const show = () => {
-          const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1000))
-          progress.show(done, `waiting ${seconds} s ${reason}${left}`)
-        }
-        show()
-        countdown = setInterval(show, 1000)
-      },
+    onResult(result, { checksDone }) {
+      progress.end()
+      done = checksDone
+      if (!json && result.outcome === 'failed') print(resultText(result))
+      progress.show(done)
     },
-  }
+    onWait({ ms, reason }) {
+      const wait = `waiting ${Math.ceil(ms / 1000)} s ${reason}`
+      if (progress.isShown) progress.show(done, wait)
+      else process.stderr.write(`W${wait.slice(1)}\n`)
+    },
+  } satisfies Pick<VerifyOptions, 'onResult' | 'onWait'>
 }
 
 function listText({ only, skip, json }: VerifySettings): string {

@@ -1,50 +1,93 @@
-import { statSync } from 'node:fs'
+import { unwatchFile, watchFile } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { printable } from '../../src/lib/printable.js'
+import { type Environment, type Keys, readInitial } from './environment.js'
+import { checkKeys, readKeyFile } from './inputs.js'
+import type { Notes } from './log.js'
+import type { ServeSettings } from './options.js'
 
 /** How often the files are checked, in ms. */
 const INTERVAL = 200
 
-/** What tells one version of each file from the next, by path. */
-export type FileVersions = ReadonlyMap<string, string>
-
-export function versionsOf(paths: readonly string[]): FileVersions {
-  return new Map(paths.map(path => [path, versionOf(path)]))
+export interface Watching {
+  /**
+   * Reloads into these environments what changes, and what has changed since the watching began.
+   *
+   * @param keys what `--keys` held at the start
+   */
+  reloadInto(environments: readonly Environment[], keys: Keys): void
+  stop(): Promise<void>
 }
 
 /**
- * Calls back with the files that have changed since `before`, once each has kept still for one
- * interval: an editor saves in several steps. It polls, because watchers of the system follow a
- * folder: they miss a symbolic link whose target is swapped, as Kubernetes does for mounted
- * ConfigMaps and Secrets, and a folder that is removed and made again.
+ * Watches `--seed` and `--keys`. A file with an error changes nothing. It polls, because watchers of the
+ * system follow a folder: they miss a symbolic link whose target is swapped, as Kubernetes does for
+ * mounted ConfigMaps and Secrets, and a folder that is removed and made again.
  *
- * @returns stops watching
+ * @param notes receive what has changed, or the error in the file
  */
-export function watchFiles(
-  before: FileVersions,
-  onChange: (paths: readonly string[]) => void,
-): () => Promise<void> {
-  const reported = new Map(before)
-  let previous = before
-  const timer = setInterval(check, INTERVAL)
-  return async () => clearInterval(timer)
+export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
+  const { keys, seed } = settings
+  let known: Keys = {}
+  let environments: readonly Environment[] = []
+  let begin = () => {}
+  let latest = new Promise<void>(resolve => {
+    begin = resolve
+  })
+  const listeners = [on(keys, reloadKeys), on(seed, reloadSeed)]
+  return {
+    reloadInto(opened, atStart) {
+      known = atStart
+      environments = opened
+      begin()
+    },
+    async stop() {
+      for (const { path, listener } of listeners) if (path) unwatchFile(path, listener)
+    },
+  }
 
-  function check(): void {
-    const current = versionsOf([...before.keys()])
-    const changed = [...current].filter(
-      ([path, version]) => version !== reported.get(path) && version === previous.get(path),
-    )
-    previous = current
-    if (changed.length === 0) return
-    for (const [path, version] of changed) reported.set(path, version)
-    onChange(changed.map(([path]) => path))
+  function on(path: string | undefined, reload: (path: string) => Promise<string>) {
+    const listener = () => {
+      // One after the other: an older file must not overtake a newer one.
+      latest = latest
+        .then(() => reload(String(path)))
+        .then(
+          done => notes.say('reloaded', `reloaded ${path}: ${done}`),
+          error => notes.say('reload.failed', `${printable(error.message)}; nothing was reloaded`),
+        )
+    }
+    if (path) watchFile(path, { interval: INTERVAL }, listener)
+    return { path, listener }
+  }
+
+  async function reloadKeys(path: string): Promise<string> {
+    // Unlike at startup, there may be none, once the last key was revoked.
+    const next = checkKeys(path, await readKeyFile(path))
+    for (const environment of environments) await environment.reload({ keys: next })
+    const difference = differenceOf(known, next)
+    known = next
+    return difference
+  }
+
+  async function reloadSeed(): Promise<string> {
+    const initial = await readInitial(settings)
+    for (const environment of environments) await environment.reload({ initial })
+    return `${initial.pets.pets.length} animals`
   }
 }
 
-/** Follows symbolic links. */
-function versionOf(path: string): string {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
-    return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
-  } catch (error) {
-    return String((error as NodeJS.ErrnoException).code)
-  }
+/** By id, as keys are never shown: `added web, removed ci, changed load`. */
+function differenceOf(before: Keys, after: Keys): string {
+  const idsOf = (keys: Keys, fits: (key: string) => boolean) =>
+    Object.entries(keys).flatMap(([key, { id }]) => (fits(key) ? printable(id) : []))
+  const parts = Object.entries({
+    added: idsOf(after, key => !Object.hasOwn(before, key)),
+    removed: idsOf(before, key => !Object.hasOwn(after, key)),
+    changed: idsOf(
+      after,
+      key => Object.hasOwn(before, key) && !isDeepStrictEqual(before[key], after[key]),
+    ),
+  })
+  const texts = parts.flatMap(([what, ids]) => (ids.length > 0 ? `${what} ${ids.join(', ')}` : []))
+  return texts.join('; ') || 'the same keys as before'
 }

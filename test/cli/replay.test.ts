@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -238,30 +238,6 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     const [, message = ''] = /^animal-adoption-store: ([^\n]*)\n$/.exec(stderr) ?? []
     assert.match(message, line)
   }
-})
-
-test('replay, diff - a file that is a pipe or a device is refused, unless a shell passes it', async t => {
-  if (process.platform === 'win32') return t.skip('no pipes with names')
-  const file = await recordedRun()
-  const pipe = join(await temporary(t), 'run.json')
-  spawnSync('mkfifo', [pipe])
-  // In processes with a time limit: what waits for a pipe cannot be ended otherwise.
-  const run = (command: string, ...words: readonly string[]) =>
-    spawnSync(command, words, { encoding: 'utf8', timeout: 20_000 })
-  for (const path of [pipe, '/dev/zero']) {
-    for (const words of [
-      ['replay', path, '--check'],
-      ['diff', path, file],
-      ['diff', file, path],
-    ]) {
-      const { status, stdout, stderr } = run(process.execPath, MAIN, ...words)
-      assert.deepEqual([status, stdout], [2, ''], words.join(' '))
-      assert.equal(stderr, `animal-adoption-store: ${path} is not a regular file\n`)
-    }
-  }
-  const passed = 'cat "$2" | "$0" "$1" replay /dev/stdin --check'
-  const { stdout } = run('sh', '-c', passed, process.execPath, MAIN, file)
-  assert.equal(stdout, '/dev/stdin: 8 steps, all as recorded.\n')
 })
 
 /** The recording of RUN, which every test reads and none changes. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noteFailures } from '../../adapters/cli/failure-notes.js'
-import { sha256 } from '../../adapters/cli/files.js'
-import { createNotes } from '../../adapters/cli/notes.js'
-import { withRequestLog } from '../../adapters/cli/request-log.js'
+
+import { sha256 } from '../../adapters/cli/inputs.js'
+
+import { createNotes, noteFailures, withRequestLog } from '../../adapters/cli/log.js'
 import { redactorOf } from '../../adapters/exchanges/redact.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'

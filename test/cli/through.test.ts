@@ -105,7 +105,7 @@ test('exec --through - bad usage is one line with exit code 2, and shows no secr
   for (const [flags, expected] of [
     [
       ['--through', url, '--clock', '2030-01-01T00:00:00Z'],
-      /^--clock cannot be combined with --through: the store is elsewhere$/,
+      /^--clock cannot be combined with --through; the store is elsewhere$/,
     ],
     [['--through', url, '--seed', 'x.json'], /--seed cannot/],
     [['--through', url, '--keys', 'x.json'], /--keys cannot/],
@@ -113,7 +113,7 @@ test('exec --through - bad usage is one line with exit code 2, and shows no secr
       ['--through', url, '--har', 'x.har'],
       /^--har cannot .* keeps no bodies; --report has the requests of each finding$/,
     ],
-    [['--through', url, '--record', 'x.json'], /^--record cannot .*: the store is elsewhere$/],
+    [['--through', url, '--record', 'x.json'], /^--record cannot .*; the store is elsewhere$/],
     [['--through', url, '--rate-limit=off'], /--rate-limit cannot/],
     [['--through', url, '--store', 'x.json'], /^--store works with serve only$/],
     [['--through', `http://me:${KEY}@127.0.0.1/v1`], /^Expected --through .*without user name/],

@@ -1,6 +1,6 @@
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { type HttpServer, listen } from '../http/listen.js'
-import { withoutUrl } from './without-secrets.js'
+import { withoutSecrets } from './errors.js'
 
 /** The options that name a port. */
 export type PortFlag = 'port' | 'staging-port' | 'metrics'
@@ -11,30 +11,19 @@ export async function listenOn(
   options: { readonly host: string; readonly port: number; readonly proxyHops?: number },
   portFlag: PortFlag,
 ): Promise<HttpServer> {
-  const { host, port } = options
+  const { port } = options
+  const host = withoutSecrets(options.host)
   const free = `use --${portFlag}${portFlag === 'metrics' ? `=${host}:` : ' '}0 to pick a free one`
-  try {
-    return await listen(handler, options)
-  } catch (error) {
-    switch ((error as NodeJS.ErrnoException).code) {
-      case 'EADDRINUSE':
-        throw new ListenError(`port ${port} is taken; ${free}`, `--${portFlag}`)
-      case 'EACCES':
-        throw new ListenError(`port ${port} is not allowed; ${free}`, `--${portFlag}`)
-      case 'EADDRNOTAVAIL':
-        throw new ListenError(
-          `${withoutUrl(host)} is not an address of this machine; use --host 127.0.0.1`,
-          '--host',
-        )
-      case 'ENOTFOUND':
-        throw new ListenError(
-          `${withoutUrl(host)} is not a known host; use --host 127.0.0.1`,
-          '--host',
-        )
-      default:
-        throw error
-    }
+  const problems: Readonly<Record<string, readonly [flag: string, message: string]>> = {
+    EADDRINUSE: [portFlag, `port ${port} is taken; ${free}`],
+    EACCES: [portFlag, `port ${port} is not allowed; ${free}`],
+    EADDRNOTAVAIL: ['host', `${host} is not an address of this machine; use --host 127.0.0.1`],
+    ENOTFOUND: ['host', `${host} is not a known host; use --host 127.0.0.1`],
   }
+  return listen(handler, options).catch(error => {
+    const [flag, message] = problems[(error as NodeJS.ErrnoException).code ?? ''] ?? []
+    throw message === undefined ? error : new ListenError(message, `--${flag}`)
+  })
 }
 
 /** The address cannot be bound: exit code 1, since the same words may work later. */

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
@@ -9,14 +9,11 @@ import {
   snapshotOf,
   streamOf,
 } from '../storage/pet-stream.js'
-import { duration, readValue } from './option.js'
-import { readBytes } from './read-bytes.js'
-import { readServerUrl, type ServerUrl } from './server-url.js'
+import { UsageError, withoutSecrets } from './errors.js'
+import { readBytes } from './files.js'
+import { duration, readValue } from './options.js'
+import { note } from './output.js'
 import type { Stops } from './stops.js'
-import { unreadable } from './unreadable.js'
-import { UsageError } from './usage-error.js'
-import { withoutSecrets } from './without-secrets.js'
-
 /** A storage named on the command line. */
 export interface OpenStorage {
   readonly storage: PetStorage
@@ -53,11 +50,6 @@ export interface OpenLimits {
   readonly rateLimitTimeoutMs?: number | undefined
 }
 
-/** What to know of a storage that works, for people. */
-export function printWarning(message: string): void {
-  process.stderr.write(`animal-adoption-store: ${message}\n`)
-}
-
 /**
  * @param warn takes what to know of a storage that works, such as an edit by hand, in a line each
  * @throws UsageError for an unknown kind of storage
@@ -67,14 +59,15 @@ export async function openStorage(
   flag: string,
   name: string,
   stops: Stops,
-  warn: (message: string) => void = printWarning,
+  warn: (message: string) => void = note,
 ): Promise<OpenStorage> {
   if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
-  if (name === 'memory:') return { ...openHere(memoryStorage()), name }
+  const isMain = flag === '--store'
+  if (isMain && name === 'memory:') return { ...openHere(memoryStorage()), name }
   const file = fileOf(name)
   if (file?.kind === 'sqlite') return openSqlite(file.path, stops)
   if (file?.kind === 'json') return openJsonFile(file.path, stops, warn)
-  const memory = flag === '--store' ? 'memory:, ' : ''
+  const memory = isMain ? 'memory:, ' : ''
   throw new UsageError(
     `${flag} takes ${memory}a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…; got '${withoutSecrets(name)}'`,
     flag,
@@ -109,17 +102,12 @@ export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } 
  * @throws UsageError
  */
 export function refuseMissing(name: string): void {
-  const file = fileOf(name)
-  if (!file) return
-  try {
-    statSync(file.path)
-  } catch (error) {
-    if (JOURNALS[file.kind].some(end => existsSync(file.path + end))) return
-    throw new UsageError(`${file.path} ${unreadable(error)}`)
-  }
+  const { kind, path } = fileOf(name) ?? {}
+  if (!kind || !path || existsSync(path) || existsSync(path + JOURNALS[kind])) return
+  throw new UsageError(`${path} does not exist`)
 }
 
-const JOURNALS = { json: ['.journal'], sqlite: ['-wal'] } as const
+const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
 
 /**
  * Undefined for `memory:`, where the store counts by itself.
@@ -142,27 +130,25 @@ export async function openLimits(
     )
   }
   const { addressOf, redisRateLimits } = await import('../redis/open.js')
-  const server = readServerUrl('--limits', name, 'REDIS_URL', ['timeout', 'ca'], addressOf)
-  const { url, address, own } = server
+  const { url, address, own } = readServerUrl('--limits', name, 'REDIS_URL', LIMITS, addressOf)
   if (url.includes('?')) {
     // Not shown: it may be the rest of a password.
     const known = 'takes timeout, ca after the ?, each once; write a ? in a password as %3F'
     throw new UsageError(`--limits ${known}`, '--limits')
   }
-  const tls = own['ca'] === undefined ? undefined : { ca: await readCertificate(url, own['ca']) }
-  const rateLimits = await redisRateLimits({ url, required, tls })
+  const { ca } = own
+  if (ca !== undefined && !/^(rediss|valkeys):/.test(url)) {
+    const message = '--limits takes ca with rediss:// or valkeys:// only, which use TLS'
+    throw new UsageError(message, '--limits')
+  }
+  const tls = ca && { ca: (await readBytes(ca, '--limits ?ca')).toString() }
+  const rateLimits = await redisRateLimits({ url, required, ...(tls && { tls }) })
   stops.push(rateLimits.close)
   const rateLimitTimeoutMs = timeoutOf('--limits', own)
   return { rateLimits, name: address, ping: rateLimits.ping, rateLimitTimeoutMs }
 }
 
-async function readCertificate(url: string, path: string): Promise<string> {
-  if (!/^(rediss|valkeys):/.test(url)) {
-    const message = '--limits takes ca with rediss:// or valkeys:// only, which use TLS'
-    throw new UsageError(message, '--limits')
-  }
-  return (await readBytes(path, '--limits ?ca')).toString()
-}
+const LIMITS = ['timeout', 'ca'] as const
 
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../postgres/open.js')
@@ -243,4 +229,56 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
     stream: async read => read(streamOf(await storage.dump())),
     count: async () => (await storage.dump()).pets.length,
   }
+}
+
+/** The server of `--store postgres://…` or `--limits redis://…`. */
+interface ServerUrl {
+  readonly url: string
+  /** Without user and password. */
+  readonly address: string
+  /** Parameters that are for this program, not for the driver. */
+  readonly own: Readonly<Record<string, string>>
+}
+
+/**
+ * `postgres:` and `redis:` alone read a variable, so that `ps` shows no password.
+ *
+ * @param names of parameters that are taken out of the query, each once
+ * @param addressOf checks a URL, and throws without the URL in the message
+ * @throws UsageError
+ */
+function readServerUrl(
+  flag: string,
+  given: string,
+  variable: string,
+  names: readonly string[],
+  addressOf: (url: string) => string,
+): ServerUrl {
+  const [target, own] = takeParameters(given, names)
+  const fromVariable = target.includes('//') ? undefined : process.env[variable]
+  if (!target.includes('//') && !fromVariable) {
+    const shown = withoutSecrets(target)
+    throw new UsageError(`${flag} ${shown} needs the variable ${variable} to be a URL`, flag)
+  }
+  const [url, inherited] = takeParameters(fromVariable ?? target, names)
+  try {
+    return { url, address: addressOf(url), own: { ...inherited, ...own } }
+  } catch (error) {
+    const source = fromVariable ? ` (from ${variable})` : ''
+    throw new UsageError(`${flag}: ${(error as Error).message}${source}`, flag)
+  }
+}
+
+/** The text without the named parameters of its query, and their values. */
+function takeParameters(
+  text: string,
+  names: readonly string[],
+): [rest: string, taken: Record<string, string>] {
+  // Of what is no URL, the check of the address says it.
+  if (!URL.canParse(text)) return [text, {}]
+  const url = new URL(text)
+  const taken = names.map(name => [name, url.searchParams.get(name)] as const)
+  for (const name of names) url.searchParams.delete(name)
+  const given = taken.filter((entry): entry is [string, string] => entry[1] !== null)
+  return [url.href, Object.fromEntries(given)]
 }

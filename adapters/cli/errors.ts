@@ -1,0 +1,40 @@
+import { describeProblem, type OptionProblem } from '../../src/lib/options.js'
+import { LOOP } from '../storage/files.js'
+
+/** Invalid usage or input file: exit code 2. The message says how to fix it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+  /** The options to correct, such as `--port`. */
+  readonly flags: readonly string[]
+
+  constructor(message: string, ...flags: readonly string[]) {
+    super(message)
+    this.flags = flags
+  }
+}
+
+/** The problem of an option in a program, with the option as it is on the command line. */
+export function usageError(problem: OptionProblem, flag: string): UsageError {
+  const { option, expected, got } = problem
+  const shown = got === undefined ? undefined : withoutSecrets(got)
+  return new UsageError(describeProblem({ option, expected, got: shown }, flag), flag)
+}
+
+/** For messages: a text that may be a URL with a password. A path such as `C:\pets` or `h:80` stays. */
+export function withoutSecrets(text: string): string {
+  return text.replace(/(:\/\/|(?::|\/\/)(?=.*@)).+?('?)$/s, '$1…$2')
+}
+
+/** What is wrong with a file that cannot be read, after its name. */
+export function unreadable(error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException
+  return UNREADABLE[code] ?? `cannot be read: ${code}`
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  ELOOP: LOOP,
+  EISDIR: 'is a folder; name a file in it',
+  EACCES: 'is not readable; change its permissions',
+}

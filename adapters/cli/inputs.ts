@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { parseJson } from '../../src/lib/json.js'
+import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
+import { instantOf } from '../../src/lib/time.js'
+import { decodeUtf8 } from '../../src/lib/utf8.js'
+import * as z from '../../src/lib/zod.js'
+import { PLANS } from '../../src/limits/plans.js'
+import { describeIssues, newPetSchema } from '../../src/pets/schema.js'
+import type { PetSnapshot } from '../../src/ports.js'
+import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
+import { UsageError } from './errors.js'
+import { readBytes } from './files.js'
+
+/** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
+export async function readSeed(path: string): Promise<PetSnapshot> {
+  const list = await readJson('--seed', path)
+  if (!Array.isArray(list)) {
+    throw new UsageError(`--seed ${path} must be an array of animals`, '--seed')
+  }
+  const schema = z.strictObject(newPetSchema.shape, 'must be a JSON object')
+  const pets = list.map((item, index) => {
+    const parsed = schema.safeParse(item)
+    if (parsed.success) {
+      const { name, categoryId, status = 'available' } = parsed.data
+      return { id: index + 1, name, categoryId, status }
+    }
+    const unknown = parsed.error.issues.find(issue => issue.code === 'unrecognized_keys')
+    const fields = Object.keys(newPetSchema.shape).join(', ')
+    const problem = unknown
+      ? `unknown field \`${unknown.keys[0]}\`; expected ${fields}`
+      : describeIssues(parsed.error, item, 'it')
+    const place = `animal ${index + 1}${nameOf(item)}`
+    throw new UsageError(`--seed ${path}: ${place}: ${problem}`, '--seed')
+  })
+  return { pets, nextId: pets.length + 1 }
+}
+
+function nameOf(item: unknown): string {
+  const name = (item as { name?: unknown } | null)?.name
+  return typeof name === 'string' ? ` ('${name.slice(0, 40)}')` : ''
+}
+
+/** A file of `--keys`: as the store takes the keys, but with `expires` as ISO 8601. */
+export type KeyFile = Readonly<Record<string, KeyRecord>>
+type KeyRecord = Omit<ApiKey, 'expires'> & { readonly expires?: unknown }
+
+/** The keys of `--keys`. @throws UsageError */
+export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
+  // Not shown: it holds the keys.
+  if (path.trimStart().startsWith('{')) {
+    throw new UsageError('--keys takes a file, not its content: --keys <file.json>', '--keys')
+  }
+  const keys = await readKeyFile(path)
+  if (Object.keys(keys).length === 0) throw notKeys(path)
+  return checkKeys(path, keys)
+}
+
+/** Unchecked except for its form. @throws UsageError */
+export async function readKeyFile(path: string): Promise<KeyFile> {
+  const keys = await readJson('--keys', path)
+  if (typeof keys === 'object' && keys !== null && !Array.isArray(keys)) return keys as KeyFile
+  throw notKeys(path)
+}
+
+function notKeys(path: string): UsageError {
+  const message = `--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`
+  return new UsageError(message, '--keys')
+}
+
+/** @throws UsageError */
+export function checkKeys(path: string, file: KeyFile): Record<string, ApiKey> {
+  try {
+    const entries = Object.entries(file).map(([key, record]): [string, ApiKey] => {
+      // Checked as a whole below.
+      if (typeof record?.expires !== 'string') return [key, record as ApiKey]
+      const expires = instantOf(`apiKeys['${record.id}'].expires`, record.expires)
+      return [key, { ...record, expires }]
+    })
+    // From entries: a key may be named like a property of objects.
+    const keys = Object.fromEntries(entries)
+    createApiKeys(keys, PLANS, sha256)
+    return keys
+  } catch (error) {
+    throw new UsageError(`--keys ${path}: ${(error as Error).message}`, '--keys')
+  }
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+async function readJson(flag: string, path: string): Promise<unknown> {
+  const refuse = (problem: string) => new UsageError(`${flag} ${path} ${problem}`, flag)
+  const attempt = <T>(read: () => T, problem: () => string): T => {
+    try {
+      return read()
+    } catch {
+      throw refuse(problem())
+    }
+  }
+  const bytes = await readBytes(path, flag)
+  const text = attempt(
+    () => decodeUtf8(bytes),
+    () => 'is not valid UTF-8; save it as UTF-8',
+  )
+  const value = attempt(
+    () => parseJson(text),
+    () => `is not valid JSON${describeSyntaxError(text)}`,
+  )
+  const duplicate = findDuplicate(text)
+  if (!duplicate) return value
+  // In --keys, the name may be a key.
+  const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
+  throw refuse(`has ${name} twice, at ${duplicate.place}`)
+}

@@ -1,0 +1,100 @@
+import type { StoreEmitter } from '../../src/events.js'
+import { chain } from '../../src/lib/async.js'
+import { printable } from '../../src/lib/printable.js'
+import { MINUTE } from '../../src/limits/decide.js'
+import type { Clock } from '../../src/ports.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+import type { Sha256 } from '../../src/protocol/api-keys.js'
+import { entryOf } from '../exchanges/entry.js'
+import { jsonLine, prettyLine } from '../exchanges/line.js'
+import type { Keys } from '../exchanges/redact.js'
+
+export interface RequestLogOptions {
+  readonly format: 'pretty' | 'json' | 'silent'
+  /** The time of the entries. */
+  readonly clock: Clock
+  /** The valid API keys, which are redacted: the same value as long as they are the same. */
+  readonly keys: () => Keys
+  /** For keys that are known by their digest. */
+  readonly sha256?: Sha256 | undefined
+  /** Colors `pretty` lines, for a terminal. */
+  readonly colors: boolean
+  readonly write: (line: string) => void
+}
+
+/** Writes a line for each answer: time, request, status, key id, budget and duration. */
+export function withRequestLog(handler: ApiHandler, options: RequestLogOptions): ApiHandler {
+  const { format, clock, keys, sha256, colors, write } = options
+  if (format === 'silent') return handler
+  const lineOf = format === 'json' ? jsonLine : prettyLine(colors)
+  return {
+    ...handler,
+    handle(request) {
+      const start = performance.now()
+      return chain(handler.handle(request), response => {
+        const ms = performance.now() - start
+        write(lineOf(entryOf({ request, keys: keys(), sha256, response, at: clock(), ms })))
+        return response
+      })
+    },
+  }
+}
+
+/** What the server says on stderr besides requests. */
+export interface Notes {
+  /** A line for people, or with `--log json` a record. */
+  say(event: string, message: string): void
+  /** The same, but each message at most once a minute, since every request may cause it. */
+  repeat(event: string, message: string): void
+  /** Only with `--log json`, where the banner does not say it. */
+  record(event: string, fields: object): void
+}
+
+export interface NotesOptions {
+  readonly asJson: boolean
+  readonly clock: Clock
+  /** Writes one line to stderr. */
+  readonly write: (line: string) => void
+}
+
+/** Messages that differ, such as by a number, must not pile up. */
+const REMEMBERED = 100
+
+export function createNotes({ asJson, clock, write }: NotesOptions): Notes {
+  const lastSaid = new Map<string, number>()
+  return {
+    say,
+    repeat(event, message) {
+      const now = clock()
+      if (now - (lastSaid.get(message) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
+      if (lastSaid.size >= REMEMBERED) lastSaid.clear()
+      lastSaid.set(message, now)
+      say(event, message)
+    },
+    record,
+  }
+
+  function say(event: string, message: string): void {
+    const [line = ''] = message.split('\n', 1)
+    record(event, { message: line })
+    if (!asJson) write(`animal-adoption-store: ${printable(line)}`)
+  }
+
+  function record(event: string, fields: object): void {
+    if (asJson) write(JSON.stringify({ time: new Date(clock()).toISOString(), event, ...fields }))
+  }
+}
+
+/** Says what fails behind the API: a client sees a 503, or nothing at all. */
+export function noteFailures(events: StoreEmitter, notes: Notes): void {
+  events.on('storage.failed', ({ operation, error }) =>
+    notes.repeat('storage.failed', `store: ${operation} failed: ${messageOf(error)}`),
+  )
+  events.on('ratelimit.degraded', ({ error }) =>
+    notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}`),
+  )
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
