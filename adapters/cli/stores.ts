@@ -133,7 +133,7 @@ export async function openLimits(
   const { url, address, own } = readServerUrl('--limits', name, 'REDIS_URL', LIMITS, addressOf)
   if (url.includes('?')) {
     // Not shown: it may be the rest of a password.
-    const known = 'takes timeout, ca after the ?, each once; write a ? in a password as %3F'
+    const known = 'takes timeout, ca after the ?; write a ? in a password as %3F'
     throw new UsageError(`--limits ${known}`, '--limits')
   }
   const { ca } = own

@@ -573,7 +573,7 @@ test('cli - invalid usage shows no password and no key', async () => {
     ]),
     [
       ['keys', 'new', 'http://u:s3cret@h', '--id', 'a', '--plan', 'pro'],
-      startingWith('http://… cannot be created: http: does not exist; create that folder first'),
+      startingWith('http://… cannot be created: http:/ does not exist; create that folder first'),
     ],
     [['--metrics=http://u:s3cret@h'], /--metrics takes <host> or <host>:<port>, got 'http:\/\/…'/],
   ]

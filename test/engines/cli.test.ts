@@ -286,8 +286,7 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     ],
     [['--require-limits'], 2, /--require-limits needs counters on a server: add --limits redis:/],
     [['--limits', 'redis://:s3cret?x@h'], 2, /Expected `url` to be like redis:/],
-    [['--limits', 'redis://h?s3cret=1'], 2, /--limits takes timeout, ca after the \?, each once/],
-    [['--limits', 'redis://h?timeout=1s&timeout=2s'], 2, /each once/],
+    [['--limits', 'redis://h?s3cret=1'], 2, /--limits takes timeout, ca after the \?;/],
     [['--limits', 'redis://h?timeout=0'], 2, /--limits \?timeout takes a duration/],
     [['--limits', 'redis://h?timeout=0s'], 2, /--limits \?timeout .* from 1ms/],
     [

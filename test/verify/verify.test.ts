@@ -160,7 +160,6 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
     [[url, KEY], 'Expected verify <base-url> --key <key> [options]; see verify --help'],
     [[url], 'verify needs an API key: add --key <key> or --key-env <NAME>'],
     [[url, '--key'], '--key needs a value: --key <key>'],
-    [[url, '--key', KEY, '--key', KEY], '--key is given twice; give it once'],
     [
       [url, '--key', KEY, '--key-env', 'KEY'],
       '--key cannot be combined with --key-env; use only one',
