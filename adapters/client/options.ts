@@ -24,13 +24,12 @@ import type { Sleep, Time } from './time.js'
 
 const GATE_OPTIONS = {
   /**
-   * Concurrent requests. That many can be rejected at once; up to ten do not ban a key of any plan
-   * of the specification.
+   * Concurrent requests. Up to ten rejections at once ban no key.
    * @default 10
    */
   maxConcurrent: withDefault(isCount, 10),
   /**
-   * Calls that may wait for a slot; one more gets a QueueFullError.
+   * Calls that may wait; one more gets a QueueFullError.
    * @default 10_000
    */
   maxQueued: withDefault(isSize, 10_000),
@@ -40,18 +39,17 @@ const GATE_OPTIONS = {
    */
   maxRetries: withDefault(isSize, 3),
   /**
-   * When the limit or the server demands a longer wait, in ms, the call fails instead.
+   * A call that has to wait longer, in ms, fails instead.
    * @default 120_000
    */
   maxWaitMs: withDefault(isSize, 120_000),
   /**
-   * Time limit per attempt, in ms: for the complete response, with `politeFetch` for its headers.
+   * Time limit per attempt, in ms; with `politeFetch` for the headers only.
    * @default 30_000
    */
   timeoutMs: withDefault(isCount, 30_000),
   /**
-   * Where processes that use the same key share its units: the URL of a Redis or Valkey, or a client
-   * of ioredis. Needs that package.
+   * Where processes share the key: the URL of a Redis or Valkey, or a client of ioredis.
    * @default none
    */
   shared: optional(
@@ -112,8 +110,7 @@ const POLITE_FETCH_OPTIONS = {
   /** Which headers describe the limit; see `LimitHeaders`. `Retry-After` is always honoured. */
   limits: typed<LimitHeaders>(isOneOf(LIMIT_HEADERS)),
   /**
-   * The API key, or anything else that the limit belongs to. Required with `shared`, which sees
-   * only a hash of it.
+   * The API key, or anything else that the limit belongs to. Required with `shared`.
    * @default none
    */
   key: optional(typed<string>({ ...optional(isText), secret: true })),
@@ -134,24 +131,24 @@ const CLIENT_OPTIONS = {
     secret: true,
   }),
   /**
-   * Largest response, in bytes after decompression; a larger one is a ContractError.
+   * Largest response, in bytes after decompression.
    * @default 16_777_216
    */
   maxResponseBytes: withDefault(isCount, 16_777_216),
   /**
-   * Whether calls wait until a ban of the key ends, however long, instead of failing.
+   * Whether calls wait until a ban ends, however long.
    * @default false
    */
   waitForBan: withDefault(isBoolean, false),
   /**
-   * Whether `createPet` is retried after a 503 `storage_unavailable`. A server over PostgreSQL may
-   * have stored the animal nevertheless, and then stores it twice.
+   * Whether `createPet` is retried after a 503 `storage_unavailable`. Over PostgreSQL, the animal may
+   * then be stored twice.
    * @default false
    */
   retryCreates: withDefault(isBoolean, false),
   /**
-   * Whether each create is sent with an `Idempotency-Key` of its own, and retried after every failure
-   * that may have taken effect. Requires a server with idempotency: others store it twice.
+   * Whether each create has an `Idempotency-Key`, and is retried like a read. Requires a server with
+   * idempotency.
    * @default false
    */
   idempotency: withDefault(isBoolean, false),
