@@ -153,7 +153,16 @@ async function judge(
     const report = double.report()
     return report.ok ? undefined : { reason: reportReason(report), error: undefined }
   }
-  const ended = new EndedRun(double, scheduleText(schedule), value, thrown?.error)
+  const ended: Ended = {
+    double,
+    schedule: scheduleText(schedule),
+    value,
+    error: thrown?.error,
+    get report() {
+      return double.report()
+    },
+    pets: async () => double.inspect.animals({ limit: Number.MAX_SAFE_INTEGER }),
+  }
   const verdict = await settle(() => invariant(ended))
   if (verdict.thrown) {
     const { error } = verdict.thrown
@@ -162,27 +171,4 @@ async function judge(
   return verdict.value === false
     ? { reason: 'the invariant is false', error: undefined }
     : undefined
-}
-
-/** A class, for the reason that `Clock` is one. */
-class EndedRun implements Ended {
-  readonly double: TestDouble
-  readonly schedule: string
-  readonly value: unknown
-  readonly error: unknown
-
-  constructor(double: TestDouble, schedule: string, value: unknown, error: unknown) {
-    this.double = double
-    this.schedule = schedule
-    this.value = value
-    this.error = error
-  }
-
-  get report(): Report {
-    return this.double.report()
-  }
-
-  // Not on the prototype, so that invariants can destructure it.
-  readonly pets = async (): Promise<readonly Pet[]> =>
-    this.double.inspect.animals({ limit: Number.MAX_SAFE_INTEGER })
 }
