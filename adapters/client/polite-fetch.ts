@@ -2,10 +2,9 @@ import type { RateLimit } from '../../src/errors.js'
 import { check, isFunction } from '../../src/lib/options.js'
 import { reasonOf, title } from './attempt.js'
 import { ConnectionError } from './errors.js'
-import { createGate, type Reply } from './gate.js'
+import { createGate, type Reply, type Retrying } from './gate.js'
 import { readLimitsOf } from './limit-headers.js'
 import { isSignal, type PoliteFetchOptions, readPoliteFetchOptions } from './options.js'
-import { codeOf, toError } from './rejection.js'
 import { createTime } from './time.js'
 
 /** A `fetch` that stays within the limit of one API key. */
@@ -40,34 +39,18 @@ export function politeFetch(
   const options = readPoliteFetchOptions(given)
   const { limits, timeoutMs, key = '', onRetry } = options
   const time = createTime(options.clock, options.sleep)
-  /** What a request failed with, until it is sent again. */
-  const responses = new WeakMap<Error, Response>()
-
-  const gate = createGate(
-    {
-      ...options,
-      time,
-      waitForBan: false,
-      onRetry(retrying) {
-        void responses
-          .get(retrying.error)
-          ?.body?.cancel()
-          .catch(() => {})
-        responses.delete(retrying.error)
-        onRetry?.(retrying)
-      },
-    },
-    key,
-    { send, explain, mayRepeat },
-  )
+  const gate = createGate({ ...options, time, waitForBan: false, onRetry: release }, key, {
+    send,
+    explain: ({ response }: FetchReply) => new FailedResponse(response),
+    mayRepeat,
+  })
 
   const polite = async (input: string | URL | Request, init: RequestInit = {}) => {
     const request = await readRequest(input, init)
     try {
       return (await gate.send(request, request.signal)).response
     } catch (error) {
-      const response = responses.get(error as Error)
-      if (response) return response
+      if (error instanceof FailedResponse) return error.response
       throw error instanceof ConnectionError ? error.cause : error
     }
   }
@@ -98,12 +81,20 @@ export function politeFetch(
     return { status, response, limits: readLimitsOf(limits, headers, arrivedAt), arrivedAt }
   }
 
-  function explain(reply: FetchReply, now: number, retryAt: number): Error {
-    const { status, limits } = reply
-    const rejection = { status, code: codeOf(status), message: `The server answered ${status}.` }
-    const error = toError(rejection, limits.rateLimit, now, retryAt)
-    responses.set(error, reply.response)
-    return error
+  /** The response of a request that is sent again is read by nobody. */
+  function release(retrying: Retrying): void {
+    const { error } = retrying
+    if (error instanceof FailedResponse) void error.response.body?.cancel().catch(() => {})
+    onRetry?.(retrying)
+  }
+}
+
+class FailedResponse extends Error {
+  readonly response: Response
+
+  constructor(response: Response) {
+    super(`The server answered ${response.status}.`)
+    this.response = response
   }
 }
 

@@ -46,7 +46,7 @@ export function toError(
 }
 
 /** The code that fits a status. */
-export function codeOf(status: number): ErrorCode {
+function codeOf(status: number): ErrorCode {
   const known = Object.entries(ERROR_STATUS).find(([, one]) => one === status)
   if (known) return known[0] as ErrorCode
   return status >= 400 && status < 500 ? 'invalid_request' : 'internal_error'

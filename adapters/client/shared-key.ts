@@ -53,7 +53,6 @@ export function createSharedKey(options: SharedKeyOptions) {
   /** How many units are requested or in use. */
   let units = 0
   let isWatching = false
-  let work = Promise.resolve()
 
   return {
     /** Whether Redis is out of reach: the process continues alone. */
@@ -79,11 +78,11 @@ export function createSharedKey(options: SharedKeyOptions) {
     },
     /** After a response: what is left, not counting the requests in flight. */
     admitted(rateLimit: RateLimit, endsAt: number): void {
-      inOrder(reservoir => reservoir.correct(rateLimit, endsAt))
+      reservoir?.correct(rateLimit, endsAt)
     },
     /** After a 429. */
     rejected(pause: Pause): void {
-      inOrder(reservoir => reservoir.announce(pause))
+      reservoir?.announce(pause)
     },
     close(): void {
       state = 'closed'
@@ -143,13 +142,6 @@ export function createSharedKey(options: SharedKeyOptions) {
     })
   }
 
-  /** Applies responses one after the other; without Redis they are ignored. */
-  function inOrder(apply: (reservoir: Reservoir) => Promise<unknown>): void {
-    const current = reservoir
-    if (!current || state !== 'ready') return
-    work = work.then(() => apply(current)).then(ignore, ignore)
-  }
-
   /** While calls wait, opens each window with one request of one process. */
   async function watch(): Promise<void> {
     if (isWatching) return
@@ -178,6 +170,7 @@ async function openReservoir(
   const connection = new Bottleneck.IORedisConnection({ client, Redis: client })
   const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
   let pausedUntil = 0
+  let work = Promise.resolve()
   limiter.on('error', ignore)
   limiter.on('message', (text: string) => {
     const { ms, ban } = JSON.parse(text) as { ms: number; ban?: Pause['ban'] }
@@ -199,25 +192,22 @@ async function openReservoir(
       })
     },
 
-    async correct({ remaining, reset }: RateLimit, endsAt: number): Promise<void> {
-      const [known] = await Promise.all([
-        client.set(`${key}:reset`, reset, 'PX', FORGET, 'GET'),
-        client.del(`${key}:probe`),
-      ])
-      const [left, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
-      const change = Math.max(0, remaining - running) - (left ?? 0)
-      // Within a window, responses arrive out of order, and only lower values count.
-      if (change < 0 || known !== String(reset)) await limiter.incrementReservoir(change)
-      if (remaining === 0) await this.announce({ retryAt: endsAt })
+    correct({ remaining, reset }: RateLimit, endsAt: number): void {
+      inOrder(async () => {
+        const [known] = await Promise.all([
+          client.set(`${key}:reset`, reset, 'PX', FORGET, 'GET'),
+          client.del(`${key}:probe`),
+        ])
+        const [left, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
+        const change = Math.max(0, remaining - running) - (left ?? 0)
+        // Within a window, responses arrive out of order, and only lower values count.
+        if (change < 0 || known !== String(reset)) await limiter.incrementReservoir(change)
+        if (remaining === 0) await pauseAll({ retryAt: endsAt })
+      })
     },
 
     /** Tells all processes until when nothing may be sent. */
-    async announce({ ban, retryAt }: Pause): Promise<void> {
-      const ms = Math.ceil(retryAt - time.now())
-      const text = { ms, ban: ban && { code: ban.code, message: ban.message } }
-      if (ms > 0) limiter.publish(JSON.stringify(text))
-      await client.del(`${key}:probe`)
-    },
+    announce: (pause: Pause) => inOrder(() => pauseAll(pause)),
 
     /** Adds a unit if there is none, and no other process does. */
     async probe(): Promise<void> {
@@ -232,6 +222,18 @@ async function openReservoir(
       // Not the limiter's own `disconnect`, which unsubscribes on a connection that is closed by then.
       void connection.disconnect(false)
     },
+  }
+
+  /** Applies responses one after the other; without Redis they are ignored. */
+  function inOrder(task: () => Promise<unknown>): void {
+    work = work.then(task).then(ignore, ignore)
+  }
+
+  async function pauseAll({ ban, retryAt }: Pause): Promise<void> {
+    const ms = Math.ceil(retryAt - time.now())
+    const text = { ms, ban: ban && { code: ban.code, message: ban.message } }
+    if (ms > 0) await limiter.publish(JSON.stringify(text))
+    await client.del(`${key}:probe`)
   }
 }
 
