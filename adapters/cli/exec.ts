@@ -16,7 +16,7 @@ import { type Capture, type ChildRun, runChild } from './child.js'
 import { openControlled } from './controlled.js'
 import { type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
 import { UsageError, usageError, withoutSecrets } from './errors.js'
-import { type Output, refuseSameFiles, writeOutputs } from './files.js'
+import { type Output, writeOutputs } from './files.js'
 import type { ExecSettings, VerdictSettings } from './options.js'
 import { withStops } from './stops.js'
 
@@ -29,24 +29,37 @@ import { withStops } from './stops.js'
 export async function exec(settings: ExecSettings, words: readonly string[]): Promise<number> {
   const setup = await readSetup(settings, words)
   const schedule = readSchedule(settings)
-  let files: RunFiles | undefined
-  const start = async (double: JudgedDouble) => {
-    files = await recordTo(settings, double)
-  }
-  return runWithStore(setup, { schedule, start }, async run => {
-    const report = withRequired(run.report, settings)
-    const untested = run.wasCalled ? undefined : UNTESTED
-    say(reportText(report, { withRequests: true }))
-    if (untested && report.requests > 0) say(`${untested}\n`)
-    await writeOutputs([...reports(settings, report, untested), ...(files?.outputs ?? [])])
-    if (files?.isCut()) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
-    const withoutEffect = faultsWithoutEffect(run.seen)
-    for (const line of withoutEffect) say(`--schedule: ${line}\n`)
-    const isMissing = settings.requireFaults && report.findings.some(isRequired)
-    const isUnproven = settings.strict !== undefined && !isProven(report, settings, run.wasCalled)
-    const { code = 1 } = run
-    return code === 0 && (isMissing || isUnproven || withoutEffect.length > 0) ? 1 : code
+  return runWithStore(setup, { schedule }, async double => {
+    const recording = settings.record === undefined ? undefined : await double.record()
+    const exchanges = settings.har === undefined ? [] : collectExchanges(double)
+    return async ({ code = 1, wasCalled, seen, ...run }) => {
+      const report = withRequired(run.report, settings)
+      const untested = wasCalled ? undefined : UNTESTED
+      say(reportText(report, { withRequests: true }))
+      if (untested && report.requests > 0) say(`${untested}\n`)
+      const har = () => `${JSON.stringify(harOf(exchanges), null, 2)}\n`
+      await writeOutputs([
+        ...reports(settings, report, untested),
+        { flag: '--har', path: settings.har, text: har },
+        { flag: '--record', path: settings.record, text: () => recording?.json() ?? '' },
+      ])
+      if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
+      const withoutEffect = faultsWithoutEffect(seen)
+      for (const line of withoutEffect) say(`--schedule: ${line}\n`)
+      const isMissing = settings.requireFaults && report.findings.some(isRequired)
+      const isFine = isProven(report, settings, wasCalled) && !isMissing
+      return code === 0 && !(isFine && withoutEffect.length === 0) ? 1 : code
+    }
   })
+}
+
+/** At once: a key may be revoked, or a world deleted, before the run ends. */
+function collectExchanges({ events }: JudgedDouble): readonly HarSource[] {
+  const exchanges: HarSource[] = []
+  events.listeners.add(({ act }) => {
+    if (act.do === 'answer') exchanges.push(act.source())
+  })
+  return exchanges
 }
 
 function say(text: string): void {
@@ -87,10 +100,13 @@ function firstKey(apiKeys: Keys, now: number): string | undefined {
 }
 
 /** What every kind of `exec` needs. @throws UsageError */
-export function checkCommand(settings: ExecSettings, words: readonly string[]): void {
+export function checkCommand({ allow }: VerdictSettings, words: readonly string[]): void {
   if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
-  checkAllowed(settings)
-  refuseSameFiles(settings)
+  const rules: readonly string[] = RULES.map(({ id }) => id)
+  const unknown = allow.find(rule => !rules.includes(rule))
+  if (unknown === undefined) return
+  const got = `got '${withoutSecrets(unknown)}'; expected one of ${nearestFirst(unknown, rules).join(', ')}`
+  throw new UsageError(`--allow takes a rule of the verdict, ${got}`, '--allow')
 }
 
 /** A run of the command, and what it did to the store. */
@@ -105,15 +121,17 @@ export interface StoreRun extends ChildRun {
 export interface RunOptions {
   readonly schedule: Schedule
   readonly capture?: Capture
-  /** Is called before the command runs. */
-  readonly start?: (double: JudgedDouble) => Promise<void>
 }
 
-/** Runs the command, next to a store and a server of its own. */
+/**
+ * Runs the command, next to a store and a server of its own.
+ *
+ * @param prepare is called before, and returns what makes the result of the run
+ */
 export function runWithStore<T>(
   { settings, words, apiKeys, apiKey, initial }: Setup,
-  { schedule, capture, start }: RunOptions,
-  use: (run: StoreRun) => Promise<T>,
+  { schedule, capture }: RunOptions,
+  prepare: (double: JudgedDouble) => Promise<(run: StoreRun) => Promise<T>>,
 ): Promise<T> {
   return withStops(async stops => {
     const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
@@ -121,7 +139,7 @@ export function runWithStore<T>(
     const api = watchApi(handler)
     const server = await listen(api.handler, { port: 0 })
     stops.push(server.close, () => double.close())
-    await start?.(double)
+    const use = await prepare(double)
     const variables = {
       ...process.env,
       ADOPTION_STORE_BASE_URL: server.url,
@@ -195,37 +213,13 @@ function watchApi(handler: ApiHandler) {
 
 const API_PATH = new RegExp(`^(/worlds/[^/]+)?${BASE_PATH}/pets(/|$)`)
 
-/** The files of a run, written at its end. */
-interface RunFiles {
-  readonly outputs: readonly Output[]
-  /** Whether more happened than a recording keeps. */
-  isCut(): boolean
-}
-
-/** Records what `--har` and `--record` ask for. */
-async function recordTo({ har, record }: ExecSettings, double: JudgedDouble): Promise<RunFiles> {
-  const recording = record === undefined ? undefined : await double.record()
-  const exchanges: HarSource[] = []
-  // At once: a key may be revoked, or a world deleted, before the run ends.
-  if (har !== undefined) {
-    double.events.listeners.add(({ act }) => {
-      if (act.do === 'answer') exchanges.push(act.source())
-    })
-  }
-  return {
-    outputs: [
-      { flag: '--har', path: har, text: () => `${JSON.stringify(harOf(exchanges), null, 2)}\n` },
-      { flag: '--record', path: record, text: () => recording?.json() ?? '' },
-    ],
-    isCut: () => recording?.isFull ?? false,
-  }
-}
-
+/** Whether `--strict`, if given, is content. */
 export function isProven(
   report: Report,
   { strict, allow }: VerdictSettings,
   wasCalled: boolean,
 ): boolean {
+  if (strict === undefined) return true
   const isClean = strict !== 'notes' || report.notes.every(({ rule }) => allow.includes(rule))
   return wasCalled && report.ok && isClean
 }
@@ -244,15 +238,4 @@ export function reports(
     { flag: '--report', path: json, text: () => `${JSON.stringify(report, null, 2)}\n` },
     { flag: '--junit', path: junit, text: () => verdictJUnit(report, untested) },
   ]
-}
-
-function checkAllowed({ allow }: VerdictSettings): void {
-  const rules: readonly string[] = RULES.map(({ id }) => id)
-  const unknown = allow.find(rule => !rules.includes(rule))
-  if (unknown === undefined) return
-  const known = nearestFirst(unknown, rules).join(', ')
-  throw new UsageError(
-    `--allow takes a rule of the verdict, got '${withoutSecrets(unknown)}'; expected one of ${known}`,
-    '--allow',
-  )
 }

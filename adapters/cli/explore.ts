@@ -41,69 +41,80 @@ export async function explore(
   words: readonly string[],
   given: ReadonlyMap<string, string>,
 ): Promise<number> {
-  const { depth, schedules = Number.POSITIVE_INFINITY, jobs } = settings
   const faults = faultsOf(settings)
   const setup = await readSetup(settings, words)
-  const output = createExploreOutput(settings, words, given)
   const interruption = listenToSignals()
+  const all: Ran[] = []
+  let bar = createProgress(1)
+  const say = (line: string) => {
+    bar.end()
+    process.stderr.write(`${line}\n`)
+  }
+  const run = async (schedule: Schedule) => {
+    const outcome = await reach(schedule, setup, interruption.signal)
+    const ran = { ...outcome, schedule: scheduleText(schedule) }
+    all.push(ran)
+    if (ran.failure) say(failureText(ran.failure))
+    else if (ran.schedule === '') say(`Without a fault: ${requestsOf(ran)}.`)
+    return outcome
+  }
+  const onProgress = ({ runs, left, failures, schedule }: Progress) => {
+    bar = createProgress(runs + left)
+    bar.show(runs, `${failures} failed  ${schedule}`)
+  }
+  const { depth, schedules = Number.POSITIVE_INFINITY, jobs } = settings
   try {
-    const found = await search<CommandFailure>({
-      faults,
-      depth,
-      schedules,
-      jobs,
-      run: async schedule => {
-        const outcome = await reach(schedule, setup, interruption.signal)
-        output.ran(schedule, outcome)
-        return outcome
-      },
-      onProgress: output.progress,
-    })
-    return await output.end(found)
+    const options = { faults, depth, schedules, jobs, run, onProgress }
+    const found = await search<CommandFailure>(options)
+    const problem = nothingExplored(found, all)
+    say(problem ?? summary(found, settings))
+    if (found.unreached.length > 0) {
+      const texts = found.unreached.map(scheduleText).join('; ')
+      say(`Not tried, as the command does not always send the same requests: ${texts}`)
+    }
+    const [failed] = found.failures
+    if (failed) say(repeatText(failed.schedule, words, given))
+    await writeFiles(settings, found, all, problem)
+    return problem === undefined && found.failures.length === 0 ? 0 : 1
   } catch (error) {
-    output.clear()
-    if (interruption.code() === undefined) throw error
-    return interruption.code() as number
+    bar.end()
+    const code = interruption.code()
+    if (code === undefined) throw error
+    return code
   } finally {
     interruption.end()
   }
 }
 
-/** How often a run is repeated whose requests come in another order than before. */
-const MOST_TRIES = 3
-
-async function reach(
-  schedule: Schedule,
-  setup: Setup,
-  signal: AbortSignal,
-): Promise<Outcome<CommandFailure>> {
-  for (let tries = 1; ; tries++) {
-    const outcome = await runCommand(schedule, setup, signal)
-    if (outcome.isReached || outcome.failure || tries === MOST_TRIES) return outcome
-  }
+/** A run that has ended. */
+interface Ran extends Outcome<CommandFailure> {
+  readonly schedule: string
 }
 
-/** Runs the command, next to a store and a server of its own. */
-function runCommand(
+/** Runs the command with these faults, several times where its requests come in another order than before. */
+async function reach(
   schedule: Schedule,
   setup: Setup,
   signal: AbortSignal,
 ): Promise<Outcome<CommandFailure>> {
   const { settings } = setup
   const capture = { timeoutMs: settings.timeout, signal }
-  return runWithStore(setup, { schedule, capture }, async run => {
-    const { seen, code, output, report, double } = run
-    const reason = reasonOf(run, settings)
-    const failure = reason && {
-      schedule: scheduleText(schedule),
-      reason,
-      exitCode: code,
-      output,
-      report,
-      requests: double.requests(),
-    }
-    return { requests: seen.requests, isReached: seen.isReached(), failure: failure || undefined }
-  })
+  for (let triesLeft = 3; ; triesLeft--) {
+    const outcome = await runWithStore(setup, { schedule, capture }, async () => async run => {
+      const { seen, code, output, report, double } = run
+      const reason = reasonOf(run, settings)
+      const failure = reason && {
+        schedule: scheduleText(schedule),
+        reason,
+        exitCode: code,
+        output,
+        report,
+        requests: double.requests(),
+      }
+      return { requests: seen.requests, isReached: seen.isReached(), failure: failure || undefined }
+    })
+    if (outcome.isReached || outcome.failure || triesLeft === 1) return outcome
+  }
 }
 
 function reasonOf(
@@ -114,7 +125,7 @@ function reasonOf(
     return `the command took longer than ${settings.timeout / 1_000} s, ${lastRequest(seen.requests)}`
   }
   if (code !== 0) return `the command exited with ${code}`
-  if (settings.strict === undefined || isProven(report, settings, wasCalled)) return undefined
+  if (isProven(report, settings, wasCalled)) return undefined
   const found = [...report.findings, ...report.notes].filter(({ allowed }) => !allowed)
   return `the verdict: ${found.map(({ rule }) => rule).join(', ') || 'no request for this API'}`
 }
@@ -137,63 +148,10 @@ function listenToSignals() {
     controller.abort()
   }
   for (const name of ENDING) process.on(name, stop)
-  return {
-    signal: controller.signal,
-    code: () => code,
-    end() {
-      for (const name of ENDING) process.off(name, stop)
-    },
+  const end = () => {
+    for (const name of ENDING) process.off(name, stop)
   }
-}
-
-/** What `exec --explore` says on stderr and in its files. */
-interface ExploreOutput {
-  /** A run has ended. */
-  ran(schedule: Schedule, outcome: Outcome<CommandFailure>): void
-  progress(progress: Progress): void
-  /** Removes the progress bar. */
-  clear(): void
-  /** Says and writes the result. @returns the exit code */
-  end(found: Found<CommandFailure>): Promise<number>
-}
-
-interface Ran extends Outcome<CommandFailure> {
-  readonly schedule: string
-}
-
-function createExploreOutput(
-  settings: ExecSettings,
-  words: readonly string[],
-  given: ReadonlyMap<string, string>,
-): ExploreOutput {
-  const all: Ran[] = []
-  let bar = createProgress(1)
-  const say = (line: string) => process.stderr.write(`${line}\n`)
-
-  return {
-    ran(schedule, outcome) {
-      const text = scheduleText(schedule)
-      all.push({ ...outcome, schedule: text })
-      bar.end()
-      if (text === '' && !outcome.failure) say(`Without a fault: ${requestsOf(outcome)}.`)
-      if (outcome.failure) say(failureText(outcome.failure))
-    },
-    progress({ runs, left, failures, schedule }) {
-      bar = createProgress(runs + left)
-      bar.show(runs, `${failures} failed  ${schedule}`)
-    },
-    clear: () => bar.end(),
-    async end(found) {
-      bar.end()
-      const problem = nothingExplored(found, all)
-      say(problem ?? summary(found, settings))
-      if (found.unreached.length > 0) say(unreachedText(found.unreached))
-      const [failed] = found.failures
-      if (failed) say(repeatText(failed.schedule, words, given))
-      await writeFiles(settings, found, all, problem)
-      return problem === undefined && found.failures.length === 0 ? 0 : 1
-    },
-  }
+  return { signal: controller.signal, code: () => code, end }
 }
 
 /** Why a result without failures would prove nothing. */
@@ -227,18 +185,15 @@ function summary(
   return `Stopped by --schedules ${schedules} before every schedule of at most ${faults} was tried: ${counts}.`
 }
 
-function unreachedText(unreached: readonly Schedule[]): string {
-  const texts = unreached.map(scheduleText).join('; ')
-  return `Not tried, as the command does not always send the same requests: ${texts}`
-}
-
 const TAIL_LINES = 20
 
 function failureText({ schedule, reason, output }: CommandFailure): string {
-  const lines = output.trimEnd().split('\n')
-  const tail = lines.slice(-TAIL_LINES).map(line => `  | ${line}\n`)
-  const cut = lines.length > TAIL_LINES ? '  | …\n' : ''
-  return `Failed: ${schedule || 'without a fault'}: ${reason}\n${cut}${output.trim() === '' ? '' : tail.join('')}`.trimEnd()
+  const lines = output.trim() === '' ? [] : output.trimEnd().split('\n')
+  const shown = lines.slice(-TAIL_LINES)
+  const tail = [...(shown.length < lines.length ? ['…'] : []), ...shown].map(
+    line => `\n  | ${line}`,
+  )
+  return `Failed: ${schedule || 'without a fault'}: ${reason}${tail.join('')}`
 }
 
 function repeatText(
@@ -285,28 +240,19 @@ async function writeFiles(
     failures: failures.map(({ failure }) => failure),
     unreached: unreached.map(scheduleText),
   }
+  const wasExplored = testCase('something was explored', problem && { message: problem })
+  const cases = all.map(({ schedule, failure, isReached }) => {
+    const problem = failure && { message: failure.reason, details: failure.output }
+    const skipped = isReached || failure ? undefined : 'its requests did not come again'
+    return testCase(schedule || 'without a fault', problem, skipped)
+  })
+  const xml = () => toJUnit('animal-adoption-store explore', [wasExplored, ...cases])
   await writeOutputs([
     { flag: '--report', path: report, text: () => `${JSON.stringify(result, null, 2)}\n` },
-    { flag: '--junit', path: junit, text: () => junitOf(all, problem) },
+    { flag: '--junit', path: junit, text: xml },
   ])
 }
 
-/** A test case for each run, and one for whether there was anything to explore. */
-function junitOf(all: readonly Ran[], problem: string | undefined): string {
-  const wasExplored: JUnitCase = {
-    group: 'explore',
-    name: 'something was explored',
-    failure: problem === undefined ? undefined : { message: problem },
-  }
-  return toJUnit('animal-adoption-store explore', [wasExplored, ...all.map(testCase)])
-}
-
-function testCase({ schedule, failure, isReached }: Ran): JUnitCase {
-  const name = schedule || 'without a fault'
-  if (failure) {
-    const { reason: message, output: details } = failure
-    return { group: 'explore', name, failure: { message, details } }
-  }
-  const skipped = isReached ? undefined : 'its requests did not come again'
-  return { group: 'explore', name, skipped }
+function testCase(name: string, failure: JUnitCase['failure'] | '', skipped?: string): JUnitCase {
+  return { group: 'explore', name, failure: failure || undefined, skipped }
 }

@@ -1,8 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import type { Awaitable } from '../../src/lib/async.js'
 import { UsageError, unreadable, withoutSecrets } from './errors.js'
-import type { ExecSettings } from './options.js'
 
 /**
  * What a file holds.
@@ -48,25 +47,5 @@ export async function writeOutputs(outputs: readonly Output[]): Promise<void> {
   }
   if (problems.length > 0) {
     throw new UsageError(problems.join('; '), ...outputs.map(({ flag }) => flag))
-  }
-}
-
-/**
- * Refuses an output that would overwrite another one, or an input.
- *
- * @throws UsageError naming both options
- */
-export function refuseSameFiles(settings: ExecSettings): void {
-  const owners = new Map<string, string>()
-  for (const name of ['seed', 'keys', 'report', 'junit', 'record', 'har'] as const) {
-    const path = settings[name]
-    if (path === undefined) continue
-    const file = resolve(path)
-    const owner = owners.get(file)
-    if (owner !== undefined) {
-      const message = `${owner} and --${name} cannot both be ${withoutSecrets(path)}; use two files`
-      throw new UsageError(message, owner, `--${name}`)
-    }
-    owners.set(file, `--${name}`)
   }
 }

@@ -35,9 +35,7 @@ export async function execThrough(
   const untested = report.decided === 0 ? undecidedText(report) : undefined
   process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))
   await writeOutputs(reports(settings, report, untested))
-  const isUnproven =
-    settings.strict !== undefined && !isProven(report, settings, untested === undefined)
-  return code === 0 && isUnproven ? 1 : code
+  return code === 0 && !isProven(report, settings, untested === undefined) ? 1 : code
 }
 
 function judgeSettings({ clients, allow, pagination }: ExecSettings, baseUrl: string) {

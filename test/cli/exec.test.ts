@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -206,47 +205,6 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   ] as const) {
     assert.match(await readFile(file, 'utf8'), content, 'the other files are written')
   }
-})
-
-test('exec - refuses two options with one file before the command runs', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const [seed, keys, ran] = ['seed.json', 'keys.json', 'ran'].map(name => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  const contents = { [seed]: '[]', [keys]: '{"k":{"id":"a","plan":"pro"}}' }
-  for (const [path, content] of Object.entries(contents)) await writeFile(path, content)
-  const other = join(folder, 'new', 'a.json')
-  const touch = ['sh', '-c', 'touch "$0"', ran]
-  const cases: [flags: string[], first: string, second: string, path: string][] = [
-    [['--report', other, '--record', other], '--report', '--record', other],
-    [['--report', other, '--junit', `${folder}/new/../new/a.json`], '--report', '--junit', ''],
-    [['--explore', '--report', other, '--junit', other], '--report', '--junit', other],
-    [
-      ['--through', 'http://127.0.0.1:9/v1', '--report', other, '--junit', other],
-      '--report',
-      '--junit',
-      other,
-    ],
-    [['--seed', seed, '--record', seed], '--seed', '--record', seed],
-  ]
-  for (const [flags, first, second, path] of cases) {
-    const { code, stderr } = await exec(flags, touch)
-    assert.equal(code, 2, flags.join(' '))
-    const shown = path || flags.at(-1)
-    assert.equal(
-      stderr,
-      `animal-adoption-store: ${first} and ${second} cannot both be ${shown}; use two files\n`,
-    )
-  }
-  for (const [path, content] of Object.entries(contents)) {
-    assert.equal(await readFile(path, 'utf8'), content)
-  }
-  assert.equal(existsSync(ran), false)
-  const apart = ['--seed', seed, '--keys', keys, '--report', ran, '--record', other]
-  assert.equal((await exec(apart, ['true'])).code, 0)
 })
 
 test('exec - requests for other paths than those of the API test nothing', async () => {
