@@ -43,7 +43,8 @@ export function createMetrics(): Metrics {
       events.on('ratelimit.degraded', degraded)
       if (connections) gaugeConnections(connections, [registry])
     },
-    beside: handler => withPages(handler, new Map([[PATH, overLoopback(page)]])),
+    beside: handler =>
+      withPages(handler, new Map([[PATH, request => overLoopback(request, page)]])),
     alone: withPages(NOTHING, new Map([[PATH, page]])),
     async stop() {
       unsubscribe('animal-adoption-store.exchange', onExchange)
@@ -56,46 +57,39 @@ function createMeters(registry: Registry) {
   const registers = [registry]
   const counter = (what: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `adoption_store_${what}_total`, help, labelNames, registers })
-  const histogram = (name: string, help: string, labelNames: string[], buckets = SECONDS) =>
+  const histogram = (name: string, buckets: number[], help: string, ...labelNames: string[]) =>
     new Histogram({ name, help, labelNames, buckets, registers })
-  const BATCH = 'adoption_store_storage_batch'
-  const QUEUE = 'adoption_store_storage_queue'
-  const queue = ['queue']
-  const request = ['operation', 'http_request_method', 'http_response_status_code']
+  const storage = 'adoption_store_storage'
+  const degraded = 'Time during which this process counted requests by itself'
+  const shadowed = 'Requests that were served only because of shadow mode'
+  const waits = 'How long the oldest item of a batch had waited for it'
+  const queues = 'Items that were left to wait when the latest batch began'
+  const requests = ['operation', 'http_request_method', 'http_response_status_code']
   return {
     durations: histogram(
       'http_server_request_duration_seconds',
+      SECONDS,
       'Time until a response is decided',
-      request,
+      ...requests,
     ),
     rejections: counter('rejections', 'Responses with an Error body', 'code'),
     created: counter('pets_created', 'Animals added'),
-    shadowed: counter(
-      'shadow_rejections',
-      'Requests that were served only because of shadow mode',
-      'code',
-    ),
+    shadowed: counter('shadow_rejections', shadowed, 'code'),
     bans: counter('bans', 'Bans that began'),
     failures: counter('storage_failures', 'Operations that the storage failed', 'operation'),
-    degraded: counter(
-      'rate_limit_degraded_seconds',
-      'Time during which this process counted requests by itself',
-    ),
-    batches: histogram(`${BATCH}_items`, 'Items of a batch', queue, BATCH_ITEMS),
+    degraded: counter('rate_limit_degraded_seconds', degraded),
+    batches: histogram(`${storage}_batch_items`, BATCH_ITEMS, 'Items of a batch', 'queue'),
     batchDurations: histogram(
-      `${BATCH}_duration_seconds`,
+      `${storage}_batch_duration_seconds`,
+      SECONDS,
       'Time that the storage took for a batch',
-      queue,
+      'queue',
     ),
-    waits: histogram(
-      `${QUEUE}_wait_seconds`,
-      'How long the oldest item of a batch had waited for it',
-      queue,
-    ),
+    waits: histogram(`${storage}_queue_wait_seconds`, SECONDS, waits, 'queue'),
     queues: new Gauge({
-      name: `${QUEUE}_items`,
-      help: 'Items that were left to wait when the latest batch began',
-      labelNames: queue,
+      name: `${storage}_queue_items`,
+      help: queues,
+      labelNames: ['queue'],
       registers,
     }),
   }
@@ -125,15 +119,13 @@ function countBatch({ name: queue, items, left, waitMs, ms }: BatchMessage, mete
   meters.queues.set({ queue }, left)
 }
 
-function overLoopback(page: () => Promise<Page>) {
-  return async (request: ApiRequest): Promise<Page> => {
-    try {
-      refuseStrangers(request)
-      return await page()
-    } catch (error) {
-      const { code, message, status } = toApiError(error)
-      return { status, text: JSON.stringify({ code, message, status }) }
-    }
+async function overLoopback(request: ApiRequest, page: () => Promise<Page>): Promise<Page> {
+  try {
+    refuseStrangers(request)
+    return await page()
+  } catch (error) {
+    const { code, message, status } = toApiError(error)
+    return { status, text: JSON.stringify({ code, message, status }) }
   }
 }
 
@@ -142,13 +134,10 @@ const PATH = '/metrics'
 const NOTHING: ApiHandler = {
   basePath: PATH,
   maxBodyBytes: 0,
-  handle: ({ method }) =>
-    toAnswer(method, {
-      status: 404,
-      type: 'text/plain',
-      text: 'Only GET /metrics is served here.\n',
-    }),
+  handle: ({ method }) => toAnswer(method, { status: 404, type: 'text/plain', text: NOT_FOUND }),
 }
+
+const NOT_FOUND = 'Only GET /metrics is served here.\n'
 
 /** In seconds, from what memory takes to the longest time limit. */
 const SECONDS = [

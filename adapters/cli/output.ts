@@ -5,22 +5,15 @@ export function note(message: string): void {
   process.stderr.write(`animal-adoption-store: ${printable(message)}\n`)
 }
 
-const WIDTH = 30
-
-/** A progress bar on stderr, on terminals only. */
+/** How far it is, on stderr, on terminals only. */
 export function createProgress(total: number) {
-  const { stderr } = process
-
+  const isShown = process.stderr.isTTY === true
+  const write = (text: string) => {
+    if (isShown) process.stderr.write(`\r\x1b[K${text}`)
+  }
   return {
-    isShown: stderr.isTTY === true,
-    show(done: number, text = ''): void {
-      if (!stderr.isTTY) return
-      const filled = Math.round((done / total) * WIDTH)
-      const bar = '#'.repeat(filled).padEnd(WIDTH, '.')
-      stderr.write(`\r\x1b[K[${bar}] ${done} of ${total}${text && `  ${text}`}`)
-    },
-    end(): void {
-      if (stderr.isTTY) stderr.write('\r\x1b[K')
-    },
+    isShown,
+    show: (done: number, text = '') => write(`${done} of ${total}  ${text}`),
+    end: () => write(''),
   }
 }

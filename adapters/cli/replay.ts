@@ -6,11 +6,7 @@ import {
   readRecording,
   type Step,
 } from '../test-double/recording/file.js'
-import {
-  createDoubleFor,
-  type Difference,
-  takeSteps,
-} from '../test-double/recording/replay-steps.js'
+import { createDoubleFor, takeSteps } from '../test-double/recording/replay-steps.js'
 import { viewOf, viewsOf } from './controlled.js'
 import { UsageError } from './errors.js'
 import { readBytes } from './files.js'
@@ -39,15 +35,17 @@ export async function replayCommand(
   }
   const { controlled, shown } = openConsole(file)
   const { double } = controlled
-  const send = check ? double.handler : shown
-  const difference = await takeSteps(controlled, file, {
-    until,
-    send: request => send.handle(request),
-  })
-  if (difference) return tell(path, file, difference)
-  if (check && until === 0) {
-    return fail(`${path}: nothing was compared: it has no step${upTo(until, file)}`)
+  const { handle } = check ? double.handler : shown
+  const difference = await takeSteps(controlled, file, { until, send: handle })
+  if (difference) {
+    const { step, what } = difference
+    const recorded = file.steps[step - 1]
+    const place = recorded ? ` (${describe(recorded)})` : ''
+    const hint = `replay ${path} --until ${step - 1} opens the state before it`
+    return fail(`${path}: step ${step}${place} came out otherwise: ${what}; ${hint}`)
   }
+  if (check && until === 0)
+    return fail(`${path}: nothing was compared: it has no step up to step 0`)
   const last = file.steps[until - 1]
   process.stdout.write(`${path}: ${count(until, 'step')}, all as recorded.\n`)
   if (check) {
@@ -80,19 +78,6 @@ function openConsole(file: RecordingFile) {
     worlds: () => viewsOf(worlds.open, isLimited),
   })
   return { controlled, shown }
-}
-
-function tell(path: string, { steps }: RecordingFile, { step, what }: Difference): number {
-  const recorded = steps[step - 1]
-  const place = recorded ? ` (${describe(recorded)})` : ''
-  return fail(
-    `${path}: step ${step}${place} came out otherwise: ${what}; replay ${path} --until ${step - 1} opens the state before it`,
-  )
-}
-
-/** Where only a part was to be compared. */
-function upTo(until: number, { steps }: RecordingFile): string {
-  return until < steps.length ? ` up to step ${until}` : ''
 }
 
 /** A step in a few words. */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { Plan } from '../../src/limits/plans.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { withConsole } from '../console/index.js'
 import type { HttpServer } from '../http/listen.js'
@@ -58,9 +57,10 @@ export async function serve(
   stopOnSignal(stop)
   const { apiKeys: _keys, console: _token, ...shown } = ready
   notes.record('ready', shown)
-  if (settings.json) writeOut(`${JSON.stringify(ready)}\n`)
+  if (settings.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
   else if (!settings.quiet && log !== 'json') {
-    writeOut((await import('./banner.js')).banner(ready, source, settings))
+    const { banner } = await import('./banner.js')
+    process.stdout.write(banner(ready, source, settings))
   }
 }
 
@@ -74,18 +74,20 @@ interface Running {
 
 async function start(settings: ServeSettings, running: Running) {
   const { notes, stops } = running
+  const { port, stagingPort } = settings
   notes.record('starting', { version: version(), node: process.version, pid: process.pid })
   // Before the files are read, so that no change in between is missed.
-  const watching =
-    settings.watch && (await import('./watch.js')).watchFiles(settings, running.notes)
+  const watching = settings.watch && (await import('./watch.js')).watchFiles(settings, notes)
   if (watching) stops.push(watching.stop)
   const apiKeys = await readApiKeys(settings)
   const metrics = await openMetrics(settings, stops)
   const access = consoleAccess(settings)
   const shared = { ...running, apiKeys, metrics, access }
+  // For experiments: it shares no animals and no counters with the first, and is lost when it stops.
+  const own = { ...settings, store: 'memory:', limits: 'memory:' }
   const staging =
-    settings.stagingPort === undefined ? undefined : await openStaging(settings, shared)
-  const production = await open(settings, shared, 'port', settings.port, staging?.server.url)
+    stagingPort === undefined ? undefined : await open(own, shared, 'staging-port', stagingPort)
+  const production = await open(settings, shared, 'port', port, staging?.server.url)
   const environments = [production.environment, ...(staging ? [staging.environment] : [])]
   if (watching) watching.reloadInto(environments, apiKeys)
   const ready = readyOf(settings, production, staging?.server, access)
@@ -112,12 +114,6 @@ interface Shared extends Running {
   readonly apiKeys: Keys
   readonly metrics: Metrics | undefined
   readonly access: ConsoleAccess | undefined
-}
-
-/** For experiments: it shares no animals and no counters with the first, and is lost when it stops. */
-function openStaging(settings: ServeSettings, shared: Shared): Promise<Opened> {
-  const own = { ...settings, store: 'memory:', limits: 'memory:' }
-  return open(own, shared, 'staging-port', Number(settings.stagingPort))
 }
 
 interface Opened {
@@ -179,7 +175,7 @@ function readyOf(
   return {
     baseUrl,
     origin,
-    apiKeys: settings.keys === undefined ? firstKeys(DEMO_KEYS) : {},
+    apiKeys: settings.keys === undefined ? KEY_OF_PLAN : {},
     store,
     limits,
     animals,
@@ -190,9 +186,9 @@ function readyOf(
   }
 }
 
-function firstKeys(keys: Keys): Partial<Record<Plan, string>> {
-  return Object.fromEntries(Object.entries(keys).map(([key, { plan }]) => [plan, key]))
-}
+const KEY_OF_PLAN: Ready['apiKeys'] = Object.fromEntries(
+  Object.entries(DEMO_KEYS).map(([key, { plan }]) => [plan, key]),
+)
 
 /** The pages are loaded on the first request outside the API. */
 function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
@@ -265,10 +261,6 @@ function checkServe(settings: ServeSettings): void {
 
 function refuse(message: string, ...flags: readonly string[]): never {
   throw new UsageError(message, ...flags.map(flag => `--${flag}`))
-}
-
-function writeOut(text: string): void {
-  process.stdout.write(text)
 }
 
 function writeLine(line: string): void {

@@ -67,11 +67,9 @@ export async function openStorage(
   const file = fileOf(name)
   if (file?.kind === 'sqlite') return openSqlite(file.path, stops)
   if (file?.kind === 'json') return openJsonFile(file.path, stops, warn)
-  const memory = isMain ? 'memory:, ' : ''
-  throw new UsageError(
-    `${flag} takes ${memory}a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…; got '${withoutSecrets(name)}'`,
-    flag,
-  )
+  const known = 'a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…'
+  const all = isMain ? `memory:, ${known}` : known
+  throw new UsageError(`${flag} takes ${all}; got '${withoutSecrets(name)}'`, flag)
 }
 
 /**
@@ -124,10 +122,8 @@ export async function openLimits(
   const file = name.startsWith('sqlite:') ? fileOf(name) : undefined
   if (file) return openSqliteLimits(file.path, stops)
   if (!/^(redis|valkey)s?:/.test(name)) {
-    throw new UsageError(
-      `--limits takes memory:, sqlite:<file>, redis://…, rediss://… or valkey://…; got '${withoutSecrets(name)}'`,
-      '--limits',
-    )
+    const known = 'memory:, sqlite:<file>, redis://…, rediss://… or valkey://…'
+    throw new UsageError(`--limits takes ${known}; got '${withoutSecrets(name)}'`, '--limits')
   }
   const { addressOf, redisRateLimits } = await import('../redis/open.js')
   const { url, address, own } = readServerUrl('--limits', name, 'REDIS_URL', LIMITS, addressOf)
@@ -137,9 +133,8 @@ export async function openLimits(
     throw new UsageError(`--limits ${known}`, '--limits')
   }
   const { ca } = own
-  if (ca !== undefined && !/^(rediss|valkeys):/.test(url)) {
-    const message = '--limits takes ca with rediss:// or valkeys:// only, which use TLS'
-    throw new UsageError(message, '--limits')
+  if (ca && !/^(rediss|valkeys):/.test(url)) {
+    throw new UsageError('--limits takes ca with rediss:// or valkeys:// only, which use TLS')
   }
   const tls = ca && { ca: (await readBytes(ca, '--limits ?ca')).toString() }
   const rateLimits = await redisRateLimits({ url, required, ...(tls && { tls }) })
@@ -155,8 +150,7 @@ async function openPostgres(flag: string, name: string, stops: Stops): Promise<O
   const { url, address, own } = readServerUrl(flag, name, 'DATABASE_URL', ['timeout'], addressOf)
   const storage = await postgresStorage({ url, timeoutMs: timeoutOf(flag, own) })
   stops.push(storage.close)
-  const { seed, stream, count, ping, connections } = storage
-  return { storage, name: address, seed, stream, count, ping, connections }
+  return { ...storage, storage, name: address }
 }
 
 /** Undefined for the default. */
@@ -172,8 +166,7 @@ async function openJsonFile(
   const { jsonFileStorage } = await import('../json-file/index.js')
   const storage = await jsonFileStorage(path, { onError: ({ message }) => warn(message) })
   stops.push(storage.close)
-  const { seed, ping } = storage
-  return { ...openHere(storage), seed, ping, name: path }
+  return { ...openHere(storage), ...storage, name: path }
 }
 
 async function readJson(path: string): Promise<ReadStorage> {
@@ -193,8 +186,7 @@ async function openSqlite(path: string, stops: Stops, toRead = false): Promise<O
   const { existingStorage, sqliteStorage } = await import('../sqlite/open.js')
   const storage = await (toRead ? existingStorage : sqliteStorage)(path)
   stops.push(storage.close)
-  const { seed, stream, count, ping, check } = storage
-  return { storage, name: path, seed, stream, count, ping, check }
+  return { ...storage, storage, name: path }
 }
 
 async function openSqliteLimits(path: string, stops: Stops): Promise<OpenLimits> {

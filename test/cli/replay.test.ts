@@ -85,7 +85,10 @@ test('replay, diff - without a step, nothing is compared, and --check and diff f
   const file = await recordedRun()
   const [without, other] = [await recorded(t, ''), await recorded(t, '')]
   const cases: [words: string[], what: string][] = [
-    [['replay', without, '--check'], `${without}: nothing was compared: it has no step`],
+    [
+      ['replay', without, '--check'],
+      `${without}: nothing was compared: it has no step up to step 0`,
+    ],
     [
       ['replay', file, '--until', '0', '--check'],
       `${file}: nothing was compared: it has no step up to step 0`,
