@@ -56,8 +56,6 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
     async seed(content, options) {
       refuseWhenClosed()
       const seeded = createPetIndex(await snapshotOf(readContent(content), options))
-      // Reading it took its time.
-      refuseWhenClosed()
       return inTurn(async () => {
         if (document.data.nextId() > 1) return false
         await files.replace(seeded)

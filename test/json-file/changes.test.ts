@@ -113,14 +113,6 @@ test('json file - readiness needs the lock too', async () => {
   await assert.rejects(storage.ping(), /is closed/)
 })
 
-test('json file - an edit while nothing is inserted is left alone, and read at the next opening', async () => {
-  const { path, storage, errors } = await opened()
-  saveInPlace(path, '{"pets":[{"id":1,"name":"Tom","categoryId":2}]}')
-  await storage.close()
-  assert.deepEqual(await stored(path), ['Tom'])
-  assert.deepEqual(errors, [])
-})
-
 const SWAPS: Record<string, (path: string) => void> = {
   'the journal renamed'(path) {
     fs.renameSync(`${path}.journal`, `${path}.journal.bak`)
@@ -152,20 +144,17 @@ for (const [what, swap] of Object.entries(SWAPS)) {
   })
 }
 
-for (const names of [[], ['a', 'b']]) {
-  test(`json file - with the folder replaced by its copy after ${names.length} inserts, none is lost`, async () => {
-    const { path, storage } = await opened()
-    for (const name of names) await storage.insert({ ...REX, name })
-    const data = join(path, '..')
-    fs.cpSync(data, `${data}-copy`, { recursive: true })
-    fs.renameSync(data, `${data}-old`)
-    fs.renameSync(`${data}-copy`, data)
-    await assert.rejects(storage.insert(REX), { message: movedOf(path) })
-    assert.deepEqual(await stored(path), names)
-    await storage.close().catch(() => {})
-    assert.deepEqual(await stored(path), names)
-  })
-}
+test('json file - with the folder replaced by its copy, no insert is lost', async () => {
+  const { path, storage } = await opened()
+  await storage.insert(REX)
+  const data = join(path, '..')
+  fs.cpSync(data, `${data}-copy`, { recursive: true })
+  fs.renameSync(data, `${data}-old`)
+  fs.renameSync(`${data}-copy`, data)
+  await assert.rejects(storage.insert(REX), { message: movedOf(path) })
+  await storage.close().catch(() => {})
+  assert.deepEqual(await stored(path), ['Rex'])
+})
 
 test('json file - a compaction keeps the mode and owner of the document', async t => {
   if (process.getuid?.() !== 0) return t.skip('only root can give files away')

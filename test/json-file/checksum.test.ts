@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { never, REX, sealed, temporaryFolders } from './json-files.js'
+import { never, REX, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 const opened = folder()
@@ -50,18 +50,6 @@ test('json file checksum - an edited document opens and is reported, until it is
   await storage.insert(REX)
   await storage.close()
   assert.deepEqual((await open(fs.readFileSync(path))).reported, [])
-})
-
-test('json file checksum - it matches wherever the document is split for reading', async () => {
-  for (let length = 262_144 - 30; length <= 262_144 + 30; length++) {
-    const begin = '{"pets":[\n{"id":1,"name":"'
-    const end = '","categoryId":1}\n],"nextId":2}\n'
-    const name = 'x'.repeat(length - sealed(begin + end).length)
-    const document = sealed(begin + name + end)
-    assert.equal(document.length, length)
-    const { names, reported } = await open(Buffer.from(document))
-    assert.deepEqual([names?.[0]?.length, reported], [name.length, []], String(length))
-  }
 })
 
 test('json file checksum - a checksum of the wrong type is refused by name', async () => {

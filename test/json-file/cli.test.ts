@@ -124,25 +124,6 @@ test('json file - check and copy fail for a document that does not match its che
   assert.match(fs.readFileSync(target, 'utf8'), /"Max".*\n.*"Tom"/)
 })
 
-test('json file - copy refuses a damaged journal, and leaves out an unfinished write', async () => {
-  for (const [rest, code, line] of [
-    [String(batch(TOM_2)).replace('Tom', 'Tim'), 1, /journal is damaged: /],
-    [String(batch(TOM_2)).slice(0, -9), 0, /journal ends in \d+ bytes of an unfinished/],
-  ] as const) {
-    const path = join(folder(), 'pets.json')
-    fs.writeFileSync(path, EMPTY)
-    fs.writeFileSync(`${path}.journal`, batch(REX_1) + rest)
-    const before = contentOf(path)
-    const run = await runInThread(['copy', path, `${path}.copy.json`])
-    assert.equal(run.code, code, run.stderr)
-    assert.match(run.stderr, line)
-    assert.match(run.stderr, /^animal-adoption-store: [^\n]+\n$/)
-    assert.equal(fs.existsSync(`${path}.copy.json`), code === 0)
-    fs.rmSync(`${path}.copy.json`, { force: true })
-    assert.deepEqual(contentOf(path), before)
-  }
-})
-
 test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {
   const path = join(folder(), 'pets.json')
   const { server, log, baseUrl, origin, apiKeys } = await startReady(t, path)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
+import type { JsonFileOptions } from '../../adapters/json-file/index.js'
 import type { PetStorage } from '../../src/ports.js'
-import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
-import { gate, REX, stored, temporaryFolders, until } from './json-files.js'
+import { diskError } from './disk-faults.js'
+import { gate, openWatched, REX, stored, temporaryFolders, until } from './json-files.js'
 
 const folder = temporaryFolders()
 
@@ -113,29 +113,6 @@ test('json file - a listener that throws does not stop compaction', async () => 
   assert.deepEqual(await stored(path), ['a'])
 })
 
-test('json file - while a disk with a long journal fails, only inserts reject', async () => {
-  let isFailing = false
-  const { path, storage } = await opened({}, call => {
-    if (isFailing && ['fdatasync', 'ftruncate', 'rename document'].includes(call)) {
-      throw diskError('EIO')
-    }
-  })
-  isFailing = true
-  const large = 'x'.repeat(1_100_000)
-  for (const name of ['a', large, 'b']) {
-    await assert.rejects(storage.insert({ ...REX, name }), { code: 'EIO' })
-  }
-  isFailing = false
-  await insert(storage, large)
-  isFailing = true
-  await assert.rejects(storage.insert({ ...REX, name: 'c' }), { code: 'EIO' })
-  await assert.rejects(storage.insert({ ...REX, name: 'd' }), { code: 'EIO' })
-  isFailing = false
-  await insert(storage, 'e')
-  await storage.close()
-  assert.deepEqual(await stored(path), [large, 'e'])
-})
-
 test('json file - without onError, a background failure is a process warning', async t => {
   const warnings: string[] = []
   const { emitWarning } = process
@@ -154,21 +131,8 @@ test('json file - without onError, a background failure is a process warning', a
   assert.match(warnings[0] as string, /could not be compacted/)
 })
 
-/** A storage that is idle when the test says so; `calls` are its disk calls. */
-async function opened(options: JsonFileOptions = {}, before?: (call: DiskCall) => unknown) {
-  const path = join(folder(), 'pets.json')
-  const calls: DiskCall[] = []
-  const disk = watchedDisk(call => {
-    calls.push(call)
-    return before?.(call) as Promise<void> | undefined
-  })
-  let task = () => {}
-  const whenIdle = (given: () => void) => {
-    task = given
-    return () => {}
-  }
-  const storage = await jsonFileStorage(path, { whenIdle, disk, ...options })
-  return { path, storage, calls, idle: () => task() }
+function opened(options: JsonFileOptions = {}, before?: Parameters<typeof openWatched>[2]) {
+  return openWatched(folder(), options, before)
 }
 
 async function insert(storage: PetStorage, ...names: readonly string[]): Promise<void> {

@@ -20,29 +20,6 @@ export function watchedDisk(before: (call: DiskCall) => void | Promise<void>): D
   })
 }
 
-/** The disk, and whether it is idle: no call is under way, so work that makes one call after another has ended. */
-export function countedDisk(disk: Disk): { readonly disk: Disk; isIdle(): boolean } {
-  let underWay = 0
-  const end = () => {
-    underWay--
-  }
-  const counted = new Proxy(disk, {
-    get(all, name: keyof Disk) {
-      if (name === 'pid') return all.pid
-      const call = all[name] as (...given: unknown[]) => unknown
-      return (...given: unknown[]) => {
-        const result = call(...given)
-        if (result instanceof Promise) {
-          underWay++
-          result.then(end, end)
-        }
-        return result
-      }
-    },
-  })
-  return { disk: counted, isIdle: () => underWay === 0 }
-}
-
 /** The error of a failed system call. */
 export function diskError(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: planted by a test`), { code })

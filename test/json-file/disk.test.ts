@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test, { after } from 'node:test'
+import test from 'node:test'
 import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
 import { type Disk, NODE_DISK } from '../../adapters/storage/disk.js'
 import type { PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
-import { countedDisk, type DiskCall, diskError, watchedDisk } from './disk-faults.js'
-import { gate, hideHolder, movedOf, until } from './json-files.js'
+import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+import {
+  faults,
+  gate,
+  hideHolder,
+  never,
+  openWatched,
+  REX,
+  storedIds,
+  temporaryFolders,
+  until,
+} from './json-files.js'
 
-const root = fs.mkdtempSync(join(tmpdir(), 'json-file-disk-'))
-after(() => fs.rmSync(root, { recursive: true }))
+const folder = temporaryFolders()
 
 /** Of the disk calls that may fail, every third by default. */
 const STEP = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1 : 3
-
-const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
-const never = () => () => {}
 
 test('json file - an insert is written and synced before it resolves', async () => {
   const { storage, calls } = await opened()
@@ -87,37 +92,6 @@ test('json file - reads never wait for the disk, and show an insert once it is s
   assert.deepEqual(await storage.list({ limit: 1 }), [rex])
 })
 
-test('json file - a create that waits for a sync is dropped when its signal aborts', async () => {
-  const reached = gate()
-  const release = gate()
-  const { storage } = await opened({}, call => {
-    if (call !== 'fdatasync') return undefined
-    reached.open()
-    return release.passed
-  })
-  const store = createStore({ storage, apiKeys: {} })
-  const failures: unknown[] = []
-  store.events.on('storage.failed', event => failures.push(event))
-  const [sent, left] = [new AbortController(), new AbortController()]
-  const first = store.createPet(REX, sent)
-  await reached.passed
-  const waiting = store.createPet(REX, left)
-  const stays = store.createPet({ ...REX, name: 'Ada' })
-  const reason = new Error('no longer needed')
-  for (const controller of [sent, left]) controller.abort(reason)
-  release.open()
-  // It is being stored already.
-  assert.equal((await first).id, 1)
-  await assert.rejects(waiting, reason)
-  assert.equal((await stays).id, 2)
-  await assert.rejects(store.createPet(REX, left), reason)
-  assert.deepEqual(
-    (await storage.dump()).pets.map(({ name }) => name),
-    ['Rex', 'Ada'],
-  )
-  assert.deepEqual(failures, [])
-})
-
 test('json file - the journal is compacted when idle', async () => {
   const idle: (() => void)[] = []
   let calledOff = 0
@@ -179,7 +153,7 @@ test('json file - the default timer does not keep a process alive', async t => {
       return timer
     },
   })
-  const storage = await jsonFileStorage(join(fs.mkdtempSync(join(root, 'case-')), 'pets.json'))
+  const storage = await jsonFileStorage(join(folder(), 'pets.json'))
   await storage.insert(REX)
   assert.deepEqual(
     timers.map(timer => timer.hasRef()),
@@ -204,15 +178,15 @@ for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
       await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), { code })
       await assert.rejects(storage.insert(REX), { code })
       assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
-      assert.deepEqual(await inspect(path), [])
+      assert.deepEqual(await storedIds(path), [])
       disk.work()
       assert.deepEqual(await storage.insert(REX), { id: 1, ...REX })
-      assert.deepEqual(await inspect(path), [1])
+      assert.deepEqual(await storedIds(path), [1])
       disk.fail(call, code)
       if (['writeSync', 'fdatasync'].includes(call))
         await assert.rejects(storage.insert(REX), { code })
       else assert.equal((await storage.insert(REX)).id, 2)
-      assert.deepEqual(await inspect(path), idsOf(await storage.dump()))
+      assert.deepEqual(await storedIds(path), idsOf(await storage.dump()))
     })
   }
 }
@@ -234,7 +208,7 @@ test('json file - a write that ends in the middle of a line leaves no trace', as
   assert.deepEqual(fs.readFileSync(`${path}.journal`), whole)
   room = 200
   assert.equal((await storage.insert(REX)).id, 2)
-  assert.deepEqual(await inspect(path), [1, 2])
+  assert.deepEqual(await storedIds(path), [1, 2])
 })
 
 test('json file - nothing is acknowledged while a failed write cannot be undone', async () => {
@@ -249,37 +223,8 @@ test('json file - nothing is acknowledged while a failed write cannot be undone'
   await assert.rejects(storage.insert(REX), { code: 'EIO' })
   disk.work()
   assert.equal((await storage.insert(REX)).id, 2)
-  assert.deepEqual(await inspect(path), [1, 2])
+  assert.deepEqual(await storedIds(path), [1, 2])
   assert.doesNotMatch(fs.readFileSync(`${path}.journal`, 'utf8'), /lost/)
-})
-
-test('json file - a journal whose name could not be synced does not outlast a close', async () => {
-  const disk = faults()
-  const { storage, path } = await opened({}, disk.before)
-  disk.fail('open data', 'EIO')
-  await assert.rejects(storage.insert(REX), { code: 'EIO' })
-  disk.work()
-  await storage.close()
-  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
-})
-
-test('json file - a failed compaction loses nothing, and the next one succeeds', async () => {
-  const disk = faults()
-  const whenIdle = (task: () => void) => {
-    task()
-    return () => {}
-  }
-  const { storage, path } = await opened({ whenIdle }, disk.before)
-  for (const call of ['open document', 'rename document', 'unlink pets.json.journal']) {
-    disk.fail(call, 'ENOSPC')
-    const { id } = await storage.insert(REX)
-    assert.equal((await storage.insert(REX)).id, id + 1)
-    assert.deepEqual(await inspect(path), idsOf(await storage.dump()))
-    assert.equal(fs.existsSync(`${path}.tmp`), false)
-    disk.work()
-  }
-  await storage.close()
-  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
 })
 
 test('json file - a close that cannot compact rejects, and leaves the journal', async () => {
@@ -289,17 +234,6 @@ test('json file - a close that cannot compact rejects, and leaves the journal', 
   disk.fail('rename document', 'EIO')
   await assert.rejects(storage.close(), { code: 'EIO' })
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
-  const again = await jsonFileStorage(path)
-  assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }])
-  await again.close()
-})
-
-test('json file - a close whose files cannot be closed rejects, and frees the lock', async () => {
-  const disk = faults()
-  const { storage, path } = await opened({}, disk.before)
-  await storage.insert(REX)
-  disk.fail('close', 'EIO')
-  await assert.rejects(storage.close(), { code: 'EIO' })
   const again = await jsonFileStorage(path)
   assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }])
   await again.close()
@@ -348,9 +282,9 @@ test('json file - whichever call of a restore fails, it is all or nothing', asyn
     if (left > 0) break
     const expected = restored ? snapshot : before
     assert.deepEqual(await storage.dump(), expected, `call ${nth}`)
-    assert.deepEqual(await inspect(path), idsOf(expected), `call ${nth}`)
+    assert.deepEqual(await storedIds(path), idsOf(expected), `call ${nth}`)
     assert.equal((await storage.insert(REX)).id, expected.nextId, `call ${nth}`)
-    assert.deepEqual(await inspect(path), idsOf(await storage.dump()), `call ${nth}`)
+    assert.deepEqual(await storedIds(path), idsOf(await storage.dump()), `call ${nth}`)
     await storage.close()
   }
 })
@@ -364,7 +298,7 @@ test('json file - a restore rejects while its folder cannot be synced, and chang
   await assert.rejects(storage.insert(REX), { code: 'EIO' })
   disk.work()
   assert.equal((await storage.insert(REX)).id, 1)
-  assert.deepEqual(await inspect(path), [1])
+  assert.deepEqual(await storedIds(path), [1])
 })
 
 test('json file - whichever call fails, at any time, acknowledged inserts stay', async () => {
@@ -387,21 +321,10 @@ test('json file - whichever call fails, at any time, acknowledged inserts stay',
     }
     await storage.close().catch(() => {})
     assert.deepEqual(idsOf(await storage.dump()), acknowledged, `call ${nth}`)
-    assert.deepEqual(await inspect(path), acknowledged, `call ${nth}`)
+    assert.deepEqual(await storedIds(path), acknowledged, `call ${nth}`)
     assert.ok(acknowledged.length >= 3, `call ${nth}`)
     if (left > 0) break
   }
-})
-
-test('json file - a moved folder makes inserts and closing fail, and keeps everything', async () => {
-  const { storage, path } = await opened()
-  const data = join(path, '..')
-  await storage.insert(REX)
-  fs.renameSync(data, join(data, '..', 'away'))
-  await assert.rejects(storage.insert(REX), { message: movedOf(path) })
-  await assert.rejects(storage.close(), { message: movedOf(path) })
-  fs.renameSync(join(data, '..', 'away'), data)
-  assert.deepEqual(await inspect(path), [1])
 })
 
 test('json file - a create on a failing disk is 503, lists still work, and the next create succeeds', async () => {
@@ -429,46 +352,8 @@ function assertOrder(calls: readonly DiskCall[], ...expected: readonly DiskCall[
   }
 }
 
-/** An empty storage on a watched disk; `calls` are its disk calls since opening. */
-async function opened(options: JsonFileOptions = {}, before?: Parameters<typeof watchedDisk>[0]) {
-  const data = join(fs.mkdtempSync(join(root, 'case-')), 'data')
-  fs.mkdirSync(data)
-  const path = join(data, 'pets.json')
-  const calls: DiskCall[] = []
-  const watched = watchedDisk(call => {
-    calls.push(call.startsWith('existsSync') ? 'existsSync lock' : call)
-    return before?.(call)
-  })
-  const { disk, isIdle } = countedDisk(watched)
-  const storage = await jsonFileStorage(path, { whenIdle: never, disk, ...options })
-  calls.splice(0)
-  return { storage, path, calls, isIdle }
-}
-
-/** Calls that fail until the disk works again. */
-function faults() {
-  const failing = new Map<DiskCall, string>()
-  return {
-    fail: (call: DiskCall, code: string) => void failing.set(call, code),
-    work: () => failing.clear(),
-    before(call: DiskCall) {
-      const code = failing.get(call)
-      if (code !== undefined) throw diskError(code)
-    },
-  }
-}
-
-/** The ids that a new process would find in the files as they are now. */
-async function inspect(path: string): Promise<number[]> {
-  const copy = fs.mkdtempSync(join(root, 'copy-'))
-  for (const name of ['pets.json', 'pets.json.journal', 'pets.json.journal2']) {
-    const original = join(path, '..', name)
-    if (fs.existsSync(original)) fs.copyFileSync(original, join(copy, name))
-  }
-  const storage = await jsonFileStorage(join(copy, 'pets.json'))
-  const ids = idsOf(await storage.dump())
-  await storage.close()
-  return ids
+function opened(options: JsonFileOptions = {}, before?: Parameters<typeof openWatched>[2]) {
+  return openWatched(folder(), { whenIdle: never, ...options }, before)
 }
 
 function idsOf({ pets }: Awaited<ReturnType<PetStorage['dump']>>): number[] {

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test, { after } from 'node:test'
+import test from 'node:test'
 import {
   JsonFileError,
   type JsonFileStorage,
@@ -12,12 +11,9 @@ import {
 } from '../../adapters/json-file/index.js'
 import { storageSuite } from '../../adapters/storage/suite.js'
 import { firstMessage } from '../support/first-output.js'
-import { batchFor, gate, sealed } from './json-files.js'
+import { batchFor, REX, sealed, temporaryFolders } from './json-files.js'
 
-const root = fs.mkdtempSync(join(tmpdir(), 'json-file-'))
-after(() => fs.rmSync(root, { recursive: true }))
-
-const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+const folder = temporaryFolders()
 const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
 const REX_1 = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
 
@@ -59,27 +55,6 @@ test('json file - close can be called again, and inserts after it reject', async
   await assert.rejects(storage.insert(REX), /pets\.json is closed$/)
   await assert.rejects(storage.restore({ pets: [], nextId: 1 }), /is closed$/)
   await storage[Symbol.asyncDispose]()
-})
-
-test('json file - a seed that is still being read when its storage closes is refused', async () => {
-  const path = join(folder(), 'pets.json')
-  const storage = await open(path)
-  const read = gate()
-  async function* pets() {
-    yield [{ id: 1, ...REX }]
-    await read.passed
-  }
-  async function* idempotencyKeys() {}
-  const seeding = storage.seed({
-    nextId: 2,
-    count: 1,
-    pets: pets(),
-    idempotencyKeys: idempotencyKeys(),
-  })
-  await storage.close()
-  read.open()
-  await assert.rejects(seeding, { name: 'JsonFileError', message: `${path} is closed` })
-  assert.deepEqual(await (await open(path)).dump(), { pets: [], nextId: 1 })
 })
 
 test('json file - an insert of anything but a pet is rejected, and the next one succeeds', async () => {
@@ -131,30 +106,18 @@ test('json file - a document that is only read is not rewritten', async () => {
 const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: RegExp]> = {
   empty: ['', /is empty/],
   truncated: ['{"pets":[', /cannot be read: not valid JSON at line 1, column 10: /],
-  'truncated between lines': [`{"pets":[\n${REX_1},\n`, /not valid JSON at line 3, column 1: /],
-  'a comma missing': [`{"pets":[\n${REX_1}\n${REX_1}]}`, /not valid JSON at line 3, column 1: /],
   'not UTF-8': [Uint8Array.of(0x7b, 0xff, 0x7d), /UTF-8|utf-8/],
   'not an object': ['[]', /: the document must be an object$/],
   'without pets': ['{}', /: `pets` is required$/],
   'with another field': ['{"pets":[],"posts":[]}', /: the document has the unknown field `posts`$/],
-  'with a pet that is none': ['{"pets":[null]}', /: `pets\[0\]` must be an object$/],
   'with a pet of other fields': [pets('"breed":1'), /: `pets\[1\]` has the unknown field `breed`$/],
   'without a name': ['{"pets":[{"id":1,"categoryId":1}]}', /: `pets\[0\]\.name` is required$/],
   'with a name that is none': [pets('"name":5'), /: `pets\[1\]\.name` must be a string$/],
   'with a fraction': [pets('"categoryId":1.5'), /: `pets\[1\]\.categoryId` must be an integer/],
-  'beyond int64': [pets('"categoryId":9223372036854775808'), /\.categoryId` must be an integer/],
   'with a wrong status': [pets('"status":"lost"'), /: `pets\[1\]\.status` must be one of/],
   'with the id 0': [
     pets('"id":0'),
     /: `pets\[1\]\.id` must be an integer from 1 to 9007199254740991$/,
-  ],
-  'with an id beyond 2^53': [
-    pets('"id":9007199254740993'),
-    /: `pets\[1\]\.id` must be an integer from 1 to 9007199254740991$/,
-  ],
-  'with an id twice': [
-    pets('"id":1'),
-    /: `pets\[1\]` \(line 1\) has the id 1 of `pets\[0\]` \(line 1\)$/,
   ],
   'with a wrong nextId': [
     '{"pets":[],"nextId":0}',
@@ -163,10 +126,6 @@ const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: Re
   'with a low nextId': [
     `{"pets":[\n\n${REX_1}],"nextId":1}`,
     /: `nextId` must be greater than the id 1 of `pets\[0\]` \(line 3\), got 1$/,
-  ],
-  'with a low nextId of ours': [
-    `{"pets":[\n${REX_1}\n],"nextId":1}\n`,
-    /: `nextId` must be greater than the id 1 of `pets\[0\]` \(line 2\), got 1$/,
   ],
   'with an id twice, in our layout': [
     `{"pets":[\n${REX_1},\n${pet(5)},\n${REX_1}\n],"nextId":9}\n`,
@@ -283,58 +242,33 @@ test('json file - a last batch of garbage is dropped', async () => {
   await opensWithFirst(Buffer.concat([batch(REX_1), garbage]), 'garbage')
 })
 
-const DAMAGED: Record<string, readonly [batches: readonly Uint8Array[], reason: RegExp]> = {
+const DAMAGED: Record<string, readonly [line: number, batches: readonly Buffer[]]> = {
   'a changed digit': [
+    1,
     [changed(batch(REX_1), '"categoryId":1', '"categoryId":2'), batch(pet(2))],
-    /line 1 does not begin an intact batch$/,
   ],
   'a changed digit in its last batch': [
+    3,
     [batch(REX_1), changed(batch(pet(2)), '"categoryId":1', '"categoryId":2')],
-    /line 3 does not begin an intact batch$/,
   ],
-  'a line cut short': [
-    [changed(batch(REX_1), '}\n', ' \n'), batch(pet(2))],
-    /line 1 does not begin an intact batch$/,
-  ],
-  'a batch of zeros': [
-    [batch(REX_1), Buffer.alloc(100), batch(pet(2))],
-    /line 3 does not begin an intact batch$/,
-  ],
+  'a batch of zeros': [3, [batch(REX_1), Buffer.alloc(100), batch(pet(2))]],
   'a longer batch than there is': [
+    1,
     [changed(batch(REX_1), '"bytes":', '"bytes":9'), batch(pet(2))],
-    /line 1 does not begin an intact batch$/,
   ],
-  'two batches of zeros': [
-    [zeroLines(batch(REX_1)), zeroLines(batch(pet(2)))],
-    /line 1 does not begin an intact batch$/,
-  ],
-  'an empty line': [[batch(REX_1, '', pet(2))], /line 1 does not begin an intact batch$/],
-  'a line that is not JSON': [
-    [batch('Rex'), batch(pet(2))],
-    /line 1 does not begin an intact batch$/,
-  ],
-  'a category beyond int64': [
-    [batch('{"id":1,"name":"","categoryId":9223372036854775808}')],
-    /line 1 does not begin an intact batch$/,
-  ],
-  'an unknown status': [
-    [batch('{"id":1,"name":"","categoryId":1,"status":"lost"}')],
-    /line 1 does not begin an intact batch$/,
-  ],
-  'a batch missing': [
-    [batch(REX_1), batch(pet(3))],
-    /the batch in line 3 has the id 3 where 2 is next$/,
-  ],
-  'an id twice': [
-    [batch(REX_1), batch(pet(2), pet(2, 'Tom'))],
-    /the batch in line 3 has the id 2 where 3 is next$/,
-  ],
+  'two batches of zeros': [1, [zeroLines(batch(REX_1)), zeroLines(batch(pet(2)))]],
+  'an empty line': [1, [batch(REX_1, '', pet(2))]],
+  'a line that is not JSON': [1, [batch('Rex'), batch(pet(2))]],
+  'an unknown status': [1, [batch('{"id":1,"name":"","categoryId":1,"status":"lost"}')]],
+  'a batch missing': [3, [batch(REX_1), batch(pet(3))]],
+  'an id twice': [3, [batch(REX_1), batch(pet(2), pet(2, 'Tom'))]],
 }
 
-for (const [what, [batches, reason]] of Object.entries(DAMAGED)) {
+for (const [what, [line, batches]] of Object.entries(DAMAGED)) {
   test(`json file - a journal with ${what} is refused and nothing is changed`, async () => {
     const path = given(EMPTY, ...batches)
     const journal = fs.readFileSync(`${path}.journal`)
+    const reason = new RegExp(` is damaged: .*\\bline ${line}\\b`)
     await assert.rejects(jsonFileStorage(path), refusal(`${path}.journal`, reason))
     assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[]}')
     assert.deepEqual(fs.readFileSync(`${path}.journal`), journal)
@@ -412,40 +346,6 @@ test('json file - exactly one of many processes takes over from a dead one', asy
     assert.deepEqual(names, ['pets.json', 'pets.json.lock'])
   }
 })
-
-test('json file - a process that lost the lock acknowledges and writes nothing', async () => {
-  const path = given('{"pets":[]}')
-  const refused =
-    /was moved, removed or replaced while open;|was removed or taken over by another process;/
-  const storage = await open(path)
-  await storage.insert(REX)
-  // As a process would that cannot see this one, such as one in another container.
-  const [entry] = fs.readdirSync(`${path}.lock`) as [string]
-  fs.renameSync(join(`${path}.lock`, entry), join(`${path}.lock`, '1-2-0123456789ab'))
-  fs.writeFileSync(path, 'theirs')
-  fs.writeFileSync(`${path}.journal`, 'theirs')
-  await assert.rejects(storage.insert(REX), refused)
-  await assert.rejects(storage.insert(REX), refused)
-  await assert.rejects(storage.restore({ pets: [], nextId: 1 }), refused)
-  assert.deepEqual((await storage.list({ limit: 100 })).length, 1)
-  await assert.rejects(storage.close(), refused)
-  assert.equal(fs.readFileSync(path, 'utf8'), 'theirs')
-  assert.deepEqual(fs.readdirSync(`${path}.lock`), ['1-2-0123456789ab'])
-})
-
-test('json file - the permissions of the document are kept', async () => {
-  const path = given('{"pets":[]}')
-  fs.chmodSync(path, 0o600)
-  const storage = await open(path)
-  await storage.insert(REX)
-  assert.equal(fs.statSync(`${path}.journal`).mode & 0o777, 0o600)
-  await storage.close()
-  assert.equal(fs.statSync(path).mode & 0o777, 0o600)
-})
-
-function folder(): string {
-  return fs.mkdtempSync(join(root, 'case-'))
-}
 
 /** A file with this content, and a journal of these batches beside it. */
 function given(content: string | Uint8Array, ...batches: readonly Uint8Array[]): string {

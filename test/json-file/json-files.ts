@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
+import type { Pet } from '../../src/pets/schema.js'
+import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
 
 export const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
 
@@ -37,8 +39,44 @@ export function temporaryFolders(): () => string {
   }
 }
 
-/** The names that a new process would find in the files as they are now. */
-export async function stored(path: string): Promise<string[]> {
+/** A storage in a new file on a watched disk. */
+export async function openWatched(
+  folder: string,
+  options: JsonFileOptions = {},
+  before?: (call: DiskCall) => void | Promise<void>,
+) {
+  const path = join(folder, 'pets.json')
+  const calls: DiskCall[] = []
+  const disk = watchedDisk(call => {
+    calls.push(call)
+    return before?.(call)
+  })
+  let idle = () => {}
+  const whenIdle = (task: () => void) => {
+    idle = task
+    return () => {}
+  }
+  const storage = await jsonFileStorage(path, { whenIdle, disk, ...options })
+  calls.splice(0)
+  /** `calls` are those since the opening; `idle` runs what waits for a quiet period. */
+  return { path, storage, calls, idle: () => idle() }
+}
+
+/** Calls that fail until the disk works again. */
+export function faults() {
+  const failing = new Map<DiskCall, string>()
+  return {
+    fail: (call: DiskCall, code: string) => void failing.set(call, code),
+    work: () => failing.clear(),
+    before(call: DiskCall) {
+      const code = failing.get(call)
+      if (code !== undefined) throw diskError(code)
+    },
+  }
+}
+
+/** What a new process would find in the files as they are now. */
+async function crashed(path: string): Promise<readonly Pet[]> {
   const copy = fs.mkdtempSync(join(path, '..', '..', 'copy-'))
   for (const name of ['pets.json', 'pets.json.journal']) {
     const original = join(path, '..', name)
@@ -47,7 +85,15 @@ export async function stored(path: string): Promise<string[]> {
   const storage = await jsonFileStorage(join(copy, 'pets.json'))
   const { pets } = await storage.dump()
   await storage.close()
-  return pets.map(({ name }) => name)
+  return pets
+}
+
+export async function stored(path: string): Promise<string[]> {
+  return (await crashed(path)).map(({ name }) => name)
+}
+
+export async function storedIds(path: string): Promise<number[]> {
+  return (await crashed(path)).map(({ id }) => id)
 }
 
 /** Simulates a process in another container, to which the holder looks dead. */

@@ -14,15 +14,6 @@ const REX_1 = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
 const KEY_1 =
   '{"scope":"web","key":"k1","fingerprint":"0123456789abcdef","expiresAt":1000,"petId":1}'
 
-test('json file keys - a key is a line after its pet, in the same batch of the journal', async () => {
-  const { path, storage } = await opened()
-  await Promise.all(['k1', 'k2'].map(key => storage.insertOnce(REX, once(key), 0)))
-  const [header, ...lines] = fs.readFileSync(`${path}.journal`, 'utf8').split('\n')
-  assert.match(header ?? '', /^\{"crc32"/)
-  const second = [REX_1.replace('1', '2'), KEY_1.replace('k1', 'k2').replace(/1\}$/, '2}')]
-  assert.deepEqual(lines, [REX_1, KEY_1, ...second, ''])
-})
-
 test('json file keys - the document lists them after its pets, and has no such field without any', async () => {
   const { path, storage } = await opened()
   await storage.insertOnce(REX, once('k1'), 0)
@@ -142,31 +133,21 @@ test('json file keys - in a handwritten document, keys of missing pets are dropp
   await storage.close()
 })
 
-for (const [what, keys, reason] of [
-  ['that are no array', '{}', '`idempotencyKeys` must be an array'],
-  ['with a missing field', '[{"scope":"web"}]', '`idempotencyKeys[0].key` is required'],
-  ['with another field', `[${KEY_1.replace('}', ',"x":1}')}]`, 'has the unknown field `x`'],
-  [
-    'with a wrong petId',
-    `[${KEY_1.replace('"petId":1', '"petId":0')}]`,
-    '.petId` must be an integer from 1 to 9007199254740991',
-  ],
-  ['with a wrong time', `[${KEY_1.replace('1000', '"later"')}]`, '.expiresAt` must be a number'],
-] as const) {
-  test(`json file keys - a document with keys ${what} is refused and left as it is`, async () => {
-    for (const content of [
-      `{"pets":[${REX_1}],"nextId":2,"idempotencyKeys":${keys}}`,
-      `{"pets":[\n${REX_1}\n],"nextId":2,"idempotencyKeys":${keys.replace('[', '[\n').replace(']', '\n]')}}\n`,
-    ]) {
-      const path = given(content)
-      await assert.rejects(jsonFileStorage(path), error => {
-        assert.ok((error as Error).message.includes(reason), (error as Error).message)
-        return true
-      })
-      assert.equal(fs.readFileSync(path, 'utf8'), content)
-    }
-  })
-}
+test('json file keys - a document with wrong keys is refused and left as it is', async () => {
+  for (const [keys, reason] of [
+    ['{}', '`idempotencyKeys` must be an array'],
+    ['[{"scope":"web"}]', '`idempotencyKeys[0].key` is required'],
+    [`[${KEY_1.replace('}', ',"x":1}')}]`, 'has the unknown field `x`'],
+  ] as const) {
+    const content = `{"pets":[${REX_1}],"nextId":2,"idempotencyKeys":${keys}}`
+    const path = given(content)
+    await assert.rejects(jsonFileStorage(path), error => {
+      assert.ok((error as Error).message.includes(reason), (error as Error).message)
+      return true
+    })
+    assert.equal(fs.readFileSync(path, 'utf8'), content)
+  }
+})
 
 test('json file keys - a key that could not be read again is rejected', async () => {
   const { storage } = await opened()
