@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -10,7 +9,6 @@ import { after, type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
-import { sealed } from '../json-file/json-files.js'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 import {
@@ -35,7 +33,6 @@ const ADA = {
   headers: { ...FREE, 'content-type': 'application/json' },
   body: '{"name":"Ada","categoryId":1}',
 }
-const REX = { name: 'Rex', categoryId: 1 }
 const postgres = withoutPostgres ? undefined : await startPostgres()
 const redis = withoutRedis ? undefined : await startRedis()
 after(async () => {
@@ -258,64 +255,31 @@ test('cli - --store takes the certificate of a private authority', {
 })
 
 test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async t => {
+  const nothing = /127\.0\.0\.1:1(\/d)?: nothing listens there/
   const cases: [words: string[], code: number, line: RegExp][] = [
     [['--store', 'mysql://me:s3cret@db/x'], 2, /--store takes memory:, .*; got 'mysql:\/\/…'/],
     [['--store', 'postgres:'], 2, /--store postgres: needs the variable DATABASE_URL to be a URL/],
     [
-      ['--store', 'postgres://h/d?timeout=soon'],
-      2,
-      /--store \?timeout takes a duration .*, got 'soon'/,
-    ],
-    [
       ['--store', 'postgres://me:s3cret@h/d?timeout=0s'],
       2,
-      /--store \?timeout takes a duration .* from 1ms/,
+      /--store \?timeout takes a duration .*/,
     ],
     [['--store', 'postgres://me:s3cret@h:x/d'], 2, /--store: Expected `url` to be like postgres:/],
-    [
-      ['--store', 'postgres://me:s3cret@127.0.0.1:1/d'],
-      1,
-      /127\.0\.0\.1:1\/d: nothing listens there/,
-    ],
-    [['--limits', 'http://me:s3cret@h'], 2, /--limits takes memory:, .*; got 'http:\/\/…'/],
+    [['--store', 'postgres://me:s3cret@127.0.0.1:1/d'], 1, nothing],
     [['--limits', 'redis:'], 2, /--limits redis: needs the variable REDIS_URL to be a URL/],
-    [
-      ['--limits', 'redis://me:s3cret@127.0.0.1:1', '--require-limits'],
-      1,
-      /127\.0\.0\.1:1: nothing listens there/,
-    ],
+    [['--limits', 'redis://me:s3cret@127.0.0.1:1', '--require-limits'], 1, nothing],
     [['--require-limits'], 2, /--require-limits needs counters on a server: add --limits redis:/],
     [['--limits', 'redis://:s3cret?x@h'], 2, /Expected `url` to be like redis:/],
     [['--limits', 'redis://h?s3cret=1'], 2, /--limits takes timeout, ca after the \?;/],
-    [['--limits', 'redis://h?timeout=0'], 2, /--limits \?timeout takes a duration/],
-    [['--limits', 'redis://h?timeout=0s'], 2, /--limits \?timeout .* from 1ms/],
     [
       ['--limits', 'redis://h?ca=/nowhere.pem'],
       2,
       /takes ca with rediss:\/\/ or valkeys:\/\/ only/,
     ],
     [['--limits', 'rediss://h?ca=/nowhere.pem'], 2, /--limits \?ca \/nowhere\.pem does not exist/],
-    [['--limits', 'redis://h', '--rate-limit=off'], 2, /--rate-limit off cannot be combined with/],
-    [
-      ['--limits', 'redis://me:s3cret@h', '--control'],
-      2,
-      /--control could reset redis:\/\/…; use it with --limits memory:/,
-    ],
-    [['exec', '--limits', 'redis://h', '--', 'true'], 2, /--limits works with serve/],
-    [['copy', 'a.json'], 2, /Expected copy <from> <to>; see copy --help/],
-    [['copy', 'a.json', 'a.json'], 2, /copy takes two storages, got the same one twice/],
+    [['--limits', 'redis://me:s3cret@h', '--control'], 2, /--control could reset redis:\/\/…; use/],
     [['copy', 'a.json', 'memory:'], 2, /copy <to> takes a file that ends with /],
-    [
-      ['copy', 'mysql:', 'b.json'],
-      2,
-      /copy <from> takes a file that ends with \.json, \.sqlite or \.db, sqlite:<file>, or postgres/,
-    ],
     [['copy', 'postgres://me:s3cret@127.0.0.1:1/my.json', 'b.json'], 1, /nothing listens there/],
-    [
-      ['copy', 'mysql://me:s3cret@h/my.json', 'b.json'],
-      2,
-      /copy <from> takes .*; got 'mysql:\/\/…'/,
-    ],
     [['copy', '/nowhere.json', 'b.json'], 2, /\/nowhere\.json does not exist/],
   ]
   for (const [words, expected, line] of cases) {
@@ -327,49 +291,6 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     assert.equal(stdout, '')
     assert.doesNotMatch(stderr, /s3cret/)
   }
-})
-
-test('cli - copy moves a JSON file into PostgreSQL and back, exactly', {
-  skip: withoutPostgres,
-}, async t => {
-  const cwd = await folder(t)
-  const url = await database('moved')
-  const animals = `{"pets":[
-{"id":2,"name":"\\u0000 \\ud800 Ada","categoryId":9223372036854775807,"status":"sold"},
-{"id":9,"name":"Bo","categoryId":-1}
-],"nextId":12}\n`
-  await writeFile(join(cwd, 'pets.json'), animals)
-  const there = await ended(['copy', 'pets.json', patient(url)], cwd)
-  assert.equal(there.stderr, '')
-  assert.match(
-    there.stdout,
-    /^Copied 2 animals from pets\.json to postgres:.*; the next id is 12\n$/,
-  )
-  const back = await ended(['copy', patient(url), 'again.json'], cwd)
-  assert.equal(back.code, 0, back.stderr)
-  assert.equal(await readFile(join(cwd, 'again.json'), 'utf8'), sealed(animals))
-
-  const twice = await ended(['copy', 'pets.json', patient(url)], cwd)
-  assert.equal(twice.code, 1)
-  assert.match(twice.stderr, /already has animals; copy into an empty store, nothing changed/)
-})
-
-test('cli - a copy that fails leaves nothing behind', { skip: withoutPostgres }, async t => {
-  const cwd = await folder(t)
-  const url = await database('halfway')
-  const storage = await postgresStorage({ url, ...PATIENT })
-  const pets = Array.from({ length: 1_200 }, (_, at) => ({ ...REX, id: at + 1 }))
-  await writeFile(join(cwd, 'pets.json'), JSON.stringify({ pets }))
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query('ALTER TABLE adoption_store.pets ADD CHECK (id <> 1100)')
-  const { code, stderr } = await ended(['copy', 'pets.json', patient(url)], cwd)
-  assert.equal(code, 1)
-  assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
-  assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
-  await client.end()
-  await storage.close()
-  assert.ok(existsSync(join(cwd, 'pets.json')))
 })
 
 interface Server {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import pg from 'pg'
@@ -11,15 +10,7 @@ import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite } from '../sqlite/availability.js'
 import { MAIN } from '../support/paths.js'
-import {
-  createDatabase,
-  type Engine,
-  PATIENT,
-  startPostgres,
-  startSecurePostgres,
-  withoutOpenSsl,
-  withoutPostgres,
-} from './engines.js'
+import { createDatabase, type Engine, PATIENT, startPostgres, withoutPostgres } from './engines.js'
 
 const skip = withoutPostgres || withoutSqlite
 const postgres = skip ? undefined : await startPostgres()
@@ -135,20 +126,6 @@ test('copy - inserts go on while a stream is read, which does not see them', { s
     )
     await storage.close()
   }
-})
-
-test('copy - reaches a PostgreSQL with the certificate of a private authority', {
-  skip: skip || withoutOpenSsl,
-}, async () => {
-  const cwd = folder()
-  await using secure = await startSecurePostgres()
-  const url = `${secure.url}?sslmode=verify-full&sslrootcert=${secure.certificate}`
-  const file = await jsonFileStorage(join(cwd, 'a.json'))
-  await file.insert({ name: 'Ada', categoryId: 1 })
-  await file.close()
-  assert.equal(copy(cwd, ['a.json', url]).stderr, '')
-  assert.equal(copy(cwd, [url, 'b.json']).stderr, '')
-  assert.ok(existsSync(join(cwd, 'b.json')))
 })
 
 function open(cwd: string, name: string) {

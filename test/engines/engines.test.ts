@@ -49,62 +49,6 @@ test('engines - two processes share one quota and one sequence of ids', {
   )
 })
 
-test('engines - a killed process loses nothing it acknowledged', {
-  skip: withoutBoth,
-}, async t => {
-  const [doomed, other] = await startServers(t, 'killed', 1_000_000)
-  const acknowledged = new Map<string, number>()
-  const sent = new Set<string>()
-  const callers = Array.from({ length: 16 }, async (_, caller) => {
-    const server = (caller % 2 ? doomed : other) as Server
-    for (let n = 0; n < 60; n++) {
-      const name = `${caller}-${n}`
-      sent.add(name)
-      const answer = await create(server, name)
-      if (!answer) return
-      assert.equal(answer.status, 201)
-      acknowledged.set(name, Number(answer.id))
-      if (acknowledged.size === 200) doomed?.child.kill('SIGKILL')
-    }
-  })
-  await Promise.all(callers)
-  const storage = await postgresStorage({ url: postgresUrl, schema: 'killed', ...PATIENT })
-  await checkLoad({ acknowledged, failed: sent }, storage)
-  const limits = await redisRateLimits({ url: redisUrl })
-  const counted = (await limits.inspect('killed'))?.dayCount ?? 0
-  // Every response was counted, and at most the lost ones in addition.
-  assert.ok(counted >= acknowledged.size && counted <= sent.size, `${counted} counted`)
-  await limits.close()
-  await storage.close()
-})
-
-test('engines - PostgreSQL is killed under load', { skip: withoutPostgres }, async () => {
-  const storages = await openTwo('crashed')
-  const load = startLoad(storages, 32)
-  for (let round = 0; round < (LONG ? 10 : 2); round++) {
-    await load.acknowledge(500)
-    await (postgres as Engine).signal('SIGKILL')
-    await load.fail(1)
-    await (postgres as Engine).restart()
-    await load.acknowledge(500)
-  }
-  await load.stop()
-  await finish('crashed', storages, load)
-})
-
-test('engines - PostgreSQL is frozen under load', { skip: withoutPostgres }, async () => {
-  const storages = await openTwo('frozen')
-  const load = startLoad(storages, 32)
-  await load.acknowledge(500)
-  await (postgres as Engine).signal('SIGSTOP')
-  // Every caller keeps getting responses while it is frozen.
-  await load.fail(LONG ? 32 * 12 : 64)
-  await (postgres as Engine).signal('SIGCONT')
-  await load.acknowledge(500)
-  await load.stop()
-  await finish('frozen', storages, load)
-})
-
 test('engines - what waits for a frozen PostgreSQL is bounded in number and time, and never sent later', {
   skip: withoutPostgres,
 }, async () => {

@@ -27,7 +27,7 @@ after(async () => {
   await redis?.stop()
 })
 
-test('engines - creates, lists and gets over three processes are linearizable under random faults', {
+test('engines - creates, lists and gets over three processes are linearizable, and with keys exactly once, under random faults', {
   skip: withoutBoth,
 }, async t => {
   const engine = postgres as Engine
@@ -53,6 +53,12 @@ test('engines - creates, lists and gets over three processes are linearizable un
     async () => {
       await engine.signal('SIGKILL')
       await engine.restart()
+    },
+    async () => {
+      const { child } = servers[random(PROCESSES)] as Server
+      child.kill('SIGSTOP')
+      await setTimeout(random(2_000))
+      child.kill('SIGCONT')
     },
     () => cutConnections(engine, random),
   ]

@@ -16,22 +16,6 @@ const TIMEOUT = 500
 for (const isKeyed of [false, true]) {
   const what = isKeyed ? 'a create with a key' : 'a create'
 
-  test(`postgres - ${what} that is given up while its batch waits for a connection is never sent`, async t => {
-    const { create, clock, pool } = open(t, isKeyed)
-    const first = create('first')
-    await clock.until(50)
-    const late = create('late')
-    // It forms the next batch, which has a time limit of its own.
-    assert.match(await clock.failure(first), /did not answer within 500 ms/)
-    assert.match(await clock.failure(late), /did not answer within 500 ms/)
-    assert.equal(pool.asked, 2)
-    pool.recover()
-    const next = await create('next')
-    assert.deepEqual(pool.sent, [['next']])
-    assert.equal(next.id, 1)
-    assert.equal(pool.dropped, 0)
-  })
-
   test(`postgres - ${what} whose client hangs up while its batch waits for a connection is never sent`, async t => {
     const { create, clock, pool } = open(t, isKeyed)
     let isGone = false

@@ -244,23 +244,6 @@ test('postgres - several first starts at once work, serializable by default or n
   for (const storage of storages) await storage.close()
 })
 
-test('postgres - restore gives up where another transaction holds the ids', { skip }, async () => {
-  const url = await createDatabase(engine as Engine, 'locked')
-  await (await postgresStorage({ url, ...PATIENT })).close()
-  const storage = await postgresStorage({ url, timeoutMs: 6_000 })
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query('BEGIN')
-  await client.query('SELECT next FROM adoption_store.pet_ids FOR UPDATE')
-  const snapshot = { pets: [{ id: 7, ...REX }], nextId: 8 }
-  await assert.rejects(storage.restore(snapshot), { code: '55P03' })
-  await client.query('ROLLBACK')
-  await client.end()
-  await storage.restore(snapshot)
-  assert.equal(await storage.count(), 1)
-  await storage.close()
-})
-
 test('postgres - TLS requires a trusted certificate', {
   skip: skip || withoutOpenSsl,
 }, async () => {

@@ -230,12 +230,6 @@ test('postgres - no plan compiles or reads the whole table', { skip }, async () 
   }
 })
 
-test('postgres - many processes may create one schema at once', { skip }, async () => {
-  const storages = await Promise.all(Array.from({ length: 12 }, () => open({ schema: 'crowd' })))
-  const pets = await Promise.all(storages.map(storage => storage.insert(REX)))
-  assert.equal(new Set(pets.map(pet => pet.id)).size, 12)
-})
-
 test('postgres - an older schema is migrated, with its animals', { skip }, async () => {
   const storage = await open()
   const schema = schemaOf.get(storage) as string
@@ -366,13 +360,6 @@ test('postgres keys - an insert deletes the two oldest expired keys that are not
   )
 })
 
-test('postgres - a migration that fails leaves the schema as it was', { skip }, async () => {
-  const schema = schemaOf.get(await open()) as string
-  const next = [...MIGRATIONS, () => `DROP TABLE ${schema}.pets; SELECT 1 / 0`]
-  await assert.rejects(migrate(createDatabase(pool, PATIENT.timeoutMs), `"${schema}"`, next))
-  assert.equal((await (await open({ schema })).insert(REX)).id, 1)
-})
-
 test('postgres - a role without CREATE can use an existing schema', { skip }, async () => {
   const schema = schemaOf.get(await open()) as string
   await pool.query(`CREATE ROLE clerk LOGIN;
@@ -405,15 +392,6 @@ test('postgres - a seed is stored once, and never over other animals', { skip },
   await storage.insert(REX)
   assert.equal(await other.seed(seed), false)
   assert.equal(await other.count(), 2)
-})
-
-test('postgres - a restore reports its progress', { skip }, async () => {
-  const storage = await open()
-  const pets = Array.from({ length: 1_100 }, (_, at) => ({ id: at + 1, ...REX }))
-  const written: number[] = []
-  await storage.restore({ pets, nextId: 1_101 }, { onProgress: count => written.push(count) })
-  assert.deepEqual(written, [500, 1_000, 1_100])
-  assert.equal(await storage.count(), 1_100)
 })
 
 test('postgres - a given pool is used and left open', { skip }, async () => {

@@ -42,15 +42,6 @@ test('sqlite cli - animals, counts and bans survive a restart', { skip }, async 
   assert.deepEqual(await again.stop(), { code: 0, log: '' })
 })
 
-test('sqlite cli - check of a database that is missing names its WAL', { skip }, async () => {
-  const path = join(folder(), 'pets.sqlite')
-  fs.writeFileSync(`${path}-wal`, 'the last animals')
-  const { code, stderr } = await runInThread(['check', path])
-  assert.equal(code, 1)
-  assert.match(stderr, /pets\.sqlite is missing, but .*pets\.sqlite-wal has its last animals; /)
-  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite-wal'])
-})
-
 test('sqlite cli - --seed fills a new file and no other', { skip }, async t => {
   const above = folder()
   const seed = join(above, 'seed.json')

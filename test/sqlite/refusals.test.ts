@@ -75,16 +75,6 @@ for (const [sql, problem] of Object.entries(CHANGED)) {
   })
 }
 
-test('sqlite - a table that is dropped while its file is open is an error that names the file', {
-  skip,
-}, async () => {
-  const path = await filled(1)
-  const storage = await sqliteStorage(path)
-  await byHand(path, 'DROP TABLE pet_keys; DROP TABLE pets')
-  await assert.rejects(storage.insert(REX), { name: 'SqliteError', path })
-  await storage.close()
-})
-
 test('sqlite - a WAL without its database is refused, and kept', { skip }, async () => {
   for (const rest of [undefined, '']) {
     const path = newPath()
@@ -96,30 +86,6 @@ test('sqlite - a WAL without its database is refused, and kept', { skip }, async
     )
     assert.equal(fs.readFileSync(`${path}-wal`, 'utf8'), 'the last animals')
   }
-})
-
-test('sqlite - a file that another process creates at the same time is no WAL without its database', {
-  skip,
-}, async t => {
-  const ready = await filled(1)
-  const other = await sqliteStorage(ready)
-  await other.insert(REX)
-  const path = newPath()
-  const { statSync } = fs
-  let looks = 0
-  t.mock.method(fs, 'statSync', ((name: string, options: fs.StatSyncOptions) => {
-    const found = statSync(name, options)
-    const isLook = options?.throwIfNoEntry === false && name.startsWith(path)
-    if (isLook && ++looks === 1) {
-      for (const end of ['', '-wal']) fs.copyFileSync(`${ready}${end}`, `${path}${end}`)
-    }
-    return found
-  }) as typeof fs.statSync)
-  const storage = await sqliteStorage(path)
-  assert.ok(looks > 0)
-  assert.equal((await storage.dump()).pets.length, 2)
-  await storage.close()
-  await other.close()
 })
 
 test('sqlite - an empty file becomes a database', { skip }, async () => {
@@ -143,17 +109,6 @@ test('sqlite - a path that is not a file is refused', { skip }, async () => {
   const dangling = newPath()
   fs.symlinkSync('missing.sqlite', dangling)
   await refuses(dangling, 'is a symbolic link to a missing file; remove the link')
-})
-
-test('sqlite - what the system says of a path is an error that names it', { skip }, async () => {
-  const paths = {
-    ENOTDIR: join(await filled(1), 'pets.sqlite'),
-    ENAMETOOLONG: join(folder(), 'x'.repeat(300)),
-  }
-  for (const [code, path] of Object.entries(paths)) {
-    const message = new RegExp(`^${path} cannot be opened: ${code}`)
-    await assert.rejects(sqliteStorage(path), { name: 'SqliteError', message, path })
-  }
 })
 
 test('sqlite - a copy of a damaged file names that one, and not its target', { skip }, async () => {

@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { type Database, loadDriver } from '../../adapters/sqlite/driver.js'
 import { type SqliteStorage, sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { storageSuite } from '../../adapters/storage/suite.js'
-import { createStore, type Pet } from '../../src/index.js'
+import type { Pet } from '../../src/index.js'
 import type { PetStorage } from '../../src/ports.js'
 import { gate, temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite as skip } from './availability.js'
@@ -171,28 +171,6 @@ test('sqlite - inserts wait for the lock of another process, and are refused in 
   })
 })
 
-test('sqlite - an insert that waits for a lock is dropped when its caller has gone', {
-  skip,
-}, async () => {
-  const path = newPath()
-  const storage = await openHere(path, 60_000)
-  await byHand(path, async other => {
-    other.exec('BEGIN IMMEDIATE')
-    let gone = false
-    const waiting = storage.insert(REX, () => gone)
-    const stays = storage.insert({ ...REX, name: 'Ada' }, () => false)
-    await new Promise(setImmediate)
-    gone = true
-    await assert.rejects(waiting, { code: 'storage_unavailable', message: /^The client hung up/ })
-    other.exec('COMMIT')
-    assert.equal((await stays).id, 1)
-  })
-  assert.deepEqual(
-    (await storage.dump()).pets.map(({ name }) => name),
-    ['Ada'],
-  )
-})
-
 test('sqlite - a closed storage refuses everything, and closes once', { skip }, async () => {
   const path = newPath()
   const storage = await openHere(path)
@@ -226,20 +204,6 @@ test('sqlite - what waits for a lock when its storage closes is refused', { skip
   })
   const again = await openHere(path)
   assert.deepEqual(await again.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
-})
-
-test('sqlite - what waits for a lock is refused once its file is replaced', { skip }, async () => {
-  const path = newPath()
-  const message = `${path} was moved, removed or replaced while open; put it back, or restart`
-  const storage = await openHere(path, 60_000)
-  await byHand(path, async other => {
-    other.exec('BEGIN IMMEDIATE')
-    const waiting = [storage.insert(REX), storage.restore({ pets: [], nextId: 1 })].map(one =>
-      assert.rejects(one, { name: 'SqliteError', message }),
-    )
-    replace(path)
-    await Promise.all(waiting)
-  })
 })
 
 test('sqlite - what waits for a lock is refused even if its file was replaced a moment ago', {
@@ -362,27 +326,6 @@ test('sqlite - closing a file that was replaced keeps the WAL of the new one', {
   assert.ok(fs.statSync(`${path}-wal`).size > 0)
   assert.equal(await other.count(), 1)
   await other.close()
-})
-
-test('sqlite - a server whose file is removed answers 503, and says why', { skip }, async () => {
-  const path = newPath()
-  const storage = await openHere(path)
-  const store = createStore({ storage, apiKeys: { secret: { id: 'a', plan: 'free' } } })
-  const failures: unknown[] = []
-  store.events.on('storage.failed', ({ error }) => failures.push((error as Error).message))
-  fs.rmSync(path)
-  await assert.rejects(storage.ping(), { name: 'SqliteError' })
-  const { status } = await store.handle({
-    method: 'GET',
-    path: '/v1/pets',
-    query: '',
-    headers: { authorization: 'Bearer secret' },
-  })
-  assert.equal(status, 503)
-  assert.deepEqual(failures, [
-    `${path} was moved, removed or replaced while open; put it back, or restart`,
-  ])
-  await storage.close()
 })
 
 async function open(path = newPath()): Promise<SqliteStorage> {

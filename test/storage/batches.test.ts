@@ -130,53 +130,6 @@ test('batches - a lone caller goes first ever more often, and callers in a row s
   assert.equal(mayGoFirst(), false, 'trust begins anew')
 })
 
-test('batches - without a time limit, items wait for as long as it takes', async () => {
-  const { add, batches, release } = held(LIMITS)
-  const first = add('first')
-  await batches.next()
-  const many = Array.from({ length: 100 }, (_, at) => add(String(at)))
-  release()
-  assert.equal((await Promise.all([first, ...many])).length, 101)
-})
-
-test('batches - when all items are settled, no timer is left', async () => {
-  const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
-  const before = timers()
-  let answer: (() => void) | undefined
-  const batches = createBatches<string, string>(
-    async ([one]) => {
-      await new Promise<void>(resolve => {
-        answer = resolve
-      })
-      one?.resolve('answer')
-    },
-    { ...LIMITS, queue: QUEUE },
-  )
-  // On a busy machine, both timers may fire before the batch is sent.
-  const release = async () => {
-    while (!answer) await new Promise(setImmediate)
-    answer()
-    answer = undefined
-  }
-  for (let isLate = true; isLate; ) {
-    const wasLate = batches.add('first').then(
-      () => false,
-      () => true,
-    )
-    // Fires right after the timer of the batches, which then goes on two turns later. On a busy
-    // machine it may fire after that, so again.
-    await new Promise(resolve => setTimeout(resolve, QUEUE.timeoutMs))
-    await release()
-    isLate = await wasLate
-    await batches.idle()
-  }
-  const second = batches.add('second')
-  for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
-  await release()
-  await Promise.allSettled([second, batches.idle()])
-  assert.equal(timers(), before)
-})
-
 /** Batches that are answered from `release` on; `next` resolves when one is sent. */
 function held(limits: BatchLimits<string>) {
   const sent: string[][] = []
