@@ -7,7 +7,6 @@ import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
 import { CONSOLE_PATH, type MonitoredApi, NOT_SHARED, runRoute } from './routes.js'
-import { showKeysOf } from './show-keys.js'
 import { createStreams } from './streams.js'
 import { admit } from './token.js'
 import { policiesOf } from './world.js'
@@ -37,16 +36,14 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   }
 
   function recorded(request: ApiRequest, { activity }: MonitoredApi): Awaitable<ApiResponse> {
-    const start = activity.onRecord ? performance.now() : null
+    const start = activity.isWatched ? performance.now() : null
     const { body } = request
-    if (typeof body !== 'function') {
-      return chain(handler.handle(request), response =>
-        activity.record(request, body, response, start),
-      )
-    }
     // An unread body is read only by the handler.
-    let read: Uint8Array | undefined
-    const observed = { ...request, body: () => chain(body(), bytes => (read = bytes)) }
+    let read = typeof body === 'function' ? undefined : body
+    const observed =
+      typeof body === 'function'
+        ? { ...request, body: () => chain(body(), bytes => (read = bytes)) }
+        : request
     return chain(handler.handle(observed), response =>
       activity.record(request, read, response, start),
     )
@@ -85,9 +82,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
 
 function monitor(world: ConsoleWorld, onUnwatched: () => void = () => {}): MonitoredApi {
   const activity = createActivity(world)
-  const showKeys = showKeysOf(world)
-  const streams = createStreams(activity, world, showKeys, onUnwatched)
-  return { world, activity, showKeys, streams }
+  return { world, activity, streams: createStreams(activity, world, onUnwatched) }
 }
 
 /** `GET /` is for browsers; a handler may answer it for programs. */

@@ -1,102 +1,87 @@
 import { fetchCodeOf } from '../exchanges/code.js'
 import { curlOf } from '../exchanges/curl.js'
-import { type Entry, entryOf } from '../exchanges/entry.js'
+import { entryOf } from '../exchanges/entry.js'
 import { messageOf, textOf } from '../exchanges/exchange.js'
+import type { HarSource } from '../exchanges/har.js'
 import { type Redact, redactedBody, redactedHeaders, redactorOf } from '../exchanges/redact.js'
-import type { Kept } from './activity.js'
+import { type Kept, secretKeysOf } from './activity.js'
 import { hintsOf } from './hints.js'
+import type { ExchangeDetail, Listed, Side } from './messages.js'
+import type { ConsoleWorld } from './options.js'
 
-/** A request in the list. It contains only public API keys, as everything here does. */
-export interface Listed extends Entry {
-  readonly n: number
-  /** That of the Error body. */
-  readonly message: string | null
-  /** What its sender probably meant, or would have got without shadow mode. */
-  readonly hints: readonly string[]
-}
-
-/** Everything about one exchange, as JSON. */
-export interface ExchangeDetail extends Listed {
-  readonly request: Side
-  readonly response: Side
-  /** Programs that send the request again. */
-  readonly programs: { readonly curl: string; readonly fetch: string }
-}
-
-export interface Side {
-  readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly body: string
-  /** How many bytes or characters of the body are left out. */
-  readonly omitted: number
-}
-
-/** An exchange with the keys to redact in it, and those that the page may show. */
-export interface Shown extends Kept {
-  readonly keys: readonly string[]
-  readonly publicKeys: readonly string[]
-  readonly isPublicKey: (key: string) => boolean
-}
-
-const MAX_BODY = 64 * 1024
-
-export function listedOf(shown: Shown): Listed {
-  const { n, request, response, publicKeys } = shown
-  const redact = redactorOf(shown, 'words')
-  const message = messageOf(response)
+export function listedOf(kept: Kept, world: ConsoleWorld): Listed {
+  const redact = redactFor(kept, world)
+  const message = messageOf(kept.response)
   return {
-    n,
-    ...entryOf(shown),
+    n: kept.n,
+    journal: kept.response.about?.journal ?? null,
+    ...entryOf(kept, redact),
     message: message === null ? null : redact(message),
-    hints: hintsOf({ request, response, redact, publicKeys }),
+    hints: hintsOf(kept, redact),
   }
 }
 
-/**
- * @param origin where the API is, for the programs
- * @param longest how much of a body to show
- */
-export function detailOf(shown: Shown, origin: string, longest = MAX_BODY): ExchangeDetail {
-  const { request, response } = shown
-  const redact = redactorOf(shown, 'words')
-  const headers = shownHeaders(shown, redact)
-  const { method, path, query } = request
-  const target = redact(path) + (query && `?${redact(query)}`)
-  const body = redactedBody(request.body, redact)
-  const again = { method: redact(method), target, headers, body }
+/** @param origin where the API is, for the programs */
+export function detailOf(kept: Kept, world: ConsoleWorld, origin: string): ExchangeDetail {
+  const { method, url: target, requestBody, body, ...source } = archivedOf(kept, world, origin)
+  const headers = withPublicKey(source.requestHeaders, kept, world)
+  const again = { method, target, headers, body: requestBody }
   return {
-    ...listedOf(shown),
-    request: { headers: Object.entries(headers), ...shortened(textOf(body), longest) },
-    response: {
-      headers: Object.entries(response.headers).map(([name, value]) => [name, redact(value)]),
-      ...shortened(redact(response.body), longest),
-    },
+    ...listedOf(kept, world),
+    request: sideOf(headers, textOf(requestBody)),
+    response: sideOf(source.headers, body),
     programs: {
-      curl: curlOf(again, origin, CURL),
+      curl: curlOf(again, origin, { print: '-i', separator: ' \\\n  ' }),
       fetch: fetchCodeOf(again, origin),
     },
   }
 }
 
-/** Whether a text occurs in what the page shows of an exchange, in any case. */
-export function contains(shown: Shown, text: string): boolean {
-  const { request, response } = shown
-  const redact = redactorOf(shown, 'words')
-  const parts = [request.path, request.query, textOf(request.body), response.body]
-  return parts.some(part => redact(part).toLowerCase().includes(text.toLowerCase()))
+/** For an archive, with whole bodies and without any key. */
+export function archivedOf(kept: Kept, world: ConsoleWorld, origin: string) {
+  const { request, response, at, ms } = kept
+  const redact = redactFor(kept, world)
+  const { method, path, query, key, status } = entryOf(kept, redact)
+  return {
+    at: at - (ms ?? 0),
+    answeredAt: status === null ? null : at,
+    key,
+    method,
+    url: path + (query && `?${query}`),
+    status,
+    requestHeaders: redactedHeaders(request.headers, redact),
+    headers: redactedHeaders(response.headers, redact),
+    fault: status === null ? 'hang' : null,
+    connection: null,
+    origin,
+    requestBody: redactedBody(request.body, redact),
+    body: redact(response.body),
+  } as const satisfies HarSource
 }
 
-const CURL = { print: '-i', separator: ' \\\n  ' } as const
+/** Redacts the keys that were valid then, and those that are valid now. */
+function redactFor({ request, keys }: Kept, world: ConsoleWorld): Redact {
+  const lists = new Set([keys, secretKeysOf(world)])
+  const redactors = [...lists].map(keys => redactorOf({ request, keys }, 'words'))
+  return text => redactors.reduce((shown, redact) => redact(shown), text)
+}
 
-function shownHeaders(
-  { request: { headers }, isPublicKey }: Shown,
-  redact: Redact,
+function withPublicKey(
+  redacted: Record<string, string>,
+  { request }: Kept,
+  { isPublicKey }: ConsoleWorld,
 ): Record<string, string> {
-  const shown = redactedHeaders(headers, redact)
-  const { authorization = '' } = headers
-  const [, scheme, token = ''] = /^(bearer) +(\S+)$/i.exec(authorization) ?? []
-  return isPublicKey(token) ? { ...shown, authorization: `${scheme} ${token}` } : shown
+  const { authorization = '' } = request.headers
+  const [, key = ''] = /^bearer +(\S+)$/i.exec(authorization) ?? []
+  return isPublicKey(key) ? { ...redacted, authorization } : redacted
 }
 
-function shortened(text: string, longest: number): Pick<Side, 'body' | 'omitted'> {
-  return { body: text.slice(0, longest), omitted: Math.max(0, text.length - longest) }
+const MAX_BODY = 64 * 1024
+
+function sideOf(headers: Readonly<Record<string, string>>, body: string): Side {
+  return {
+    headers: Object.entries(headers),
+    body: body.slice(0, MAX_BODY),
+    omitted: Math.max(0, body.length - MAX_BODY),
+  }
 }

@@ -29,7 +29,7 @@ const CONSOLE_OPTIONS = {
    */
   isFrozen: withDefault(typed<() => boolean>(isFunction), () => false),
   /**
-   * The valid API keys; the page shows their ids and plans.
+   * The valid API keys, a new object after each change; the page shows their ids and plans.
    * @default none
    */
   apiKeys: withDefault(typed<() => Readonly<Record<string, ApiKey>>>(isFunction), () => ({})),

@@ -1,25 +1,17 @@
-import {
-  ApiError,
-  invalidRequest,
-  methodNotAllowed,
-  notFound,
-  unsupportedMediaType,
-} from '../../src/errors.js'
+import { invalidRequest, notFound, unsupportedMediaType } from '../../src/errors.js'
 import type { Awaitable } from '../../src/lib/async.js'
 import { toJson } from '../../src/lib/json.js'
 import type { NewPet } from '../../src/pets/schema.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { readBody } from '../../src/protocol/body.js'
-import { withBodyRead } from '../exchanges/read-request.js'
+import { harOf } from '../exchanges/har.js'
 import { toAnswer } from '../http/pages.js'
 import type { Activity, Kept } from './activity.js'
-import { contains, detailOf, type Shown } from './exchange-detail.js'
-import { exported } from './export.js'
-import type { Info } from './messages.js'
+import { archivedOf, detailOf } from './exchange-detail.js'
+import type { Animals, Info } from './messages.js'
 import type { ConsoleWorld } from './options.js'
 import { pageFile } from './page-files.js'
-import { edited } from './replay.js'
-import type { ShowKeys } from './show-keys.js'
+import { edited } from './resend.js'
 import type { Streams } from './streams.js'
 
 export const CONSOLE_PATH = '/_console/'
@@ -29,7 +21,6 @@ export interface MonitoredApi {
   readonly world: ConsoleWorld
   readonly activity: Activity
   readonly streams: Streams
-  readonly showKeys: ShowKeys
 }
 
 /** A request below `/_console`, and what it is about. */
@@ -47,57 +38,29 @@ type Run = (call: Call, id: string) => Awaitable<ApiResponse>
 export async function runRoute(call: Call): Promise<ApiResponse> {
   const { method, path, headers } = call.request
   const [name, id = '', action] = path.slice(CONSOLE_PATH.length).split('/')
-  const route = [name, id && '<n>', action].filter(Boolean).join('/')
-  const methods = ROUTES.get(route)
-  if (!methods) throw notFound('The console does not serve this path.')
-  const run = Object.hasOwn(methods, method) ? methods[method] : undefined
-  if (!run) throw methodNotAllowed(method, Object.keys(methods).join(', '))
-  if (method === 'POST') refuseOtherPages(headers)
+  const run = ROUTES.get(`${method} ${[name, id && '<n>', action].filter(Boolean).join('/')}`)
+  if (!run) throw notFound('The console does not serve this.')
+  // Other origins cannot send this type without a preflight, which the console does not answer.
+  if (method === 'POST' && !/^application\/json *(;|$)/i.test(headers['content-type'] ?? ''))
+    throw unsupportedMediaType('Send Content-Type: application/json.')
   return run(call, id)
 }
 
-const ROUTES: ReadonlyMap<string, Readonly<Partial<Record<string, Run>>>> = new Map([
-  ['page.js', { GET: file('page.js') }],
-  ['page.css', { GET: file('page.css') }],
-  ['info', { GET: info }],
-  ['events', { GET: openStream }],
-  ['exchanges', { GET: searchExchanges }],
-  ['exchanges/<n>', { GET: showExchange }],
-  ['exchanges/<n>/replay', { POST: replay }],
-  ['export', { POST: exportExchanges }],
-  ['animals', { GET: listAnimals, POST: createAnimal }],
-  ['animals/<n>', { GET: showLast }],
+const ROUTES: ReadonlyMap<string, Run> = new Map<string, Run>([
+  ['GET page.js', async ({ request }) => toAnswer(request.method, await pageFile('page.js'))],
+  ['GET page.css', async ({ request }) => toAnswer(request.method, await pageFile('page.css'))],
+  ['GET info', showInfo],
+  ['GET events', ({ request, api }) => api.streams.open(request.headers['last-event-id'])],
+  ['GET exchanges/<n>', showExchange],
+  ['POST exchanges/<n>/resend', resend],
+  ['POST har', archive],
+  ['GET animals', listAnimals],
+  ['POST animals', createAnimal],
 ])
 
-/** Other origins cannot send this type without a preflight, which the console does not answer. */
-function refuseOtherPages(headers: ApiRequest['headers']): void {
-  if (/^application\/json *(;|$)/i.test(headers['content-type'] ?? '')) return
-  throw unsupportedMediaType('Send Content-Type: application/json.')
-}
-
-function file(name: 'page.js' | 'page.css'): Run {
-  return async ({ request }) => toAnswer(request.method, await pageFile(name))
-}
-
-function info({ request, handler, api, control, worlds }: Call): ApiResponse {
-  const { basePath } = handler
-  const { animals, usage } = api.world
-  const panels = { animals: animals !== undefined, budgets: usage !== undefined, control }
-  return json(request, { basePath, panels, worlds } satisfies Info)
-}
-
-const MAX_STREAMS = 16
-
-async function openStream({ request, api: { streams } }: Call): Promise<ApiResponse> {
-  if (streams.size < MAX_STREAMS) return streams.open(request.headers['last-event-id'])
-  throw new ApiError('invalid_request', `${MAX_STREAMS} consoles are open already; close one.`, {
-    status: 503,
-  })
-}
-
-function showExchange(call: Call, id: string): ApiResponse {
-  const shown = call.api.showKeys()(findExchange(call, id))
-  return json(call.request, detailOf(shown, originOf(call)))
+function showInfo({ request, handler, api: { world }, control, worlds }: Call): ApiResponse {
+  const panels = { animals: Boolean(world.animals), budgets: Boolean(world.usage), control }
+  return json(request, { basePath: handler.basePath, panels, worlds } satisfies Info)
 }
 
 /** Where the API is, for programs. */
@@ -105,46 +68,27 @@ function originOf({ request }: Call): string {
   return `http://${request.headers['host']}`
 }
 
-/** The numbers of those that contain a text, in path, query or a body. */
-function searchExchanges({ request, api }: Call): ApiResponse {
-  const text = new URLSearchParams(request.query).get('text') ?? ''
-  const showing = api.showKeys()
-  const matches = api.activity.since(0).filter(one => contains(showing(one), text))
-  return json(request, { matches: matches.map(({ n }) => n) })
+function showExchange(call: Call, id: string): ApiResponse {
+  return json(call.request, detailOf(findExchange(call, id), call.api.world, originOf(call)))
 }
 
-/** The exchanges with these numbers that are still kept, as a file. */
-async function exportExchanges(call: Call): Promise<ApiResponse> {
+/** The exchanges with these numbers that are still kept, as HAR. */
+async function archive(call: Call): Promise<ApiResponse> {
   const { request, handler, api } = call
-  const { format, numbers } = (await readBody(request, handler.maxBodyBytes)) as {
-    format?: unknown
-    numbers?: unknown
-  }
-  if (format !== 'har' && format !== 'json')
-    throw invalidRequest('`format` must be one of har, json.')
-  if (!Array.isArray(numbers)) throw invalidRequest('`numbers` must be a list of numbers.')
-  const showing = api.showKeys()
-  const found = numbers.flatMap((n): readonly Shown[] => {
-    const exchange = api.activity.find(Number(n))
-    return exchange ? [showing(exchange)] : []
-  })
-  return toAnswer(request.method, {
-    text: exported(format, found, originOf(call)),
-    headers: NOT_SHARED,
-  })
+  const numbers = await readBody(request, handler.maxBodyBytes)
+  if (!Array.isArray(numbers)) throw invalidRequest('Send a list of numbers.')
+  const found = numbers.map(n => api.activity.find(Number(n))).filter(kept => kept !== undefined)
+  return json(request, harOf(found.map(kept => archivedOf(kept, api.world, originOf(call)))))
 }
 
-/** Sends the request again as it was, with the key it had, or with the changes in the body. */
-async function replay(call: Call, id: string): Promise<ApiResponse> {
+/** Sends the request again with the key it had, and with the changes in the body. */
+async function resend(call: Call, id: string): Promise<ApiResponse> {
   const { handler, api, request } = call
-  const { request: original } = findExchange(call, id)
-  const read = await withBodyRead(request)
-  const edit = read.body?.length ? await readBody(read, handler.maxBodyBytes) : {}
-  const again = edited(original, edit, prefixOf(call))
+  const edit = await readBody(request, handler.maxBodyBytes)
+  const again = edited(findExchange(call, id).request, edit, prefixOf(call))
   const start = performance.now()
-  const response = await handler.handle(again)
-  api.activity.record(again, again.body, response, start)
-  return json(request, { n: api.activity.last })
+  api.activity.record(again, again.body, await handler.handle(again), start)
+  return json(request, { n: api.activity.last() })
 }
 
 /** What the paths of the API begin with. */
@@ -154,59 +98,29 @@ function prefixOf({ request, handler }: Call): string {
   return `${mount}${handler.basePath}/`
 }
 
-const MAX_ANIMALS = 2_000
+const MAX_ANIMALS = 1_000
 /** A name can be as long as a request. */
 const MAX_NAME = 200
 
+/** The animals with an id from `from` on. */
 async function listAnimals({ request, api }: Call): Promise<ApiResponse> {
-  const after = Number(new URLSearchParams(request.query).get('after')) || undefined
-  const pets = await animalsOf(api).list({ limit: MAX_ANIMALS + 1, after })
-  const shown = pets.slice(0, MAX_ANIMALS).map(pet => ({
+  const from = Number(new URLSearchParams(request.query).get('from')) || 1
+  const pets = await animalsOf(api).list({ limit: MAX_ANIMALS + 1, after: from - 1 || undefined })
+  const animals = pets.slice(0, MAX_ANIMALS).map(pet => ({
     ...pet,
     name: pet.name.length > MAX_NAME ? `${pet.name.slice(0, MAX_NAME)}…` : pet.name,
-    // As text: a browser would round the numbers of int64.
     categoryId: String(pet.categoryId),
   }))
-  return json(request, { animals: shown, more: pets.length > MAX_ANIMALS })
-}
-
-/** `GET animals/last`: the greatest id. */
-async function showLast({ request, api }: Call, id: string): Promise<ApiResponse> {
-  if (id !== 'last') throw notFound('The console does not serve this path.')
-  return json(request, { id: await lastId(animalsOf(api)) })
-}
-
-/** Found in a few look-ups by id, about two for each of its binary digits; 0 without animals. */
-async function lastId({ list }: Pick<AnimalAccess, 'list'>): Promise<number> {
-  const firstAfter = async (after: number) => (await list({ limit: 1, after }))[0]?.id
-  let low = (await firstAfter(0)) ?? 0
-  let high = low
-  for (let step = 1; low > 0; step *= 2) {
-    high = low + step
-    const next = await firstAfter(high)
-    if (next === undefined) break
-    low = next
-  }
-  // There is an animal with the id `low`, and none above `high`.
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    const next = await firstAfter(middle)
-    if (next === undefined) high = middle
-    else low = next
-  }
-  return low
+  return json(request, { animals, more: pets.length > MAX_ANIMALS } satisfies Animals)
 }
 
 async function createAnimal({ request, handler, api }: Call): Promise<ApiResponse> {
-  const animals = animalsOf(api)
   const body = await readBody(request, handler.maxBodyBytes)
-  const pet = await animals.create(body as NewPet)
+  const pet = await animalsOf(api).create(body as NewPet)
   return toAnswer(request.method, { status: 201, text: toJson(pet) })
 }
 
-type AnimalAccess = NonNullable<ConsoleWorld['animals']>
-
-function animalsOf({ world: { animals } }: MonitoredApi): AnimalAccess {
+function animalsOf({ world: { animals } }: MonitoredApi): NonNullable<ConsoleWorld['animals']> {
   if (!animals) throw notFound('This console has no access to the animals.')
   return animals
 }

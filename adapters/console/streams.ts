@@ -1,78 +1,71 @@
 import type { ServerResponse } from 'node:http'
+import { ApiError } from '../../src/errors.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import type { Activity } from './activity.js'
 import { listedOf } from './exchange-detail.js'
-import type { Update } from './messages.js'
+import type { Update, WorldState } from './messages.js'
 import type { ConsoleWorld } from './options.js'
-import type { ShowKeys } from './show-keys.js'
-import { stateOf, type WorldState } from './world.js'
+import { stateOf } from './world.js'
 
 /** Sends the exchanges of an API to their watchers, as server-sent events. */
 export interface Streams {
-  /** @param lastEventId where to resume, if the client has been here before */
+  /**
+   * @param lastEventId where to resume, if the client has been here before
+   * @throws ApiError 503 above the most watchers
+   */
   open(lastEventId: string | undefined): Promise<ApiResponse>
-  /** The number of watchers. */
-  readonly size: number
 }
 
 interface Watcher {
-  readonly response: ServerResponse
-  /** The `n` of the last exchange it knows. */
+  /** The `n` of the last exchange it knows, the state it knows, and when it was sent. */
   cursor: number
-  /** The state it knows, and when it was sent. */
   state: string
   sentAt: number
 }
 
+const MAX_WATCHERS = 16
 /** The least time between two messages, in ms, and the most requests in one. */
 const INTERVAL = 100
 const MAX_ENTRIES = 20
 /** The first message holds more requests. */
 const MAX_HISTORY = 500
-/** How often the state is compared, and how soon it is sent even if nothing has changed. */
-const STATE_INTERVAL = 500
+/** Without requests, the state is compared every so many intervals; and it is sent so often, in ms. */
+const STATE_INTERVALS = 5
 const HEARTBEAT = 10_000
 
 export function createStreams(
   activity: Activity,
   world: ConsoleWorld,
-  showKeys: ShowKeys,
   onEmpty: () => void,
 ): Streams {
   // Event ids of another process mean nothing here.
   const epoch = String(Date.now())
-  const watchers = new Set<Watcher>()
+  const watchers = new Map<ServerResponse, Watcher>()
   let timer: NodeJS.Timeout | undefined
-  let stateTimer: NodeJS.Timeout | undefined
+  let intervals = 0
+  let known = 0
 
   return {
-    get size() {
-      return watchers.size
-    },
     async open(lastEventId) {
-      const cursor = cursorOf(lastEventId)
-      const state = await stateOf(world)
-      const text = format(cursor, MAX_HISTORY, 0, state)
-      const watcher = { cursor: activity.last, state: comparable(state), sentAt: Date.now() }
+      if (watchers.size >= MAX_WATCHERS) {
+        const message = `${MAX_WATCHERS} consoles are open already; close one.`
+        throw new ApiError('invalid_request', message, { status: 503 })
+      }
+      const [, ofEpoch, n] = /^(\d+)-(\d+)$/.exec(lastEventId ?? '') ?? []
+      const cursor = ofEpoch === epoch ? Math.min(Number(n), activity.last()) : 0
+      const watcher = { cursor, state: '', sentAt: 0 }
+      const text = messageTo(watcher, MAX_HISTORY, await stateOf(world))
       return {
         status: 200,
         headers: HEADERS,
         // Doors that cannot stream send this alone, and the browser reconnects for the rest.
         body: text,
-        deliver(response) {
-          watch({ ...watcher, response: response as ServerResponse }, text)
-        },
+        deliver: response => watch(response as ServerResponse, watcher, text),
       }
     },
   }
 
-  function cursorOf(lastEventId: string | undefined): number {
-    const [, ofEpoch, n] = /^(\d+)-(\d+)$/.exec(lastEventId ?? '') ?? []
-    return ofEpoch === epoch ? Math.min(Number(n), activity.last) : 0
-  }
-
-  function watch(watcher: Watcher, first: string): void {
-    const { response } = watcher
+  function watch(response: ServerResponse, watcher: Watcher, first: string): void {
     const { socket } = response.req
     // The client left while the first message was made.
     if (socket.readableEnded || socket.destroyed) {
@@ -81,59 +74,46 @@ export function createStreams(
     }
     response.writeHead(200, HEADERS)
     response.write(first)
-    watchers.add(watcher)
+    watchers.set(response, watcher)
     // The HTTP door keeps a half-open connection, for clients that end early and then read.
     socket.once('end', () => response.destroy())
     response.on('close', () => {
-      watchers.delete(watcher)
-      if (watchers.size === 0) rest()
-    })
-    activity.onRecord = schedule
-    stateTimer ??= setInterval(() => void flush(), STATE_INTERVAL).unref()
-    schedule()
-  }
-
-  function rest(): void {
-    activity.onRecord = undefined
-    clearTimeout(timer)
-    clearInterval(stateTimer)
-    timer = stateTimer = undefined
-    onEmpty()
-  }
-
-  function schedule(): void {
-    timer ??= setTimeout(() => {
+      watchers.delete(response)
+      if (watchers.size > 0) return
+      activity.isWatched = false
+      clearInterval(timer)
       timer = undefined
-      void flush()
-    }, INTERVAL).unref()
+      onEmpty()
+    })
+    activity.isWatched = true
+    timer ??= setInterval(() => void flush(), INTERVAL).unref()
   }
 
   async function flush(): Promise<void> {
+    if (++intervals % STATE_INTERVALS !== 0 && known === activity.last()) return
+    known = activity.last()
     const state = await stateOf(world)
-    const current = comparable(state)
-    const now = Date.now()
-    for (const watcher of watchers) {
-      const { response, cursor } = watcher
-      const isNews = cursor !== activity.last || watcher.state !== current
+    for (const [response, watcher] of watchers) {
+      const isNews = watcher.cursor !== activity.last() || watcher.state !== comparable(state)
       // A page that cannot keep up gets fewer requests, not late ones.
-      if (response.writableNeedDrain || !(isNews || now - watcher.sentAt > HEARTBEAT)) continue
-      const text = format(cursor, MAX_ENTRIES, Math.floor(watcher.sentAt / 1000), state)
-      Object.assign(watcher, { cursor: activity.last, state: current, sentAt: now })
-      response.write(text)
+      if (response.writableNeedDrain || !(isNews || Date.now() - watcher.sentAt > HEARTBEAT))
+        continue
+      response.write(messageTo(watcher, MAX_ENTRIES, state))
     }
   }
 
-  function format(cursor: number, most: number, trafficFrom: number, state: WorldState): string {
-    const showing = showKeys()
-    const entries = activity.since(cursor).slice(-most)
+  function messageTo(watcher: Watcher, most: number, state: WorldState): string {
+    const entries = activity.since(watcher.cursor).slice(-most)
+    const last = activity.last()
     const update: Update = {
-      entries: entries.map(one => listedOf(showing(one))),
-      omitted: activity.last - cursor - entries.length,
-      traffic: activity.traffic(trafficFrom),
+      entries: entries.map(kept => listedOf(kept, world)),
+      omitted: last - watcher.cursor - entries.length,
+      traffic: activity.traffic(Math.floor(watcher.sentAt / 1000)),
       serverTime: Date.now(),
       state,
     }
-    return `retry: 1000\nid: ${epoch}-${activity.last}\ndata: ${JSON.stringify(update)}\n\n`
+    Object.assign(watcher, { cursor: last, state: comparable(state), sentAt: Date.now() })
+    return `retry: 1000\nid: ${epoch}-${last}\ndata: ${JSON.stringify(update)}\n\n`
   }
 }
 

@@ -1,7 +1,7 @@
 import { retryInstant } from '../../src/lib/retry-after.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import { codeOf } from './exchange.js'
-import { type Captured, redactorOf } from './redact.js'
+import { type Captured, type Redact, redactorOf } from './redact.js'
 
 /** A request that was answered. */
 export interface Answered extends Captured {
@@ -15,10 +15,9 @@ export interface Answered extends Captured {
 /** One line of a request log. It never contains an API key. */
 export type Entry = ReturnType<typeof entryOf>
 
-export function entryOf(answered: Answered) {
+export function entryOf(answered: Answered, redact: Redact = redactorOf(answered, 'words')) {
   const { request, response, at, ms } = answered
   const { status, headers, about, deliver } = response
-  const redact = redactorOf(answered, 'words')
   return {
     /** Ms since the Unix epoch, by the store's clock. */
     at,

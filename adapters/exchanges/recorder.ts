@@ -65,6 +65,7 @@ export interface Call {
 
 /** An exchange whose response is still to come. */
 export interface OpenExchange {
+  readonly n: number
   /** The request's body, where it arrives after the headers. */
   receive(body: Uint8Array): void
   /** What is known of its sender. */
@@ -121,6 +122,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
       log.add({ recorded }, OVERHEAD + sizeOf(path, query, headers, body))
       passOnDropped()
       return {
+        n: recorded.n,
         receive(body) {
           recorded.request = { ...recorded.request, body: new Uint8Array(body) }
           log.grow(recorded.n, body.length)

@@ -53,7 +53,7 @@ export function createRequests(
       events.open++
       change(1)
       try {
-        const { answering, end, source, injectedFault, answered } = arrive(request, id)
+        const { n, answering, end, source, injectedFault, answered } = arrive(request, id)
         const response = await answering
         if (events.pace) await events.pace.answer(id)
         end(response)
@@ -62,7 +62,7 @@ export function createRequests(
         // Nobody asks for what a request adds to a period that is over.
         if (isOver) judge()
         else if (clock.auto) clock.reach(retryTime(response, clock.now()))
-        return response
+        return { ...response, about: { ...response.about, journal: n } }
       } finally {
         events.open--
         change(-1)
@@ -83,7 +83,7 @@ export function createRequests(
   function arrive(request: ReadRequest, id: number) {
     const { operation, key, request: identified } = store.identify(request)
     const call = { operation, key: key?.id }
-    const { note, end, seen, source } = journal.begin(request, call)
+    const { n, note, end, seen, source } = journal.begin(request, call)
     const watched = watch?.(call)
     const taken = both(faults.take(call, request.headers), watched?.taken)
     let fault: FaultKind | null = null
@@ -103,7 +103,7 @@ export function createRequests(
       : store.handle(identified)
     tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned: watched?.taken })
     const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
-    return { answering, end, source, injectedFault: () => fault, answered }
+    return { n, answering, end, source, injectedFault: () => fault, answered }
   }
 
   /** A delayed request takes effect later than it arrives. */

@@ -92,6 +92,8 @@ export interface About extends Identity {
   readonly shadowed?: 'rate_limit_exceeded' | 'api_key_banned' | undefined
   /** The `Location` of a stored animal, where a test double sends an error in place of the 201. */
   readonly storedAt?: string | undefined
+  /** Its number in the journal of a test double. */
+  readonly journal?: number | undefined
 }
 
 /** What a door serves: a store, or a wrapper around one. */

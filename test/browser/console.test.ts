@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import type { APIResponse, Page, Route } from 'playwright-core'
 import { Pool } from 'undici'
 import { startNginx, withoutNginx } from '../engines/engines.js'
-import { browser, manyKeys, opened, openedAt, started, withoutChromium } from './console-page.js'
+import { browser, opened, openedAt, started, withoutChromium } from './console-page.js'
 
 const skip = withoutChromium
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
@@ -33,19 +33,22 @@ test('console page - a request appears, opens, is copied and sent again', { skip
     .last()
     .click()
   await headers.waitFor()
+  for (const [name, expected] of [
+    ['curl', /-H 'authorization: Bearer demo-pro'[\s\S]*--data-raw '\{"name":"Ada",.*7\}'$/],
+    [
+      'fetch',
+      /await fetch\('http:[\s\S]*body: '\{"name":"Ada","categoryId":9223372036854775807\}'/,
+    ],
+  ] as const) {
+    await page.getByRole('button', { name: `Copy as ${name}` }).click()
+    await page.getByText(`Copied ${name}.`).waitFor()
+    assert.match(await clipboard(page), expected)
+  }
 
-  await page.getByRole('button', { name: 'Copy as curl' }).click()
-  const curl = String(await page.evaluate('navigator.clipboard.readText()'))
-  assert.match(curl, /-H 'authorization: Bearer demo-pro'/)
-  assert.match(curl, /--data-raw '\{"name":"Ada","categoryId":9223372036854775807\}'$/)
-
-  // What is sent again opens, with its equal one step away.
+  // What is sent again opens, folded with its equal.
   await page.getByRole('button', { name: 'Send again' }).click()
-  await page.getByText('1 of 2').waitFor()
   await page.getByRole('button', { name: /201 POST .* 2 times demo-pro 298 of 300 left/ }).waitFor()
   await page.getByText('"id": 43').waitFor()
-  await page.getByRole('button', { name: 'Older equal request' }).click()
-  await page.getByText('"id": 42').waitFor()
 
   // New requests wait while one is open, so that nothing moves under the reader.
   await call('GET', '/pets', 'demo-free')
@@ -54,140 +57,107 @@ test('console page - a request appears, opens, is copied and sent again', { skip
   assert.equal(await rows(page), 2)
   await page.getByRole('button', { name: 'Fold equal' }).click()
   assert.equal(await rows(page), 3)
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await call('GET', '/pets', 'demo-free')
+  await page.getByRole('button', { name: 'Show 1 new' }).waitFor()
+  assert.equal(await rows(page), 3)
+  await page.locator('.requests').getByRole('button', { name: 'Resume' }).click()
+  await page.getByText('4 requests').waitFor()
 })
 
-test('console page - requests are filtered by key, operation and status, and paused', {
+test('console page - beginners see commands that work, and keys, the base URL and links do as well', {
   skip,
 }, async t => {
-  const { page, call } = await opened(t)
-  await call('GET', '/pets', 'demo-free')
-  await call('GET', '/pets/1', 'demo-pro')
-  await call('GET', '/pets/none', 'demo-pro')
+  const { page, origin, baseUrl } = await opened(t)
+  const copy = page.getByRole('button', { name: 'Copy the command' })
+  const commands: string[] = []
+  for (let step = 0; step < 3; step++) {
+    await copy.nth(step).click()
+    await page.getByText('Copied').waitFor({ state: 'attached' })
+    commands.push(await clipboard(page))
+    await page.getByText('Copied').waitFor({ state: 'detached' })
+  }
+  for (const command of commands) await sendCurl(command)
+  await page.getByRole('button', { name: /200 GET/ }).waitFor()
+  await page.getByRole('button', { name: /201 POST/ }).waitFor()
+  const mistake = page.getByRole('button', { name: /400 GET \/v1\/pets\?limit=1000/ })
+  await mistake.getByText('invalid_request limit must be an integer from 1 to 100.').waitFor()
+  assert.equal(await copy.count(), 0)
+
+  await page.getByRole('link', { name: 'Start' }).click()
+  for (const [name, text] of [
+    ['Copy the key demo-pro', 'demo-pro'],
+    ['Copy the base URL', baseUrl],
+  ] as const) {
+    await page.getByRole('button', { name }).click()
+    await page.getByText('Copied').waitFor({ state: 'attached' })
+    assert.equal(await clipboard(page), text)
+    await page.getByText('Copied').waitFor({ state: 'detached' })
+  }
+  for (const link of await page.locator('main a[href^="/"]').all()) {
+    assert.equal((await fetch(`${origin}${await link.getAttribute('href')}`)).status, 200)
+  }
+})
+
+test('console page - requests are filtered, saved and linked; the address has the filters', {
+  skip,
+}, async t => {
+  const { page, call, origin } = await opened(t)
+  await call('POST', '/pets', 'demo-pro', '{"name":"Ada Lovelace","categoryId":1}')
+  await call('GET', '/pets?limt=3', 'demo-pro')
+  await call('GET', '/pets/none', 'demo-free')
   await call('GET', '/nowhere', 'wrong')
-  await page.getByText('4 requests').waitFor()
-  const cases = [
+  await page.getByText('4 requests', { exact: true }).waitFor()
+  const search = page.getByRole('searchbox', { name: 'Search' })
+  for (const [text, expected] of [
+    ['did you mean', '1 of 4 requests'],
+    ['not_found', '1 of 4 requests'],
+    ['GET /v1/pets', '2 of 4 requests'],
+    ['nothing', '0 of 4 requests'],
+  ] as const) {
+    await search.fill(text)
+    await page.getByText(expected, { exact: true }).waitFor()
+  }
+  await page.getByRole('button', { name: 'Show all' }).click()
+  for (const [name, option, expected] of [
     ['Key', 'demo-pro', 2],
     ['Key', 'no key', 1],
     ['Operation', 'listPets', 1],
     ['Operation', 'Other', 1],
     ['Status', '2xx', 2],
-    ['Status', '4xx', 2],
     ['Status', '5xx', 0],
-  ] as const
-  for (const [name, option, expected] of cases) {
-    const select = page.locator('.filters').getByLabel(name)
+  ] as const) {
+    const select = page.locator('.fields').getByLabel(name)
     await select.selectOption(option)
     assert.equal(await rows(page), expected, `${name} ${option}`)
     await select.selectOption({ index: 0 })
   }
-  await page.getByRole('button', { name: 'Pause' }).click()
-  await call('GET', '/pets', 'demo-free')
-  await page.getByRole('button', { name: 'Show 1 new' }).waitFor()
-  assert.equal(await rows(page), 4)
-  await page.getByRole('button', { name: 'Resume' }).click()
-  await page.getByText('5 requests').waitFor()
-  assert.equal(await rows(page), 5)
-})
+  await page.locator('.fields').getByLabel('Status').selectOption('4xx')
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save HAR' }).click()
+  const download = await downloading
+  assert.equal(download.suggestedFilename(), 'requests.har')
+  const { log } = JSON.parse(await readFile(await download.path(), 'utf8'))
+  assert.deepEqual(
+    log.entries.map(({ response }: { response: { status: number } }) => response.status),
+    [404, 401],
+  )
 
-test('console page - a request that only shadow mode let through has its own row', {
-  skip,
-}, async t => {
-  const { origin, call } = await started(t, [...AT_NOON, '--rate-limit', 'shadow'])
-  for (let sent = 0; sent < 61; sent++) await call('GET', '/pets', 'demo-free')
-  // Beforehand, because a page that is open gets the latest of many at once.
-  const { page } = await openedAt(t, origin, 'activity')
-  await page.getByRole('button', { name: /Without shadow mode: 429 rate_limit_exceeded/ }).waitFor()
-  await page.getByRole('button', { name: /60 times/ }).waitFor()
-  assert.equal(await rows(page), 2)
-})
-
-test('console page - the guide ticks off the first requests, and is shown to beginners only', {
-  skip,
-}, async t => {
-  const { page, origin } = await opened(t)
-  const guide = page.getByRole('region', { name: 'Send the first requests' })
-  const copy = guide.getByRole('button', { name: 'Copy the command' })
-  for (let step = 0; step < 3; step++) {
-    assert.equal(await guide.getByText('Arrived').count(), step)
-    await copy.nth(step).click()
-    await sendCurl(String(await page.evaluate('navigator.clipboard.readText()')))
-    await guide.getByText('Arrived').nth(step).waitFor()
-  }
-  await guide.getByText('All three have arrived.').waitFor()
-  const mistake = page.getByRole('button', { name: /400 GET \/v1\/pets\?limit=1000/ })
-  await mistake.getByText('invalid_request limit must be an integer from 1 to 100.').waitFor()
-  await guide.getByRole('button', { name: 'Close' }).click()
-  await guide.waitFor({ state: 'detached' })
-
-  const { page: later } = await openedAt(t, origin, 'activity')
-  await later.locator('button.row').first().waitFor()
-  assert.equal(await later.getByText('Send the first requests').count(), 0)
-})
-
-test('console page - filters and the open request are in the address', { skip }, async t => {
-  const { page, call, origin } = await opened(t)
-  await call('POST', '/pets', 'demo-pro', '{"name":"Ada Lovelace","categoryId":1}')
-  await call('GET', '/pets?limt=3', 'demo-pro')
-  await call('GET', '/pets/none', 'demo-free')
-  await page.getByText('3 requests', { exact: true }).waitFor()
-  const search = page.getByRole('searchbox', { name: 'Search' })
-  for (const [text, expected] of [
-    ['lovelace', '1 of 3 requests'],
-    ['did you mean', '1 of 3 requests'],
-    ['not_found', '1 of 3 requests'],
-    ['GET /v1/pets', '2 of 3 requests'],
-    ['nothing', '0 of 3 requests'],
-  ] as const) {
-    await search.fill(text)
-    await page.getByText(expected, { exact: true }).waitFor()
-  }
-
-  // What the server found for an earlier text comes late.
-  const late = new Promise<Route>(resolve => void page.route(/text=Lovelace/, resolve))
-  await search.fill('Lovelace')
-  const asked = await late
-  await search.fill('nothing')
-  const response = page.waitForResponse(/text=Lovelace/)
-  await asked.continue()
-  await (await response).finished()
-  await drawn(page)
-  assert.equal(await page.getByText('0 of 3 requests', { exact: true }).count(), 1)
-
-  await page.getByRole('button', { name: 'Show all' }).click()
-  await page.locator('.filters').getByLabel('Status').selectOption('4xx')
   await page.getByRole('button', { name: /404/ }).click()
-  await page.locator('.reason').getByText('not_found').waitFor()
+  await page.locator('.detail').getByText('not_found').first().waitFor()
   assert.equal(new URL(page.url()).hash, '#activity?status=4&request=3')
   await page.getByRole('button', { name: 'Copy link' }).click()
-  const link = String(await page.evaluate('navigator.clipboard.readText()'))
-  assert.equal(link, `${origin}/#activity?request=3`)
+  await page.getByText('Copied the link.').waitFor()
+  assert.equal(await clipboard(page), `${origin}/#activity?request=3`)
 
   const { page: other } = await openedAt(t, origin, 'activity?status=2&request=3')
   const pinned = other.getByRole('region', { name: 'Request 3' })
-  await pinned.locator('.reason').getByText('not_found').waitFor()
-  await other.getByText('2 of 3 requests', { exact: true }).waitFor()
+  await pinned.getByText('not_found').first().waitFor()
+  await other.getByText('2 of 4 requests', { exact: true }).waitFor()
   await other.getByRole('button', { name: 'Clear' }).click()
   await other.getByText('No request matches these filters.').waitFor()
   await call('GET', '/pets', 'demo-free')
-  await other.getByText('1 of 4 requests', { exact: true }).waitFor()
-})
-
-test('console page - what a slow search has found is shown while requests keep coming', {
-  skip,
-}, async t => {
-  const { page, call } = await opened(t)
-  await call('POST', '/pets', 'demo-pro', '{"name":"Ada Lovelace","categoryId":1}')
-  await page.getByText('1 request', { exact: true }).waitFor()
-  const questions: Route[] = []
-  await page.route(/text=lovelace/, route => void questions.push(route))
-  await page.getByRole('searchbox', { name: 'Search' }).fill('lovelace')
-  // It is asked again in each second with a request.
-  while (questions.length < 2) {
-    await call('GET', '/pets', 'demo-pro')
-    await drawn(page)
-  }
-  await questions[0]?.continue()
-  await page.getByText(/^1 of \d+ requests$/).waitFor()
+  await other.getByText('1 of 5 requests', { exact: true }).waitFor()
 })
 
 test('console page - rows are walked with the arrows, and left with Escape', { skip }, async t => {
@@ -215,25 +185,14 @@ test('console page - rows are walked with the arrows, and left with Escape', { s
   await page.keyboard.press('Escape')
   await page.getByText('Copy as curl').waitFor({ state: 'detached' })
   assert.match(String(await focused()), /\/v1\/pets\/3/)
-
-  await page.getByRole('button', { name: 'Skip the requests' }).focus()
-  await page.keyboard.press('Enter')
-  assert.match(String(await focused()), /\+1 s|Skip|Resume|Freeze|^$/)
-  assert.equal(await page.evaluate(`document.activeElement.closest('.rows')`), null)
 })
 
-test('console page - a request is edited and sent again, and copied as programs', {
+test('console page - a request is edited and sent again', {
   skip,
 }, async t => {
   const { page, call } = await opened(t, ['--control'])
   await call('POST', '/pets', 'demo-pro', '{"name":"Ada"}')
   await page.getByRole('button', { name: /400 POST/ }).click()
-  for (const [name, expected] of [
-    ['Copy as fetch', /await fetch\('http:[\s\S]*body: '\{"name":"Ada"\}'/],
-  ] as const) {
-    await page.getByRole('button', { name }).click()
-    assert.match(String(await page.evaluate('navigator.clipboard.readText()')), expected)
-  }
   await page.getByRole('button', { name: 'Edit and resend' }).click()
   const form = page.getByRole('form', { name: 'Edit and resend' })
   await form.getByLabel('Body').fill('{"name":"Ada","categoryId":9223372036854775807}')
@@ -253,87 +212,25 @@ test('console page - a request is edited and sent again, and copied as programs'
   assert.equal((await call('POST', '/pets', 'demo-pro', body)).status, 201)
 })
 
-test('console page - what is shown is saved as HAR and as JSON', { skip }, async t => {
-  const { page, call } = await opened(t)
-  for (const path of ['/pets', '/pets', '/pets/1', '/pets/none'])
-    await call('GET', path, 'demo-pro')
-  await page.getByText('4 requests', { exact: true }).waitFor()
-  await page.locator('.filters').getByLabel('Status').selectOption('2xx')
-  await page.getByText('3 of 4 requests', { exact: true }).waitFor()
-  const save = async (format: string) => {
-    const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: `Save as ${format}` }).click()
-    const download = await downloading
-    assert.equal(download.suggestedFilename(), `requests.${format.toLowerCase()}`)
-    return JSON.parse(await readFile(await download.path(), 'utf8'))
-  }
-  const { log } = await save('HAR')
-  const paths = log.entries.map(({ request }: { request: { url: string } }) => new URL(request.url))
-  assert.deepEqual(
-    paths.map(({ pathname }: URL) => pathname),
-    ['/v1/pets', '/v1/pets', '/v1/pets/1'],
-  )
-  const { exchanges } = await save('JSON')
-  assert.deepEqual(
-    exchanges.map(({ n, status }: { n: number; status: number }) => [n, status]),
-    [
-      [1, 200],
-      [2, 200],
-      [3, 200],
-    ],
-  )
-})
-
-test('console page - the newest animals are counted, found, turned around and jumped to', {
+test('console page - of many animals, those from an id on are shown and found', {
   skip,
 }, async t => {
   const { page, call } = await opened(t, ['--seed', await manyAnimals(t)], 'animals')
-  await page.getByText('1,000 animals, from 9001 to 10000; jump to others by id').waitFor()
-  const table = page.getByRole('table')
-  const cell = (name: string) => table.getByRole('cell', { name, exact: true })
-  await cell('Animal 10000').waitFor()
-  await page.getByRole('button', { name: 'Id' }).click()
+  await page.getByText('1,000 animals from this id on').waitFor()
+  const cell = (name: string) => page.getByRole('table').getByRole('cell', { name, exact: true })
   await cell('Animal 1').waitFor()
-
-  await page.getByRole('textbox', { name: 'Id', exact: true }).fill('5432')
-  await page.getByRole('button', { name: 'Jump' }).click()
-  await page.locator('tr.target').getByText('Animal 5432').waitFor()
-  assert.match(page.url(), /#animals\?order=oldest&id=5432$/)
-  await page.getByRole('textbox', { name: 'Id', exact: true }).fill('12345')
-  await page.getByRole('button', { name: 'Jump' }).click()
-  await page.getByText('There is no animal 12345.').waitFor()
-
-  await page.goto(`${new URL(page.url()).origin}/#animals`)
-  await page.getByRole('searchbox', { name: 'Name' }).fill('ANIMAL 99')
-  await page.getByText('100 of 1,000 animals').waitFor()
-  await call('POST', '/pets', 'demo-pro', '{"name":"Animal 99, the last","categoryId":1}')
-  await cell('Animal 99, the last').waitFor()
+  await page.getByRole('button', { name: 'Next' }).click()
+  await cell('Animal 1001').waitFor()
+  assert.match(page.url(), /#animals\?from=1001$/)
+  await page.getByRole('textbox', { name: 'From id' }).fill('2400')
+  await page.getByText('101 animals from this id on').waitFor()
+  await page.getByRole('searchbox', { name: 'Name' }).fill('ANIMAL 245')
+  await page.getByText('10 of 101 animals').waitFor()
+  await call('POST', '/pets', 'demo-pro', '{"name":"Animal 245, the last","categoryId":1}')
+  await cell('Animal 245, the last').waitFor()
 })
 
-test('console page - a link opens a request wherever it is', { skip }, async t => {
-  const { call, origin } = await started(t, ['--rate-limit=off'])
-  for (let n = 0; n < 300; n++) await call('GET', `/pets?n=${n}`, 'demo-pro')
-  const { page } = await openedAt(t, origin, 'activity')
-  await page.getByText('300 requests', { exact: true }).waitFor()
-  const { page: other } = await openedAt(t, origin, 'activity?request=103')
-  await other.getByText('Copy as curl').waitFor()
-  assert.equal(await other.getByRole('region', { name: 'Request 103' }).count(), 1)
-})
-
-test('console page - many keys are one table, and few are cards', { skip }, async t => {
-  const server = await started(t, [...AT_NOON, '--keys', await manyKeys(t), '--console'])
-  for (let n = 0; n < 92; n++) await server.call('GET', '/pets', 'key-3-secret')
-  const { page } = await openedAt(t, server.console, 'activity')
-  const budgets = page.getByRole('region', { name: 'Budgets' })
-  const row = budgets.getByRole('row', { name: /team-3 free Banned for/ })
-  await row.getByText('0 of 60', { exact: true }).waitFor()
-  await row.getByText('940 of 1,000', { exact: true }).waitFor()
-  await budgets.getByText('10 more keys are not shown.').waitFor()
-  assert.equal(await budgets.getByRole('row').count(), 51)
-  assert.equal(await budgets.getByRole('article').count(), 0)
-})
-
-test('console page - the chart is five minutes at every width, and has its numbers as text', {
+test('console page - the chart is five minutes at every width', {
   skip,
 }, async t => {
   for (const width of [360, 1280]) {
@@ -343,10 +240,7 @@ test('console page - the chart is five minutes at every width, and has its numbe
     await page.getByRole('img', { name: 'last five minutes: 3 2xx, 1 4xx, 0 429' }).waitFor()
     const minutes = await page.locator('.minute').allTextContents()
     assert.deepEqual(minutes, ['now', '1 min', '2 min', '3 min', '4 min', '5 min'])
-    assert.equal(await page.locator('.hit').count(), 60)
-    const table = page.getByRole('table', { name: 'Requests by minute' })
-    const sums = await table.getByRole('row').allTextContents()
-    assert.equal(sums.length, 6)
+    assert.equal(await page.locator('.bar').count(), 60)
     const legend = await page.locator('.legend b').allTextContents()
     assert.deepEqual(legend, ['3', '1', '0', '0', '0'])
   }
@@ -354,23 +248,23 @@ test('console page - the chart is five minutes at every width, and has its numbe
 
 test('console page - a ban is watched to its end on the virtual clock', { skip }, async t => {
   const { page, call } = await opened(t, AT_NOON)
-  const budget = page.getByRole('article').filter({ hasText: 'demo-free' })
-  await budget.getByText('60 of 60 left').waitFor()
+  const budget = page.getByRole('region', { name: 'Budgets' })
+  await budget.getByText('60 left', { exact: true }).waitFor()
   for (let n = 0; n < 91; n++) await call('GET', '/pets', 'demo-free')
-  await budget.getByText('0 of 60 left').waitFor()
-  await budget.getByText('Banned for 5 min, level 1').waitFor()
+  await budget.getByText('0 of 60', { exact: true }).waitFor()
+  await budget.getByText('demo-free: banned for 5 min, level 1').waitFor()
   await page.getByText('api_key_banned Banned for 5 min.').first().waitFor()
 
   await page.getByRole('button', { name: '+1 min' }).click()
-  await budget.getByText('Banned for 4 min, level 1').waitFor()
+  await budget.getByText('demo-free: banned for 4 min, level 1').waitFor()
   await page.getByRole('button', { name: '+1 s', exact: true }).click()
-  await budget.getByText('Banned for 3 min 59 s, level 1').waitFor()
+  await budget.getByText('demo-free: banned for 3 min 59 s, level 1').waitFor()
   await budget.getByRole('button', { name: 'Skip to the end of the ban of demo-free' }).click()
-  await budget.getByText('Banned').waitFor({ state: 'detached' })
+  await budget.getByText('banned').waitFor({ state: 'detached' })
   await page.locator('.clock').getByText('12:05:00').waitFor()
   assert.equal((await call('GET', '/pets', 'demo-free')).status, 200)
-  await budget.getByText('59 of 60 left').waitFor()
-  await budget.getByText('resets in 1 min', { exact: true }).waitFor()
+  await budget.getByText('59 of 60').waitFor()
+  await budget.getByText('Minutes reset in 1 min,').waitFor()
 })
 
 test('console page - every button of the clock moves it', { skip }, async t => {
@@ -388,10 +282,10 @@ test('console page - every button of the clock moves it', { skip }, async t => {
     await clock.filter({ hasText: time }).filter({ hasText: date }).waitFor()
   }
   await page.getByRole('button', { name: 'Resume' }).click()
-  await page.locator('.badge.frozen').waitFor({ state: 'detached' })
+  await page.getByText('Frozen', { exact: true }).waitFor({ state: 'detached' })
   await clock.filter({ hasText: /00:\d\d:(?!00)\d\d/ }).waitFor()
   await page.getByRole('button', { name: 'Freeze' }).click()
-  await page.locator('.badge.frozen').waitFor()
+  await page.getByText('Frozen', { exact: true }).waitFor()
 })
 
 test('console page - an int64 goes through the form exactly, and errors are those of the API', {
@@ -418,7 +312,7 @@ test('console page - an int64 goes through the form exactly, and errors are thos
   assert.equal(answer.headers.get('x-ratelimit-remaining'), '59')
 
   await page.getByText('42 animals', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'sold' }).click()
+  await page.locator('.fields').getByLabel('Status').selectOption('sold')
   await page.getByRole('cell', { name: 'Biscuit' }).waitFor({ state: 'detached' })
   await page.getByRole('cell', { name: 'Rufus' }).waitFor()
   await call('POST', '/pets', 'demo-free', '{"name":"Bo","categoryId":1,"status":"sold"}')
@@ -440,31 +334,15 @@ test('console page - faults are armed, listed, used up and cleared', { skip }, a
   assert.deepEqual([struck.status, struck.headers.get('retry-after')], [429, '7'])
   await page.getByText('No fault is armed.').waitFor()
 
-  await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('delay')
+  await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('trickle')
   await faults.getByLabel('Milliseconds').fill('x')
   await faults.getByRole('button', { name: 'Arm' }).click()
   await faults.getByRole('alert').getByText('400 invalid_request').waitFor()
   await faults.getByLabel('Milliseconds').fill('1')
-  await faults.getByLabel('Times').fill('always')
-  await faults.getByRole('button', { name: 'Arm' }).click()
-  await faults.getByText('always').waitFor()
-  await faults.getByRole('button', { name: 'Clear all' }).click()
-  await page.getByText('No fault is armed.').waitFor()
-})
-
-test('console page - a slow body and an outage are armed, and an unused fault is a note', {
-  skip,
-}, async t => {
-  const { page, call } = await opened(t, ['--control'], 'test')
-  const faults = page.getByRole('region', { name: 'Faults' })
-  const arm = () => faults.getByRole('button', { name: 'Arm' }).click()
-  await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('trickle')
   await faults.getByLabel('Bytes').fill('4000')
-  await faults.getByLabel('Milliseconds').fill('1')
-  await arm()
-  await faults.getByText('Slow body, 4000 bytes every 1 ms').waitFor()
-  const { headers } = await call('GET', '/pets', 'demo-free')
-  assert.equal(headers.get('x-ratelimit-remaining'), '59')
+  await faults.getByRole('button', { name: 'Arm' }).click()
+  await faults.getByText(/bytes 4000.*ms 1\b/).waitFor()
+  assert.equal((await call('GET', '/pets', 'demo-pro')).status, 200)
   await page.getByText('No fault is armed.').waitFor()
 
   await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('status')
@@ -472,16 +350,16 @@ test('console page - a slow body and an outage are armed, and an unused fault is
   await faults.getByText('More conditions').click()
   await faults.getByLabel('Until').fill('1d')
   await faults.getByLabel('Request header').fill('X-Never')
-  await arm()
-  await faults.getByText('Error status 503, after it has run').waitFor()
-  await faults.getByText(/every key, with X-Never, until \d/).waitFor()
-  await faults.getByText('always', { exact: true }).waitFor()
+  await faults.getByRole('button', { name: 'Arm' }).click()
+  await faults.getByText(/demo-pro, with X-Never, .*when after, .*until \d/).waitFor()
   const note = page.getByRole('article').filter({ hasText: 'fault.unused' })
-  await note.getByText('every key').waitFor()
+  await note.getByText('key demo-pro').waitFor()
   await faults.getByLabel('Request header').fill('')
-  await arm()
-  assert.equal((await call('GET', '/pets', 'demo-free')).status, 503)
+  await faults.getByRole('button', { name: 'Arm' }).click()
+  assert.equal((await call('GET', '/pets', 'demo-pro')).status, 503)
   await faults.getByText('always, 1 so far').waitFor()
+  await faults.getByRole('button', { name: 'Clear all' }).click()
+  await page.getByText('No fault is armed.').waitFor()
 })
 
 test('console page - the verdict names rule, evidence and fix, and a reset forgets it', {
@@ -492,16 +370,10 @@ test('console page - the verdict names rule, evidence and fix, and a reset forge
   await call('GET', '/pets/7', 'demo-free')
   const finding = page.getByRole('article').filter({ hasText: 'deprecated.called' })
   await finding.getByText('key demo-free').waitFor()
-  await finding.getByText('Fix').waitFor()
-  assert.match((await finding.locator('dd').last().textContent()) ?? '', /GET \/pets/)
-  await finding.getByRole('button', { name: 'Show 1 request' }).click()
-  await finding.getByText('GET /v1/pets/7').click()
-  await finding
-    .getByText(/^\d+ headers$/)
-    .first()
-    .click()
-  await finding.getByText('Bearer REDACTED').waitFor()
-  await finding.getByText('"id": 7').waitFor()
+  await finding.getByText(/^Fix: .*GET \/pets/).waitFor()
+  await finding.getByRole('link', { name: '#1' }).click()
+  await page.locator('.detail').getByText('"id": 7').waitFor()
+  await page.getByRole('link', { name: 'Test' }).click()
   await page.getByRole('button', { name: 'Reset', exact: true }).click()
   await page.getByText('Nothing to judge yet.').waitFor()
 })
@@ -524,7 +396,7 @@ test('console page - a snapshot is downloaded, and restored by an upload', { ski
 test('console page - worlds are created, watched separately and deleted', { skip }, async t => {
   const { page, call, origin } = await opened(t, AT_NOON, 'test')
   await page.getByRole('button', { name: 'New world' }).click()
-  await page.getByText('World w1').waitFor()
+  await page.getByText('State of w1').waitFor()
   assert.equal(new URL(page.url()).hash, '#test/w1')
   await call('GET', '/pets', 'demo-free')
   const headers = { authorization: 'Bearer w1-free' }
@@ -543,15 +415,15 @@ test('console page - worlds are created, watched separately and deleted', { skip
   await page.getByText('1 request', { exact: true }).waitFor()
   await page.goto(`${origin}/#test/w1`)
   await page.getByRole('button', { name: 'Delete w1' }).click()
-  await page.getByText('World main').waitFor()
-  await page.getByRole('button', { name: 'w1', exact: true }).waitFor({ state: 'detached' })
+  await page.getByText('State', { exact: true }).waitFor()
+  await page.getByLabel('World').waitFor({ state: 'detached' })
   assert.equal((await fetch(`${origin}/worlds/w1/v1/pets`, { headers })).status, 404)
 })
 
 test('console page - an answer that a later one has overtaken changes nothing', {
   skip,
 }, async t => {
-  const { page, call, origin } = await opened(t, ['--control', ...AT_NOON], 'test')
+  const { page, call } = await opened(t, ['--control', ...AT_NOON], 'test')
   const faults = firstHeld(page, /_control\/faults$/)
   await page.getByRole('button', { name: 'Arm' }).click()
   const armed = await faults
@@ -560,57 +432,12 @@ test('console page - an answer that a later one has overtaken changes nothing', 
   await page.getByText('No fault is armed.').waitFor()
   await armed.release()
   assert.equal(await page.getByText('No fault is armed.').count(), 1)
-
-  const report = firstHeld(page, /_control\/report$/)
-  await call('GET', '/pets/7', 'demo-free')
-  const found = await report
-  await page.getByRole('button', { name: 'Reset', exact: true }).click()
-  await found.overtaken
-  await page.getByText('Nothing to judge yet.').waitFor()
-  await found.release()
-  assert.equal(await page.getByText('Nothing to judge yet.').count(), 1)
-
-  const command = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
-  for (let n = 0; n < 2; n++) await fetch(`${origin}/_control/worlds`, command)
-  await page.reload()
-  const worlds = page.getByLabel('World')
-  await worlds.getByRole('option', { name: 'w2' }).waitFor({ state: 'attached' })
-  await fetch(`${origin}/_control/worlds/w1`, { ...command, method: 'DELETE' })
-  const info = firstHeld(page, /_console\/info\?/)
-  await worlds.selectOption('w1')
-  const gone = await info
-  await worlds.selectOption('w2')
-  await gone.overtaken
-  await gone.release()
-  assert.equal(new URL(page.url()).hash, '#test/w2')
-})
-
-test('console page - commands and keys can be copied, and no link is broken', {
-  skip,
-}, async t => {
-  const { page, origin, baseUrl } = await opened(t, [], 'start')
-  const copied = [
-    ['Copy the key demo-pro', 'demo-pro'],
-    ['Copy the base URL', baseUrl],
-  ] as const
-  for (const [name, text] of copied) {
-    await page.getByRole('main').getByRole('button', { name }).click()
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), text)
-  }
-  await page.getByRole('button', { name: 'Copy the command: List three animals' }).click()
-  const curl = String(await page.evaluate('navigator.clipboard.readText()'))
-  const [, url = '', key = ''] = /curl -i '(.*)' \\\n {2}-H 'Authorization: (.*)'/.exec(curl) ?? []
-  assert.equal((await fetch(url, { headers: { authorization: key } })).status, 200)
-  for (const link of await page.locator('main a[href^="/"]').all()) {
-    assert.equal((await fetch(`${origin}${await link.getAttribute('href')}`)).status, 200)
-  }
 })
 
 test('console page - of 10,000 requests it draws at most 100, and nothing moves', {
   skip,
 }, async t => {
   const { page, origin } = await opened(t, ['--rate-limit=off'])
-  await page.getByRole('button', { name: 'Close' }).click()
   await page.evaluate(`
     window.shifts = []
     new PerformanceObserver(list => {
@@ -670,32 +497,6 @@ test('console page - an interrupted stream resumes where it was', { skip }, asyn
   )
 })
 
-test('console page - everything is reachable by keyboard', { skip }, async t => {
-  const { page, call } = await opened(t, ['--control'])
-  await call('GET', '/pets', 'demo-free')
-  await page.getByText('1 request', { exact: true }).waitFor()
-  const reached: string[] = []
-  for (let n = 0; n < 30; n++) {
-    await page.keyboard.press('Tab')
-    reached.push(
-      String(
-        await page.evaluate(
-          'document.activeElement.textContent + document.activeElement.ariaLabel',
-        ),
-      ),
-    )
-  }
-  for (const name of ['Activity', 'Test', 'All keys', 'Pause', '/v1/pets', '+1 day', 'Freeze']) {
-    assert.ok(
-      reached.some(text => text.includes(name)),
-      name,
-    )
-  }
-  await page.locator('button.row').focus()
-  await page.keyboard.press('Enter')
-  await page.getByText('Copy as curl').waitFor()
-})
-
 test('console page - a page of another origin can read nothing', { skip }, async t => {
   const { call, origin } = await started(t, ['--control'])
   await call('GET', '/pets', 'demo-free')
@@ -727,7 +528,7 @@ test('console page - a page of another origin can read nothing', { skip }, async
       info: await outcome('/_console/info'),
       exchange: await outcome('/_console/exchanges/1'),
       write: await outcome('/_console/animals', json),
-      replay: await outcome('/_console/exchanges/1/replay', { ...json, mode: 'no-cors' }),
+      replay: await outcome('/_console/exchanges/1/resend', { ...json, mode: 'no-cors' }),
       stream: await stream,
       script: await script,
     }
@@ -765,12 +566,12 @@ test('console page - behind nginx as it comes, a browser opens neither console n
   }
 })
 
-/** 10,000 animals in a file, a third of them sold. */
+/** 2,500 animals in a file, a third of them sold. */
 async function manyAnimals(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
   t.after(() => rm(folder, { recursive: true }))
   const path = join(folder, 'seed.json')
-  const pets = Array.from({ length: 10_000 }, (_, at) => ({
+  const pets = Array.from({ length: 2_500 }, (_, at) => ({
     name: `Animal ${at + 1}`,
     categoryId: at,
     status: (['available', 'pending', 'sold'] as const)[at % 3],
@@ -819,6 +620,10 @@ async function firstHeld(page: Page, address: RegExp) {
 async function drawn(page: Page): Promise<void> {
   await page.evaluate('new Promise(resolve => setTimeout(resolve))')
   await page.evaluate('new Promise(requestAnimationFrame)')
+}
+
+async function clipboard(page: Page): Promise<string> {
+  return String(await page.evaluate('navigator.clipboard.readText()'))
 }
 
 function rows(page: Page): Promise<number> {

@@ -29,17 +29,17 @@ const STATES: readonly State[] = [
     sign: 'Path and query',
     reach: page => page.getByRole('button', { name: 'Edit and resend' }).click(),
   },
-  { name: 'equal', place: 'activity?request=40', sign: '21 of 60' },
+  { name: 'equal', place: 'activity?request=40', sign: 'Copy as curl' },
   { name: 'unfolded', place: 'activity?fold=no&key=demo-free', sign: 'Show all' },
-  { name: 'found', place: 'activity?search=ada', sign: '1 of' },
+  { name: 'found', place: 'activity?search=limt', sign: '1 of' },
   { name: 'link', place: 'activity?status=2&request=105', sign: 'Arm a fault like this' },
   { name: 'gone', place: 'activity?request=9999', sign: 'no longer kept' },
   { name: 'none-found', place: 'activity?search=nothing', sign: 'No request matches' },
   { name: 'animals', place: 'animals', sign: '42 animals' },
-  { name: 'animal', place: 'animals?id=7&order=oldest', sign: '42 animals' },
-  { name: 'no-animals', place: 'animals?search=nothing&status=sold', sign: 'No sold animals have' },
+  { name: 'from', place: 'animals?from=7', sign: '36 animals from this id on' },
+  { name: 'no-animals', place: 'animals?search=nothing&status=sold', sign: 'No such animals.' },
   { name: 'test', place: 'test', sign: 'deprecated.called' },
-  { name: 'start', place: 'start', sign: 'Arrived' },
+  { name: 'start', place: 'start', sign: 'Make a mistake' },
 ]
 
 for (const colorScheme of ['light', 'dark'] as const) {
@@ -59,7 +59,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
           await assertAccessible(page, name)
         }
       }
-      await check({ name: 'empty', sign: 'Send the first requests' })
+      await check({ name: 'empty', sign: 'No requests yet.' })
       await exercise(server.call, server.origin)
       for (const state of STATES) {
         // A page that is opened afresh has all requests.

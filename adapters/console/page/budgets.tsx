@@ -1,168 +1,73 @@
 import { DAY, MINUTE } from '../../../src/limits/decide.js'
 import type { KeyState } from '../messages.js'
-import type { PanelProps } from './panel.js'
-import { Panel } from './parts.js'
+import { Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf, send } from './server.js'
 import { countOf, durationOf } from './time.js'
 
-/** From this many keys on, they are rows of a table. */
-const MANY = 6
-
-/** What each key has left, and its ban. */
-export function Budgets({ live, now, world, info }: PanelProps) {
+/** What each key has left, and the bans. */
+export function Budgets({ live, now = 0, world, info }: PanelProps) {
   const { keys = [], moreKeys = 0 } = live.state ?? {}
-  const control = info.panels.control
-  const budgets = now === undefined ? [] : keys.map(key => budgetOf(key, now))
+  const skipTo = (set: number) =>
+    send('POST', pathsOf(world).control('clock'), JSON.stringify({ set }))
   return (
     <Panel title="Budgets" class="budgets">
-      {budgets.length < MANY ? (
-        budgets.map(budget => (
-          <BudgetCard key={budget.id} budget={budget} world={world} hasControl={control} />
-        ))
-      ) : (
-        <BudgetTable budgets={budgets} world={world} hasControl={control} />
-      )}
-      {keys.length === 0 && <p class="empty">No API keys.</p>}
-      {moreKeys > 0 && <p class="muted">{countOf(moreKeys)} more keys are not shown.</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled */}
+      <section class="scroll" tabIndex={0} aria-label="What each key has left">
+        <Table
+          label="Budgets"
+          rows={keys}
+          columns={[
+            ['Key', ({ id, plan }) => [id, ' ', <span class="muted">{plan}</span>]],
+            ['This minute', key => leftOf(key.policy.perMinute, usedIn(MINUTE, key, now))],
+            ['Today', key => leftOf(key.policy.perDay, usedIn(DAY, key, now))],
+          ]}
+        />
+      </section>
+      {keys.map(({ id, usage }) => {
+        const until = usage?.bannedUntil ?? 0
+        return (
+          until > now && (
+            <p key={id} class="line problem">
+              {id}: banned for {durationOf(until - now)}, level {usage?.banLevel}
+              {info.panels.control && (
+                <button
+                  type="button"
+                  class="small push"
+                  aria-label={`Skip to the end of the ban of ${id}`}
+                  onClick={() => skipTo(until)}
+                >
+                  Skip
+                </button>
+              )}
+            </p>
+          )
+        )
+      })}
+      <p class="muted">
+        {moreKeys > 0 && `${countOf(moreKeys)} more keys are not shown. `}
+        Minutes reset in {durationOf(MINUTE - (now % MINUTE))}, days in{' '}
+        {durationOf(DAY - (now % DAY))}.
+      </p>
     </Panel>
   )
 }
 
-interface Budget {
-  readonly id: string
-  readonly plan: string
-  readonly minute: Left
-  readonly day: Left
-  /** Undefined when the key is not banned. */
-  readonly ban: { readonly until: number; readonly ms: number; readonly level: number } | undefined
+function usedIn(window: number, { usage }: KeyState, now: number): number {
+  if (!usage || Math.floor(usage.lastSeen / window) !== Math.floor(now / window)) return 0
+  return window === MINUTE ? usage.minuteCount : usage.dayCount
 }
 
-/** What is left in a window, and the ms until it ends. */
-interface Left {
-  readonly left: number
-  readonly limit: number
-  readonly reset: number
-}
-
-function budgetOf({ id, plan, policy, usage }: KeyState, now: number): Budget {
-  const leftIn = (window: number, limit: number, count = 0): Left => {
-    const isNow = usage && Math.floor(usage.lastSeen / window) === Math.floor(now / window)
-    const left = Math.max(0, limit - (isNow ? count : 0))
-    return { left, limit, reset: window - (now % window) }
-  }
-  const until = usage?.bannedUntil ?? 0
-  return {
-    id,
-    plan,
-    minute: leftIn(MINUTE, policy.perMinute, usage?.minuteCount),
-    day: leftIn(DAY, policy.perDay, usage?.dayCount),
-    ban: until > now ? { until, ms: until - now, level: usage?.banLevel ?? 1 } : undefined,
-  }
-}
-
-interface BudgetProps {
-  readonly budget: Budget
-  readonly world: string
-  readonly hasControl: boolean
-}
-
-function BudgetCard({ budget, world, hasControl }: BudgetProps) {
-  const { id, plan, minute, day, ban } = budget
+/** The bar is full while everything is left. */
+function leftOf(limit: number, used: number) {
+  if (used === 0) return <span class="muted">{countOf(limit)} left</span>
+  const left = Math.max(0, limit - used)
+  const tone = left === 0 ? 'banned' : left <= limit / 5 ? 'limited' : ''
   return (
-    <article class="budget">
-      <h3>
-        {id} <span class="muted">{plan}</span>
-      </h3>
-      <Gauge label="Minute" {...minute} />
-      <Gauge label="Day" {...day} />
-      {ban && (
-        <p class="ban">
-          <span>
-            <b>Banned</b> for {durationOf(ban.ms)}, level {ban.level}
-          </span>
-          {hasControl && <SkipBan id={id} until={ban.until} world={world} />}
-        </p>
-      )}
-    </article>
-  )
-}
-
-function Gauge({ label, left, limit, reset }: { readonly label: string } & Left) {
-  return (
-    <div class="gauge">
-      <span class="muted">{label}</span>
-      <span>
-        {countOf(left)} of {countOf(limit)} left
-      </span>
-      <span class="muted">{left < limit && `resets in ${durationOf(reset)}`}</span>
-      <Bar left={left} limit={limit} />
-    </div>
-  )
-}
-
-/** Full while everything is left. The numbers beside it say the same. */
-function Bar({ left, limit }: Pick<Left, 'left' | 'limit'>) {
-  const share = left / limit
-  const tone = left === 0 ? 'none' : share <= 0.2 ? 'few' : 'many'
-  return (
-    <div class={`bar ${tone}`} aria-hidden="true">
-      <div style={{ width: `${share * 100}%` }} />
-    </div>
-  )
-}
-
-function BudgetTable(props: {
-  readonly budgets: readonly Budget[]
-  readonly world: string
-  readonly hasControl: boolean
-}) {
-  const { budgets, world, hasControl } = props
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled
-    <section class="budget-table" tabIndex={0} aria-label="What each key has left">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">Left this minute</th>
-            <th scope="col">Left today</th>
-          </tr>
-        </thead>
-        <tbody>
-          {budgets.map(({ id, plan, minute, day, ban }) => (
-            <tr key={id}>
-              <th scope="row">
-                {id} <span class="muted">{plan}</span>
-                {ban && (
-                  <span class="banned">
-                    Banned for {durationOf(ban.ms)}
-                    {hasControl && <SkipBan id={id} until={ban.until} world={world} />}
-                  </span>
-                )}
-              </th>
-              {[minute, day].map(({ left, limit }, at) => (
-                <td key={at}>
-                  {countOf(left)} of {countOf(limit)}
-                  <Bar left={left} limit={limit} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  )
-}
-
-function SkipBan(props: { readonly id: string; readonly until: number; readonly world: string }) {
-  const { id, until, world } = props
-  return (
-    <button
-      type="button"
-      aria-label={`Skip to the end of the ban of ${id}`}
-      onClick={() => send('POST', pathsOf(world).control('clock'), JSON.stringify({ set: until }))}
-    >
-      Skip
-    </button>
+    <>
+      {countOf(left)} of {countOf(limit)}
+      <div class={`gauge ${tone}`} aria-hidden="true">
+        <div style={{ width: `${(left / limit) * 100}%` }} />
+      </div>
+    </>
   )
 }

@@ -1,42 +1,45 @@
 import { useState } from 'preact/hooks'
 import { DAY, MINUTE } from '../../../src/limits/decide.js'
 import { SUNSET } from '../../../src/pets/specification.js'
-import type { PanelProps } from './panel.js'
-import { Panel, Problem } from './parts.js'
+import { Panel, type PanelProps, Problem } from './parts.js'
 import { type Failure, pathsOf, send } from './server.js'
 import { dateOf, timeOf } from './time.js'
 
 /** Moves the time of the double. */
-export function Clock({ live, now, world }: PanelProps) {
+export function Clock({ live, now = 0, world }: PanelProps) {
   const [failure, setFailure] = useState<Failure>()
   const command = async (body: object) => {
     const answer = await send('POST', pathsOf(world).control('clock'), JSON.stringify(body))
     setFailure(answer.failure)
   }
   const frozen = live.state?.frozen ?? false
-  const moves: readonly (readonly [name: string, body: () => object])[] = [
-    ['+1 s', () => ({ advance: 1_000 })],
-    ['+1 min', () => ({ advance: MINUTE })],
-    ['Next reset', () => ({ set: Math.floor((now ?? 0) / MINUTE + 1) * MINUTE })],
-    ['+1 day', () => ({ advance: DAY })],
-    ['5 Dec 2030', () => ({ set: SUNSET })],
+  const moves: readonly (readonly [name: string, body: object])[] = [
+    ['+1 s', { advance: 1_000 }],
+    ['+1 min', { advance: MINUTE }],
+    ['Next reset', { set: Math.floor(now / MINUTE + 1) * MINUTE }],
+    ['+1 day', { advance: DAY }],
+    ['5 Dec 2030', { set: SUNSET }],
   ]
   return (
     <Panel
       title="Clock"
       actions={
-        <button type="button" aria-pressed={frozen} onClick={() => command({ frozen: !frozen })}>
+        <button
+          type="button"
+          class="push"
+          aria-pressed={frozen}
+          onClick={() => command({ frozen: !frozen })}
+        >
           {frozen ? 'Resume' : 'Freeze'}
         </button>
       }
     >
       <p class="clock">
-        <b>{now === undefined ? '–' : timeOf(now)}</b>
-        <span class="muted">{now !== undefined && `${dateOf(now)} UTC`}</span>
+        <b>{timeOf(now)}</b> <span class="muted">{dateOf(now)} UTC</span>
       </p>
-      <div class="buttons">
+      <div class="line">
         {moves.map(([name, body]) => (
-          <button key={name} type="button" onClick={() => command(body())}>
+          <button key={name} type="button" onClick={() => command(body)}>
             {name}
           </button>
         ))}

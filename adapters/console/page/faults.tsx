@@ -1,80 +1,96 @@
-import type { InputHTMLAttributes } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import type { ComponentProps } from 'preact'
+import { useState } from 'preact/hooks'
+import { OPERATIONS } from '../../../src/pets/specification.js'
 import { FAULT_KINDS, type FaultKind, type FormField, kindOf } from '../../exchanges/fault-kinds.js'
-import { useLatest } from './latest.js'
-import type { PanelProps } from './panel.js'
-import { Choice, Panel, Problem } from './parts.js'
-import { type Failure, pathsOf, read, send } from './server.js'
+import { Choice, Field, fieldsOf, Panel, type PanelProps, Problem } from './parts.js'
+import { type Failure, pathsOf, send, useJson } from './server.js'
 import { dateOf, timeOf } from './time.js'
 
 interface ArmedFault {
   readonly kind: string
   readonly left: number | 'always'
+  readonly fired?: number
   readonly operation?: string
   readonly key?: string
-  readonly status?: number
-  readonly when?: string
-  readonly bytes?: number
-  readonly ms?: number
-  readonly jitter?: number
-  readonly chance?: number
-  readonly from?: number
-  readonly until?: number
   readonly requestHeaders?: Readonly<Record<string, string | boolean>>
-  readonly fired?: number
+  readonly [detail: string]: unknown
 }
 
 const KINDS = (Object.keys(FAULT_KINDS) as FaultKind[]).map(
   kind => [kind, kindOf(kind).label] as const,
 )
 
-const OPERATIONS = [
-  ['', 'every operation'],
-  ['listPets', 'listPets'],
-  ['createPet', 'createPet'],
-  ['getPet', 'getPet'],
-] as const
+const DURATION = 'a duration such as 30s after arming, or an ISO instant'
+const CONDITIONS: readonly ComponentProps<typeof Field>[] = [
+  { label: 'Chance', name: 'chance', placeholder: '1', title: 'above 0, up to 1' },
+  { label: 'From', name: 'from', placeholder: 'now', title: DURATION },
+  { label: 'Until', name: 'until', placeholder: 'forever', title: DURATION },
+  { label: 'Request header', name: 'header', placeholder: 'any' },
+  { label: 'Header value', name: 'headerValue', placeholder: 'any' },
+]
 
 /** Makes the next requests fail on purpose. */
-export function Faults({ live, world, revision }: PanelProps & { readonly revision: number }) {
-  const [armed, setArmed] = useState<readonly ArmedFault[]>([])
+export function Faults({ live, world }: PanelProps) {
+  const [kind, setKind] = useState<FaultKind>('status')
   const [failure, setFailure] = useState<Failure>()
   const path = pathsOf(world).control('faults')
-  const latest = useLatest()
-  const reload = () =>
-    void latest(
-      read<{ faults: readonly ArmedFault[] }>(path),
-      found => found && setArmed(found.faults),
-    )
   // A request may have used one up.
-  useEffect(reload, [path, revision, live.rows[0]?.n])
-
-  const arm = async (fault: object) => {
-    setFailure((await send('POST', path, JSON.stringify(fault))).failure)
-    reload()
+  const { value, reload } = useJson<{ faults: readonly ArmedFault[] }>(path, live.receivedAt)
+  const run = async (method: string, fault?: object) => {
+    setFailure((await send(method, path, fault && JSON.stringify(fault))).failure)
+    void reload()
   }
-  const clear = async () => {
-    setFailure((await send('DELETE', path)).failure)
-    reload()
-  }
+  const keys = live.state?.keys.map(({ id }) => [id, id] as const) ?? []
   return (
     <Panel
       title="Faults"
       actions={
-        <button type="button" disabled={armed.length === 0} onClick={clear}>
+        <button
+          type="button"
+          class="push"
+          disabled={!value?.faults.length}
+          onClick={() => run('DELETE')}
+        >
           Clear all
         </button>
       }
     >
-      <FaultForm keys={live.state?.keys.map(({ id }) => id) ?? []} onArm={arm} />
+      <form
+        class="line fields"
+        noValidate
+        onSubmit={event => run('POST', faultOf(kind, fieldsOf(event)))}
+      >
+        <Choice label="Fault" value={kind} options={KINDS} onChange={setKind} />
+        {kindOf(kind).form?.map(inputOf)}
+        <Field
+          label="Times"
+          name="times"
+          class="short"
+          placeholder="1"
+          title="a number, or always"
+        />
+        <Choice label="Operation" name="operation" options={EVERY_OPERATION} />
+        <Choice label="Key" name="key" options={[['', 'every key'], ...keys]} />
+        <details>
+          <summary>More conditions</summary>
+          <div class="line fields">
+            {CONDITIONS.map(field => (
+              <Field key={field.name} class="short" {...field} />
+            ))}
+          </div>
+        </details>
+        <button type="submit" class="primary">
+          Arm
+        </button>
+      </form>
       <Problem failure={failure} />
-      {armed.length === 0 && <p class="empty">No fault is armed.</p>}
-      <ul class="faults">
-        {armed.map((fault, at) => (
-          <li key={at}>
-            <b>{nameOf(fault)}</b>
-            <span class="muted">{scopeOf(fault)}</span>
-            <span class="left">{countOf(fault)}</span>
+      {value?.faults.length === 0 && <p class="muted">No fault is armed.</p>}
+      <ul class="items">
+        {value?.faults.map((fault, at) => (
+          <li key={at} class="line">
+            <b>{KINDS.find(([kind]) => kind === fault.kind)?.[1] ?? fault.kind}</b>
+            <span class="muted fill">{detailsOf(fault)}</span>
+            <span>{countOf(fault)}</span>
           </li>
         ))}
       </ul>
@@ -82,135 +98,44 @@ export function Faults({ live, world, revision }: PanelProps & { readonly revisi
   )
 }
 
-function FaultForm(props: {
-  readonly keys: readonly string[]
-  readonly onArm: (fault: object) => Promise<void>
-}) {
-  const { keys, onArm } = props
-  const [kind, setKind] = useState<FaultKind>('status')
-  const [operation, setOperation] = useState<(typeof OPERATIONS)[number][0]>('')
-  const [key, setKey] = useState('')
-  const { form: fields = [], options } = kindOf(kind)
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget as HTMLFormElement)
-    const text = (name: string) => String(form.get(name) ?? '').trim()
-    const times = text('times')
-    const header = text('header')
-    void onArm({
-      kind,
-      ...Object.fromEntries(
-        fields.flatMap(({ name, choices }) => {
-          const value = text(name)
-          if (value === '' || value === choices?.[0]?.[0]) return []
-          return [[name, choices ? value : Number(value)]]
-        }),
-      ),
-      // Real time: the page is for people, who would wait for a frozen clock in vain.
-      ...('real' in options && { real: true }),
-      ...(operation && { operation }),
-      ...(key && { key }),
-      ...(times && { times: /^\d+$/.test(times) ? Number(times) : times }),
-      ...(text('chance') && { chance: Number(text('chance')) }),
-      ...(text('from') && { from: text('from') }),
-      ...(text('until') && { until: text('until') }),
-      ...(header && { requestHeaders: { [header]: text('headerValue') || true } }),
-    })
+const EVERY_OPERATION = [
+  ['', 'every operation'],
+  ...OPERATIONS.map(name => [name, name] as const),
+] as const
+
+function inputOf({ name, label, value, choices }: FormField) {
+  if (choices) return <Choice key={name} label={label} name={name} options={choices} />
+  const rest = value === undefined ? { placeholder: 'none' } : { defaultValue: value }
+  return <Field key={name} class="short" label={label} name={name} inputMode="numeric" {...rest} />
+}
+
+function faultOf(kind: FaultKind, fields: Partial<Record<string, string>>): object {
+  const { header, headerValue, ...given } = fields
+  const members = Object.entries(given).map(([name, text = '']) => {
+    const isNumber = name !== 'key' && /^\d*\.?\d+$/.test(text)
+    return [name, isNumber ? Number(text) : text]
+  })
+  return {
+    kind,
+    ...Object.fromEntries(members),
+    // Real time: the page is for people, who would wait for a frozen clock in vain.
+    ...('real' in kindOf(kind).options && { real: true }),
+    ...(header && { requestHeaders: { [header]: headerValue ?? true } }),
   }
-  return (
-    <form class="inline" onSubmit={submit} noValidate>
-      <Choice label="Fault" value={kind} options={KINDS} onChange={setKind} />
-      {fields.map(field => (
-        <Field key={`${kind} ${field.name}`} {...field} />
-      ))}
-      <Choice label="Operation" value={operation} options={OPERATIONS} onChange={setOperation} />
-      <Choice
-        label="Key"
-        value={key}
-        options={[['', 'every key'], ...keys.map(id => [id, id] as const)]}
-        onChange={setKey}
-      />
-      <Short label="Times" name="times" placeholder="1" title="a number, or always" />
-      <details class="conditions">
-        <summary>More conditions</summary>
-        <div>
-          <Short label="Chance" name="chance" placeholder="1" title="above 0, up to 1" />
-          <Short label="From" name="from" placeholder="now" title={TIMES_HINT} />
-          <Short label="Until" name="until" placeholder="forever" title={TIMES_HINT} />
-          <Short label="Request header" name="header" placeholder="any" />
-          <Short label="Header value" name="headerValue" placeholder="any" />
-        </div>
-      </details>
-      <button type="submit" class="primary">
-        Arm
-      </button>
-    </form>
-  )
 }
 
-const TIMES_HINT = 'a duration such as 30s after arming, or an ISO instant'
-
-function Field({ name, label, value, choices }: FormField) {
-  if (!choices) {
-    return (
-      <Short
-        label={label}
-        name={name}
-        inputMode="numeric"
-        defaultValue={value}
-        placeholder={value === undefined ? 'none' : undefined}
-      />
-    )
-  }
-  return (
-    <label class="choice">
-      <span>{label}</span>
-      <select name={name}>
-        {choices.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
-
-function Short({ label, ...input }: { readonly label: string } & InputHTMLAttributes) {
-  return (
-    <label class="short">
-      <span>{label}</span>
-      <input {...input} />
-    </label>
-  )
-}
-
-function nameOf({ kind, status, when, bytes, ms, jitter }: ArmedFault): string {
-  const name = KINDS.find(([known]) => known === kind)?.[1] ?? kind
-  if (status !== undefined)
-    return `${name} ${status}${when === 'after' ? ', after it has run' : ''}`
-  if (bytes !== undefined)
-    return `${name}, ${bytes} ${bytes === 1 ? 'byte' : 'bytes'} every ${ms} ms`
-  if (ms === undefined) return name
-  return `${name} ${jitter ? `${ms} to ${ms + jitter}` : ms} ms`
-}
-
-function scopeOf(fault: ArmedFault): string {
-  const { operation, key, chance, from, until, requestHeaders } = fault
-  const parts = [
-    operation ?? 'every operation',
-    key ?? 'every key',
-    ...Object.entries(requestHeaders ?? {}).map(headerText),
-    chance !== undefined && `chance ${chance}`,
-    from !== undefined && `from ${dateOf(from)} ${timeOf(from)}`,
-    until !== undefined && `until ${dateOf(until)} ${timeOf(until)}`,
-  ]
-  return parts.filter(Boolean).join(', ')
-}
-
-function headerText([name, value]: [string, string | boolean]): string {
-  if (typeof value === 'string') return `${name}: ${value}`
-  return value ? `with ${name}` : `without ${name}`
+function detailsOf({ kind: _, left: __, fired: ___, ...fault }: ArmedFault): string {
+  const { operation = 'every operation', key = 'every key', requestHeaders, ...others } = fault
+  const headers = Object.entries(requestHeaders ?? {}).map(([name, value]) => {
+    if (typeof value === 'string') return `${name}: ${value}`
+    return value ? `with ${name}` : `without ${name}`
+  })
+  const details = Object.entries(others).flatMap(([name, value]) => {
+    if (typeof value === 'boolean') return []
+    const isTime = name === 'from' || name === 'until'
+    return [`${name} ${isTime ? `${dateOf(Number(value))} ${timeOf(Number(value))}` : value}`]
+  })
+  return [operation, key, ...headers, ...details].join(', ')
 }
 
 function countOf({ left, fired = 0 }: ArmedFault): string {

@@ -1,29 +1,27 @@
-import type { Place } from './fragment.js'
-import type { Row } from './stream.js'
+import { OPERATIONS } from '../../../src/pets/specification.js'
+import type { Listed } from '../messages.js'
 
-/** Which requests to show. Empty texts show all. */
-export interface Filter {
-  /** A part of the path, the query, the outcome or a body. */
-  readonly search: string
-  readonly key: string
-  readonly operation: string
-  readonly status: string
-  /** Those up to this number have been cleared. */
-  readonly after: string
+/** Shows all requests. */
+export const EVERYTHING = {
+  /** A part of the request line, the key or the reason. */
+  search: '',
+  key: '',
+  operation: '',
+  status: '',
+  /** Requests up to this number have been cleared. */
+  after: '',
 }
+export type Filter = typeof EVERYTHING
 
-export const EVERYTHING: Filter = { search: '', key: '', operation: '', status: '', after: '' }
 export const NO_KEY = 'no key'
 
-export const OPERATIONS = [
+export const EACH_OPERATION = [
   ['', 'All operations'],
-  ['listPets', 'listPets'],
-  ['createPet', 'createPet'],
-  ['getPet', 'getPet'],
+  ...OPERATIONS.map(name => [name, name] as const),
   ['none', 'Other'],
 ] as const
 
-export const STATUSES = [
+export const EACH_STATUS = [
   ['', 'Every status'],
   ['2', '2xx'],
   ['4', '4xx'],
@@ -32,61 +30,54 @@ export const STATUSES = [
   ['lost', 'Lost'],
 ] as const
 
-export function filterOf({ parameters }: Place): Filter {
-  const names = Object.keys(EVERYTHING) as (keyof Filter)[]
-  return Object.fromEntries(names.map(name => [name, parameters[name] ?? ''])) as unknown as Filter
-}
-
-/** @param found the numbers of those that the server found by their bodies */
-export function fits(row: Row, filter: Filter, found: ReadonlySet<number>): boolean {
-  const { search, key, operation, status, after } = filter
+export function fits(row: Listed, { search, key, operation, status, after }: Filter): boolean {
   if (row.n <= Number(after)) return false
   if (key !== '' && (row.key ?? NO_KEY) !== key) return false
   if (operation !== '' && (row.operation ?? 'none') !== operation) return false
-  if (search !== '' && !found.has(row.n) && !isIn(row, search.toLowerCase())) return false
+  if (search !== '' && !textOf(row).includes(search.toLowerCase())) return false
   if (status === 'lost') return row.lost || row.status === null
   return String(row.status ?? '').startsWith(status)
 }
 
-function isIn(row: Row, text: string): boolean {
-  const { method, path, query, key, code, message, hints } = row
-  const target = query === '' ? path : `${path}?${query}`
-  return [`${method} ${target}`, key, code, message, ...hints].some(part =>
-    part?.toLowerCase().includes(text),
-  )
+export function targetOf({ path, query }: Listed): string {
+  return query === '' ? path : `${path}?${query}`
+}
+
+function textOf(row: Listed): string {
+  const { method, key, code, message, hints } = row
+  return [`${method} ${targetOf(row)}`, key, code, message, ...hints].join('\n').toLowerCase()
 }
 
 /** Requests that follow each other and are equal but for their time. */
 export interface Group {
   /** The newest. */
-  readonly row: Row
+  readonly row: Listed
   /** Newest first. */
   readonly numbers: readonly number[]
 }
 
 /** @param rows newest first */
-export function folded(rows: readonly Row[]): readonly Group[] {
-  const groups: { row: Row; numbers: number[] }[] = []
+export function grouped(rows: readonly Listed[], isFolded: boolean): readonly Group[] {
+  const groups: { row: Listed; numbers: number[] }[] = []
   for (const row of rows) {
     const last = groups.at(-1)
-    if (last && isEqual(last.row, row)) last.numbers.push(row.n)
+    if (isFolded && last && identityOf(last.row) === identityOf(row)) last.numbers.push(row.n)
     else groups.push({ row, numbers: [row.n] })
   }
   return groups
 }
 
-const COMPARED = [
-  'method',
-  'path',
-  'query',
-  'status',
-  'code',
-  'key',
-  'lost',
-  'replayed',
-  'shadowed',
-] as const
-
-function isEqual(one: Row, other: Row): boolean {
-  return COMPARED.every(name => one[name] === other[name])
+function identityOf(row: Listed): string {
+  const { status, code, key, lost, replayed, message, hints } = row
+  return JSON.stringify([
+    row.method,
+    targetOf(row),
+    status,
+    code,
+    key,
+    lost,
+    replayed,
+    message,
+    hints,
+  ])
 }

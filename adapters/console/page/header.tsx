@@ -1,14 +1,7 @@
-import { hrefOf, type View } from './fragment.js'
-import type { PanelProps } from './panel.js'
-import { CopyButton } from './parts.js'
+import { CopyButton, type PanelProps } from './parts.js'
+import { hrefOf, type View } from './place.js'
 import { pathsOf } from './server.js'
 import { dateOf, timeOf } from './time.js'
-
-interface Props extends PanelProps {
-  readonly view: View
-  readonly views: readonly View[]
-  readonly onWorld: (world: string) => void
-}
 
 const NAMES: Record<View, string> = {
   activity: 'Activity',
@@ -17,55 +10,50 @@ const NAMES: Record<View, string> = {
   start: 'Start',
 }
 
-export function Header({ live, now, world, info, view, views, onWorld }: Props) {
+export function Header(props: PanelProps & { readonly views: readonly View[] }) {
+  const { live, now, world, info, place, views, go } = props
   const baseUrl = location.origin + pathsOf(world).api(info.basePath)
+  const worlds = [...new Set(['', ...info.worlds, world])]
   return (
-    <header class="top">
-      <div class="brand">
-        <Paw />
-        <h1>Adoption Store</h1>
-      </div>
+    <header class="top line">
+      <Paw />
+      <h1>Adoption Store</h1>
       <nav aria-label="Views">
-        {views.map(name => (
+        {views.map(view => (
           <a
-            key={name}
-            href={hrefOf({ view: name, world, parameters: {} })}
-            aria-current={name === view && 'page'}
+            key={view}
+            href={hrefOf({ view, world, parameters: {} })}
+            aria-current={view === place.view && 'page'}
           >
-            {NAMES[name]}
+            {NAMES[view]}
           </a>
         ))}
       </nav>
-      <div class="where">
-        {(info.worlds.length > 0 || world !== '') && (
-          <label class="world">
-            <span>World</span>
-            <select value={world} onChange={event => onWorld(event.currentTarget.value)}>
-              <option value="">main</option>
-              {info.worlds.map(id => (
-                <option key={id} value={id}>
-                  {id}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        <span class="address">
-          <code>{baseUrl}</code>
-          <CopyButton text={baseUrl} label="Copy the base URL" />
-        </span>
-      </div>
-      <div class="now">
-        {now !== undefined && (
-          <time dateTime={new Date(now).toISOString()}>
-            <b>{timeOf(now)}</b> {dateOf(now)} UTC
-          </time>
-        )}
-        {live.state?.frozen && <span class="badge frozen">Frozen</span>}
-        <span class={`badge ${live.connected ? 'live' : 'lost'}`} role="status">
-          {live.connected ? 'Live' : 'Reconnecting'}
-        </span>
-      </div>
+      {worlds.length > 1 && (
+        <label class="line tight push">
+          <span class="muted">World</span>
+          <select value={world} onChange={event => go({ world: event.currentTarget.value })}>
+            {worlds.map(id => (
+              <option key={id} value={id}>
+                {id || 'main'}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <span class="line tight push address">
+        <code>{baseUrl}</code>
+        <CopyButton text={baseUrl} label="Copy the base URL" />
+      </span>
+      {now !== undefined && (
+        <time class="push" dateTime={new Date(now).toISOString()}>
+          <b>{timeOf(now)}</b> <span class="muted">{dateOf(now)} UTC</span>
+        </time>
+      )}
+      {live.state?.frozen && <span class="chip dot refused">Frozen</span>}
+      <span class={`chip dot ${live.connected ? 'ok' : 'banned'}`} role="status">
+        {live.connected ? 'Live' : 'Reconnecting'}
+      </span>
     </header>
   )
 }

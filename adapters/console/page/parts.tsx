@@ -1,24 +1,113 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Info } from '../messages.js'
+import type { Go, Place } from './place.js'
 import type { Failure } from './server.js'
+import type { Live } from './stream.js'
+
+/** What every panel gets. */
+export interface PanelProps {
+  readonly live: Live
+  /** The store's time, in ms; undefined before the first message. */
+  readonly now: number | undefined
+  /** Empty for the store itself, outside worlds. */
+  readonly world: string
+  readonly info: Info
+  readonly place: Place
+  readonly go: Go
+}
 
 /** A titled box. */
 export function Panel(props: {
   readonly title: string
   readonly class?: string
   readonly actions?: ComponentChildren
-  readonly children: ComponentChildren
+  readonly children?: ComponentChildren
 }) {
   const id = `panel-${props.title.toLowerCase().replaceAll(' ', '-')}`
   return (
     <section class={`panel ${props.class ?? ''}`} aria-labelledby={id}>
-      <div class="panel-head">
+      <div class="line panel-head">
         <h2 id={id}>{props.title}</h2>
         {props.actions}
       </div>
       {props.children}
     </section>
   )
+}
+
+/** A column: its title, and what it shows of a row. */
+export type Column<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren]
+
+/** The first cell of a row names it. */
+export function Table<Row extends { readonly id: string | number }>(props: {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+}) {
+  const [[, nameOf] = ['', () => ''], ...others] = props.columns
+  return (
+    <table aria-label={props.label}>
+      <thead>
+        <tr>
+          {props.columns.map(([title]) => (
+            <th key={title} scope="col">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {props.rows.map(row => (
+          <tr key={row.id}>
+            <th scope="row">{nameOf(row)}</th>
+            {others.map(([title, cell]) => (
+              <td key={title}>{cell(row)}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+export function Field({ label, ...input }: { readonly label: string } & InputHTMLAttributes) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input autoComplete="off" {...input} />
+    </label>
+  )
+}
+
+/** Controlled by `value` and `onChange`, or part of a form by its `name`. */
+export function Choice<Value extends string>(props: {
+  readonly label: string
+  readonly options: readonly (readonly [value: Value, text: string])[]
+  readonly name?: string
+  readonly value?: Value
+  readonly onChange?: (value: Value) => void
+}) {
+  const { label, options, onChange, ...select } = props
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select {...select} onChange={event => onChange?.(event.currentTarget.value as Value)}>
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** The fields of a form that are not empty. */
+export function fieldsOf(event: SubmitEvent): Partial<Record<string, string>> {
+  event.preventDefault()
+  const fields = [...new FormData(event.currentTarget as HTMLFormElement)]
+  return Object.fromEntries(fields.filter(([, value]) => value !== '') as [string, string][])
 }
 
 /** Says "Copied" for a moment in place of its icon, without changing its size. */
@@ -30,29 +119,14 @@ export function CopyButton(props: { readonly text: string; readonly label: strin
     setTimeout(() => setCopied(false), 1_500)
   }
   return (
-    <button type="button" class="copy" aria-label={props.label} title={props.label} onClick={copy}>
+    <button type="button" class="icon" aria-label={props.label} title={props.label} onClick={copy}>
       <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-        {copied ? (
-          <path d="M3 8.5 6.5 12 13 4.5" />
-        ) : (
-          <path d="M5.5 5.500V3h7.500v7.500h-2.500M3 5.500h7.500V13H3z" />
-        )}
+        <path d={copied ? 'M3 8.5 6.5 12 13 4.5' : 'M5.5 5.5V3H13v7.5h-2.5M3 5.5h7.5V13H3z'} />
       </svg>
       <span class="hidden" role="status">
         {copied && 'Copied'}
       </span>
     </button>
-  )
-}
-
-/** A block of text to paste. */
-export function Snippet(props: { readonly text: string; readonly label: string }) {
-  return (
-    <div class="snippet">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled */}
-      <pre tabIndex={0}>{props.text}</pre>
-      <CopyButton {...props} />
-    </div>
   )
 }
 
@@ -76,28 +150,5 @@ export function Problem({ failure }: { readonly failure: Failure | undefined }) 
         </>
       )}
     </p>
-  )
-}
-
-export function Choice<Value extends string>(props: {
-  readonly label: string
-  readonly value: Value
-  readonly options: readonly (readonly [value: Value, text: string])[]
-  readonly onChange: (value: Value) => void
-}) {
-  return (
-    <label class="choice">
-      <span>{props.label}</span>
-      <select
-        value={props.value}
-        onChange={event => props.onChange(event.currentTarget.value as Value)}
-      >
-        {props.options.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }

@@ -1,168 +1,46 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ExchangeDetail, Side as SideData } from '../messages.js'
-import { hrefOf } from './fragment.js'
-import { prettyJson } from './json-text.js'
-import type { PanelProps } from './panel.js'
-import { Marked, Problem } from './parts.js'
-import { Resend } from './resend.js'
-import { type Failure, pathsOf, send } from './server.js'
+import type { Edit, ExchangeDetail, Side as SideData } from '../messages.js'
+import { targetOf } from './filter.js'
+import { Field, Marked, type PanelProps, Problem } from './parts.js'
+import { hrefOf } from './place.js'
+import { type Failure, pathsOf, send, useJson } from './server.js'
 import { countOf } from './time.js'
 
 interface Props extends PanelProps {
   readonly n: number
-  /** Those that are shown as one with it, newest first. */
-  readonly numbers: readonly number[]
   readonly onOpen: (n: number) => void
 }
 
 /** Why a request got its response, both bodies, the headers, and what can be done with it. */
 export function RequestDetail(props: Props) {
-  const { n, world } = props
-  const [detail, setDetail] = useState<ExchangeDetail>()
-  const [failure, setFailure] = useState<Failure>()
   const box = useRef<HTMLDivElement>(null)
+  const path = pathsOf(props.world).console(`exchanges/${props.n}`)
+  const { value: detail, failure } = useJson<ExchangeDetail>(path)
   useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [detail])
-  useEffect(() => {
-    void send('GET', pathsOf(world).console(`exchanges/${n}`)).then(answer => {
-      setFailure(answer.failure)
-      setDetail(answer.text === undefined ? undefined : JSON.parse(answer.text))
-    })
-  }, [n, world])
   if (!detail) return <div class="detail">{failure && <Problem failure={failure} />}</div>
 
   const { code, message, hints } = detail
   return (
-    <div class="detail" ref={box}>
+    <div class="detail stack" ref={box}>
       {(message !== null || hints.length > 0) && (
-        <div class="reason">
+        <div class="box">
           {message !== null && (
             <p>
-              <code>{code}</code> <Marked text={message} />
+              <code class="problem">{code}</code> <Marked text={message} />
             </p>
           )}
           {hints.map(hint => (
-            <p key={hint} class="hint">
-              <Marked text={hint} />
+            <p key={hint}>
+              → <Marked text={hint} />
             </p>
           ))}
         </div>
       )}
-      <Sides {...detail} />
-      <Actions {...props} detail={detail} />
-    </div>
-  )
-}
-
-function Actions(props: Props & { readonly detail: ExchangeDetail }) {
-  const { n, numbers, world, info, place, onOpen, detail } = props
-  const [failure, setFailure] = useState<Failure>()
-  const [done, setDone] = useState('')
-  const [isEditing, setEditing] = useState(false)
-  const sendAgain = async (edit: object) => {
-    const path = pathsOf(world).console(`exchanges/${n}/replay`)
-    const answer = await send('POST', path, JSON.stringify(edit))
-    setFailure(answer.failure)
-    if (answer.text !== undefined) onOpen(JSON.parse(answer.text).n)
-  }
-  const copy = async (name: string, text: string) => {
-    await navigator.clipboard.writeText(text)
-    setDone(`Copied ${name}.`)
-  }
-  const arm = async () => {
-    const fault = faultLike(detail)
-    const answer = await send('POST', pathsOf(world).control('faults'), JSON.stringify(fault))
-    setFailure(answer.failure)
-    const whose = detail.key === null ? '' : ` of ${detail.key}`
-    setDone(answer.failure ? '' : `Armed for the next ${detail.operation}${whose}.`)
-  }
-  const link = new URL(hrefOf({ ...place, parameters: { request: String(n) } }), location.href).href
-  return (
-    <>
-      <div class="detail-actions">
-        <fieldset class="segments">
-          <legend class="hidden">Copy as</legend>
-          {(['curl', 'fetch'] as const).map(name => (
-            <button
-              key={name}
-              type="button"
-              aria-label={`Copy as ${name}`}
-              onClick={() => copy(name, detail.programs[name])}
-            >
-              {name === 'curl' ? 'Copy as curl' : name}
-            </button>
-          ))}
-        </fieldset>
-        <button type="button" onClick={() => sendAgain({})}>
-          Send again
-        </button>
-        <button type="button" aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
-          Edit and resend
-        </button>
-        {info.panels.control && detail.operation !== null && (
-          <button type="button" onClick={arm}>
-            {isFailure(detail) ? 'Arm a fault like this' : 'Fail the next one'}
-          </button>
-        )}
-        <button type="button" onClick={() => copy('the link', link)}>
-          Copy link
-        </button>
-        <span class="done" role="status">
-          {done}
-        </span>
-        <Numbers n={n} numbers={numbers} onOpen={onOpen} />
+      <div class="sides">
+        <Side name="Request" side={detail.request} />
+        <Side name="Response" side={detail.response} />
       </div>
-      {failure && <Problem failure={failure} />}
-      {isEditing && <Resend detail={detail} onSend={sendAgain} onClose={() => setEditing(false)} />}
-    </>
-  )
-}
-
-/** Its number, and the way to its equals. */
-function Numbers({ n, numbers, onOpen }: Pick<Props, 'n' | 'numbers' | 'onOpen'>) {
-  const at = numbers.indexOf(n)
-  const step = (name: string, sign: string, to: number | undefined) => (
-    <button
-      type="button"
-      class="step"
-      aria-label={`${name} equal request`}
-      disabled={to === undefined}
-      onClick={() => to !== undefined && onOpen(to)}
-    >
-      {sign}
-    </button>
-  )
-  return (
-    <span class="numbers">
-      {numbers.length > 1 && (
-        <>
-          {step('Newer', '‹', numbers[at - 1])}
-          {countOf(at + 1)} of {countOf(numbers.length)}
-          {step('Older', '›', numbers[at + 1])}
-        </>
-      )}
-      <span class="muted">#{n}</span>
-    </span>
-  )
-}
-
-function isFailure({ status, lost }: ExchangeDetail): boolean {
-  return status === null || status >= 400 || lost
-}
-
-function faultLike({ operation, key, status, lost, retryAfter }: ExchangeDetail): object {
-  const scope = { operation, ...(key !== null && { key }) }
-  if (status === null) return { ...scope, kind: 'hang' }
-  if (lost) return { ...scope, kind: 'reset' }
-  if (status < 400) return { ...scope, kind: 'status', status: 503 }
-  return { ...scope, kind: 'status', status, ...(retryAfter !== null && { retryAfter }) }
-}
-
-/** A request and its response: bodies first. */
-export function Sides({ request, response }: Pick<ExchangeDetail, 'request' | 'response'>) {
-  return (
-    <div class="sides">
-      <Side name="Request" side={request} />
-      <Side name="Response" side={response} />
+      <Actions {...props} detail={detail} />
     </div>
   )
 }
@@ -176,16 +54,16 @@ function Side({ name, side }: { readonly name: string; readonly side: SideData }
         <p class="muted">No body</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled
-        <pre class="body" tabIndex={0}>
+        <pre class="box" tabIndex={0}>
           {prettyJson(body)}
           {omitted > 0 && `\n… ${countOf(omitted)} more characters`}
         </pre>
       )}
-      <details class="headers">
+      <details>
         <summary>
           {headers.length} {headers.length === 1 ? 'header' : 'headers'}
         </summary>
-        <dl>
+        <dl class="pairs">
           {headers.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
@@ -196,4 +74,139 @@ function Side({ name, side }: { readonly name: string; readonly side: SideData }
       </details>
     </section>
   )
+}
+
+/** With every digit of its numbers, where the browser knows `JSON.rawJSON`; any other text as it is. */
+function prettyJson(text: string): string {
+  const { parse, rawJSON } = JSON as unknown as {
+    parse(
+      text: string,
+      revive: (name: string, value: unknown, at: { source: string }) => unknown,
+    ): unknown
+    rawJSON?(source: string): unknown
+  }
+  if (!rawJSON) return text
+  try {
+    const exact = (_: string, value: unknown, at: { source: string }) =>
+      typeof value === 'number' ? rawJSON(at.source) : value
+    return JSON.stringify(parse(text, exact), null, 2)
+  } catch {
+    return text
+  }
+}
+
+function Actions(props: Props & { readonly detail: ExchangeDetail }) {
+  const { n, world, info, place, onOpen, detail } = props
+  const [failure, setFailure] = useState<Failure>()
+  const [done, setDone] = useState('')
+  const [isEditing, setEditing] = useState(false)
+  const sendAgain = async (edit: Edit) => {
+    const path = pathsOf(world).console(`exchanges/${n}/resend`)
+    const answer = await send('POST', path, JSON.stringify(edit))
+    setFailure(answer.failure)
+    if (answer.text !== undefined) onOpen(JSON.parse(answer.text).n)
+  }
+  const copy = async (name: string, text: string) => {
+    await navigator.clipboard.writeText(text)
+    setDone(`Copied ${name}.`)
+  }
+  const arm = async () => {
+    const fault = JSON.stringify(faultLike(detail))
+    const answer = await send('POST', pathsOf(world).control('faults'), fault)
+    const whose = detail.key === null ? '' : ` of ${detail.key}`
+    setFailure(answer.failure)
+    setDone(answer.failure ? '' : `Armed for the next ${detail.operation}${whose}.`)
+  }
+  const link = new URL(hrefOf({ ...place, parameters: { request: `${n}` } }), location.href).href
+  const actions: readonly (readonly [name: string, run: () => unknown])[] = [
+    ['Copy as curl', () => copy('curl', detail.programs.curl)],
+    ['Copy as fetch', () => copy('fetch', detail.programs.fetch)],
+    ['Copy link', () => copy('the link', link)],
+    ['Send again', () => sendAgain({})],
+    ['Edit and resend', () => setEditing(!isEditing)],
+  ]
+  const isFailure = detail.status === null || detail.status >= 400 || detail.lost
+  return (
+    <>
+      <div class="line">
+        {actions.map(([name, run]) => (
+          <button key={name} type="button" onClick={run}>
+            {name}
+          </button>
+        ))}
+        {info.panels.control && detail.operation !== null && (
+          <button type="button" onClick={arm}>
+            {isFailure ? 'Arm a fault like this' : 'Fail the next one'}
+          </button>
+        )}
+        <span class="done" role="status">
+          {done}
+        </span>
+        <span class="muted push">#{n}</span>
+      </div>
+      {failure && <Problem failure={failure} />}
+      {isEditing && <Resend detail={detail} onSend={sendAgain} />}
+    </>
+  )
+}
+
+function faultLike({ operation, key, status, lost, retryAfter }: ExchangeDetail): object {
+  const scope = { operation, ...(key !== null && { key }) }
+  if (status === null) return { ...scope, kind: 'hang' }
+  if (lost) return { ...scope, kind: 'reset' }
+  if (status < 400) return { ...scope, kind: 'status', status: 503 }
+  return { ...scope, kind: 'status', status, ...(retryAfter !== null && { retryAfter }) }
+}
+
+/** Changes a request before it is sent again. */
+function Resend(props: { readonly detail: ExchangeDetail; readonly onSend: (edit: Edit) => void }) {
+  const { detail, onSend } = props
+  const { method, request } = detail
+  const target = targetOf(detail)
+  const headers = request.headers.map(pair => pair.join(': ')).join('\n')
+  // Also when bytes were no text: editing it would change them.
+  const isCut = request.omitted > 0 || request.body.includes('\ufffd')
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const fields = new FormData(event.currentTarget as HTMLFormElement)
+    const text = (name: string) => String(fields.get(name)).replaceAll('\r\n', '\n')
+    // What has not changed is sent as it was: the page does not show everything.
+    onSend({
+      ...(text('method') !== method && { method: text('method').trim() }),
+      ...(text('target') !== target && { target: text('target').trim() }),
+      ...(text('headers') !== headers && { headers: headersIn(text('headers')) }),
+      ...(!isCut && text('body') !== request.body && { body: text('body') }),
+    })
+  }
+  return (
+    <form class="stack" aria-label="Edit and resend" noValidate onSubmit={submit}>
+      <div class="line fields">
+        <Field label="Method" name="method" class="short" defaultValue={method} />
+        <Field label="Path and query" name="target" defaultValue={target} />
+      </div>
+      <label class="field">
+        <span>Headers, one per line; a REDACTED value stays as it was</span>
+        <textarea
+          name="headers"
+          rows={Math.min(8, request.headers.length)}
+          defaultValue={headers}
+        />
+      </label>
+      <label class="field">
+        <span>{isCut ? 'Body: too long to edit here, and sent as it was' : 'Body'}</span>
+        <textarea name="body" rows={4} disabled={isCut} defaultValue={request.body} />
+      </label>
+      <button type="submit" class="primary">
+        Send
+      </button>
+    </form>
+  )
+}
+
+function headersIn(text: string): [name: string, value: string][] {
+  const lines = text.split('\n').filter(line => line.trim() !== '')
+  return lines.map(line => {
+    const [, name = line, value = ''] = /^\s*([^:]*?)\s*:\s*(.*?)\s*$/.exec(line) ?? []
+    return [name, value]
+  })
 }

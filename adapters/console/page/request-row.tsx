@@ -1,3 +1,4 @@
+import { outcomeOf } from '../messages.js'
 import { type Group, NO_KEY } from './filter.js'
 import { Marked } from './parts.js'
 import type { Row } from './stream.js'
@@ -5,15 +6,15 @@ import { countOf, durationOf, timeOf } from './time.js'
 
 /** The names of the columns; each row has them in its own text, too. */
 export function RowHead() {
+  const columns = ['Time', 'Status', 'Method', 'Path', 'Key', 'Left', 'Duration']
+  const areas = ['time', 'status', 'method', 'target', 'key', 'left', 'ms']
   return (
     <div class="row row-head" aria-hidden="true">
-      <span class="time">Time</span>
-      <span class="status">Status</span>
-      <span class="method">Method</span>
-      <span class="target">Path</span>
-      <span class="key">Key</span>
-      <span class="left">Left</span>
-      <span class="ms">Duration</span>
+      {columns.map((name, at) => (
+        <span key={name} class={areas[at]}>
+          {name}
+        </span>
+      ))}
     </div>
   )
 }
@@ -22,25 +23,33 @@ export function RowHead() {
 export function RequestRow(props: {
   readonly group: Group
   readonly isOpen: boolean
+  /** Whether Tab stops here; the arrows reach the other rows. */
+  readonly isStop: boolean
   readonly onToggle: () => void
 }) {
-  const { group, isOpen, onToggle } = props
+  const { group, isOpen, isStop, onToggle } = props
   const { at, method, path, query, status, key, remaining, limit, ms, code } = group.row
   const note = noteOf(group.row)
-  const count = group.numbers.length
+  const count = countOf(group.numbers.length)
   return (
-    <button type="button" class="row" aria-expanded={isOpen} onClick={onToggle}>
+    <button
+      type="button"
+      class="row"
+      tabIndex={isStop ? 0 : -1}
+      aria-expanded={isOpen}
+      onClick={onToggle}
+    >
       <span class="time">{timeOf(at)}</span>
-      <span class={`status ${toneOf(group.row)}`}>{status ?? '—'}</span>
+      <span class={`status ${outcomeOf(group.row)}`}>{status ?? '—'}</span>
       <span class="method">{method || '—'}</span>
       <span class="target">
         {path}
-        {query && <span class="query">?{query}</span>}
+        {query && <span class="muted">?{query}</span>}
       </span>
-      {count > 1 && (
+      {count !== '1' && (
         <span class="count">
-          <span aria-hidden="true">×{countOf(count)}</span>
-          <span class="hidden">{countOf(count)} times</span>
+          <span aria-hidden="true">×{count}</span>
+          <span class="hidden">{count} times</span>
         </span>
       )}
       <span class="key">{key ?? NO_KEY}</span>
@@ -51,7 +60,7 @@ export function RequestRow(props: {
       <span class="ms">{ms !== null && durationIn(ms).padStart(8, '\u00a0')}</span>
       {(code !== null || note !== '') && (
         <span class="why">
-          {code && <code class="code">{code}</code>} <Marked text={note} />
+          {code && <code class="ink">{code}</code>} <Marked text={note} />
         </span>
       )}
     </button>
@@ -60,14 +69,6 @@ export function RequestRow(props: {
 
 function durationIn(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : countOf(Math.round(ms))} ms`
-}
-
-/** The name of the color in which the outcome is shown. */
-export function toneOf({ status, code, lost }: Row): string {
-  if (status === null || status >= 500 || lost) return 'failed'
-  if (code === 'api_key_banned') return 'banned'
-  if (status === 429) return 'limited'
-  return status >= 400 ? 'refused' : 'ok'
 }
 
 function noteOf(row: Row): string {

@@ -1,20 +1,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import {
+  EACH_OPERATION,
+  EACH_STATUS,
   EVERYTHING,
   type Filter,
-  filterOf,
   fits,
-  folded,
   type Group,
+  grouped,
   NO_KEY,
-  OPERATIONS,
-  STATUSES,
 } from './filter.js'
-import type { PanelProps } from './panel.js'
-import { Choice, Panel, Problem } from './parts.js'
+import { Choice, Field, Panel, type PanelProps, Problem } from './parts.js'
 import { RequestDetail } from './request-detail.js'
 import { RequestRow, RowHead } from './request-row.js'
-import { type Failure, pathsOf, read, send } from './server.js'
+import { type Failure, pathsOf, send } from './server.js'
+import { Commands } from './start.js'
 import type { Row } from './stream.js'
 import { countOf } from './time.js'
 
@@ -23,73 +22,48 @@ const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
 /** The latest requests. What is shown, and which request is open, is in the address. */
 export function Requests(props: PanelProps) {
-  const { live, world, place, go } = props
-  const filter = filterOf(place)
-  const given = place.parameters['request'] ?? ''
-  const open = /^\d+$/.test(given) ? Number(given) : undefined
+  const { live, place, go } = props
+  const filter: Filter = { ...EVERYTHING, ...place.parameters }
+  const open = Number(place.parameters['request']) || undefined
   const isFolded = place.parameters['fold'] !== 'no'
   const [paused, setPaused] = useState(false)
   const [shown, setShown] = useState(SHOWN)
-  const list = useRef<HTMLOListElement>(null)
   const change = (changes: Partial<Record<string, string>>) =>
     go({ parameters: { ...place.parameters, ...changes } })
 
-  const found = useFound(filter.search, world, live.receivedAt)
   const held = useHeldRows(live.rows, paused, open)
-  const rows = held.filter(row => fits(row, filter, found))
-  const groups = isFolded ? folded(rows) : rows.map(row => ({ row, numbers: [row.n] }))
+  const rows = held.filter(row => fits(row, filter))
+  const groups = grouped(rows, isFolded)
   const visible = groups.slice(0, shown)
-  const isListed = visible.some(({ numbers }) => numbers.includes(open ?? 0))
-  const isFiltered = Object.values(filter).some(value => value !== '')
+  const isOpen = ({ numbers }: Group) => open !== undefined && numbers.includes(open)
+  const openSlot = visible.findIndex(isOpen)
   const waiting = (live.rows[0]?.n ?? 0) - (held[0]?.n ?? 0)
-  // Rows keep their places and change their content, so that nothing on the page moves.
-  const item = ({ row, numbers }: Group, slot: number) => {
-    const isOpen = numbers.includes(open ?? 0)
-    return (
-      <li key={slot}>
-        <RequestRow
-          group={{ row, numbers }}
-          isOpen={isOpen}
-          onToggle={() => change({ request: isOpen ? '' : `${row.n}` })}
-        />
-        {isOpen && detail(open ?? 0, numbers)}
-      </li>
-    )
-  }
-  const detail = (n: number, numbers: readonly number[]) => (
-    <RequestDetail
-      key={n}
-      {...props}
-      n={n}
-      numbers={numbers}
-      onOpen={n => change({ request: `${n}` })}
-    />
+  const isFiltered = Object.keys(EVERYTHING).some(name => place.parameters[name])
+  const detail = open !== undefined && (
+    <RequestDetail key={open} {...props} n={open} onOpen={n => change({ request: `${n}` })} />
   )
+  const showWaiting = () => {
+    setPaused(false)
+    change({ request: '' })
+  }
   return (
     <Panel
       title="Requests"
       class="requests"
       actions={
         <>
-          <Summary live={live} shown={isFiltered ? rows.length : undefined} />
+          <span class="muted summary">{summaryOf(live, isFiltered ? rows.length : undefined)}</span>
           {isFiltered && (
             <button type="button" class="small" onClick={() => change({ ...EVERYTHING })}>
               Show all
             </button>
           )}
           {waiting > 0 && (
-            <button
-              type="button"
-              class="small waiting"
-              onClick={() => {
-                setPaused(false)
-                change({ request: '' })
-              }}
-            >
+            <button type="button" class="small waiting" onClick={showWaiting}>
               Show {countOf(waiting)} new
             </button>
           )}
-          <div class="buttons">
+          <div class="line push">
             <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
               {paused ? 'Resume' : 'Pause'}
             </button>
@@ -100,7 +74,7 @@ export function Requests(props: PanelProps) {
             >
               Clear
             </button>
-            <Export world={world} rows={rows} />
+            <SaveHar {...props} rows={rows} />
           </div>
         </>
       }
@@ -111,26 +85,33 @@ export function Requests(props: PanelProps) {
         isFolded={isFolded}
         onChange={change}
       />
-      {open !== undefined && !isListed && (
-        <section class="pinned" aria-label={`Request ${open}`}>
-          {detail(open, [open])}
-        </section>
-      )}
-      {groups.length > 0 && (
-        <>
-          <SkipLink list={list} />
-          <RowHead />
-        </>
-      )}
+      {openSlot < 0 && detail && <section aria-label={`Request ${open}`}>{detail}</section>}
+      {groups.length > 0 && <RowHead />}
+      {/* Rows keep their places and change their content, so that nothing on the page moves. */}
       <ol
-        class="list rows"
-        ref={list}
+        class="rows"
         aria-label="Requests"
         onKeyDown={event => moveFocus(event, () => change({ request: '' }))}
       >
-        {visible.map(item)}
+        {visible.map((group, slot) => (
+          <li key={slot}>
+            <RequestRow
+              group={group}
+              isOpen={slot === openSlot}
+              isStop={slot === Math.max(0, openSlot)}
+              onToggle={() => change({ request: slot === openSlot ? '' : `${group.row.n}` })}
+            />
+            {slot === openSlot && detail}
+          </li>
+        ))}
       </ol>
-      {groups.length === 0 && <Nothing isFiltered={live.rows.length > 0} />}
+      {groups.length === 0 && isFiltered && <p class="muted">No request matches these filters.</p>}
+      {groups.length === 0 && !isFiltered && (
+        <>
+          <p class="muted">No requests yet. Paste a command into a terminal:</p>
+          <Commands {...props} />
+        </>
+      )}
       {groups.length > shown && (
         <button type="button" class="more" onClick={() => setShown(count => count + SHOWN)}>
           Show {Math.min(SHOWN, groups.length - shown)} more
@@ -150,26 +131,10 @@ function useHeldRows(live: readonly Row[], paused: boolean, open: number | undef
   return held.current
 }
 
-const NONE: ReadonlySet<number> = new Set()
-
-/** The numbers of the requests whose bodies contain a text, which only the server knows. */
-function useFound(text: string, world: string, receivedAt: number): ReadonlySet<number> {
-  const path = pathsOf(world).console('exchanges', `text=${encodeURIComponent(text)}`)
-  // With its question, as an answer may come after the next one was asked.
-  const [found, setFound] = useState({ path: '', question: 0, numbers: NONE })
-  const questions = useRef(0)
-  const second = Math.floor(receivedAt / 1_000)
-  useEffect(() => {
-    if (text === '') return undefined
-    const timer = setTimeout(async () => {
-      const question = ++questions.current
-      const answer = await read<{ matches: readonly number[] }>(path)
-      const next = { path, question, numbers: new Set(answer?.matches) }
-      setFound(shown => (shown.question < question ? next : shown))
-    }, 200)
-    return () => clearTimeout(timer)
-  }, [text, path, second])
-  return found.path === path ? found.numbers : NONE
+function summaryOf({ rows, omitted }: PanelProps['live'], shown: number | undefined): string {
+  const left = omitted > 0 ? `, ${countOf(omitted)} more not shown` : ''
+  const all = `${countOf(rows.length)} ${rows.length === 1 ? 'request' : 'requests'}${left}`
+  return shown === undefined ? all : `${countOf(shown)} of ${all}`
 }
 
 function Filters(props: {
@@ -179,47 +144,41 @@ function Filters(props: {
   readonly onChange: (changes: Partial<Record<string, string>>) => void
 }) {
   const { filter, keys, isFolded, onChange } = props
-  const input = useRef<HTMLInputElement>(null)
+  const { search, key, operation, status } = filter
+  const set = (name: keyof Filter) => (value: string) => onChange({ [name]: value })
+  const box = useRef<HTMLElement>(null)
   useEffect(() => {
     const focus = (event: KeyboardEvent) => {
-      const { tagName } = event.target as HTMLElement
-      if (event.key !== '/' || /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)) return
+      if (event.key !== '/' || (event.target as HTMLElement).matches('input, textarea, select'))
+        return
       event.preventDefault()
-      input.current?.focus()
+      box.current?.querySelector('input')?.focus()
     }
     addEventListener('keydown', focus)
     return () => removeEventListener('keydown', focus)
   }, [])
   return (
-    <search class="filters">
-      <label class="search">
-        <span>Search</span>
-        <input
-          ref={input}
-          type="search"
-          value={filter.search}
-          placeholder="path, message or body ( / )"
-          onInput={event => onChange({ search: event.currentTarget.value })}
-        />
-      </label>
+    <search class="line fields" ref={box}>
+      <Field
+        label="Search"
+        type="search"
+        value={search}
+        placeholder="path or reason ( / )"
+        onInput={event => onChange({ search: event.currentTarget.value })}
+      />
       <Choice
         label="Key"
-        value={filter.key}
+        value={key}
         options={[['', 'All keys'], ...keys.map(key => [key, key] as const)]}
-        onChange={key => onChange({ key })}
+        onChange={set('key')}
       />
       <Choice
         label="Operation"
-        value={filter.operation}
-        options={OPERATIONS}
-        onChange={operation => onChange({ operation })}
+        value={operation}
+        options={EACH_OPERATION}
+        onChange={set('operation')}
       />
-      <Choice
-        label="Status"
-        value={filter.status}
-        options={STATUSES}
-        onChange={status => onChange({ status })}
-      />
+      <Choice label="Status" value={status} options={EACH_STATUS} onChange={set('status')} />
       <button
         type="button"
         aria-pressed={isFolded}
@@ -233,92 +192,39 @@ function Filters(props: {
 }
 
 /** Saves what is shown, folded or not. */
-function Export({ world, rows }: { readonly world: string; readonly rows: readonly Row[] }) {
+function SaveHar({ world, rows }: PanelProps & { readonly rows: readonly Row[] }) {
   const [failure, setFailure] = useState<Failure>()
-  const [note, setNote] = useState('')
-  const save = async (format: 'har' | 'json') => {
-    const body = JSON.stringify({ format, numbers: rows.map(({ n }) => n).reverse() })
-    const answer = await send('POST', pathsOf(world).console('export'), body)
-    setFailure(answer.failure)
-    if (answer.text === undefined) return
-    const { log, exchanges } = JSON.parse(answer.text)
-    const saved = (log?.entries ?? exchanges).length
-    setNote(saved < rows.length ? `${saved} saved, the others are no longer kept` : '')
+  const save = async () => {
+    const body = JSON.stringify(rows.map(({ n }) => n).reverse())
+    const { text, failure } = await send('POST', pathsOf(world).console('har'), body)
+    setFailure(failure)
+    if (text === undefined) return
     const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([answer.text], { type: 'application/json' }))
-    link.download = `requests.${format}`
+    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+    link.download = 'requests.har'
     link.click()
     URL.revokeObjectURL(link.href)
   }
   return (
     <>
-      {(['har', 'json'] as const).map(format => (
-        <button
-          key={format}
-          type="button"
-          disabled={rows.length === 0}
-          title={`Save the requests shown as ${format.toUpperCase()}`}
-          onClick={() => save(format)}
-        >
-          <span class="hidden">Save as </span>
-          {format.toUpperCase()}
-        </button>
-      ))}
-      <span class="muted" role="status">
-        {note}
-      </span>
+      <button type="button" disabled={rows.length === 0} onClick={save}>
+        Save HAR
+      </button>
       {failure && <Problem failure={failure} />}
     </>
   )
 }
 
-function Summary(props: {
-  readonly live: PanelProps['live']
-  /** Undefined for all. */
-  readonly shown: number | undefined
-}) {
-  const { live, shown } = props
-  const count = live.rows.length
-  const left = live.omitted > 0 ? `, ${countOf(live.omitted)} more not shown` : ''
-  const all = `${countOf(count)} ${count === 1 ? 'request' : 'requests'}${left}`
-  return <span class="summary">{shown === undefined ? all : `${countOf(shown)} of ${all}`}</span>
-}
-
-/** For keyboards: the first stop before many. */
-function SkipLink({ list }: { readonly list: { readonly current: HTMLElement | null } }) {
-  const skip = () => {
-    const stops = [...document.querySelectorAll<HTMLElement>('button, a, input, select')]
-    const after = stops.find(
-      stop =>
-        list.current &&
-        list.current.compareDocumentPosition(stop) & Node.DOCUMENT_POSITION_FOLLOWING &&
-        !list.current.contains(stop),
-    )
-    after?.focus()
-  }
-  return (
-    <button type="button" class="skip" onClick={skip}>
-      Skip the requests
-    </button>
-  )
-}
-
-function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (isFiltered) return <p class="empty">No request matches these filters.</p>
-  return <p class="empty">No requests yet.</p>
-}
-
 /** Arrows, Home and End move between rows; Escape closes the one that is open. */
 function moveFocus(event: KeyboardEvent, close: () => void): void {
   const target = event.target as HTMLElement
-  const list = target.closest('.list')
-  const rows = [...(list?.querySelectorAll<HTMLElement>('.row') ?? [])]
-  const at = rows.indexOf(target)
   if (event.key === 'Escape') {
     target.closest('li')?.querySelector<HTMLElement>('.row')?.focus()
     close()
     return
   }
+  const rows = [...(target.closest('.rows')?.querySelectorAll<HTMLElement>('.row') ?? [])]
+  const at = rows.indexOf(target)
   const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key]
   if (at < 0 || next === undefined) return
   event.preventDefault()

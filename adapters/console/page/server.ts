@@ -1,3 +1,5 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+
 /** A failure as the server describes it: the Error body of the API. */
 export interface Failure {
   readonly status: number
@@ -25,10 +27,45 @@ export async function send(method: string, path: string, body?: string): Promise
   }
 }
 
-/** The JSON value of `GET path`; undefined when there is none. */
-export async function read<T>(path: string): Promise<T | undefined> {
-  const { text } = await send('GET', path)
-  return text === undefined ? undefined : (JSON.parse(text) as T)
+function failureOf(status: number, text: string): Failure {
+  try {
+    const { code, message } = JSON.parse(text)
+    return { status, code: String(code), message: String(message) }
+  } catch {
+    return { status, code: 'unexpected', message: text.slice(0, 200) }
+  }
+}
+
+/** Under load, ms between two readings of a path. */
+const INTERVAL = 500
+
+/** The JSON at a path, read again soon after the revision changes. A failure keeps the value before. */
+export function useJson<T>(path: string, revision?: unknown) {
+  const [answer, setAnswer] = useState<{ value?: T; failure?: Failure | undefined }>({})
+  const latest = useRef({ path: '', question: 0 })
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const load = async () => {
+    clearTimeout(timer.current)
+    timer.current = undefined
+    const question = ++latest.current.question
+    const { text, failure } = await send('GET', path)
+    // A later question may have overtaken this answer.
+    if (question !== latest.current.question) return
+    setAnswer(known => (text === undefined ? { ...known, failure } : { value: JSON.parse(text) }))
+  }
+  useEffect(() => {
+    if (latest.current.path === path) timer.current ??= setTimeout(load, INTERVAL)
+    else void load()
+    latest.current.path = path
+  }, [path, revision])
+  useEffect(
+    () => () => {
+      latest.current.question++
+      clearTimeout(timer.current)
+    },
+    [],
+  )
+  return { ...answer, reload: load }
 }
 
 /** Paths of a world; '' is the main one. */
@@ -42,14 +79,5 @@ export function pathsOf(world: string) {
       const all = [parameters, query].filter(Boolean).join('&')
       return `/_console/${name}${all && `?${all}`}`
     },
-  }
-}
-
-function failureOf(status: number, text: string): Failure {
-  try {
-    const { code, message } = JSON.parse(text)
-    return { status, code: String(code), message: String(message) }
-  } catch {
-    return { status, code: 'unexpected', message: text.slice(0, 200) }
   }
 }

@@ -1,58 +1,90 @@
-import { Guide } from './guide.js'
-import type { PanelProps } from './panel.js'
-import { CopyButton, Panel } from './parts.js'
+import type { KeyState } from '../messages.js'
+import { CopyButton, Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf } from './server.js'
 import { countOf } from './time.js'
 
+/** How to send requests, with which keys, and where to read on. */
 export function Start(props: PanelProps) {
-  const { live, world, info } = props
-  const baseUrl = location.origin + pathsOf(world).api(info.basePath)
-  const keys = live.state?.keys ?? []
+  const keys = props.live.state?.keys ?? []
   return (
     <>
       <div class="column">
-        <Guide {...props} title="Send a request" />
+        <Panel title="Send a request">
+          <Commands {...props} />
+        </Panel>
         <Panel title="Reference">
-          <ul class="links">
-            <li>
-              <a href="/docs">API documentation</a> to read and try out
-            </li>
-            <li>
-              <a href="/openapi.json">OpenAPI 3.1 description</a> for generators
-            </li>
-            <li>
-              <a href="/healthz">Health</a> for scripts that wait for the server
-            </li>
+          <ul class="items">
+            {LINKS.map(([path, name, use]) => (
+              <li key={path}>
+                <a href={path}>{name}</a> {use}
+              </li>
+            ))}
           </ul>
         </Panel>
       </div>
       <aside class="column">
-        <Panel title="Base URL">
-          <p class="value">
-            <code>{baseUrl}</code>
-            <CopyButton text={baseUrl} label="Copy the base URL" />
-          </p>
-        </Panel>
         <Panel title="API keys">
-          <ul class="keys">
-            {keys.map(({ id, plan, key, policy }) => (
-              <li key={id}>
-                <p class="value">
-                  <code>{key ?? id}</code>
-                  {key === null ? (
-                    <span class="muted">key hidden</span>
-                  ) : (
-                    <CopyButton text={key} label={`Copy the key ${key}`} />
-                  )}
-                </p>
-                <p class="muted">
-                  {plan}: {countOf(policy.perMinute)} a minute, {countOf(policy.perDay)} a day
-                </p>
-              </li>
-            ))}
-          </ul>
+          <Table
+            label="API keys"
+            rows={keys}
+            columns={[
+              ['Key', nameOf],
+              ['A minute', ({ policy }) => countOf(policy.perMinute)],
+              ['A day', ({ policy }) => countOf(policy.perDay)],
+            ]}
+          />
         </Panel>
       </aside>
     </>
   )
 }
+
+function nameOf({ id, key }: KeyState) {
+  if (key === null) return id
+  return (
+    <span class="line tight">
+      <code>{key}</code> <CopyButton text={key} label={`Copy the key ${key}`} />
+    </span>
+  )
+}
+
+const LINKS = [
+  ['/docs', 'API documentation', 'to read and try out'],
+  ['/openapi.json', 'OpenAPI 3.1 description', 'for generators'],
+  ['/healthz', 'Health', 'for scripts that wait for the server'],
+] as const
+
+/** Three commands to paste into a terminal. */
+export function Commands({ live, world, info }: PanelProps) {
+  const baseUrl = location.origin + pathsOf(world).api(info.basePath)
+  const key = live.state?.keys.find(({ key }) => key !== null)?.key ?? '<API_KEY>'
+  const bearer = `-H 'Authorization: Bearer ${key}'`
+  return (
+    <ol class="stack">
+      {STEPS.map(([title, target, ...options]) => {
+        const text = [`curl -i '${baseUrl}${target}'`, bearer, ...options].join(' \\\n  ')
+        return (
+          <li key={title}>
+            <h3>{title}</h3>
+            <div class="box snippet">
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled */}
+              <pre tabIndex={0}>{text}</pre>
+              <CopyButton text={text} label={`Copy the command: ${title}`} />
+            </div>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+const STEPS = [
+  ['List three animals', '/pets?limit=3'],
+  [
+    'Add one, with a number that JavaScript would round',
+    '/pets',
+    `-H 'Content-Type: application/json'`,
+    `--data-raw '{"name":"Ada","categoryId":9223372036854775807}'`,
+  ],
+  ['Make a mistake', '/pets?limit=1000'],
+] as const

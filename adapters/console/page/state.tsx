@@ -1,16 +1,10 @@
 import { useState } from 'preact/hooks'
-import type { PanelProps } from './panel.js'
-import { Panel, Problem } from './parts.js'
+import { Panel, type PanelProps, Problem } from './parts.js'
 import { type Failure, pathsOf, send } from './server.js'
 
-interface Props extends PanelProps {
-  readonly onChange: () => void
-  readonly onWorlds: () => void
-  readonly onWorld: (world: string) => void
-}
-
 /** Reset, snapshots and worlds. */
-export function State({ world, info, onChange, onWorlds, onWorld }: Props) {
+export function State(props: PanelProps & { readonly onChange: () => void }) {
+  const { world, go, onChange } = props
   const [failure, setFailure] = useState<Failure>()
   const [done, setDone] = useState('')
   const paths = pathsOf(world)
@@ -29,18 +23,15 @@ export function State({ world, info, onChange, onWorlds, onWorld }: Props) {
   }
   const createWorld = async () => {
     const { text } = await run('POST', '/_control/worlds', 'World created')
-    if (text === undefined) return
-    onWorlds()
-    onWorld(JSON.parse(text).id)
+    if (text !== undefined) go({ world: JSON.parse(text).id })
   }
   const deleteWorld = async () => {
     await run('DELETE', `/_control/worlds/${encodeURIComponent(world)}`, 'World deleted')
-    onWorlds()
-    onWorld('')
+    go({ world: '' })
   }
   return (
-    <Panel title="State">
-      <div class="buttons">
+    <Panel title={world ? `State of ${world}` : 'State'}>
+      <div class="line">
         <button type="button" onClick={() => run('POST', paths.control('reset'), 'Reset')}>
           Reset
         </button>
@@ -51,14 +42,6 @@ export function State({ world, info, onChange, onWorlds, onWorld }: Props) {
           Restore snapshot
           <input type="file" accept="application/json,.json" class="hidden" onChange={upload} />
         </label>
-      </div>
-      <h3>World {world || 'main'}</h3>
-      <div class="buttons">
-        {['', ...info.worlds].map(id => (
-          <button key={id} type="button" aria-pressed={id === world} onClick={() => onWorld(id)}>
-            {id || 'main'}
-          </button>
-        ))}
         <button type="button" onClick={createWorld}>
           New world
         </button>

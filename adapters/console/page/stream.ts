@@ -1,8 +1,8 @@
 import { useEffect, useReducer, useRef } from 'preact/hooks'
-import type { Second, Update, WorldState } from '../messages.js'
+import type { Listed, Second, Update, WorldState } from '../messages.js'
 import { pathsOf } from './server.js'
 
-export type Row = Update['entries'][number]
+export type Row = Listed
 
 /** Everything that the stream of a world has brought so far. */
 export interface Live {
@@ -16,8 +16,6 @@ export interface Live {
   /** The server's real time minus the browser's, in ms. */
   readonly skew: number
   readonly state: WorldState | undefined
-  /** Whether there was no request yet when the page opened. */
-  readonly isNew: boolean
   /** When the state came, by `performance.now()`. */
   readonly receivedAt: number
 }
@@ -32,7 +30,6 @@ const NOTHING: Live = {
   traffic: [],
   skew: 0,
   state: undefined,
-  isNew: false,
   receivedAt: 0,
 }
 
@@ -67,7 +64,6 @@ function applied(live: Live, update: Update): Partial<Live> {
     traffic: merged(live.traffic, traffic),
     skew: serverTime - Date.now(),
     state,
-    isNew: live.state ? live.isNew : rows.length === 0,
     receivedAt: performance.now(),
   }
 }
