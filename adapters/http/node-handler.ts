@@ -151,8 +151,8 @@ function send(
   if (outside && next) return void next()
   if (deliver) {
     deliver(response)
-    // Its response never ends.
-    if (status === 0) connection?.handOver()
+    // Its response never ends by itself.
+    if (status === 0 || headers['Content-Type'] === 'text/event-stream') connection?.handOver()
     return
   }
   if (connection?.isLast(response)) response.shouldKeepAlive = false
