@@ -26,7 +26,9 @@ if (!has('--if-stale') || isStale()) {
 async function build() {
   rmSync('dist', { recursive: true, force: true })
   const isCompiled = await allOf([
-    'tsc',
+    // Comments are for declarations, which editors show, and for the sources.
+    'tsc --declaration false --removeComments',
+    'tsc --emitDeclarationOnly',
     'tsc -p adapters/console/page',
     'node adapters/console/page/build.mjs',
     ...(has('--lint') ? [read('package.json').scripts.lint] : []),
