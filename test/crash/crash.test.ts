@@ -7,33 +7,23 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { withoutSqlite } from '../sqlite/availability.js'
-import { crash, LARGE_NAMES, RETRIES, SQLITE_FILE } from './driver.js'
+import { crash, LARGE_NAMES, RETRIES, SMALL_NAMES, SQLITE_FILE, type Workload } from './driver.js'
 
-test('crash - acknowledged animals survive 20 kills, unchanged and once each', async () => {
-  const { acknowledged, ...counts } = await crash(20, 20)
-  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })
-  assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
-})
+const KEPT: Record<string, readonly [Workload, kills: number, seed: number, least: number]> = {
+  'acknowledged animals survive': [SMALL_NAMES, 20, 20, 100],
+  'creates that are retried with their key are stored exactly once over': [RETRIES, 20, 3, 100],
+  'a SQLite file keeps acknowledged animals, once each, over': [SQLITE_FILE, 20, 5, 100],
+  'names of 900 KB, with a compaction after every second commit, survive': [LARGE_NAMES, 4, 7, 5],
+}
 
-test('crash - creates that are retried with their key are stored exactly once over 20 kills', async () => {
-  const { acknowledged, ...counts } = await crash(20, 3, RETRIES)
-  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })
-  assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
-})
-
-test('crash - a SQLite file keeps acknowledged animals, unchanged and once each, over 20 kills', {
-  skip: withoutSqlite,
-}, async () => {
-  const { acknowledged, ...counts } = await crash(20, 5, SQLITE_FILE)
-  assert.deepEqual(counts, { states: 20, lost: 0, doubled: 0, missing: 0, refused: 0 })
-  assert.ok(acknowledged > 100, `only ${acknowledged} were acknowledged`)
-})
-
-test('crash - names of 900 KB survive 4 kills, with a compaction after every second commit', async () => {
-  const { acknowledged, ...counts } = await crash(4, 7, LARGE_NAMES)
-  assert.deepEqual(counts, { states: 4, lost: 0, doubled: 0, missing: 0, refused: 0 })
-  assert.ok(acknowledged > 5, `only ${acknowledged} were acknowledged`)
-})
+for (const [what, [workload, kills, seed, least]] of Object.entries(KEPT)) {
+  const skip = workload === SQLITE_FILE && withoutSqlite
+  test(`crash - ${what} ${kills} kills`, { skip }, async () => {
+    const { acknowledged, ...counts } = await crash(kills, seed, workload)
+    assert.deepEqual(counts, { states: kills, lost: 0, doubled: 0, missing: 0, refused: 0 })
+    assert.ok(acknowledged > least, `only ${acknowledged} were acknowledged`)
+  })
+}
 
 test('crash - a compaction can be killed at each of its steps', async () => {
   const script = fileURLToPath(new URL('compaction.js', import.meta.url))

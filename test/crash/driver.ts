@@ -46,7 +46,7 @@ interface Create {
   readonly key: string | undefined
 }
 
-interface Workload {
+export interface Workload {
   readonly engine: Engine
   /** Whether clients send keys, and send every create again until it is answered. */
   readonly retries: boolean
@@ -65,8 +65,6 @@ const NAMES = ['Rex', '\0', '\ud800', '🐕‍🦺', '"quotes" \\', '__proto__',
 /** What keeps the animals. */
 interface Engine {
   readonly file: string
-  /** The program that serves it. */
-  readonly program: string
   /** The Node that runs it, and what comes before its path, to be killed at the nth call to the disk. */
   run(dieAt: number): { readonly execPath?: string; readonly execArgv?: string[] }
   /** Everything in a file that was closed cleanly. */
@@ -75,7 +73,6 @@ interface Engine {
 
 const JSON_FILE: Engine = {
   file: 'pets.json',
-  program: 'server.js',
   run: () => ({}),
   async read(path) {
     const document = parseJson(fs.readFileSync(path, 'utf8'))
@@ -85,7 +82,6 @@ const JSON_FILE: Engine = {
 
 const SQLITE: Engine = {
   file: 'pets.sqlite',
-  program: 'sqlite-server.js',
   run: dieAt => (dieAt > 0 && HAS_STRACE ? killedByStrace(dieAt) : {}),
   async read(path) {
     const storage = await sqliteStorage(path)
@@ -217,7 +213,7 @@ function start({ path, workload }: Life, dieAt: number) {
   const { engine, compactEvery } = workload
   fs.rmSync(markOf({ path }), { force: true })
   const args = [path, String(compactEvery), String(dieAt), markOf({ path })]
-  const server = fork(new URL(engine.program, import.meta.url), args, engine.run(dieAt))
+  const server = fork(new URL('server.js', import.meta.url), args, engine.run(dieAt))
   return { server, gone: once(server, 'exit') }
 }
 

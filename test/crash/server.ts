@@ -1,24 +1,18 @@
+import fs from 'node:fs'
 import { listen } from '../../adapters/http/index.js'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { createStore } from '../../src/store.js'
 import { watchedDisk } from '../json-file/disk-faults.js'
 
 /**
- * Forked by the driver: serves the file until it is killed, or kills itself at the nth call to the
- * disk. It compacts as if it were idle after some commits. When its parent disconnects, it closes.
+ * Forked by the driver: serves a file until it is killed. With a JSON file, it kills itself at the nth call to
+ * the disk, and compacts as if it were idle after some commits. When its parent disconnects, it closes.
  */
-const [, , path, compactEvery, dieAt] = process.argv
+const [, , path, compactEvery, dieAt, mark] = process.argv
 if (path !== undefined) {
-  let calls = 0
-  const disk = watchedDisk(() => {
-    if (++calls === Number(dieAt)) process.kill(process.pid, 'SIGKILL')
-  })
-  let commits = 0
-  const whenIdle = (compact: () => void) => {
-    if (++commits % Number(compactEvery) === 0) compact()
-    return () => {}
-  }
-  const storage = await jsonFileStorage(path, { disk, whenIdle })
+  if (mark !== undefined) process.on('exit', () => fs.writeFileSync(mark, ''))
+  const storage = path.endsWith('.sqlite') ? await sqliteStorage(path) : await openJsonFile(path)
   const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
   const idempotency = { ttlMs: 86_400_000 }
   const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true, idempotency })
@@ -30,4 +24,17 @@ if (path !== undefined) {
     await storage.close()
   })
   process.send?.(server.port)
+}
+
+function openJsonFile(path: string) {
+  let calls = 0
+  const disk = watchedDisk(() => {
+    if (++calls === Number(dieAt)) process.kill(process.pid, 'SIGKILL')
+  })
+  let commits = 0
+  const whenIdle = (compact: () => void) => {
+    if (++commits % Number(compactEvery) === 0) compact()
+    return () => {}
+  }
+  return jsonFileStorage(path, { disk, whenIdle })
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
-import type { Once } from '../../src/ports.js'
+import type { Once, PetStorage } from '../../src/ports.js'
 import { type State, statesAfter } from './power-cut.js'
 import { createRandom, type Random } from './random.js'
-import { type SimulatedDisk, simulatedDisk } from './simulated-disk.js'
+import { type Entry, type SimulatedDisk, simulatedDisk } from './simulated-disk.js'
 
 export interface PowerCutCounts {
   /** Different states of the disk after a power cut that were opened. */
@@ -49,25 +49,90 @@ export async function simulate(
   const random = createRandom(seed)
   const disk = simulatedDisk<Mark>({}, random)
   await runWorkload(disk, random, retries)
-  const counts: PowerCutCounts = {
-    ...{ states: 0, acknowledged: 0, lost: 0, doubled: 0, missing: 0, refused: 0 },
-    problems: [],
-  }
   const seen = new Set<string>()
-  for (let length = 1; length <= disk.log.length; length++) {
+  return checkStates(disk.log, random, limit, async (state, worlds) => {
+    const key = keyOf(state, worlds)
+    if (seen.has(key)) return undefined
+    seen.add(key)
+    const { storage } = await open(simulatedDisk<Mark>(state, random), NO_PROCESS)
+    const before = await namesIn(storage)
+    const unanswered = retries ? await repeat(storage, worlds) : []
+    return { before, after: await namesIn(storage), unanswered }
+  })
+}
+
+/** What was found in a state: the names before and after creates without an answer were repeated. */
+interface Found {
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+  readonly unanswered: readonly string[]
+}
+
+/**
+ * Opens every state that a power cut may leave after these entries, and counts what is lost or doubled.
+ *
+ * @param open resolves with what it found; undefined for a state that it has seen
+ */
+export async function checkStates(
+  log: readonly Entry<Mark>[],
+  random: Random,
+  limit: number,
+  open: (state: State, worlds: readonly World[]) => Promise<Found | undefined>,
+): Promise<PowerCutCounts> {
+  const counts = { states: 0, acknowledged: 0, lost: 0, doubled: 0, missing: 0, refused: 0 }
+  const problems: string[] = []
+  for (let length = 1; length <= log.length; length++) {
     // Until the next sync every change only adds states, and leaves all earlier ones possible.
-    const next = disk.log[length]
+    const next = log[length]
     if (next && next.kind !== 'sync') continue
-    const entries = disk.log.slice(0, length)
+    const entries = log.slice(0, length)
     const worlds = worldsOf(entries.flatMap(entry => (entry.kind === 'mark' ? [entry.mark] : [])))
     for (const state of statesAfter(entries, random, limit)) {
-      const key = keyOf(state, worlds)
-      if (seen.has(key)) continue
-      seen.add(key)
-      await check(state, worlds, random, counts, retries)
+      const files = Object.entries(state).map(([name, { length }]) => `${name} (${length})`)
+      try {
+        const found = await open(state, worlds)
+        if (!found) continue
+        count(worlds, found, `; found ${found.after.join(', ')} in ${files.join(', ')}`)
+      } catch (error) {
+        counts.refused++
+        problems.push(`refused: ${(error as Error).message}; in ${files.join(', ')}`)
+      }
+      counts.states++
+      counts.acknowledged += worlds[0]?.certain.size ?? 0
     }
   }
-  return counts
+  return { ...counts, problems: problems.slice(0, 10) }
+
+  function count(worlds: readonly World[], { before, after, unanswered }: Found, where: string) {
+    const losses = worlds.map(({ certain, possible }) =>
+      before.every(name => possible.has(name))
+        ? [...certain].filter(name => !before.includes(name)).length
+        : Number.POSITIVE_INFINITY,
+    )
+    const lost = Math.min(...losses)
+    const doubled = after.length - new Set(after).size
+    const missing = unanswered.filter(name => !after.includes(name)).length
+    counts.lost += lost
+    counts.doubled += doubled
+    counts.missing += missing
+    for (const [what, number] of Object.entries({ lost, doubled, missing })) {
+      if (number > 0) problems.push(`${number} ${what}${where}`)
+    }
+  }
+}
+
+/** Repeats what was not answered; in the old world, if a restore was not. */
+async function repeat(storage: JsonFileStorage, worlds: readonly World[]): Promise<string[]> {
+  const [{ certain, possible }] = worlds as [World]
+  if (worlds.length > 1) return []
+  const unanswered = [...possible].filter(name => !certain.has(name))
+  const insert = (name: string) => storage.insertOnce({ name, categoryId: 1 }, onceOf(name), 0)
+  await Promise.all(unanswered.map(insert))
+  return unanswered
+}
+
+export async function namesIn(storage: PetStorage): Promise<string[]> {
+  return (await storage.dump()).pets.map(({ name }) => name)
 }
 
 async function runWorkload(
@@ -127,7 +192,7 @@ async function open(disk: SimulatedDisk<Mark>, pid: number) {
 }
 
 /** The world before a restore and the one after it are both possible until it resolves. */
-export function worldsOf(marks: readonly Mark[]): World[] {
+function worldsOf(marks: readonly Mark[]): World[] {
   let worlds: World[] = [{ certain: new Set(), possible: new Set() }]
   for (const mark of marks) {
     const world = worlds[0] as World
@@ -137,61 +202,6 @@ export function worldsOf(marks: readonly Mark[]): World[] {
     else worlds.push({ certain: new Set(mark.names), possible: new Set(mark.names) })
   }
   return worlds
-}
-
-async function check(
-  state: State,
-  worlds: readonly World[],
-  random: Random,
-  counts: PowerCutCounts,
-  retries: boolean,
-): Promise<void> {
-  counts.states++
-  counts.acknowledged += worlds[0]?.certain.size ?? 0
-  const disk = simulatedDisk<Mark>(state, random)
-  let storage: JsonFileStorage
-  try {
-    ;({ storage } = await open(disk, NO_PROCESS))
-  } catch (error) {
-    counts.refused++
-    report(`refused: ${(error as Error).message}`)
-    return
-  }
-  const names = (await storage.dump()).pets.map(({ name }) => name)
-  const lost = Math.min(
-    ...worlds.map(({ certain, possible }) =>
-      names.every(name => possible.has(name))
-        ? [...certain].filter(name => !names.includes(name)).length
-        : Number.POSITIVE_INFINITY,
-    ),
-  )
-  const doubled = names.length - new Set(names).size
-  if (lost > 0) report(`${lost} lost: found ${names.join(', ')}`)
-  if (doubled > 0) report(`${doubled} doubled: found ${names.join(', ')}`)
-  counts.lost += lost
-  counts.doubled += doubled
-  if (retries) await repeat()
-
-  /** Repeats what was not answered; in the old world, if a restore was not. */
-  async function repeat(): Promise<void> {
-    const [{ certain, possible }] = worlds as [World]
-    if (worlds.length > 1) return
-    const unanswered = [...possible].filter(name => !certain.has(name))
-    const insert = (name: string) => storage.insertOnce({ name, categoryId: 1 }, onceOf(name), 0)
-    await Promise.all(unanswered.map(insert))
-    const after = (await storage.dump()).pets.map(({ name }) => name)
-    const missing = unanswered.filter(name => !after.includes(name)).length
-    const twice = after.length - new Set(after).size
-    if (missing > 0) report(`${missing} missing after retries: found ${after.join(', ')}`)
-    if (twice > 0) report(`${twice} doubled by retries: found ${after.join(', ')}`)
-    counts.missing += missing
-    counts.doubled += twice
-  }
-
-  function report(problem: string): void {
-    const files = Object.entries(state).map(([name, { length }]) => `${name} (${length})`)
-    if (counts.problems.length < 10) counts.problems.push(`${problem}; in ${files.join(', ')}`)
-  }
 }
 
 function onceOf(name: string): Once {
