@@ -61,6 +61,14 @@ export function createBudget(options: GateOptions, sharedKey: SharedKey | undefi
       sharedKey?.rejected(pause)
       add('rejected', pause, opensAt)
     },
+    /** After a 401, whose limits are those of the address: once it has used them up, nothing is sent. */
+    refused({ rateLimit, sentAt }: Limits): void {
+      const now = time.now()
+      pace.rejected(undefined, now, now)
+      if (rateLimit?.remaining !== 0) return
+      const retryAt = now + untilReset(rateLimit, sentAt, now)
+      add('limit', { retryAt }, retryAt)
+    },
     /** There was no response. */
     lost: pace.lost,
     /** Another process has learnt that nothing may be sent. */

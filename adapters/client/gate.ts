@@ -148,8 +148,9 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
     }
     const { status, limits } = reply
     const isFailure = status === 429 || status === 408 || status >= 500
-    // A proxy in front of the server does not count requests, and a 401 has the limits of the address.
-    if (status === 401 || (isFailure && !limits.rateLimit && status !== 429)) budget.lost()
+    if (status === 401) budget.refused(limits)
+    // A proxy in front of the server does not count requests.
+    else if (isFailure && !limits.rateLimit && status !== 429) budget.lost()
     else if (status !== 429) budget.admitted(limits)
     return isFailure ? { failure: understand(reply, attempt, last) } : { reply }
   }

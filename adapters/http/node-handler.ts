@@ -160,7 +160,7 @@ function send(
   response.writeHead(status, headers as OutgoingHttpHeaders)
   if (stream) response.flushHeaders()
   const parts = stream ?? pieces
-  if (parts) return void sendParts(parts(), response)
+  if (parts) return void inTurn(response, () => sendParts(parts(), response))
   const encoding = isOneBytePerCharacter(answer) ? 'latin1' : 'utf8'
   if (!connection) return void response.end(answer.body, encoding)
   endInOnePiece(response, answer.body, encoding)
@@ -179,6 +179,12 @@ function endInOnePiece(response: ServerResponse, text: string, encoding: BufferE
   response.write(text, encoding)
   socket.uncork()
   response.end()
+}
+
+/** Once the responses before it have left, so that a connection has one unfinished response in memory. */
+function inTurn(response: ServerResponse, begin: () => void): void {
+  if (response.socket) begin()
+  else response.once('socket', begin)
 }
 
 /** Waits for a slow client, so that its response does not pile up in memory. */

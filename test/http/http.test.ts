@@ -181,6 +181,31 @@ function open(options: Partial<StoreOptions> = {}) {
   })
 }
 
+test('http.pieces - a connection has one unfinished response in pieces, however many requests it sends', async () => {
+  let begun = 0
+  const handler: ApiHandler = {
+    ...open(),
+    handle: () => ({
+      status: 200,
+      headers: { 'Content-Length': '8000000' },
+      body: '',
+      *pieces() {
+        begun++
+        for (let n = 0; n < 8; n++) yield 'x'.repeat(1_000_000)
+      },
+    }),
+  }
+  await using server = await listen(handler, { port: 0 })
+  const client = await openSocket(server.port)
+  client.socket.pause()
+  client.write(GET + GET + GET.replace('Host', 'Connection: close\r\nHost'))
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+  assert.equal(begun, 1)
+  client.socket.resume()
+  assert.deepEqual(statusesIn(await client.ended()), [200, 200, 200])
+  assert.equal(begun, 3)
+})
+
 test('http.deliver - a response with `deliver` is delivered by it, and close does not wait for it', async () => {
   const handler = open()
   const silent: ApiHandler = {
