@@ -19,6 +19,7 @@ export interface Command {
   readonly does: string
   /** What else its own help says. */
   readonly more?: string
+  readonly examples: readonly string[]
   /** Its options by the heading that they have in the help. */
   readonly groups: Readonly<Record<string, Options>>
   /** Whether options that are not given come from the environment. */
@@ -35,6 +36,7 @@ export const COMMANDS = {
   serve: {
     usage: '[serve] [options]',
     does: 'serve the API on this machine',
+    examples: ['serve --store pets.json --keys keys.json', 'serve --control --clock 2030-01-01'],
     groups: { Server: SERVER, Store: STORE },
     hasVariables: true,
     operands: NONE,
@@ -42,8 +44,8 @@ export const COMMANDS = {
   exec: {
     usage: 'exec [options] -- <command>',
     does: 'run a command against a private store',
-    more: `The command finds the store by ADOPTION_STORE_BASE_URL, ADOPTION_STORE_API_KEY and
-ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option below says so.`,
+    more: 'The command finds the store by ADOPTION_STORE_BASE_URL, ADOPTION_STORE_API_KEY and ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, or 1 where an option says so.',
+    examples: ['exec --strict -- npm test', 'exec --explore -- npm test'],
     groups: {
       Store: STORE,
       Verdict: VERDICT,
@@ -58,6 +60,7 @@ ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option be
     usage: 'copy <from> <to>',
     does: 'copy all animals into an empty store',
     more: ANY_STORE,
+    examples: ['copy pets.json pets.sqlite', 'copy pets.json postgres:'],
     groups: {},
     operands: [2, 2],
   },
@@ -65,54 +68,64 @@ ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, 1 when an option be
     usage: 'check <store>',
     does: 'check a store for damage',
     more: ANY_STORE,
+    examples: ['check pets.json', 'check postgres:'],
     groups: {},
     operands: [1, 1],
   },
   verify: {
     usage: 'verify <base-url> --key <key> [options]',
     does: 'check any server of this API',
-    more: `It checks from outside, within the limits of its key. Exit codes: 0 no MUST is broken,
-1 a MUST is broken, 2 the server cannot be verified.`,
+    more: 'It checks from outside, within the limits of its key. Exit codes: 0 no MUST is broken, 1 a MUST is broken, 2 the server cannot be verified.',
+    examples: ['verify http://127.0.0.1:4280/v1 --key demo-pro', 'verify --list'],
     groups: { Options: VERIFY },
     operands: [0, 1],
   },
   keys: {
     usage: 'keys new|list|revoke <file.json> [id]',
     does: 'manage the keys file (see --keys)',
-    more: `keys new <file.json> --id <id> --plan <plan>   add a key, and print it
-keys list <file.json>                          list the keys
-keys revoke <file.json> <id | digest>          remove a key
-
-The file holds the SHA-256 of a new key, not the key. A server started with --watch follows
-every change.`,
+    more: 'The actions: new adds a key and prints it once, list shows the keys by their digest, revoke removes the key with this id or digest. The file holds the SHA-256 of a new key, not the key. A server started with --watch follows every change.',
+    examples: ['keys new keys.json --id web --plan pro', 'keys revoke keys.json web'],
     groups: { Options: KEYS },
     operands: [2, 3],
   },
   replay: {
     usage: 'replay <run.json> [options]',
     does: 'replay a recording and open the console at a step',
-    more: `The file is ${RECORDING}. Exit codes: 0 every step came out as recorded,
-1 one did not, 2 the file cannot be replayed.`,
+    more: `The file is ${RECORDING}. Exit codes: 0 every step came out as recorded, 1 one did not, 2 the file cannot be replayed.`,
+    examples: ['replay run.json --until 12', 'replay run.json --check'],
     groups: { Options: REPLAY },
     operands: [1, 1],
   },
   diff: {
     usage: 'diff <good.json> <bad.json>',
     does: 'show the first step where two runs differ',
-    more: `Each file is ${RECORDING}. Exit codes: 0 no step differs, 1 one does or there
-is none, 2 a file cannot be read.`,
+    more: `Each file is ${RECORDING}. Exit codes: 0 no step differs, 1 one does or there is none, 2 a file cannot be read.`,
+    examples: ['diff good.json bad.json'],
     groups: {},
     operands: [2, 2],
   },
   openapi: {
     usage: 'openapi [options]',
     does: 'print the OpenAPI 3.1 description',
+    examples: ['openapi >openapi.json', 'openapi --idempotency --pagination'],
     groups: { Options: DESCRIBED },
     hasVariables: true,
     operands: NONE,
   },
-  help: { usage: 'help [command]', does: 'print this help', groups: {}, operands: [0, 1] },
-  version: { usage: 'version', does: 'print the version', groups: {}, operands: NONE },
+  help: {
+    usage: 'help [command]',
+    does: 'print this help',
+    examples: [],
+    groups: {},
+    operands: [0, 1],
+  },
+  version: {
+    usage: 'version',
+    does: 'print the version',
+    examples: [],
+    groups: {},
+    operands: NONE,
+  },
 } as const satisfies Readonly<Record<string, Command>>
 
 export type CommandName = keyof typeof COMMANDS

@@ -53,16 +53,6 @@ test('cli - the banner fits on a screen, and its command works when pasted', asy
   assert.match(refused.headers.get('x-ratelimit-limit') ?? '', /^60$/)
 })
 
-test('cli - every demo key has the limits of its plan', async t => {
-  const { baseUrl, apiKeys } = await ready(t)
-  const limits: string[] = []
-  for (const key of Object.values(apiKeys)) {
-    const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
-    limits.push(answer.headers.get('x-ratelimit-limit') ?? '')
-  }
-  assert.deepEqual(limits, ['60', '300', '1000', '5000'])
-})
-
 test('cli - environments: staging has its own animals and counters', async t => {
   const { baseUrl, staging } = await ready(t, '--staging-port', '0')
   assert.notEqual(staging.baseUrl, baseUrl)
@@ -113,31 +103,10 @@ test('cli - --rate-limit is on, off or shadow, also from the environment', async
       openApi.includes('"429"'),
     ]
   }
-  assert.deepEqual(await outcome({}, '--rate-limit', 'on'), [429, '0', true, true])
   assert.deepEqual(await outcome({}, '--rate-limit=off'), [200, null, false, false])
   assert.deepEqual(await outcome({}, '--rate-limit', 'shadow'), [200, '0', true, false])
-  assert.deepEqual(await outcome({}, '--rate-limit', 'shadow', '--control'), [
-    200,
-    '0',
-    true,
-    false,
-  ])
   const variable = { ADOPTION_STORE_RATE_LIMIT: 'shadow' }
   assert.deepEqual(await outcome(variable), [200, '0', true, false])
-  for (const [words, line] of [
-    [['--rate-limit', 'maybe'], /--rate-limit takes on, off or shadow, got 'maybe'/],
-    [['--rate-limit', 'toString'], /--rate-limit takes on, off or shadow, got 'toString'/],
-    [
-      ['--rate-limit', 'off', '--limits', 'redis://h'],
-      /--rate-limit off cannot be combined with --limits/,
-    ],
-    [['exec', '--rate-limit', 'x', '--', 'true'], /--rate-limit takes on, off or shadow/],
-    [['openapi', '--rate-limit', 'x'], /--rate-limit takes on, off or shadow/],
-  ] as const) {
-    const { code, stderr } = await ended(...words)
-    assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
-    assert.match(stderr, line)
-  }
   const { stdout } = await ended('openapi', '--rate-limit', 'shadow')
   assert.doesNotMatch(stdout, /"429"/)
 })
@@ -164,14 +133,6 @@ test('cli - --idempotency takes a duration, alone a day, and is described', asyn
   const { stdout } = await ended('openapi', '--idempotency')
   assert.match(stdout, /"422"/)
   assert.doesNotMatch((await ended('openapi')).stdout, /"422"/)
-  for (const [value, works] of [
-    ['1', true],
-    ['2h', true],
-    ['0', false],
-  ] as const) {
-    const { stdout } = await endedIn({ ADOPTION_STORE_IDEMPOTENCY: value }, 'openapi')
-    assert.equal(/"422"/.test(stdout), works, value)
-  }
 })
 
 test('cli - own keys replace the demo keys and are never shown', async t => {
@@ -286,21 +247,6 @@ test('cli - a file keeps the animals between runs, and is seeded once', async t 
   assert.deepEqual({ animals, store }, { animals: 42, store: path })
 })
 
-test('cli - with --log json, the warning of a file is a record, too', async t => {
-  const path = join(await temporaryFolder(t), 'pets.json')
-  await stopped(await startedInProcess(t, '--json', '--store', path))
-  const saved = readFileSync(path, 'utf8')
-  await writeFile(path, saved.replace('"name":"', '"name":"X'))
-  const server = await startedInProcess(t, '--json', '--store', path, '--log', 'json')
-  const { log } = await stopped(server)
-  const records = log
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line))
-  const { message } = records.find(({ event }) => event === 'storage.warning')
-  assert.match(message, /pets\.json has changed since it was saved/)
-})
-
 test('cli - a signal lets requests in flight finish and exits with 0', async t => {
   const server = await startedInProcess(t, '--json', '--delay', '300')
   const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
@@ -328,29 +274,19 @@ test('cli - a storage that cannot be closed is one line, and all else stops neve
   skip: process.platform === 'win32',
 }, async t => {
   const folder = await temporaryFolder(t)
-  for (const format of ['silent', 'json']) {
-    const [home, away] = [join(folder, format), join(folder, `${format}.away`)]
-    await mkdir(home)
-    const words = ['--store', join(home, 'pets.json'), '--staging-port', '0', '--delay', '300']
-    const server = await startedInProcess(t, '--json', '--log', format, ...words)
-    const { baseUrl, staging } = JSON.parse(server.ready)
-    assert.equal((await fetch(`${baseUrl}/pets`, ADA)).status, 201)
-    await rename(home, away)
-    const answer = fetch(`${staging.baseUrl}/pets`, { headers: FREE })
-    await arrived(staging.origin)
-    const { code, log } = await stopped(server)
-    assert.equal(code, 1)
-    assert.equal((await answer).status, 200)
-    const lines = log.trimEnd().split('\n')
-    if (format === 'silent') {
-      assert.equal(lines.length, 1, log)
-      assert.match(log, /^animal-adoption-store: .*pets\.json/)
-    } else {
-      const { event, message } = JSON.parse(lines.at(-1) ?? '')
-      assert.equal(event, 'failed')
-      assert.match(message, /pets\.json/)
-    }
-  }
+  const [home, away] = [join(folder, 'home'), join(folder, 'away')]
+  await mkdir(home)
+  const words = ['--store', join(home, 'pets.json'), '--staging-port', '0', '--delay', '300']
+  const server = await startedInProcess(t, '--json', '--log', 'silent', ...words)
+  const { baseUrl, staging } = JSON.parse(server.ready)
+  assert.equal((await fetch(`${baseUrl}/pets`, ADA)).status, 201)
+  await rename(home, away)
+  const answer = fetch(`${staging.baseUrl}/pets`, { headers: FREE })
+  await arrived(staging.origin)
+  const { code, log } = await stopped(server)
+  assert.equal(code, 1)
+  assert.equal((await answer).status, 200)
+  assert.match(log, /^animal-adoption-store: [^\n]*pets\.json[^\n]*\n$/)
 })
 
 test('cli - a failure is one line with the fix, and its exit code', async t => {
@@ -362,7 +298,6 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
   const badSeed = await file(t, '[{"name":"Ada","categoryId":1},{"name":"Bo","categoryId":1.5}]')
   const brokenSeed = await file(t, '[{"name":"Ada","categoryId":1},\n {"name":"Bo","status" 1}]')
   const oddSeed = await file(t, '[{"id":7,"name":"Ada","categoryId":1}]')
-  const noSeed = await file(t, '[null]')
   const twice = await file(t, '{"s3cret":{"id":"a","plan":"pro"},"s3cret":{"id":"b","plan":"pro"}}')
   const twiceNamed = await file(t, '[{"name":"Ada","categoryId":1,"name":"Bo"}]')
   const expired = await file(t, '{"s3cret":{"id":"ci","plan":"pro","expires":"soon"}}')
@@ -390,13 +325,8 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     [['--watch'], 2, /--watch needs a file to watch: add --seed <file\.json> or --keys/],
     ...[
       [['--drain', '30d'], '--drain takes a duration .* from 0ms to 2147483647ms, got .30d.'],
-      [['--drain', 'soon'], '--drain takes a duration .*, got .soon.'],
       [['--drain', '99'], '--drain takes a duration such as 500ms, .*, got .99.'],
-      [['--idempotency', '99'], '--idempotency takes a duration such as 500ms, .*, got .99.'],
-      [['--idempotency', '1y'], '--idempotency takes a duration .*, got .1y.'],
       [['--idempotency=0s'], '--idempotency takes .* in whole ms from 1ms, got .0s.'],
-      [['--idempotency=0.1ms'], '--idempotency takes .*, got .0\\.1ms.'],
-      [['--limits', 'redis://x?timeout=0s'], '--limits \\?timeout takes .*, got .0s.'],
       [['--store', 'postgres://x/y?timeout=25d'], '--store \\?timeout takes .*, got .25d.'],
       [
         ['--clock', '1893456000000'],
@@ -418,13 +348,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     [['--seed', tmpdir()], 2, /--seed .* is a folder; name a file in it$/m],
     [['--keys', '/nowhere.json'], 2, /--keys \/nowhere\.json does not exist$/m],
     [['--empty', '--seed', notJson], 2, /--empty cannot be combined with --seed/],
-    [
-      ['--seed', notJson],
-      2,
-      /--seed .* is not valid JSON at line 1, column 1: JSON value expected$/m,
-    ],
     [['--seed', latin1], 2, /--seed .* is not valid UTF-8; save it as UTF-8$/m],
-    [['--keys', latin1], 2, /--keys .* is not valid UTF-8; save it as UTF-8$/m],
     [['--seed', brokenSeed], 2, /is not valid JSON at line 2, column 24: Colon ':' expected after/],
     [['--seed', badSeed], 2, /--seed .*: animal 2 \('Bo'\): `categoryId` must be an integer/],
     [
@@ -439,7 +363,6 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       2,
       /--keys .*`apiKeys\['ci'\]\.expires` to be an instant .*, got 'soon'$/m,
     ],
-    [['--seed', noSeed], 2, /animal 1: it must be a JSON object/],
     [['--seed', typoSeed], 2, /animal 1: unknown field `nam`; expected name, categoryId, status$/m],
     [
       ['--keys', brokenKeys],
@@ -488,11 +411,7 @@ test('cli - a command refuses the options that it does not take, and ignores the
   const cases: [words: string[], line: RegExp][] = [
     [['check', store, '--json'], /--json works with serve and verify only$/m],
     [['check', '--port', 'abc', store], /--port works with serve and replay only$/m],
-    [['check', store, '--strict'], /--strict works with exec only$/m],
     [['copy', store, target, '--seed', 'x'], /--seed works with serve and exec only$/m],
-    [['version', '--port', 'abc'], /--port works with serve and replay only$/m],
-    [['help', '--quiet'], /--quiet works with serve only$/m],
-    [['openapi', '--port', 'abc'], /--port works with serve and replay only$/m],
   ]
   for (const [words, line] of cases) {
     await writeFile(store, '{"pets":[]}')
@@ -509,15 +428,7 @@ test('cli - a command refuses the options that it does not take, and ignores the
     ADOPTION_STORE_STRICT: '1',
     PORT: 'abc',
   }
-  for (const words of [
-    ['check', store],
-    ['copy', store, target],
-    ['version'],
-    ['help'],
-    ['openapi'],
-    ['check', '--help'],
-    ['copy', '-v'],
-  ]) {
+  for (const words of [['check', store], ['copy', store, target], ['openapi']]) {
     const { code, stderr } = await endedIn(environment, ...words)
     assert.equal(code, 0, `${words}: ${stderr}`)
   }
@@ -631,11 +542,6 @@ test('cli - the banner shows the options in effect', async t => {
   assert.match(ready, /^ {2}Docs {6}http:.*\/docs$/m)
   assert.doesNotMatch(ready, /requests a minute/)
   assert.doesNotMatch((await started(t)).ready, /Mode|Control/)
-})
-
-test('cli - a byte order mark before a seed is skipped', async t => {
-  const seed = await file(t, '\ufeff[{"name":"Zo\u00eb","categoryId":1}]')
-  assert.equal((await ready(t, '--seed', seed)).animals, 1)
 })
 
 test('cli - --seed on a file that holds animals says that it is ignored', async t => {
@@ -755,20 +661,6 @@ test('cli - --watch sees mounted Secrets, swapped links, and a folder that is ma
   await stopped(server)
 })
 
-test('cli - after --watch has reloaded the keys, none of them is logged', async t => {
-  for (const mode of [[], ['--control']]) {
-    const keys = await file(t, '{"oldkey-12345678":{"id":"old","plan":"free"}}')
-    const server = await started(t, '--json', '--watch', '--keys', keys, '--log', 'json', ...mode)
-    const { baseUrl } = JSON.parse(server.ready)
-    const other = '{"newkey-87654321":{"id":"new","plan":"pro"}}'
-    await loggedAfter(server, () => writeFile(keys, other), /: added new; removed old/)
-    await fetch(`${baseUrl}/pets?k=newkey-87654321`)
-    const { log } = await stopped(server)
-    assert.match(log, /"query":"k=REDACTED"/)
-    assert.doesNotMatch(log, /newkey/)
-  }
-})
-
 test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until the time is over', async t => {
   const server = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1h')
   const { origin, baseUrl } = JSON.parse(server.ready)
@@ -788,8 +680,6 @@ test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until th
 
   const interrupted = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1h')
   assert.equal((await stopped(interrupted, 'SIGINT')).code, 0)
-  const brief = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1ms')
-  assert.equal((await stopped(brief)).code, 0)
 })
 
 test('cli - with --log json, everything is a record: start, requests, reloads, stop and failures', async t => {
@@ -896,7 +786,7 @@ test('cli - --help and --version print and exit with 0', async () => {
   const help = await ended('--help')
   assert.equal(help.code, 0)
   assert.match(help.stdout, /^Usage: animal-adoption-store/)
-  assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
+  assert.ok(help.stdout.split('\n').every(line => line.length <= 80))
   assert.deepEqual(await ended('help'), help)
   const version = await ended('--version')
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
@@ -906,42 +796,24 @@ test('cli - --help and --version print and exit with 0', async () => {
 
 test('cli - help prints one command, with its options only', async () => {
   const flagsOf = (help: string) =>
-    [...help.matchAll(/^ +(?:-\w, | {4})--([\w-]+)/gm)].map(([, f]) => f)
-  const exec = await ended('exec', '--help')
-  assert.equal(exec.code, 0)
-  assert.match(
-    exec.stdout,
-    /^Usage: animal-adoption-store exec \[options\] -- <command>\n\nRun a command/,
-  )
-  assert.doesNotMatch(exec.stdout, /copy|\[serve\]/)
-  assert.ok(flagsOf(exec.stdout).includes('strict'))
-  assert.ok(!flagsOf(exec.stdout).includes('port'))
-  assert.deepEqual(await ended('help', 'exec'), exec)
-  assert.deepEqual(await ended('exec', '-h'), exec)
-  const serve = await ended('serve', '--help')
-  assert.ok(flagsOf(serve.stdout).includes('port'))
-  assert.ok(!flagsOf(serve.stdout).includes('strict'))
-  assert.deepEqual(await ended('help', 'start'), serve)
-  for (const command of ['copy', 'check']) {
+    [...help.matchAll(/^ +(?:-\w, | {4})--([\w-]+)/gm)].map(([, flag]) => flag)
+  for (const [command, own, foreign] of [
+    ['serve', 'port', 'strict'],
+    ['exec', 'strict', 'port'],
+    ['verify', 'spare-key', 'port'],
+    ['copy', 'help', 'port'],
+  ] as const) {
     const help = await ended(command, '--help')
-    assert.match(help.stdout, new RegExp(`^Usage: animal-adoption-store ${command} <`))
-    assert.deepEqual(flagsOf(help.stdout), ['help', 'version'])
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, new RegExp(`^Usage: animal-adoption-store \\[?${command}`))
+    const flags = flagsOf(help.stdout)
+    assert.deepEqual([flags.includes(own), flags.includes(foreign)], [true, false])
+    assert.ok(help.stdout.split('\n').every(line => line.length <= 80))
     assert.deepEqual(await ended('help', command), help)
+    assert.deepEqual(await ended(command, '-h'), help)
   }
-  for (const command of ['verify', 'keys']) {
-    assert.deepEqual(await ended('help', command), await ended(command, '--help'))
-  }
-  for (const help of [exec, serve]) {
-    assert.ok(help.stdout.split('\n').every(line => line.length <= 100))
-  }
-  for (const command of ['serve', 'exec', 'openapi']) {
-    const { stdout } = await ended(command, '--help')
-    const flags = flagsOf(stdout)
-    assert.equal(/PORT and HOST/.test(stdout), flags.includes('port'), command)
-    for (const [, flag = ''] of stdout.matchAll(/for --([\w-]+)/g)) {
-      assert.ok(flags.includes(flag), `${command} --${flag}`)
-    }
-  }
+  const top = (await ended('help')).stdout
+  assert.deepEqual(flagsOf(top), [])
   const unknown = await ended('help', 'exce')
   assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
   assert.match(unknown.stderr, /Unknown command 'exce'; did you mean exec\?/)
@@ -969,14 +841,6 @@ test('cli - openapi prints the document that the server also serves, with both s
   assert.equal(servers[0].variables.base_url.default, baseUrl)
   assert.equal(servers[1].variables.staging_base_url.default, staging.baseUrl)
   assert.equal((await fetch(`${origin}/docs`)).status, 200)
-})
-
-test('cli - /healthz needs no key and costs nothing', async t => {
-  const { origin } = await ready(t)
-  const answer = await fetch(`${origin}/healthz`)
-  assert.equal(answer.status, 200)
-  assert.equal(((await answer.json()) as { status: string }).status, 'ok')
-  assert.equal(answer.headers.get('x-ratelimit-limit'), null)
 })
 
 interface Server<C extends Running = Running> {

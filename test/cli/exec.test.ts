@@ -43,15 +43,6 @@ test('exec - starts empty, as do worlds, unless --seed is given', async t => {
   assert.equal((await execInProcess(['--seed', seed], scriptCommand(script))).stdout, '1 1\n')
 })
 
-test('exec - two concurrent runs have separate stores', async () => {
-  const script = `${GET} console.log(url)`
-  const [one, other] = await Promise.all([
-    execInProcess([], scriptCommand(script)),
-    execInProcess([], scriptCommand(script)),
-  ])
-  assert.notEqual(one.stdout, other.stdout)
-})
-
 test('exec - returns the exit code of the command, or 1 with --strict for a broken rule', async () => {
   const bad = `${GET} await get('/pets/1')`
   assert.equal((await exec([], scriptCommand('process.exit(7)'))).code, 7)
@@ -123,28 +114,6 @@ test('exec - forwards signals, and reports the one that ended the command', asyn
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [9, null])
   assert.equal((await exec([], scriptCommand(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
-})
-
-test('exec - returns 128 + n for a command that signal n ended', async () => {
-  for (const number of [1, 6, 9, 15]) {
-    assert.equal((await exec([], ['sh', '-c', `kill -${number} $$`])).code, 128 + number)
-  }
-})
-
-test('exec - forwards QUIT, USR1 and USR2', async t => {
-  if (process.platform === 'win32') {
-    t.skip('Windows does not have them')
-    return
-  }
-  for (const signal of ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
-    const script = `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1e6); console.log('up')`
-    const child = spawn(process.execPath, [MAIN, 'exec', '--', ...scriptCommand(script)], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    await firstOutput(child)
-    child.kill(signal)
-    assert.deepEqual(await once(child, 'exit'), [9, null], signal)
-  }
 })
 
 test('exec - shows the requests of a finding, though a reset dropped them', async () => {

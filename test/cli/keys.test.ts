@@ -58,17 +58,6 @@ test('keys - a key is replaced without a gap, followed by a server that watches 
   )
 })
 
-test('keys - the last key is revoked in a server that watches the file, too', async t => {
-  const path = join(folder(t), 'keys.json')
-  const key = (await keys('new', path, '--id', 'web', '--plan', 'free')).stdout.trim()
-  const server = await started(t, '--keys', path, '--watch')
-  assert.equal(await statusWith(server.baseUrl, key), 200)
-  const reloaded = once(server.stderr, 'data')
-  assert.equal((await keys('revoke', path, 'web')).code, 0)
-  assert.match(String(await reloaded), /: removed web\n$/)
-  assert.equal(await statusWith(server.baseUrl, key), 401)
-})
-
 test('keys - list names owners, plans and digests, and never a key', async t => {
   const path = join(folder(t), 'keys.json')
   await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expires":"2020-01-01"}}')
@@ -180,18 +169,6 @@ test('keys - the note on a new key is one line, whatever its id', async t => {
   const { code, stderr } = await keys('new', path, '--id', 'a\nb\x1b[31m', '--plan', 'pro')
   assert.equal(code, 0)
   assert.match(stderr, /^animal-adoption-store: added a key of 'a\\nb\\x1b\[31m' to \P{Cc}+\n$/u)
-})
-
-test('keys - exec passes on a key in plain text, and says when there is none', async t => {
-  const path = join(folder(t), 'keys.json')
-  await keys('new', path, '--id', 'web', '--plan', 'pro')
-  const run = () => runInThread(['exec', '--keys', path, '--', 'true'])
-  const { code, stderr } = await run()
-  assert.equal(code, 2)
-  assert.match(stderr, /holds only digests and expired keys; add a valid key in plain text/)
-  const both = { ...JSON.parse(readFileSync(path, 'utf8')), plain: { id: 'ci', plan: 'pro' } }
-  await writeFile(path, JSON.stringify(both))
-  assert.equal((await run()).code, 0)
 })
 
 test('keys - exec passes on the first key that is valid when it starts', async t => {

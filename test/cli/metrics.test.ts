@@ -73,29 +73,6 @@ test('metrics - requests, rejections, animals, bans and failures are counted, an
   assert.equal(response.statusCode, 403)
 })
 
-test('metrics - in shadow mode, requests over a limit are counted and served', async t => {
-  const limits = { perMinute: 3, perDay: 100, banAfter: 2 }
-  const store = createStore({
-    storage: memoryStorage(),
-    apiKeys: { [KEY]: { id: 'ci', plan: 'enterprise', limits } },
-    clock: () => 0,
-    rateLimit: 'shadow',
-  })
-  const metrics = createMetrics()
-  t.after(metrics.stop)
-  metrics.watch(store)
-  const server = await listen(metrics.beside(store), { port: 0 })
-  t.after(server.close)
-  for (let n = 0; n < limits.perMinute + 5; n++) {
-    assert.equal((await fetch(`${server.url}/pets`, { headers: AUTHORIZED })).status, 200)
-  }
-  const text = (await scrape(server.origin)).join('\n')
-  assert.match(text, /^adoption_store_shadow_rejections_total\{code="rate_limit_exceeded"\} 2$/m)
-  assert.match(text, /^adoption_store_shadow_rejections_total\{code="api_key_banned"\} 3$/m)
-  assert.match(text, /^adoption_store_bans_total 1$/m)
-  assert.doesNotMatch(text, /adoption_store_rejections_total\{/)
-})
-
 test('metrics - a batch has its size, its wait and its queue', async t => {
   const metrics = createMetrics()
   t.after(metrics.stop)

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -104,19 +103,6 @@ test('replay, diff - without a step, nothing is compared, and --check and diff f
   assert.deepEqual([checked.code, checked.stdout], [0, `${clock}: 1 step, all as recorded.\n`])
 })
 
-test('replay - repeats the faults of a schedule', async t => {
-  const flags = ['--schedule', 'createPet#1=status:503-after,createPet#2=delay:2s']
-  const clock = `await command('/clock', { auto: true });`
-  const file = await recorded(
-    t,
-    `${CLIENT} ${clock} await create('Ada'); await create('Bo')`,
-    ...flags,
-  )
-  assert.match(await readFile(file, 'utf8'), /"planned":\{"fault":\{"kind":"status"/)
-  const { code, stdout, stderr } = await runInThread(['replay', file, '--check'])
-  assert.deepEqual([code, stdout, stderr], [0, `${file}: 7 steps, all as recorded.\n`, ''])
-})
-
 test('diff - names the first step that differs', async t => {
   const good = await recordedRun()
   const again = await recorded(t, RUN)
@@ -167,36 +153,6 @@ test('diff - a response that a fault has lost differs, also with running clocks'
   const status = await recordedNow(t, script, '--schedule', 'createPet#1=status:503')
   const refused = await runInThread(['diff', good, status])
   assert.equal(refused.stdout, `${step2}: status 503 instead of 201.\n`)
-})
-
-test('diff - faults that were planned differ where their effects do not', async t => {
-  const script = `${CLIENT} await create('Ada')`
-  const [one, again, other] = [
-    await recordedNow(t, script, '--schedule', 'createPet#1=delay:1ms'),
-    await recordedNow(t, script, '--schedule', 'createPet#1=delay:1ms'),
-    await recordedNow(t, script, '--schedule', 'createPet#1=delay:2ms'),
-  ]
-  const same = await runInThread(['diff', one, again])
-  assert.deepEqual([same.code, same.stdout], [0, 'No step differs: 3 in both recordings.\n'])
-  const { code, stdout } = await runInThread(['diff', one, other])
-  assert.deepEqual(
-    [code, stdout],
-    [1, 'Step 1 differs, request 1, POST /v1/pets: planned ms 2 instead of 1.\n'],
-  )
-})
-
-test('replay - a port that is taken is one line with the fix', async t => {
-  const file = await recordedRun()
-  const other = createServer().listen(0, '127.0.0.1')
-  t.after(() => other.close())
-  await once(other, 'listening')
-  const { port } = other.address() as AddressInfo
-  const { code, stderr } = await runInThread(['replay', file, '--port', `${port}`])
-  assert.equal(code, 1)
-  assert.equal(
-    stderr,
-    `animal-adoption-store: port ${port} is taken; use --port 0 to pick a free one\n`,
-  )
 })
 
 test('replay, diff - unfit words and files are refused in one line', async t => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { COMMANDS, type Command, type CommandName } from '../../adapters/cli/commands.js'
 import { signature } from '../../adapters/cli/help.js'
-import { GENERAL } from '../../adapters/cli/options.js'
+import { GENERAL, type Option, type Options } from '../../adapters/cli/options.js'
 import { RULES } from '../../adapters/verdict/rules/index.js'
 import { readPages } from './pages.js'
 import { ROOT } from './paths.js'
@@ -28,8 +28,8 @@ export function withOptionTables(text: string): string {
       (_, mark: string, name: string) => `${mark}${tableOf(documentedOptions(name))}`,
     )
     .replace(
-      /^(<!-- flags (\w+) ([\w ]+) -->\n)(?:\|.*\n)*/gm,
-      (_, mark: string, command: string, group: string) => `${mark}${flagTable(command, group)}`,
+      /^(<!-- flags (\w+) ([\w, ]+) -->\n)(?:\|.*\n)*/gm,
+      (_, mark: string, command: string, names: string) => `${mark}${flagTable(command, names)}`,
     )
     .replace(/^(<!-- rules -->\n)(?:\|.*\n)*/gm, (_, mark: string) => mark + ruleTable())
     .replace(/^(<!-- judged -->\n)(?:\|.*\n)*/gm, (_, mark: string) => mark + judgedTable())
@@ -50,17 +50,19 @@ function judgedTable(): string {
   return `| rule | through \`judge\` |\n|---|---|\n${rows.join('')}`
 }
 
-function flagTable(command: string, group: string): string {
+function flagTable(command: string, names: string): string {
   const { groups }: Command = COMMANDS[command as CommandName]
-  const rows = Object.entries({ ...groups, General: GENERAL }[group] ?? {}).map(
-    ([name, option]) => {
-      const flag = `\`${signature(name, option)}\``
-      const { help, short } = option
-      const standard = option.default ? `\`${option.default}\`` : ''
-      return `| ${short ? `\`-${short}\`, ${flag}` : flag} | ${help.replaceAll(/[|<]/g, '\\$&')} | ${standard} |\n`
-    },
-  )
-  if (rows.length === 0) throw new Error(`No group ${group} of ${command}`)
+  const all: Readonly<Record<string, Options>> = { ...groups, General: GENERAL }
+  const options = names.split(', ').map(group => all[group] ?? {})
+  const rows = Object.entries<Option>(Object.assign({}, ...options)).map(([name, option]) => {
+    const flag = `\`${signature(name, option)}\``
+    const { help, short } = option
+    const standard = option.default ? `\`${option.default}\`` : ''
+    return `| ${short ? `\`-${short}\`, ${flag}` : flag} | ${help.replaceAll(/[|<]/g, '\\$&')} | ${standard} |\n`
+  })
+  if (options.some(group => Object.keys(group).length === 0)) {
+    throw new Error(`No such group of ${command}: ${names}`)
+  }
   return `| option | meaning | default |\n|---|---|---|\n${rows.join('')}`
 }
 

@@ -12,7 +12,6 @@ const withCurl = withoutCurl ? { skip: withoutCurl } : {}
 const withPython = withoutPython ? { skip: withoutPython } : {}
 
 const SECRET = 's3cret-key'
-const T0 = Date.UTC(2030, 0, 1)
 
 test('verdict - curl in a loop is seen as one client', withCurl, async () => {
   await using double = createTestDouble()
@@ -24,32 +23,6 @@ test('verdict - curl in a loop is seen as one client', withCurl, async () => {
     double.report().findings.map(({ rule }) => rule),
     ['retry-after.early'],
   )
-})
-
-test('control - curl alone can reproduce escalating bans', withCurl, async () => {
-  await using double = createTestDouble({ control: true })
-  const { origin, url } = await double.listen()
-  // The instant, then Reset and Retry-After of the last of 91 requests.
-  const rows = [
-    [0, 300, 300],
-    [300_000, 900, 600],
-    [900_000, 2_100, 1_200],
-    [2_100_000, 4_500, 2_400],
-    [4_500_000, 8_100, 3_600],
-    [8_100_000, 11_700, 3_600],
-    [98_099_999, 101_700, 3_601],
-    [188_100_000, 188_400, 300],
-  ] as const
-  const auth = ['-H', 'Authorization: Bearer demo-free']
-  const shown = '%{http_code} %header{x-ratelimit-reset} %header{retry-after}\\n'
-  for (const [at, reset, retryAfter] of rows) {
-    const json = ['-H', 'Content-Type: application/json', '-d', `{"set":${T0 + at}}`]
-    await run('curl', ['-s', ...json, `${origin}/_control/clock`])
-    const words = ['-s', '-o', '/dev/null', '-w', shown, ...auth, `${url}/pets?n=[1-91]`]
-    const { stdout } = await run('curl', words)
-    const last = stdout.trim().split('\n').at(-1)
-    assert.equal(last, `429 ${T0 / 1000 + reset} ${retryAfter}`, `at ${at}`)
-  }
 })
 
 test('journal - toCurl repeats a request in a shell', withCurl, async () => {
