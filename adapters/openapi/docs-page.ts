@@ -30,8 +30,7 @@ export const NOT_INSTALLED_PAGE = `${HEAD}<h1>Animal Adoption Store</h1>
 /**
  * Starts Swagger UI with the addresses written out and, if there is one, the key filled in. The validator
  * is a remote service, so it is off. Swagger UI rounds numbers when it formats JSON, so a response with
- * a number too long for that is shown as plain text; and it leaves
- * form fields without a name and leaves out a level of headings.
+ * a number too long for that is shown as plain text.
  *
  * @param demoKey a public API key
  */
@@ -63,28 +62,6 @@ const withAddresses = spec => ({
     .filter(({ url }) => !/^https?:[/][/][^/]*[.]invalid[/]/.test(url)),
 })
 
-const nameOf = field =>
-  field.closest('tr')?.querySelector('.parameter__name')?.firstChild?.textContent ||
-  (field.id === 'servers' ? 'Server' : field.tagName === 'SELECT' ? 'Example' : 'Value')
-const complete = () => {
-  for (const field of document.querySelectorAll('#docs :is(select, input, textarea)')) {
-    if (field.ariaLabel || (field.labels?.length && field.id !== 'servers')) continue
-    field.ariaLabel = nameOf(field)
-  }
-  for (const code of document.querySelectorAll('#docs .microlight')) code.tabIndex = 0
-  for (const title of document.querySelectorAll('#docs :is(h3, h4, h5)')) {
-    title.ariaLevel = String(title.tagName[1] - 1)
-  }
-  for (const [name, label] of [['information', 'About'], ['schemes-server', 'Server']]) {
-    const part = document.querySelector('#docs .' + name + '-container')
-    if (part) Object.assign(part, { role: 'region', ariaLabel: label })
-  }
-}
-new MutationObserver(complete).observe(document.querySelector('#docs'), {
-  childList: true,
-  subtree: true,
-})
-
 // Not every server has a page there.
 fetch('./', { headers: { accept: 'text/html' } }).then(answer => {
   const isPage = answer.ok && answer.headers.get('content-type').startsWith('text/html')
@@ -108,12 +85,9 @@ fetch('openapi.json')
 `
 }
 
-/** The bar on top, and more contrast than Swagger UI has. */
+/** The bar on top. */
 export const DOCS_STYLE = `:root {
   color-scheme: light dark;
-  --link: light-dark(#0b6b60, #58cdbb);
-  --quiet: light-dark(#5f6673, #b7bcbf);
-  --danger: light-dark(#b3261e, #ff8f87);
 }
 body {
   margin: 0;
@@ -130,49 +104,7 @@ header span {
   flex: 1;
   font-weight: 600;
 }
-header a,
-.swagger-ui .info a,
-.swagger-ui a.link,
-.swagger-ui .btn.authorize {
-  border-color: var(--link);
-  color: var(--link);
-}
-.swagger-ui .btn.authorize svg {
-  fill: var(--link);
-}
-.swagger-ui .info .title small,
-.swagger-ui .download-contents {
-  background: #555b69;
-}
-.swagger-ui .info .title small.version-stamp {
-  background: #3d7a00;
-}
-.swagger-ui .opblock.opblock-get .opblock-summary-method,
-.swagger-ui .btn.execute {
-  border-color: #1a63b8;
-  background: #1a63b8;
-}
-.swagger-ui .opblock.opblock-post .opblock-summary-method {
-  background: #1a7a4c;
-}
-.swagger-ui .opblock.opblock-deprecated {
-  opacity: 1;
-}
-html .swagger-ui .opblock.opblock-deprecated .opblock-summary-method,
-html.dark-mode .swagger-ui .opblock.opblock-deprecated .opblock-summary-method {
-  background: light-dark(#5f6368, #8b9196);
-}
-.swagger-ui .btn.cancel {
-  border-color: var(--danger);
-  color: var(--danger);
-}
-.swagger-ui .parameter__in,
-.swagger-ui .parameter__deprecated,
-.swagger-ui .json-schema-2020-12-expand-deep-button,
-html.dark-mode .swagger-ui .headers .header-col {
-  color: var(--quiet);
-}
-.swagger-ui .microlight span[style*='211, 99, 99'] {
-  color: #ff9c9c !important;
+header a {
+  color: light-dark(#0b6b60, #58cdbb);
 }
 `

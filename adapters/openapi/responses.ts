@@ -14,9 +14,7 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from '../../src/errors.js'
-import { decide } from '../../src/limits/decide.js'
 import type { RateLimitMode } from '../../src/limits/mode.js'
-import { PLANS } from '../../src/limits/plans.js'
 import { SUNSET } from '../../src/pets/specification.js'
 import { MAX_BODY_BYTES } from '../../src/protocol/body.js'
 import { schemaRef } from './schemas.js'
@@ -80,16 +78,20 @@ const SHARED_CODES: readonly ErrorCode[] = [
   'storage_unavailable',
 ]
 
-const INSTANT = Date.UTC(2030, 0, 1)
-const USED_UP = {
-  lastSeen: INSTANT,
-  minuteCount: PLANS.free.perMinute,
-  rejections: 0,
-  dayCount: PLANS.free.perMinute,
-  bannedUntil: 0,
-  banLevel: 0,
-}
-const BANNED = { ...USED_UP, bannedUntil: INSTANT + 300_000, banLevel: 1 }
+const RESET = Date.UTC(2030, 0, 1, 0, 1) / 1000
+const EXHAUSTED = {
+  window: 'minute',
+  limit: 60,
+  remaining: 0,
+  reset: RESET,
+  retryAfter: 60,
+} as const
+const BANNED = {
+  ...EXHAUSTED,
+  code: 'api_key_banned',
+  reset: RESET + 240,
+  retryAfter: 300,
+} as const
 
 /** Every failure status: what it means, and an example for each code it can have. */
 const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]])[] = [
@@ -112,8 +114,8 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
   ['The Idempotency-Key was used for another animal.', idempotencyKeyReused()],
   [
     'The limit is exhausted, or the API key is temporarily banned for too many requests after a 429.',
-    rateLimited(decide(USED_UP, PLANS.free, INSTANT).decision),
-    rateLimited(decide(BANNED, PLANS.free, INSTANT).decision),
+    rateLimited(EXHAUSTED),
+    rateLimited(BANNED),
   ],
   ['An unexpected error occurred; the request is not at fault.', toApiError(undefined)],
   [

@@ -54,8 +54,6 @@ export interface Subject extends Names {
   /** Of the server, such as `http://127.0.0.1:4280`. */
   readonly origin: string
   readonly readOnly: boolean
-  /** How many animals the run has created. */
-  readonly created: number
   /** What came so far, without the bodies of successes. */
   readonly seen: readonly Reply[]
   /** Sends within the budget of its key, and again after a 429 that others caused. */
@@ -101,6 +99,9 @@ export interface Call {
 export interface Reply {
   /** The request in words, without keys. */
   readonly sent: string
+  readonly method: string
+  /** As sent, with the path of the base address. */
+  readonly target: string
   readonly status: number
   readonly headers: Headers
   readonly body: string

@@ -37,7 +37,7 @@ export async function sendOnConnection(
       const isHeadOnly = body === undefined && 'content-length' in headers
       let reply: Promise<Reply> | undefined
       outgoing.on('response', response => {
-        reply = read(response, sent)
+        reply = read(response, { sent, method, target })
         // The connection stays open for the body that was announced.
         if (isHeadOnly) resolve(reply)
       })
@@ -59,10 +59,14 @@ export async function sendOnConnection(
   }
 }
 
-async function read(message: IncomingMessage, sent: string): Promise<Reply> {
+async function read(
+  message: IncomingMessage,
+  request: Pick<Reply, 'sent' | 'method' | 'target'>,
+): Promise<Reply> {
   const headers = new Headers()
   for (const [name, values] of Object.entries(message.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value)
   }
-  return { sent, status: message.statusCode ?? 0, headers, body: await readBody(message, sent) }
+  const body = await readBody(message, request.sent)
+  return { ...request, status: message.statusCode ?? 0, headers, body }
 }

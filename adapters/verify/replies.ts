@@ -50,9 +50,15 @@ export function arrayOf(reply: Reply): readonly unknown[] {
   return value
 }
 
-/** The animals of a list whose form another check judges: what has no id is left out. */
+/** The animals of a list whose form another check judges. */
 export function animalsOf(reply: Reply): readonly Animal[] {
   return arrayOf(reply).filter(isObject) as unknown as readonly Animal[]
+}
+
+/** The same; undefined where the list cannot be read. */
+export function listIn(reply: Reply): readonly Animal[] | undefined {
+  const isList = reply.status === 200 && Array.isArray(jsonIn(reply))
+  return isList ? animalsOf(reply) : undefined
 }
 
 /**

@@ -16,16 +16,8 @@ export interface Session extends Subject {
   readonly requests: number
   /** Of the API key. */
   readonly budget: Budget
-  /** Begins a check: what is sent from here on belongs to it. */
-  watch(): Watched
   /** Replaces keys by their labels. */
   redact(text: string): string
-}
-
-/** What came in response to the requests of one check. */
-export interface Watched {
-  /** The first reply by which the server says that it failed; undefined if there is none. */
-  breakdown: Reply | undefined
 }
 
 export function createSession(options: ReadOptions): Session {
@@ -37,10 +29,8 @@ export function createSession(options: ReadOptions): Session {
   const budgets = new Map<Credential['budget'], Budget>()
   const run = time.now().toString(36)
   const seen: Reply[] = []
-  let created = 0
   let ahead = 0
   let description: Promise<Reply> | undefined
-  let watched: Watched = { breakdown: undefined }
   const now = () => time.now() + ahead
 
   return {
@@ -52,22 +42,15 @@ export function createSession(options: ReadOptions): Session {
     get requests() {
       return transport.requests
     },
-    get created() {
-      return created
-    },
     budget: budgetOf(KEY),
-    watch() {
-      watched = { breakdown: undefined }
-      return watched
-    },
     redact: redaction.redact,
     send,
     once: createMemory(send),
-    sendTogether,
+    sendTogether: calls => deliver(calls, () => transport.sendTogether(calls)),
     ...createSpareKey(send, now),
     name: label => `[verify ${run}] ${label}`,
     now,
-    description: () => (description ??= download()),
+    description: () => (description ??= transport.download(openApiUrl).then(note)),
     async wait(ms, reason) {
       if (!deadline.allows(ms)) {
         const seconds = Math.ceil(ms / 1000)
@@ -78,47 +61,33 @@ export function createSession(options: ReadOptions): Session {
   }
 
   async function send(call: Call): Promise<Reply> {
-    const budget = budgetOf(call.as ?? KEY)
-    // The reply may come when another check has begun.
-    const mine = watched
-    for (;;) {
-      if (!call.impatient) await budget.ready()
-      const reply = await transport.send(call)
-      budget.note(reply)
-      note(mine, reply, call.method)
-      if (reply.status !== 429 || call.impatient || call.keeps429) return reply
-      await budget.rejected(reply)
-    }
+    const [reply] = await deliver([call], async () => [await transport.send(call)])
+    return reply as Reply
   }
 
-  async function sendTogether(calls: readonly Call[]): Promise<readonly Reply[]> {
-    const mine = watched
+  async function deliver(
+    calls: readonly Call[],
+    transmit: () => Promise<readonly Reply[]>,
+  ): Promise<readonly Reply[]> {
+    const [{ as = KEY, impatient, keeps429 } = {}] = calls as readonly Partial<Call>[]
     for (;;) {
-      for (const { as = KEY } of calls) await budgetOf(as).ready()
-      const replies = await transport.sendTogether(calls)
-      for (const [at, { as = KEY, method }] of calls.entries()) {
-        budgetOf(as).note(replies[at] as Reply)
-        note(mine, replies[at] as Reply, method)
+      for (const call of impatient ? [] : calls) await budgetOf(call.as ?? KEY).ready()
+      const replies = await transmit()
+      for (const [at, reply] of replies.entries()) {
+        budgetOf(calls[at]?.as ?? KEY).note(reply)
+        note(reply)
       }
       const rejection = replies.find(({ status }) => status === 429)
-      if (!rejection) return replies
-      await budgetOf(KEY).rejected(rejection)
+      if (!rejection || impatient || keeps429) return replies
+      await budgetOf(as).rejected(rejection)
     }
   }
 
-  async function download(): Promise<Reply> {
-    const mine = watched
-    const reply = await transport.download(openApiUrl)
-    note(mine, reply)
-    return reply
-  }
-
-  function note(mine: Watched, reply: Reply, method?: string): void {
-    if (isBreakdown(reply, method)) mine.breakdown ??= reply
+  function note(reply: Reply): Reply {
     const { sentAt } = readLimits(reply.headers)
     if (sentAt !== undefined) ahead = sentAt - time.now()
-    if (reply.status === 201) created++
     seen.push({ ...reply, body: reply.status < 400 ? '' : reply.body.slice(0, LONGEST_ERROR) })
+    return reply
   }
 
   function budgetOf({ budget: owner }: Credential): Budget {
@@ -151,10 +120,4 @@ function createMemory(send: Subject['send']): Subject['once'] {
     known.set(name, reply)
     return reply
   }
-}
-
-/** RFC 9110 §15.6: the server says that it failed, or with 501, that it does not have a method. */
-function isBreakdown({ status }: Reply, method = 'GET'): boolean {
-  const isRequired = method === 'GET' || method === 'POST'
-  return status >= 500 && (status !== 501 || isRequired)
 }

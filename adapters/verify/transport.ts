@@ -92,13 +92,9 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     const response = await (fetch
       ? fetch(new Request(address, given))
       : globalThis.fetch(address, given))
-    const { status, headers, body: content } = response
-    return {
-      sent,
-      status,
-      headers,
-      body: await readBody(content as AsyncIterable<Uint8Array> | null, sent),
-    }
+    const { status, headers } = response
+    const content = await readBody(response.body as AsyncIterable<Uint8Array> | null, sent)
+    return { sent, method, target, status, headers, body: content }
   }
 
   async function onConnection(calls: readonly PlainRequest[]): Promise<readonly Reply[]> {

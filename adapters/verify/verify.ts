@@ -1,3 +1,4 @@
+import { type Int64, isInt64 } from '../../src/lib/int64.js'
 import { nearestFirst } from '../../src/lib/nearest.js'
 import { OptionError } from '../../src/lib/options.js'
 import { SUNSET } from '../../src/pets/specification.js'
@@ -13,7 +14,7 @@ import {
   readVerifyOptions,
   type VerifyOptions,
 } from './options.js'
-import { isObject, jsonIn } from './replies.js'
+import { listIn } from './replies.js'
 import { createSession, type Session } from './session.js'
 import { VerifyError } from './verify-error.js'
 
@@ -96,10 +97,7 @@ export function prepare(given: VerifyOptions): Run {
   async function isLost(failure: CheckFailure): Promise<string | undefined> {
     if (failure instanceof NoReply && failure.code === 'timeout') timeouts++
     if (timeouts >= MOST_TIMEOUTS) return `${timeouts} requests got no response in time`
-    const next = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
-      if (error instanceof NoReply) return error
-      throw error
-    })
+    const next = await tryOut(session)
     if (next instanceof NoReply) return 'the server no longer answers'
     return next.status >= 500 ? 'the server now fails every request' : undefined
   }
@@ -140,9 +138,9 @@ interface Outcome {
 
 /** A reply from 500 on breaks a MUST, whatever the check makes of it. */
 async function outcomeOf(check: Check, session: Session): Promise<Outcome> {
-  const watched = session.watch()
+  const { length } = session.seen
   const outcome = await runOf(check, session)
-  const { breakdown } = watched
+  const breakdown = session.seen.slice(length).find(isBreakdown)
   const isBroken = outcome.failure !== undefined && outcome.level === 'MUST'
   if (isBroken || !breakdown) return outcome
   const { sent } = breakdown
@@ -191,10 +189,8 @@ export function selectChecks({
 /** The failures that no check can name, one line each. */
 async function probe(session: Session, options: ReadOptions): Promise<void> {
   const { baseUrl, limits } = options
-  const reply = await session.send({ path: '/pets?limit=1' }).catch((error: unknown) => {
-    if (error instanceof NoReply) throw new VerifyError(unreachable(options, error))
-    throw error
-  })
+  const reply = await tryOut(session)
+  if (reply instanceof NoReply) throw new VerifyError(unreachable(options, reply))
   const { status, headers } = reply
   if (status >= 300 && status < 400) {
     const location = withoutUser(headers.get('location') ?? 'another address')
@@ -211,6 +207,13 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
   }
   session.categoryId = knownCategory(reply)
   if (limits) await probeSpare(session)
+}
+
+function tryOut({ send }: Session): Promise<Reply | NoReply> {
+  return send({ path: '/pets?limit=1' }).catch((error: unknown) => {
+    if (error instanceof NoReply) return error
+    throw error
+  })
 }
 
 async function probeSpare({ send }: Session): Promise<void> {
@@ -239,17 +242,20 @@ function unreachable({ baseUrl, timeoutMs }: ReadOptions, { code, reason }: NoRe
 }
 
 /** A server may know only some categories: those of its animals exist. */
-function knownCategory(reply: Reply): number | bigint {
-  const value = jsonIn(reply)
-  const first: unknown = Array.isArray(value) ? value[0] : undefined
-  const categoryId = isObject(first) ? first['categoryId'] : undefined
-  return typeof categoryId === 'number' || typeof categoryId === 'bigint' ? categoryId : 1
+function knownCategory(reply: Reply): Int64 {
+  const [first] = listIn(reply) ?? []
+  return isInt64(first?.categoryId) ? first.categoryId : 1
 }
 
 /** RFC 9110 §15.6: the server itself says that it failed, or says nothing at all. */
 function isBrokenDown(failure: CheckFailure): boolean {
   if (failure instanceof NoReply) return true
   return typeof failure.came === 'object' && failure.came.status >= 500
+}
+
+/** The same of a reply. With 501 a server says that it does not have a method. */
+function isBreakdown({ status, method }: Reply): boolean {
+  return status >= 500 && (status !== 501 || method === 'GET' || method === 'POST')
 }
 
 /** Why the options leave a check out. */

@@ -1,6 +1,6 @@
 import { toJson } from '../../../src/lib/json.js'
 import type { PetStatus } from '../../../src/pets/specification.js'
-import type { Call, Names } from '../check.js'
+import type { Call, Names, Reply, Subject } from '../check.js'
 
 /** Calls that several checks share, so that `once` sends them only once. */
 
@@ -38,4 +38,11 @@ export function postBeyondDouble(names: Names): Call {
 /** Creates the animal of this status that the checks of a run share. */
 export function postSample(names: Names, status: PetStatus): Call {
   return post({ ...animal(names, status), status })
+}
+
+/** Sends all of them, and waits for all replies: a late one would belong to the next check. */
+export async function atOnce({ send }: Subject, calls: readonly Call[]): Promise<readonly Reply[]> {
+  const sending = calls.map(send)
+  await Promise.allSettled(sending)
+  return Promise.all(sending)
 }

@@ -1,7 +1,8 @@
 import { isInt64 } from '../../../src/lib/int64.js'
+import type { Reply, Subject } from '../check.js'
 import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
-import { animalIssue, isObject, jsonOf, memberOf, objectOf } from '../replies.js'
+import { animalIssue, jsonOf, memberOf, objectOf } from '../replies.js'
 import { ABSENT, ABSENT_ID, postBeyondDouble } from './calls.js'
 import { anyId, FIELDS, variety, wholeList } from './samples.js'
 import { checksOf } from './table.js'
@@ -12,20 +13,18 @@ export const getPetChecks = checksOf(
   {
     answer: {
       title: 'an animal is answered 200, as an Animal with its `id`',
-      async run(subject) {
-        const id = await anyId(subject)
-        const reply = await subject.once({ path: `/pets/${id}` })
+      of: gottenOne,
+      judge(reply) {
         expect.status(reply, 200)
-        const pet = jsonOf(reply)
-        const issue = animalIssue(pet)
-        expect.noIssue(reply, issue)
-        expect.that(reply, isObject(pet) && pet['id'] === id, `the animal ${id}`)
+        expect.noIssue(reply, animalIssue(jsonOf(reply)))
+        const id = reply.target.split('/').at(-1)
+        expect.that(reply, String(memberOf(reply, 'id')) === id, `the animal ${id}`)
       },
     },
     type: {
       title: 'the animal comes as application/json',
       must: 'spec §4',
-      of: async subject => subject.once({ path: `/pets/${await anyId(subject)}` }),
+      of: gottenOne,
       judge: expect.jsonType,
     },
     created: {
@@ -106,3 +105,7 @@ export const getPetChecks = checksOf(
     },
   },
 )
+
+async function gottenOne(subject: Subject): Promise<Reply> {
+  return subject.once({ path: `/pets/${await anyId(subject)}` })
+}

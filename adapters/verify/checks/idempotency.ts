@@ -3,7 +3,7 @@ import type { Call, Names, Reply, Subject } from '../check.js'
 import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
 import { memberOf, objectOf } from '../replies.js'
-import { animal, post } from './calls.js'
+import { animal, atOnce, post } from './calls.js'
 import { checksOf } from './table.js'
 
 const DRAFT = 'draft-ietf-httpapi-idempotency-key-header-07'
@@ -60,8 +60,8 @@ export const idempotencyChecks = checksOf(
       title:
         'of two creates with one key at the same time, one stores: the other gets the same or 409',
       async run(subject) {
-        const call = () => subject.send(keyed(subject, 'concurrent'))
-        const [one, other] = await Promise.all([call(), call()])
+        const replies = await atOnce(subject, twice(keyed(subject, 'concurrent')))
+        const [one, other] = replies as readonly [Reply, Reply]
         const [first, second] = one.status === 201 ? [one, other] : [other, one]
         expect.status(first, 201)
         if (second.status === 409) return

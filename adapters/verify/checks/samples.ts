@@ -2,7 +2,7 @@ import { type Int64, isInt64 } from '../../../src/lib/int64.js'
 import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
 import type { Reply, Subject } from '../check.js'
 import { CheckSkipped } from '../failure.js'
-import { type Animal, animalsOf, isObject, isStatus, jsonIn } from '../replies.js'
+import { type Animal, animalsOf, isObject, isStatus, jsonIn, listIn } from '../replies.js'
 import { animal, post, postSample, WHOLE_LIST } from './calls.js'
 
 /** An animal of this run, with the reply that created it. */
@@ -26,8 +26,9 @@ export async function sample(subject: Subject, status: PetStatus): Promise<Sampl
 
 /** Creates animals until the run has made this many. @throws CheckSkipped */
 export async function fill(subject: Subject, count: number): Promise<void> {
-  const { readOnly, categoryId, name, send } = subject
-  while (!readOnly && subject.created < count) {
+  const { readOnly, categoryId, name, send, seen } = subject
+  const created = seen.filter(({ status }) => status === 201).length
+  for (let number = created; number < count && !readOnly; number++) {
     const { status } = await send(post({ name: name('one of many'), categoryId }))
     if (status !== 201) throw new CheckSkipped('too few animals could be created')
   }
@@ -48,10 +49,8 @@ interface WholeList {
 /** The first page, for checks of something else. @throws CheckSkipped where it cannot be read */
 export async function wholeList({ send }: Subject): Promise<WholeList> {
   const reply = await send(WHOLE_LIST)
-  const animals = jsonIn(reply)
-  if (reply.status === 200 && Array.isArray(animals)) {
-    return { reply, animals: animals.filter(isObject) as unknown as readonly Animal[] }
-  }
+  const animals = listIn(reply)
+  if (animals) return { reply, animals }
   throw new CheckSkipped('the list cannot be read, as list.answer or list.limit-maximum reports')
 }
 
