@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parseJson } from '../../src/lib/json.js'
 import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
+import type { OptionError } from '../../src/lib/options.js'
 import { instantOf } from '../../src/lib/time.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import * as z from '../../src/lib/zod.js'
@@ -67,22 +68,29 @@ function notKeys(path: string): UsageError {
   return new UsageError(message, '--keys')
 }
 
-/** @throws UsageError */
+/** Errors name positions only, as any text of the file may be a key. @throws UsageError */
 export function checkKeys(path: string, file: KeyFile): Record<string, ApiKey> {
-  try {
-    const entries = Object.entries(file).map(([key, record]): [string, ApiKey] => {
-      // Checked as a whole below.
-      if (typeof record?.expires !== 'string') return [key, record as ApiKey]
-      const expires = instantOf(`apiKeys['${record.id}'].expires`, record.expires)
-      return [key, { ...record, expires }]
-    })
-    // From entries: a key may be named like a property of objects.
-    const keys = Object.fromEntries(entries)
-    createApiKeys(keys, PLANS, sha256)
-    return keys
-  } catch (error) {
-    throw new UsageError(`--keys ${path}: ${(error as Error).message}`, '--keys')
-  }
+  const ring = createApiKeys({}, PLANS, sha256)
+  const entries = Object.entries(file).map(([key, record], at): [string, ApiKey] => {
+    try {
+      const { expires } = record ?? {}
+      const own = typeof expires === 'string' ? { expires: instantOf('expires', expires) } : {}
+      const read = typeof record === 'object' ? { ...record, ...own } : record
+      ring.add(key, read as ApiKey)
+      return [key, read as ApiKey]
+    } catch (error) {
+      const problem = `key ${at + 1}${problemOf(error as OptionError)}`
+      throw new UsageError(`--keys ${path}: ${problem}`, '--keys')
+    }
+  })
+  // From entries: a key may be named like a property of objects.
+  return Object.fromEntries(entries)
+}
+
+function problemOf({ option, expected, message }: OptionError): string {
+  if (message.startsWith('Unknown')) return ` has an unknown field; expected ${expected}`
+  const [field] = /\b(id|plan|limits|expires|perMinute|perDay|banAfter)$/.exec(option) ?? []
+  return field === undefined ? ` must be ${expected}` : `: \`${field}\` must be ${expected}`
 }
 
 export function sha256(text: string): string {

@@ -5,7 +5,7 @@ import { printable } from '../../src/lib/printable.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { NODE_DISK } from '../storage/disk.js'
 import { ifPresent, realPathOf, replaceFile, syncFolder } from '../storage/files.js'
-import type { Call } from './actions.js'
+import type { CommandLine } from './command-line.js'
 import { UsageError, withoutSecrets } from './errors.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './inputs.js'
 import { flagOf, KEYS, type KeysSettings } from './options.js'
@@ -17,7 +17,10 @@ import { note } from './output.js'
  *
  * @throws UsageError
  */
-export async function keysCommand(settings: KeysSettings, call: Call): Promise<void> {
+export async function keysCommand(
+  settings: KeysSettings,
+  call: Pick<CommandLine, 'operands' | 'given'>,
+): Promise<void> {
   const [action, path = '', name] = call.operands
   const unfit = Object.keys(KEYS).find(option => call.given.has(option))
   if (unfit !== undefined && (action === 'list' || action === 'revoke')) {

@@ -215,8 +215,16 @@ export function credentialProblem(
 function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
   check('apiKeys[…]', record, isSecretObject)
   // The key itself is a secret, so messages name the id.
-  const field =
-    typeof record.id === 'string' && record.id !== '' ? `apiKeys['${record.id}']` : 'apiKeys[…]'
+  const isNamed = typeof record.id === 'string' && record.id !== ''
+  const field = isNamed ? `apiKeys['${record.id}']` : 'apiKeys[…]'
+  if (!isNamed && Object.keys(record).some(name => !Object.hasOwn(API_KEY, name))) {
+    // The names may be keys, one level too deep.
+    const expected = `one of ${Object.keys(API_KEY).join(', ')}`
+    throw new OptionError(
+      { option: field, expected },
+      `Unknown field in \`${field}\`; expected ${expected}`,
+    )
+  }
   const { id, plan, limits, expires } = settingsOf(API_KEY, record, `${field}.`)
   if (plan !== 'enterprise' && limits !== undefined) {
     const message = `Expected \`${field}.limits\` only on enterprise, got it on ${plan}`

@@ -111,7 +111,7 @@ test('keys - every error is one line, and the file stays as it is', async t => {
       ['new', path, '--id', 'b', '--plan', 'gold'],
       /--plan takes free, pro, business or enterprise, got 'gold'$/m,
     ],
-    [['new', path, '--id', 'a', '--plan', 'pro'], /all API keys of 'a' to have the same plan/],
+    [['new', path, '--id', 'a', '--plan', 'pro'], /key 2 must be one plan for each id$/m],
     [
       ['new', path, '--id', 'b', '--plan', 'enterprise'],
       /needs its limits: --per-minute <n> --per-day <n>$/m,
@@ -153,7 +153,7 @@ test('keys - every error is one line, and the file stays as it is', async t => {
     ]) {
       const { code, stdout, stderr } = await keys(...words)
       assert.deepEqual([code, stdout], [2, ''], `${words}: ${stderr}`)
-      assert.match(stderr, /^animal-adoption-store: --keys [^\n]+: Expected `apiKeys\[[^\n]+\n$/)
+      assert.match(stderr, /^animal-adoption-store: --keys [^\n]+: key 1[^\n]+\n$/)
       assert.doesNotMatch(stderr, /s3cret/)
     }
   }
@@ -162,6 +162,47 @@ test('keys - every error is one line, and the file stays as it is', async t => {
   const locked = await keys('revoke', path, 'a')
   assert.match(locked.stderr, /another process is changing .*; if none is, remove keys\.json\.new/)
   assert.equal(readFileSync(path, 'utf8'), content)
+})
+
+test('keys - an error in a file names positions, never names or values', async t => {
+  const path = join(folder(t), 'keys.json')
+  const secret = 's3cret'
+  const good = { id: secret, plan: 'pro' }
+  const limits = { perMinute: secret, perDay: 1 }
+  const cases: [file: unknown, problem: RegExp][] = [
+    [
+      { apiKeys: { [secret]: good } },
+      /: key 1 has an unknown field; expected one of id, plan, lim/,
+    ],
+    [{ [secret]: secret }, /: key 1 must be an object$/],
+    [{ [secret]: { ...good, plan: secret } }, /: key 1: `plan` must be one of 'free', /],
+    [{ [secret]: { ...good, id: '' } }, /: key 1: `id` must be a non-empty, /],
+    [{ [secret]: { ...good, id: 'addr:s3cret' } }, /: key 1: `id` must be a non-empty, /],
+    [{ [secret]: { ...good, expires: secret } }, /: key 1: `expires` must be an instant /],
+    [{ [secret]: { ...good, limits } }, /: key 1: `limits` must be undefined on pro$/],
+    [{ k: good, [secret]: { ...good, plan: 'free' } }, /: key 2 must be one plan for each id$/],
+    [{ k: good, 's3cret key': good }, /: key 2 must be printable ASCII without spaces$/],
+    [{ k: good, 'sha256:s3cret': good }, /: key 2 must be followed by 64 lower-case hex digits$/],
+    [
+      { k: good, e: { id: secret, plan: 'enterprise', limits } },
+      /: key 2: `perMinute` must be an /,
+    ],
+    [[secret], /must look like /],
+    [secret, /must look like /],
+  ]
+  for (const [file, problem] of cases) {
+    await writeFile(path, JSON.stringify(file))
+    for (const words of [
+      ['keys', 'list', path],
+      ['exec', '--keys', path, '--', 'true'],
+      ['--keys', path, '-p', '0'],
+    ]) {
+      const { code, stdout, stderr } = await runInThread(words)
+      assert.deepEqual([code, stdout], [2, ''], stderr)
+      assert.match(stderr.trimEnd(), problem)
+      assert.doesNotMatch(stderr, /s3cret/)
+    }
+  }
 })
 
 test('keys - the note on a new key is one line, whatever its id', async t => {

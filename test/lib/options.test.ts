@@ -171,6 +171,10 @@ test('options - an invalid key is named by its id, never by its value', () => {
     [{ id: 'addr:x', plan: 'free' }, `Expected \`apiKeys['addr:x'].id\` to be ${id}, got 'addr:x'`],
     [{ plan: 'free' }, `Expected \`apiKeys[…].id\` to be ${id}, got undefined`],
     [null, 'Expected `apiKeys[…]` to be an object, got null'],
+    [
+      { s3cret: { id: 'a' } },
+      'Unknown field in `apiKeys[…]`; expected one of id, plan, limits, expires',
+    ],
     [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys['a'].plan\` to be ${names}, got a string`],
     [
       { id: 'a', plan: 'enterprise' },
