@@ -124,21 +124,22 @@ export function rateLimited(decision: Decision): ApiError {
 }
 
 export function storageUnavailable(cause: unknown): ApiError {
-  const message = 'The storage is temporarily unavailable; try again later.'
-  return new ApiError('storage_unavailable', message, { cause })
+  return unavailable('The storage is temporarily unavailable; try again later.', cause)
 }
 
 /** Too many operations wait for the storage already, so this one was not begun. */
 export function storageOverloaded(): ApiError {
-  const message = 'The storage is temporarily overloaded; nothing was done. Try again later.'
-  const headers = { 'Retry-After': '1' }
-  return new ApiError('storage_unavailable', message, { headers, retryAfter: 1 })
+  return unavailable('The storage is temporarily overloaded; nothing was done. Try again later.')
 }
 
 /** Only a client that half-closed its connection and had to wait ever reads it. */
 export function callerGone(): ApiError {
-  const message = 'The client hung up before its animal was stored; nothing was done.'
-  return new ApiError('storage_unavailable', message)
+  return unavailable('The client hung up before its animal was stored; nothing was done.')
+}
+
+function unavailable(message: string, cause?: unknown): ApiError {
+  const headers = { 'Retry-After': '1' }
+  return new ApiError('storage_unavailable', message, { cause, headers, retryAfter: 1 })
 }
 
 export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {

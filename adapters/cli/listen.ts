@@ -1,5 +1,5 @@
 import type { ApiHandler } from '../../src/protocol/api.js'
-import { type HttpServer, listen } from '../http/listen.js'
+import { type HttpServer, type ListenOptions, listen } from '../http/listen.js'
 import { withoutSecrets } from './errors.js'
 
 /** The options that name a port. */
@@ -8,7 +8,7 @@ export type PortFlag = 'port' | 'staging-port' | 'metrics'
 /** Listens, or says in one line which option to change. @throws ListenError */
 export async function listenOn(
   handler: ApiHandler,
-  options: { readonly host: string; readonly port: number; readonly proxyHops?: number },
+  options: ListenOptions & { readonly host: string; readonly port: number },
   portFlag: PortFlag,
 ): Promise<HttpServer> {
   const { port } = options

@@ -197,6 +197,7 @@ export const SERVER = {
   limits: option(text, 'limits=memory:', 'counters: memory:, sqlite:x, redis://… or redis:'),
   requireLimits: toggle('exit with 1 if the server of --limits is unreachable at startup'),
   proxyHops: option(wholeNumber(0, 100), 'n=0', 'trusted proxies in front, for X-Forwarded-For'),
+  keepAlive: option(duration(), 'duration=72s', 'how long an idle connection is kept'),
   stagingPort: option(PORT, 'n', 'serve a second, separate store on this port'),
   console: toggle('also serve the console with --keys or on other hosts, behind a token'),
   noConsole: toggle('no console at / and no /_console'),

@@ -109,6 +109,9 @@ async function openMetrics(
   return metrics
 }
 
+/** How long a proxy may still use an idle connection, in ms. */
+const GRACE = 1_000
+
 /** What the environments of one process share. */
 interface Shared extends Running {
   readonly apiKeys: Keys
@@ -128,7 +131,7 @@ async function open(
   port: number,
   stagingBaseUrl?: string,
 ): Promise<Opened> {
-  const { host, proxyHops, log, quiet, keys, pagination, rateLimit, idempotency } = settings
+  const { host, proxyHops, keepAlive, log, quiet, keys, pagination, rateLimit } = settings
   const control = isControlled(settings)
   const environment = control
     ? await openControlledOnDemand(settings, apiKeys)
@@ -146,7 +149,7 @@ async function open(
   const documented = withDocsOnDemand(logged, {
     pagination,
     rateLimit,
-    idempotency: idempotency !== undefined,
+    idempotency: settings.idempotency !== undefined,
     demoKeys: keys === undefined ? Object.keys(DEMO_KEYS) : [],
     stagingBaseUrl,
   })
@@ -154,9 +157,11 @@ async function open(
   const paged = withServerPages(documented, pages)
   const shown = access ? withConsole(paged, { ...environment.console, ...access }) : paged
   const observed = metrics && settings.metrics === 'on' ? metrics.beside(shown) : shown
-  const server = await listenOn(observed, { host, port, proxyHops }, portFlag)
+  const address = { host, port, proxyHops, keepAliveTimeout: keepAlive }
+  const server = await listenOn(observed, address, portFlag)
   // The double first: a request that waits on a frozen clock would never be answered.
-  stops.push(server.close, async () => environment.double?.close())
+  const stop = () => (draining.aborted ? server.drain(GRACE) : server.close())
+  stops.push(stop, async () => environment.double?.close())
   return { server, environment }
 }
 

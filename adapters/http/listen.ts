@@ -53,10 +53,10 @@ const LISTEN_OPTIONS = {
    */
   requestTimeout: withDefault(isTimeout, 30_000),
   /**
-   * How long an idle connection is kept, in ms.
-   * @default 5_000
+   * How long an idle connection is kept, in ms: longer than a proxy in front keeps it.
+   * @default 72_000
    */
-  keepAliveTimeout: withDefault(isTimeout, 5_000),
+  keepAliveTimeout: withDefault(isTimeout, 72_000),
 }
 export interface ListenOptions extends OptionsOf<typeof LISTEN_OPTIONS> {}
 
@@ -71,6 +71,11 @@ export interface HttpServer extends AsyncDisposable {
    * that do not read their responses are cut off after twice `requestTimeout`. May be called again.
    */
   close(): Promise<void>
+  /**
+   * The same for a server behind a proxy, which may have sent a request already: idle connections have
+   * `graceMs` for one more, whose response ends them.
+   */
+  drain(graceMs: number): Promise<void>
 }
 
 /**
@@ -109,7 +114,12 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
   server.on('checkContinue', (message, response) => onRequest(message, response, true))
   // Without a listener Node answers 417 to an expectation.
   server.on('checkExpectation', (message, response) => onRequest(message, response, false))
-  server.on('clientError', refuse)
+  server.on('clientError', onClientError)
+  // A process that was suspended reads what has arrived before it judges a connection as idle.
+  server.on('timeout', socket => {
+    const { bytesRead } = socket
+    setImmediate(() => socket.bytesRead === bytesRead && socket.destroy())
+  })
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -126,6 +136,7 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     url: origin + handler.basePath,
     port: bound,
     close,
+    drain,
     [Symbol.asyncDispose]: close,
   }
 
@@ -133,6 +144,11 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     const connection = connections.get(message.socket) as HttpConnection
     if (!connection.begin(response)) return
     serve(message, response, { connection, expecting })
+  }
+
+  function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse(error, socket)
+    else connections.get(socket)?.ifStillLate(() => refuse(error, socket))
   }
 
   /** Also responds to what Node's parser cannot read, after the requests before it. */
@@ -147,6 +163,10 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
   }
 
   function close(): Promise<void> {
+    return drain(0)
+  }
+
+  function drain(graceMs: number): Promise<void> {
     closing ??= new Promise(resolve => {
       // Node's own `close` would destroy connections whose responses are not sent yet.
       server.closeIdleConnections = () => {}
@@ -155,10 +175,15 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
       const patience = Math.min(2 * requestTimeout, LONGEST_TIMER)
       const deadline = setTimeout(() => server.closeAllConnections(), patience)
       server.close(() => {
+        clearTimeout(grace)
         clearTimeout(deadline)
         resolve()
       })
-      for (const connection of connections.values()) connection.closeWhenIdle()
+      for (const connection of connections.values()) connection.endWithResponse()
+      const closeIdle = () => {
+        for (const connection of connections.values()) connection.closeWhenIdle()
+      }
+      const grace = graceMs > 0 ? setTimeout(closeIdle, graceMs) : void closeIdle()
     })
     return closing
   }

@@ -42,9 +42,10 @@ export function toAnswer(method: string, page: Page): ApiResponse {
           'Content-Length': String(utf8Length(text)),
           'X-Content-Type-Options': 'nosniff',
         }
+  const later = status === 503 ? { 'Retry-After': '1' } : {}
   return {
     status,
-    headers: { ...content, 'Cache-Control': 'no-store', ...headers },
+    headers: { ...content, 'Cache-Control': 'no-store', ...later, ...headers },
     body: method === 'HEAD' ? '' : text,
   }
 }

@@ -80,6 +80,13 @@ export function createHttpConnection(
       deferred = serve
       later(serveDeferred)
     },
+    /** Calls back for a request that is late, unless the rest of it has arrived and was not read yet. */
+    ifStillLate(act: () => void): void {
+      const [before, wasComplete] = [last, last?.req.complete]
+      setImmediate(() => {
+        if (last === before && last?.req.complete === wasComplete) act()
+      })
+    },
     /** Whether the last request came before the response to the one ahead of it was sent. */
     isPipelined: () => pipelined,
     /** Whether the client has hung up, as far as one can tell: a half-closed connection looks the same. */
@@ -91,8 +98,11 @@ export function createHttpConnection(
       handedOver = true
       if (closing && !ending) socket.destroy()
     },
-    closeWhenIdle(): void {
+    /** From now on, the last response ends the connection. */
+    endWithResponse(): void {
       closing = true
+    },
+    closeWhenIdle(): void {
       whenIdle(() => ending || socket.destroy())
     },
     /**

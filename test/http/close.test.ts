@@ -149,6 +149,58 @@ function openLarge() {
   return createStore({ storage, apiKeys: { demo: { id: 'demo', plan: 'pro' } } })
 }
 
+test('close - in its grace, an idle connection gets one more response, which ends it', async t => {
+  const server = await listen(open(), { port: 0 })
+  const [late, silent] = [await openSocket(server.port), await openSocket(server.port)]
+  for (const client of [late, silent]) {
+    client.write(GET)
+    await client.until('[]')
+  }
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const closed = server.drain(1_000)
+  late.write(GET)
+  const answers = await late.ended()
+  assert.deepEqual(statusesIn(answers), [200, 200])
+  assert.match(answers, /\r\nConnection: close\r\n/i)
+  assert.equal(silent.socket.readyState, 'open')
+  t.mock.timers.tick(1_000)
+  assert.deepEqual(statusesIn(await silent.ended()), [200])
+  await closed
+})
+
+test('keepAliveTimeout - is longer than a proxy keeps its connections, if nothing is said', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const client = await openSocket(server.port)
+  client.write(GET)
+  assert.match(await client.until('[]'), /\r\nKeep-Alive: timeout=72\r\n/)
+  client.socket.destroy()
+})
+
+test('timeouts - what arrived while the process could not read is not late', async () => {
+  const timeouts = { headersTimeout: 300, requestTimeout: 300, keepAliveTimeout: 300 }
+  await using server = await listen(open(), { port: 0, ...timeouts })
+  const [idle, begun] = [await openSocket(server.port), await openSocket(server.port)]
+  idle.write(GET)
+  await idle.until('[]')
+  begun.write(GET.slice(0, 40))
+  await new Promise(setImmediate)
+  for (const [client, rest] of [
+    [idle, GET],
+    [begun, GET.slice(40)],
+  ] as const) {
+    client.write(rest)
+  }
+  freeze(700)
+  assert.deepEqual(statusesIn(await idle.until(/\[\].*\[\]/s)), [200, 200])
+  assert.deepEqual(statusesIn(await begun.until('[]')), [200])
+  for (const { socket } of [idle, begun]) socket.destroy()
+})
+
+/** Stops the whole process, as a machine does that is suspended. */
+function freeze(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
 test('keepAliveTimeout - closes an idle connection, but not one with a request in flight', async () => {
   const { handler, release, arrived } = heldHandler(open())
   await using server = await listen(handler, { port: 0, keepAliveTimeout: 1_000 })

@@ -52,7 +52,10 @@ export const failureChecks: readonly Check[] = [
     options: () => ({ storage: failingOnce('insert', 'find', 'list') }),
     async run({ send }) {
       const message = 'The storage is temporarily unavailable; try again later.'
-      const unavailable = (reply: Reply) => assertError(reply, 503, 'storage_unavailable', message)
+      const unavailable = (reply: Reply) => {
+        assertError(reply, 503, 'storage_unavailable', message)
+        assert.equal(reply.headers['retry-after'], '1')
+      }
       unavailable(await send(post(REX)))
       unavailable(await send({ path: '/v1/pets' }))
       assert.equal((await send({ path: '/v1/pets' })).body, '[]')
