@@ -103,10 +103,21 @@ const CHANGED =
   'has changed since it was saved: its checksum does not match. Unless somebody edited it, it is damaged; ' +
   'to keep an edit, remove its `crc32`'
 
-/** A document with its checksum. @param end receives the checksum of all bytes */
+/**
+ * A document with its checksum, in pieces, so that other tasks get a turn.
+ *
+ * @param end receives the checksum of all bytes
+ */
 function* sealed(index: PetIndex, end: (checksum: string) => void): Generator<Buffer> {
   let sum = 0
-  for (const text of piecesOf(index)) yield add(text)
+  let text = ''
+  for (const next of textsOf(index)) {
+    text += next
+    if (text.length < PIECE) continue
+    yield add(text)
+    text = ''
+  }
+  yield add(text)
   yield add(`,"crc32":"${digits(sum)}"}\n`)
   end(digits(sum))
 
@@ -117,26 +128,14 @@ function* sealed(index: PetIndex, end: (checksum: string) => void): Generator<Bu
   }
 }
 
-/** In pieces, so that other tasks get a turn. */
-function* piecesOf(index: PetIndex): Generator<string> {
-  let piece = ''
-  for (const text of textsOf(index)) {
-    piece += text
-    if (piece.length < PIECE) continue
-    yield piece
-    piece = ''
-  }
-  yield piece
-}
-
 /** In characters. Serializing them takes well below a millisecond. */
 const PIECE = 65_536
 
 function* textsOf(index: PetIndex): Generator<string> {
-  yield* listOf('{"pets":[', petsOf(index), petToJson)
-  yield `,"nextId":${index.nextId()}`
-  const keys = [...index.usedKeys()]
-  if (keys.length > 0) yield* listOf(',"idempotencyKeys":[', keys, keyToJson)
+  const { pets, nextId, idempotencyKeys } = index.dump()
+  yield* listOf('{"pets":[', pets, petToJson)
+  yield `,"nextId":${nextId}`
+  if (idempotencyKeys) yield* listOf(',"idempotencyKeys":[', idempotencyKeys, keyToJson)
 }
 
 function* listOf<T>(start: string, items: Iterable<T>, toJson: (item: T) => string) {
@@ -147,18 +146,6 @@ function* listOf<T>(start: string, items: Iterable<T>, toJson: (item: T) => stri
   }
   yield before === ',\n' ? '\n]' : `${start}]`
 }
-
-function* petsOf(index: PetIndex) {
-  for (let after = 0; ; ) {
-    const page = index.list({ limit: PETS_PER_PAGE, after })
-    const last = page.at(-1)
-    if (last === undefined) return
-    yield* page
-    after = last.id
-  }
-}
-
-const PETS_PER_PAGE = 1_000
 
 /** An idempotency key as a line of the document or the journal. */
 export function keyToJson({ scope, key, fingerprint, expiresAt, petId }: UsedKey): string {

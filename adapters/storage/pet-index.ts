@@ -19,10 +19,6 @@ export interface PetIndex {
   insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
   /** Notes which pet a key stored. Ignored if that pet is missing. */
   use(used: UsedKey): void
-  /** Those of each scope in the order in which they were used. */
-  usedKeys(): Iterable<UsedKey>
-  /** Assigns no id below this one from now on. */
-  skipTo(id: number): void
   find(id: number): Pet | undefined
   /** A frozen array of frozen pets. A first page stays the same array until it changes. */
   list(filter: PetFilter): readonly Pet[]
@@ -63,10 +59,6 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       return { pet, fingerprint, replayed: false }
     },
     use,
-    usedKeys: () => keys.list(),
-    skipTo(id) {
-      nextId = Math.max(nextId, id)
-    },
     find,
     list({ limit, status, after }) {
       return (status === undefined ? all : shelfOf(status)).page(limit, after)
