@@ -1,11 +1,7 @@
 import { count } from '../../src/lib/count.js'
 import { withConsole } from '../console/index.js'
-import {
-  RecordingError,
-  type RecordingFile,
-  readRecording,
-  type Step,
-} from '../test-double/recording/file.js'
+import { describe } from '../test-double/recording/diff.js'
+import { RecordingError, type RecordingFile, readRecording } from '../test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../test-double/recording/replay-steps.js'
 import { viewOf, viewsOf } from './controlled.js'
 import { UsageError } from './errors.js'
@@ -78,21 +74,6 @@ function openConsole(file: RecordingFile) {
     worlds: () => viewsOf(worlds.open, isLimited),
   })
   return { controlled, shown }
-}
-
-/** A step in a few words. */
-export function describe(step: Step): string {
-  const where = step.world === undefined ? '' : ` in world ${step.world}`
-  switch (step.do) {
-    case 'send':
-      return `request ${step.id}, ${step.request.method} ${step.request.path}${where}`
-    case 'run':
-      return `request ${step.id} runs after its delay${where}`
-    case 'answer':
-      return `the response to request ${step.id}${where}`
-    default:
-      return `${step.do}${where}`
-  }
 }
 
 export function fail(line: string): number {

@@ -119,7 +119,7 @@ test('diff - names the first step that differs', async t => {
   const ended = await runInThread(['diff', good, shorter])
   assert.equal(
     ended.stdout,
-    'Step 7 differs, request 3, POST /v1/pets: the second recording ends before it.\n',
+    'Step 7 differs, request 3, POST /v1/pets: the second recording ends before it.\nAt the end: animals 1 instead of 1, 2.\n',
   )
 })
 
@@ -152,7 +152,48 @@ test('diff - a response that a fault has lost differs, also with running clocks'
   }
   const status = await recordedNow(t, script, '--schedule', 'createPet#1=status:503')
   const refused = await runInThread(['diff', good, status])
-  assert.equal(refused.stdout, `${step2}: status 503 instead of 201.\n`)
+  assert.equal(
+    refused.stdout,
+    `${step2}: status 503 instead of 201.\nAt the end: no animals instead of 1.\n`,
+  )
+})
+
+test('diff - goes on after an injected fault, to the next difference and the end', async t => {
+  const script = `${CLIENT}
+    const isCreated = await create('Ada').then(response => response.ok)
+    if (!isCreated) await create('Ada')
+    await fetch(url + '/pets', { headers })`
+  const good = await recorded(t, script)
+  const bad = await recorded(t, script, '--schedule', 'createPet#1=status:503-after')
+  const { code, stdout } = await runInThread(['diff', good, bad])
+  assert.equal(code, 1)
+  assert.deepEqual(stdout.split('\n'), [
+    'Step 2 differs, the response to request 1: status 503 instead of 201.',
+    'Without a fault, step 3 is the first that differs, request 2, POST /v1/pets: method "POST" instead of "GET".',
+    'At the end: animals 1, 2 instead of 1.',
+    '',
+  ])
+})
+
+test('diff - names a step of another kind, and headers of a request', async t => {
+  const good = await recorded(t, `${CLIENT} await command('/clock', { advance: '1s' })`)
+  const bad = await recorded(t, `${CLIENT} await create('Ada')`)
+  const other = await runInThread(['diff', good, bad])
+  assert.equal(
+    other.stdout,
+    'Step 1 differs, clock: request 1, POST /v1/pets instead of clock.\nAt the end: animals 1 instead of none.\n',
+  )
+  const list = (agent: string) =>
+    `${CLIENT} await fetch(url + '/pets', { headers: { ...headers, 'x-agent': '${agent}' } })`
+  const headers = await runInThread([
+    'diff',
+    await recorded(t, list('one')),
+    await recorded(t, list('two')),
+  ])
+  assert.equal(
+    headers.stdout,
+    'Step 1 differs, request 1, GET /v1/pets: header x-agent "two" instead of "one".\n',
+  )
 })
 
 test('replay, diff - unfit words and files are refused in one line', async t => {

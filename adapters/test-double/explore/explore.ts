@@ -1,11 +1,6 @@
 import { check, isFunction, isString, OptionError } from '../../../src/lib/options.js'
 import type { Shown } from './faults-at.js'
-import {
-  type ExploreOptions,
-  type ReplayOptions,
-  readExploreOptions,
-  readReplayOptions,
-} from './options.js'
+import { type ExploreOptions, readExploreOptions } from './options.js'
 import { type RunFailure, runOnce, type Work } from './run.js'
 import { parseSchedule, type Schedule, scheduleText } from './schedule.js'
 import { search } from './search.js'
@@ -54,13 +49,14 @@ export async function explore(work: Work, options: ExploreOptions = {}): Promise
 
 /**
  * Runs the work once, with the faults of a schedule such as `createPet#1=reset getPet#2=delay:31s`.
+ * The options of the search have no effect.
  *
  * @throws OptionError, also for a request that never comes
  */
 export async function replay(
   schedule: string,
   work: Work,
-  options: ReplayOptions = {},
+  options: ExploreOptions = {},
 ): Promise<Replayed> {
   check('schedule', schedule, isString)
   check('work', work, isFunction)
@@ -68,7 +64,7 @@ export async function replay(
   const { double, requests, isReached, failure } = await runOnce(
     work,
     steps,
-    readReplayOptions(options),
+    readExploreOptions(options),
   )
   if (!isReached && !failure) throw neverSent(steps, requests)
   if (failure) return { ok: false, ...failure }

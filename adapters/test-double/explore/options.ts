@@ -9,7 +9,6 @@ import {
   type OptionsOf,
   optional,
   rule,
-  type SettingsOf,
   settingsOf,
   typed,
   withDefault,
@@ -33,7 +32,29 @@ export const FAULTS = [
   'hang',
 ] as const
 
-const REPLAY_OPTIONS = {
+const EXPLORE_OPTIONS = {
+  /**
+   * What can go wrong with a request: as text, or as faults. With `operation` or `key`, a fault comes
+   * only to requests that have it.
+   *
+   * @default FAULTS
+   */
+  faults: withDefault(
+    rule<readonly (string | Fault)[]>('an array of at least one fault', isFilled),
+    FAULTS,
+  ),
+  /**
+   * Maximum faults per run.
+   *
+   * @default 1
+   */
+  depth: withDefault(isSize, 1),
+  /**
+   * Maximum number of runs.
+   *
+   * @default 10_000
+   */
+  schedules: withDefault(isCount, 10_000),
   /**
    * The options of the double that each run has to itself.
    *
@@ -67,33 +88,6 @@ const REPLAY_OPTIONS = {
    * @default 1_000
    */
   maxRequests: withDefault(isCount, 1_000),
-} satisfies Declared
-export interface ReplayOptions extends OptionsOf<typeof REPLAY_OPTIONS> {}
-
-const EXPLORE_OPTIONS = {
-  ...REPLAY_OPTIONS,
-  /**
-   * What can go wrong with a request: as text, or as faults. With `operation` or `key`, a fault comes
-   * only to requests that have it.
-   *
-   * @default FAULTS
-   */
-  faults: withDefault(
-    rule<readonly (string | Fault)[]>('an array of at least one fault', isFilled),
-    FAULTS,
-  ),
-  /**
-   * Maximum faults per run.
-   *
-   * @default 1
-   */
-  depth: withDefault(isSize, 1),
-  /**
-   * Maximum number of runs.
-   *
-   * @default 10_000
-   */
-  schedules: withDefault(isCount, 10_000),
   /**
    * Called after each run.
    *
@@ -104,14 +98,14 @@ const EXPLORE_OPTIONS = {
 export interface ExploreOptions extends OptionsOf<typeof EXPLORE_OPTIONS> {}
 
 /** @throws OptionError */
-export function readReplayOptions(given: ReplayOptions) {
-  return checkReplay(settingsOf(REPLAY_OPTIONS, given))
-}
-
-/** @throws OptionError */
 export function readExploreOptions(given: ExploreOptions) {
   const options = settingsOf(EXPLORE_OPTIONS, given)
-  return { ...checkReplay(options), faults: readFaults(options.faults) }
+  if (options.double.clock === 'running') {
+    const expected = 'an instant: a run has virtual time'
+    throw new OptionError({ option: 'double.clock', expected, got: "'running'" })
+  }
+  const maxTime = durationOf('maxTime', options.maxTime)
+  return { ...options, maxTime, faults: readFaults(options.faults) }
 }
 
 /** Each fault once, whatever its form. @throws OptionError */
@@ -123,16 +117,6 @@ export function readFaults(given: readonly (string | Fault)[]): readonly Fault[]
     faults.set(`${fault.operation} ${fault.key} ${faultText(fault)}`, fault)
   }
   return [...faults.values()]
-}
-
-function checkReplay<Options extends Pick<SettingsOf<typeof REPLAY_OPTIONS>, 'double' | 'maxTime'>>(
-  options: Options,
-) {
-  if (options.double.clock === 'running') {
-    const expected = 'an instant: a run has virtual time'
-    throw new OptionError({ option: 'double.clock', expected, got: "'running'" })
-  }
-  return { ...options, maxTime: durationOf('maxTime', options.maxTime) }
 }
 
 function isFilled(value: unknown): boolean {

@@ -6,14 +6,20 @@ import type { Difference } from './replay-steps.js'
  * Compares two recordings of the same work step by step. Where their clocks stood at different times,
  * fields that depend on the time do not count: times, limits, and digests.
  *
- * @returns the first step that differs; 0 is the beginning
+ * @returns the first step that differs, 0 being the beginning; where that is because of an injected
+ *   fault, also the first one that differs without
  */
-export function differenceOfRecordings(
-  good: RecordingFile,
-  bad: RecordingFile,
-): Difference | undefined {
+export function differencesOf(good: RecordingFile, bad: RecordingFile): readonly Difference[] {
   const beginning = firstDifference(beginningOf(good), beginningOf(bad))
-  if (beginning !== undefined) return { step: 0, what: `the recordings begin with ${beginning}` }
+  if (beginning !== undefined) return [{ step: 0, what: `the recordings begin with ${beginning}` }]
+  const first = firstStep(good, bad)
+  if (!first) return []
+  const isInjected = [good, bad].some(({ steps }) => hasFault(steps[first.step - 1]))
+  const next = isInjected ? firstWithoutFault(good, bad) : undefined
+  return next ? [first, next] : [first]
+}
+
+function firstStep(good: RecordingFile, bad: RecordingFile): Difference | undefined {
   const isFrozen = good.begin.frozen
   let isSameTime = good.begin.at === bad.begin.at
   let planned: Difference | undefined
@@ -21,6 +27,7 @@ export function differenceOfRecordings(
     const { step } = one
     const other = bad.steps[index]
     if (!other) return { step, what: 'the second recording ends before it' }
+    if (one.do !== other.do) return { step, what: `${describe(other)} instead of ${describe(one)}` }
     const isMoved = one.at !== other.at
     if (isFrozen && isSameTime && isMoved) {
       return { step, what: `it is at ${iso(other.at)} instead of ${iso(one.at)}` }
@@ -37,6 +44,45 @@ export function differenceOfRecordings(
   // What a planned fault does says more than the plan, which differs at an earlier step.
   if (bad.steps.length === good.steps.length) return planned
   return { step: good.steps.length + 1, what: 'the first recording ends before it' }
+}
+
+/** Compares the requests in their order, and the responses that no fault has changed. */
+function firstWithoutFault(good: RecordingFile, bad: RecordingFile): Difference | undefined {
+  const known = new Map(good.steps.map(step => [nameOf(step), step]))
+  for (const other of bad.steps) {
+    const one = known.get(nameOf(other))
+    if ((other.do !== 'send' && other.do !== 'answer') || hasFault(other) || hasFault(one)) continue
+    const what = one
+      ? firstDifference(comparable(one, false), comparable(other, false))
+      : 'the first recording does not have it'
+    if (what !== undefined) return { step: other.step, what }
+  }
+  return undefined
+}
+
+function nameOf(step: Step): string {
+  return 'id' in step ? `${step.do} ${step.id}` : ''
+}
+
+/** Whether a fault has changed the response, or is to change it. */
+function hasFault(step: Step | undefined): boolean {
+  if (step?.do === 'answer') return step.fault !== undefined
+  return step?.do === 'run' || (step?.do === 'send' && step.planned !== undefined)
+}
+
+/** A step in a few words. */
+export function describe(step: Step): string {
+  const where = step.world === undefined ? '' : ` in world ${step.world}`
+  switch (step.do) {
+    case 'send':
+      return `request ${step.id}, ${step.request.method} ${step.request.path}${where}`
+    case 'run':
+      return `request ${step.id} runs after its delay${where}`
+    case 'answer':
+      return `the response to request ${step.id}${where}`
+    default:
+      return `${step.do}${where}`
+  }
 }
 
 function beginningOf({ begin: { options, keys, frozen, state } }: RecordingFile) {
@@ -67,13 +113,10 @@ function inputOf({ at: _, digest: __, ...input }: Step): object {
   return input
 }
 
-/** The network adds headers and an address of its own, which have no effect. */
+/** Each run has a port of its own. */
 function comparableRequest({ method, path, query, body, base64, headers }: SendStep['request']) {
-  const own = OWN_HEADERS.map(name => [name, headers[name]])
-  return { method, path, query, body, base64, headers: Object.fromEntries(own) }
+  return { method, path, query, body, base64, headers: { ...headers, host: undefined } }
 }
-
-const OWN_HEADERS = ['authorization', 'content-type', 'idempotency-key']
 
 function planOf(step: Step): unknown {
   return step.do === 'send' ? (step.planned ?? 'none') : undefined

@@ -302,7 +302,8 @@ test('explore - faults that have the same effect share one run', async () => {
 test('replay - runs one schedule again', async () => {
   const { failures } = await explore(impatient, { faults: ['reset'], invariant: oneAnimal })
   const [failure] = failures
-  const again = await replay(failure?.schedule ?? '', impatient, { invariant: oneAnimal })
+  const options = { faults: ['reset'], depth: 2, invariant: oneAnimal }
+  const again = await replay(failure?.schedule ?? '', impatient, options)
   assert.deepEqual(
     { ok: again.ok, reason: again.reason, requests: again.requests },
     { ok: false, reason: failure?.reason, requests: failure?.requests },

@@ -8,7 +8,7 @@ import {
   openRecording,
   type TestDouble,
 } from '../../../adapters/test-double/index.js'
-import { differenceOfRecordings } from '../../../adapters/test-double/recording/diff.js'
+import { differencesOf } from '../../../adapters/test-double/recording/diff.js'
 import { readRecording } from '../../../adapters/test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../../../adapters/test-double/recording/replay-steps.js'
 import { act, type Deed, type Door, type Scenario, scenario } from './scenario.js'
@@ -115,7 +115,7 @@ test('recording - replay and diff name the first step that differs, in whatever 
       .toSpliced(at, 1)
       .map((line, n) => line.replace(/"step":\d+/, `"step":${n + 1}`))
     const without = `${[head, others.join(',\n')].join('\n')}\n]}`
-    const found = differenceOfRecordings(file, readRecording(without, 'bad'))
+    const [found] = differencesOf(file, readRecording(without, 'bad'))
     assert.equal(found?.step, at + 1, steps[at])
     if (at === steps.length - 1) continue
     const { difference } = await (await openRecording(without)).replay()
