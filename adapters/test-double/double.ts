@@ -180,7 +180,8 @@ export function createDouble(
   )
   const state = current.get
   const connect = createConnections()
-  const inProcess = createFetch(() => state().handle, connect, baseUrl)
+  const isWaiting = () => clock.delays() + time.real.delays() > 0
+  const inProcess = createFetch(() => state().handle, connect, baseUrl, isWaiting)
   const servers = createServers(() => double.handler, connect, events)
   // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its own.
   const { snapshot, restore } = snapshotsOf(current)
@@ -214,7 +215,10 @@ export function createDouble(
       state().apiKeys.add(key, record)
       state().tell({ do: 'key', key })
     },
-    reset: () => current.reset(begin),
+    reset() {
+      current.reset(begin)
+      inProcess.endHanging()
+    },
     snapshot,
     restore,
     digest: () => state().digest(),

@@ -5,15 +5,21 @@ import { toResponse } from '../fetch.js'
 import { splitTarget } from '../http/api-request.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import { fetchFailed, type LosableAnswer } from './faults/lost.js'
+import { keptAlive } from './keep-alive.js'
 import { at, textResponse } from './text-response.js'
 
 type FetchInput = Parameters<typeof fetch>[0]
 
-/** Stands in for the global `fetch` below one base URL, without a socket: it behaves like undici's on one. */
+/**
+ * Stands in for the global `fetch` below one base URL, without a socket: it behaves like undici's on one.
+ *
+ * @param isWaiting whether a request of the double is delayed
+ */
 export function createFetch(
   begin: () => (request: ReadRequest) => Promise<ApiResponse>,
   connect: () => ConnectionSpan,
   baseUrl: string,
+  isWaiting: () => boolean,
 ) {
   const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
@@ -44,23 +50,32 @@ export function createFetch(
           body,
           connection,
         })
-        const answer: LosableAnswer = await abortable(signal, exchange)
+        const answering = abortable(signal, exchange)
+        // Most calls wait for nothing, and keeping the process alive costs more than nothing.
+        const answer: LosableAnswer = await (isWaiting() ? keptAlive(answering) : answering)
         if (!answer.lose) return complete(answer, signal, url)
         return at(url, await answer.lose(() => hang(signal)))
       } finally {
         connection.end()
       }
     },
-    /** Ends hanging calls, like a server that goes away. */
+    endHanging,
+    /** Also ends those that come later, like a server that goes away. */
     close(): void {
       isClosed = true
-      for (const end of hanging) end(fetchFailed())
+      endHanging()
     },
+  }
+
+  function endHanging(): void {
+    for (const end of hanging) end(fetchFailed())
+    hanging.clear()
   }
 
   function hang(signal: AbortSignal | null | undefined): Promise<never> {
     if (isClosed) throw fetchFailed()
-    return abortable(signal, new Promise<never>((_, reject) => hanging.add(reject)))
+    const closed = new Promise<never>((_, reject) => hanging.add(reject))
+    return keptAlive(abortable(signal, closed))
   }
 }
 
@@ -171,10 +186,29 @@ function complete(
   url: string,
 ): Response {
   const { status, headers, body, pieces, stream } = answer
-  const isText = body !== '' && !pieces && !stream && headers['Content-Type'] !== undefined
+  if (stream) return at(url, toResponse({ ...answer, stream: () => pending(stream(), signal) }))
+  const isText = body !== '' && !pieces && headers['Content-Type'] !== undefined
   if (isText) return textResponse(body, { status, headers }, url)
-  const response = toResponse(answer)
-  if (!stream || !signal || !response.body) return at(url, response)
-  const piped = response.body.pipeThrough(new TransformStream(), { signal })
-  return at(url, new Response(piped, response))
+  return at(url, toResponse(answer))
+}
+
+/** The pieces of a body, each of which keeps the process alive until it arrives or nobody waits for it. */
+function pending(
+  pieces: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | null | undefined,
+): AsyncIterable<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  let cancel = () => {}
+  const cancelled = new Promise<IteratorReturnResult<undefined>>(resolve => {
+    cancel = () => resolve({ done: true, value: undefined })
+  })
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => keptAlive(abortable(signal, Promise.race([iterator.next(), cancelled]))),
+      return() {
+        cancel()
+        return cancelled
+      },
+    }),
+  }
 }

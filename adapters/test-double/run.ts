@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../src/lib/async.js'
 import type { Clock } from './clock/clock.js'
 import type { EventLog } from './events.js'
+import { keepers } from './keep-alive.js'
 
 /** Time that can be made to pass. */
 export interface PassingTime {
@@ -51,11 +52,11 @@ export async function runOn<T>(
   }
 }
 
-/** What keeps the process alive, but for turns such as ours; none where nobody counts it. */
+/** What keeps the process alive, but for turns and calls such as ours; none where nobody counts it. */
 export function countResources(): number {
   const { process }: { process?: Partial<NodeJS.Process> } = globalThis
   const names = process?.getActiveResourcesInfo?.() ?? []
-  return names.filter(name => name !== 'Immediate').length
+  return Math.max(0, names.filter(name => name !== 'Immediate').length - keepers())
 }
 
 /** Lets everything else in the process happen. */

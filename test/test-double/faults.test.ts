@@ -271,17 +271,18 @@ test('faults - truncate sends the first half of the bytes, malformed that of the
   }
 })
 
-test('faults - a hanging call in process ends when its double closes', async () => {
+test('faults - a hanging call in process ends when its double is reset or closed', async () => {
   const double = createTestDouble()
+  for (const end of ['reset', 'close'] as const) {
+    double.faults.arm({ kind: 'hang' })
+    const call = double.fetch('pets', { headers: FREE })
+    await arrived(double)
+    await settled()
+    await double[end]()
+    await assert.rejects(call, { name: 'TypeError', message: 'fetch failed' })
+  }
   double.faults.arm({ kind: 'hang' })
-  const call = double.fetch('pets', { headers: FREE })
-  await arrived(double)
-  await settled()
-  await double.close()
-  await assert.rejects(call, { name: 'TypeError', message: 'fetch failed' })
-  double.faults.arm({ kind: 'hang' })
-  const late = double.fetch('pets', { headers: FREE })
-  await assert.rejects(late, { name: 'TypeError', message: 'fetch failed' })
+  await assert.rejects(double.fetch('pets', { headers: FREE }), { message: 'fetch failed' })
 })
 
 test('faults - nth picks the matching request, even after a restore', async () => {

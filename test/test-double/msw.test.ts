@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import https from 'node:https'
 import { text } from 'node:stream/consumers'
 import { after, before, beforeEach, test } from 'node:test'
+import { promisify } from 'node:util'
 import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
 import { createTestDouble, type FaultKind } from '../../adapters/test-double/index.js'
 
+const DOUBLE = new URL('../../adapters/test-double/index.js', import.meta.url).href
 const ADA = '{"name":"Ada","categoryId":1}'
 const HEADERS = { authorization: 'Bearer demo-free', 'content-type': 'application/json' }
 
@@ -19,6 +22,7 @@ const server = setupServer(
 before(() => server.listen({ onUnhandledRequest: 'error' }))
 beforeEach(() => double.reset())
 after(() => server.close())
+after(() => double.close())
 
 /** What an app sees through MSW, and the number of animals after it. */
 const OUTCOMES: Partial<Record<FaultKind, { fetch: unknown[]; https: unknown[] }>> = {
@@ -51,6 +55,21 @@ for (const [kind, expected] of Object.entries(OUTCOMES) as [
     assert.deepEqual(outcomes, expected)
   })
 }
+
+test('msw - a call that hangs ends with its time limit, which keeps no process alive', async () => {
+  const program = `
+    import { HttpResponse, http } from 'msw'
+    import { setupServer } from 'msw/node'
+    import { createTestDouble } from ${JSON.stringify(DOUBLE)}
+    const double = createTestDouble({ baseUrl: 'https://api.example.com/v1', faults: [{ kind: 'hang' }] })
+    setupServer(http.all(double.baseUrl + '/*', ({ request }) =>
+      double.fetch(request).catch(() => HttpResponse.error()))).listen()
+    const init = { signal: AbortSignal.timeout(50), headers: { authorization: 'Bearer demo-free' } }
+    console.log(await fetch(double.baseUrl + '/pets', init).catch(error => error.name))`
+  const words = ['--input-type=module', '-e', program]
+  const { stdout } = await promisify(execFile)(process.execPath, words)
+  assert.equal(stdout, 'TimeoutError\n')
+})
 
 test('msw - a status fault and a delay pass through unchanged', async () => {
   double.faults.arm({ kind: 'delay', ms: 1_000 })

@@ -1,0 +1,31 @@
+import { LONGEST_TIMER } from '../../src/lib/options.js'
+
+// The code under test may run on fake timers.
+const { setInterval } = globalThis
+
+let pending = 0
+let timer: Partial<NodeJS.Timeout> | undefined
+
+/** Keeps the process alive, as the socket of a pending call would. @returns ends it */
+export function keepAlive(): () => void {
+  timer ??= setInterval(() => {}, LONGEST_TIMER)
+  if (pending++ === 0) timer.ref?.()
+  return () => {
+    if (--pending === 0) timer?.unref?.()
+  }
+}
+
+/** The same until a promise is settled. */
+export async function keptAlive<T>(promise: Promise<T>): Promise<T> {
+  const end = keepAlive()
+  try {
+    return await promise
+  } finally {
+    end()
+  }
+}
+
+/** How many resources of the process that takes. */
+export function keepers(): number {
+  return pending > 0 ? 1 : 0
+}
