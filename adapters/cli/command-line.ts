@@ -6,7 +6,7 @@ import { flagOf, GENERAL, type Option, type Options, readOption } from './option
 
 export interface CommandLine {
   readonly command: CommandName
-  /** Whether it was given: without one, it is `serve`. */
+  /** Whether it was given: without one, it is `exec` before `--`, and `serve` otherwise. */
   readonly isNamed: boolean
   /** The texts of the options that were given, by name. */
   readonly given: ReadonlyMap<string, string>
@@ -32,7 +32,8 @@ export function parseCommandLine(
   const own = words.slice(0, end)
   // Options may stand before the command.
   const at = own[0]?.startsWith('-') ? own.findIndex(isCommand) : own.length > 0 ? 0 : -1
-  const command = at < 0 ? 'serve' : readCommand(String(own[at]))
+  const unnamed = words.includes('--') ? 'exec' : 'serve'
+  const command = at < 0 ? unnamed : readCommand(String(own[at]))
   const { given, operands } = parseWords(at < 0 ? own : own.toSpliced(at, 1), command)
   const inherited = variablesOf(command, environment).filter(({ name }) => !given.has(name))
   const all = new Map([...inherited.map(({ name, text }) => [name, text] as const), ...given])

@@ -1,7 +1,9 @@
+import { setTimeout } from 'node:timers/promises'
 import { chain } from '../../src/lib/async.js'
+import { count } from '../../src/lib/count.js'
 import { nearestFirst } from '../../src/lib/nearest.js'
 import type { OptionError } from '../../src/lib/options.js'
-import { BASE_PATH } from '../../src/pets/specification.js'
+import { BASE_PATH, PAGE_SIZE } from '../../src/pets/specification.js'
 import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { type HarSource, harOf } from '../exchanges/har.js'
@@ -18,6 +20,7 @@ import { type Initial, type Keys, readApiKeys, readInitial } from './environment
 import { UsageError, usageError, withoutSecrets } from './errors.js'
 import { type Output, writeOutputs } from './files.js'
 import type { ExecSettings, VerdictSettings } from './options.js'
+import { note } from './output.js'
 import { withStops } from './stops.js'
 
 /**
@@ -32,11 +35,20 @@ export async function exec(settings: ExecSettings, words: readonly string[]): Pr
   return runWithStore(setup, { schedule }, async double => {
     const recording = settings.record === undefined ? undefined : await double.record()
     const exchanges = settings.har === undefined ? [] : collectExchanges(double)
-    return async ({ code = 1, wasCalled, seen, ...run }) => {
+    let isTried = schedule.length > 0
+    double.events.listeners.add(({ act }) => {
+      isTried ||= act.do === 'arm'
+    })
+    return async ({ code = 1, wasCalled, seen, late, ...run }) => {
       const report = withRequired(run.report, settings)
+      const { requests, findings, notes } = report
       const untested = wasCalled ? undefined : UNTESTED
-      say(reportText(report, { withRequests: true }))
-      if (untested && report.requests > 0) say(`${untested}\n`)
+      const isEmpty = findings.length + notes.length === 0
+      const isSilent = untested !== undefined && isEmpty && requests > 0
+      if (!isSilent) say(reportText(report, { withRequests: true }))
+      if (untested && requests > 0) say(`${untested}\n`)
+      if (wasCalled && isEmpty && code === 0) say(await untriedText(double, isTried))
+      if (late > 0) say(`${count(late, 'request')} ${LATE}\n`)
       const har = () => `${JSON.stringify(harOf(exchanges), null, 2)}\n`
       await writeOutputs([
         ...reports(settings, report, untested),
@@ -51,6 +63,25 @@ export async function exec(settings: ExecSettings, words: readonly string[]): Pr
       return code === 0 && !(isFine && withoutEffect.length === 0) ? 1 : code
     }
   })
+}
+
+const LATE =
+  'came after the command had ended, from a process that it left running: they are not in the verdict.'
+
+/** What a clean run says nothing about, in one line. */
+async function untriedText({ requests, inspect }: JudgedDouble, isTried: boolean): Promise<string> {
+  const stored = (await inspect.animals({ limit: PAGE_SIZE.maximum, after: 0 })).length
+  const lists = requests()
+    .filter(({ operation, status }) => operation === 'listPets' && status === 200)
+    .map(({ body }) => (JSON.parse(body ?? '[]') as unknown[]).length)
+  const parts = [
+    !isTried && 'faults (add --explore)',
+    lists.length > 0 && Math.max(...lists) === 0 && 'lists with animals (add --seed <file.json>)',
+    stored > PAGE_SIZE.default &&
+      lists.includes(PAGE_SIZE.default) &&
+      'animals beyond the first 20 (limit)',
+  ].filter(part => part !== false)
+  return parts.length === 0 ? '' : `Not tried: ${parts.join(', ')}.\n`
 }
 
 /** At once: a key may be revoked, or a world deleted, before the run ends. */
@@ -116,6 +147,8 @@ export interface StoreRun extends ChildRun {
   /** Whether any request was for the API to decide on. */
   readonly wasCalled: boolean
   readonly seen: Watched
+  /** How many requests came after its end. */
+  readonly late: number
 }
 
 export interface RunOptions {
@@ -146,10 +179,24 @@ export function runWithStore<T>(
       ADOPTION_STORE_API_KEY: apiKey,
       ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
     }
-    const ended = await runChild(words, variables, capture)
+    const quiet = capture ? () => {} : announce(server.url, api.calls)
+    const ended = await runChild(words, variables, capture).finally(quiet)
     const report = double.report({ since: 'start' })
-    return use({ ...ended, double, report, wasCalled: api.wasCalled(), seen })
+    const calls = api.calls()
+    if (!capture && calls > 0) await setTimeout(GRACE)
+    return use({ ...ended, double, report, wasCalled: calls > 0, seen, late: api.calls() - calls })
   })
+}
+
+/** In ms: how long to look for a process that goes on sending. */
+const GRACE = 100
+
+/** On a terminal: what the command finds in its environment, and from time to time how far it is. */
+function announce(url: string, calls: () => number): () => void {
+  if (!process.stderr.isTTY) return () => {}
+  note(`exec sets ADOPTION_STORE_BASE_URL=${url}, ADOPTION_STORE_API_KEY and …_CONTROL_URL`)
+  const timer = setInterval(() => note(`${count(calls(), 'request')} so far`), 5_000)
+  return () => clearInterval(timer)
 }
 
 /** The faults of `--schedule`. @throws UsageError */
@@ -192,7 +239,7 @@ const UNTESTED =
 function watchApi(handler: ApiHandler) {
   let calls = 0
   return {
-    wasCalled: () => calls > 0,
+    calls: () => calls,
     handler: {
       ...handler,
       handle(request: ApiRequest) {

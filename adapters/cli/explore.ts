@@ -46,6 +46,7 @@ export async function explore(
   const interruption = listenToSignals()
   const all: Ran[] = []
   let bar = createProgress(1)
+  let lastSaid = performance.now()
   const say = (line: string) => {
     bar.end()
     process.stderr.write(`${line}\n`)
@@ -61,6 +62,9 @@ export async function explore(
   const onProgress = ({ runs, left, failures, schedule }: Progress) => {
     bar = createProgress(runs + left)
     bar.show(runs, `${failures} failed  ${schedule}`)
+    if (bar.isShown || performance.now() - lastSaid < PROGRESS) return
+    lastSaid = performance.now()
+    say(`${runs} of at most ${runs + left} runs, ${count(failures, 'failure')}.`)
   }
   const { depth, schedules = Number.POSITIVE_INFINITY, jobs } = settings
   try {
@@ -85,6 +89,9 @@ export async function explore(
     interruption.end()
   }
 }
+
+/** In ms: how often it says off a terminal how far it is. */
+const PROGRESS = 10_000
 
 /** A run that has ended. */
 interface Ran extends Outcome<CommandFailure> {

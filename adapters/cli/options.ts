@@ -177,6 +177,12 @@ function valid<T>(read: () => T): T | undefined {
 }
 
 const PORT = wholeNumber(0, 65_535)
+/** Also as a number of ms. */
+const DELAY: Kind<number> = {
+  ...duration({ least: 0, most: 600_000 }),
+  read: given =>
+    wholeNumber(0, 600_000).read(given) ?? duration({ least: 0, most: 600_000 }).read(given),
+}
 const MANY = wholeNumber(1, 1_000_000)
 const BUDGET = wholeNumber(1, 999_999_999_999_999)
 const LOG_FORMAT = oneOf({ pretty: 'pretty', json: 'json', silent: 'silent' })
@@ -216,6 +222,7 @@ export const SERVER = {
   log: option(LOG_FORMAT, 'format=pretty', 'request log on stderr: pretty, json or silent'),
   quiet: toggle('no banner and no request log', 'q'),
   json: toggle('print one line of JSON on stdout when ready'),
+  open: toggle('open the console in a browser'),
 }
 
 export const STORE = {
@@ -235,7 +242,7 @@ export const STORE = {
     'store a create with an Idempotency-Key once, and keep the key (24h)',
     { alone: '24h' },
   ),
-  delay: option(wholeNumber(0, 600_000), 'ms=0', 'wait before every response'),
+  delay: option(DELAY, 'duration=0s', 'wait before every response; a number is ms'),
   control: toggle('serve /_control: clock, faults, verdict, reset, snapshots'),
   clock: option(instant, 'instant', 'freeze the clock at this ISO instant; implies --control'),
 }

@@ -15,7 +15,7 @@ export async function run(words: readonly string[]): Promise<void> {
     line = parseCommandLine(words, process.env)
     await runLine(line)
   } catch (error) {
-    fail(error, line)
+    fail(error, line ?? words)
   }
 }
 
@@ -68,7 +68,8 @@ interface Failure extends Pick<Error, 'name' | 'message'> {
   readonly flags?: readonly string[]
 }
 
-function fail(error: unknown, line?: CommandLine): void {
+/** @param line undefined where there is none, and its words where they could not be read */
+function fail(error: unknown, line?: CommandLine | readonly string[]): void {
   const {
     name,
     message,
@@ -78,12 +79,15 @@ function fail(error: unknown, line?: CommandLine): void {
   const isUsage = name === 'UsageError' || name === 'OptionError'
   // Those are one line but for the data in them; of others, such as a missing module, the first says it.
   const text = printable(isUsage ? message : (message.split('\n')[0] ?? ''))
-  const hints = [...(line?.variables ?? [])]
+  const read = line && 'given' in line ? line : undefined
+  const hints = [...(read?.variables ?? [])]
     .filter(([flag]) => flags.includes(flag))
     .map(([flag, variable]) => ` (${flag} is set by ${variable})`)
   const shown = `${text}${hints.join('')}`
   const record = { time: new Date().toISOString(), event: 'failed', message: shown }
-  const asJson = line?.command === 'serve' && line.given.get('log') === 'json'
+  const asJson = read
+    ? read.command === 'serve' && read.given.get('log') === 'json'
+    : /(^| )--log[= ]json( |$)/.test(String((line as string[] | undefined)?.join(' ')))
   process.stderr.write(`${asJson ? JSON.stringify(record) : `animal-adoption-store: ${shown}`}\n`)
   process.exitCode = isUsage ? 2 : 1
 }

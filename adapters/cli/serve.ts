@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { ApiHandler } from '../../src/protocol/api.js'
@@ -62,6 +63,21 @@ export async function serve(
     const { banner } = await import('./banner.js')
     process.stdout.write(banner(ready, source, settings))
   }
+  if (settings.open) openBrowser(ready.console ?? `${ready.origin}/docs`, notes)
+}
+
+function openBrowser(url: string, notes: Notes): void {
+  const [command = '', ...words] = OPENERS[process.platform] ?? ['xdg-open']
+  const browser = spawn(command, [...words, url], { detached: true, stdio: 'ignore' })
+  browser.on('error', () =>
+    notes.say('open.failed', 'no browser was found; open the address yourself'),
+  )
+  browser.unref()
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
 }
 
 /** What all servers of one process share. */

@@ -14,7 +14,9 @@ export function judgeText(report: JudgeReport, failures?: ServiceFailures): stri
   const text = reportText(report, { withRequests: true })
   const failed = failures?.first ? failureLine(failures) : unansweredLine(report)
   if (report.requests === 0) return text + (failures?.first ? failed : '')
-  return `${text}${failed}${report.decided === 0 ? `${undecidedText(report)}\n` : ''}`
+  if (report.decided > 0) return text + failed
+  const isEmpty = report.findings.length + report.notes.length === 0
+  return `${isEmpty ? '' : text}${failed}${undecidedText(report)}\n`
 }
 
 /** Why nothing was checked, in one line. */

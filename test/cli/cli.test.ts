@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { type Running, runInThread, startCommand, startInThread } from '../support/command.js'
 import { firstMessage } from '../support/first-output.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
@@ -717,6 +718,52 @@ test('cli - with --log json, everything is a record: start, requests, reloads, s
   const last = JSON.parse(failed.stderr.trimEnd().split('\n').at(-1) ?? '')
   assert.deepEqual([failed.code, last.event], [1, 'failed'])
   assert.match(last.message, /^port \d+ is taken; use --port 0/)
+})
+
+test('cli - wrong options are a record where --log json is one of them', async () => {
+  for (const words of [
+    ['--log', 'json', '--bogus'],
+    ['serve', '--log=json', '--port', 'x'],
+  ]) {
+    const { code, stderr } = await ended(...words)
+    const { event, message } = JSON.parse(stderr)
+    assert.deepEqual([code, event], [2, 'failed'])
+    assert.match(message, /--bogus|--port/)
+  }
+})
+
+test('cli - a port that is taken by a store is said to be, with words that npm start accepts', async t => {
+  const { origin } = await ready(t)
+  const { port } = new URL(origin)
+  for (const [variables, words] of [
+    [{}, '--port 0'],
+    [{ npm_lifecycle_event: 'start' }, 'npm start -- --port 0'],
+  ] as const) {
+    const { code, stderr } = await endedIn(variables, '-p', port)
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      `animal-adoption-store: port ${port} is taken: a store answers at ${origin}/ already; use ${words} to pick a free one\n`,
+    )
+  }
+})
+
+test('cli - --open opens the console in a browser', {
+  skip: process.platform !== 'linux',
+}, async t => {
+  const folder = await temporaryFolder(t)
+  const opened = join(folder, 'opened')
+  await writeFile(
+    join(folder, 'xdg-open'),
+    `#!/bin/sh\necho "$1" >${opened}~ && mv ${opened}~ ${opened}`,
+    {
+      mode: 0o755,
+    },
+  )
+  const PATH = `${folder}:${process.env['PATH']}`
+  const server = await startedIn(t, { PATH }, '--json', '-q', '--open', '--delay', '1ms')
+  while (!existsSync(opened)) await setImmediate()
+  assert.equal(readFileSync(opened, 'utf8'), `${JSON.parse(server.ready).origin}/\n`)
 })
 
 test('cli - output that cannot be written is one line', {

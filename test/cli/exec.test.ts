@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { parseCommandLine, readSettings } from '../../adapters/cli/command-line.js'
 import { exec as execHere } from '../../adapters/cli/exec.js'
@@ -19,12 +21,14 @@ const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, 
 const POST = `const post = (path, method = 'POST', body) =>
     fetch(control + path, { method, body, headers: { 'content-type': 'application/json' } });`
 
+const UNTRIED = 'Not tried: faults (add --explore), lists with animals (add --seed <file.json>).\n'
+
 test('exec - the command gets a private store, and a verdict follows', async () => {
   const script = `${GET} console.log(await get('/pets'), (await (await fetch(control + '/clock')).json()).frozen)`
   const { code, stdout, stderr } = await execInProcess([], scriptCommand(script))
   assert.deepEqual(
     [code, stdout, stderr],
-    [0, '200 false\n', 'Verdict: no violations in 1 request.\n'],
+    [0, '200 false\n', `Verdict: no violations in 1 request.\n${UNTRIED}`],
   )
 })
 
@@ -176,6 +180,59 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   }
 })
 
+test('exec - a clean run says what it has not tried', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const seed = join(folder, 'seed.json')
+  const animals = Array.from({ length: 21 }, () => ({ name: 'Ada', categoryId: 1 }))
+  await writeFile(seed, JSON.stringify(animals))
+  const list = (query: string) => borrowedCommand(`${GET} await get('/pets${query}')`)
+  const faults = 'faults (add --explore)'
+  const cases: [flags: string[], command: string[], untried: string | undefined][] = [
+    [[], list(''), `${faults}, lists with animals (add --seed <file.json>)`],
+    [['--seed', seed], list(''), `${faults}, animals beyond the first 20 (limit)`],
+    [['--seed', seed], list('?limit=50'), faults],
+    [['--seed', seed, '--schedule', 'listPets#1=delay:1ms'], list('?limit=50'), undefined],
+    [['--seed', seed], list('?page=2'), undefined],
+  ]
+  for (const [flags, command, untried] of cases) {
+    const { stderr } = await exec(flags, command)
+    const [, said] = /^Not tried: (.*)\.$/m.exec(stderr) ?? []
+    assert.equal(said, untried, flags.join(' '))
+  }
+})
+
+test('exec - says that a process of the command goes on sending', async () => {
+  const loop = `const headers = { authorization: 'Bearer ' + process.env.ADOPTION_STORE_API_KEY }
+    const send = () => fetch(process.env.ADOPTION_STORE_BASE_URL + '/pets', { headers }).then(send, () => process.exit())
+    send()`
+  const script = `import { spawn } from 'node:child_process'
+    spawn(process.execPath, ['-e', ${JSON.stringify(loop)}], { detached: true, stdio: 'ignore' }).unref()
+    const { ADOPTION_STORE_CONTROL_URL: control } = process.env
+    while ((await (await fetch(control + '/requests')).json()).requests.length === 0);`
+  const { code, stderr } = await exec(['--rate-limit', 'off'], scriptCommand(script))
+  assert.equal(code, 0)
+  assert.match(
+    stderr,
+    /^\d+ requests? came after the command had ended, from a process that it left r/m,
+  )
+})
+
+test('exec - on a terminal, it says what it sets; without a name, it is the command before --', {
+  skip: !existsSync('/usr/bin/script'),
+}, async () => {
+  const words = [process.execPath, MAIN, '--empty', '--', 'true'].map(word => `'${word}'`)
+  const child = spawn('/usr/bin/script', ['-qec', words.join(' '), '/dev/null'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const output = await text(child.stdout)
+  assert.match(
+    output,
+    /: exec sets ADOPTION_STORE_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1, ADOPTION_/,
+  )
+  assert.match(output, /Verdict: no requests arrived/)
+})
+
 test('exec - requests for other paths than those of the API test nothing', async () => {
   for (const path of ["'/'", "'/healthz'", "'/pets'", "new URL(url).pathname + '/orders'"]) {
     const script = borrowedCommand(
@@ -185,7 +242,7 @@ test('exec - requests for other paths than those of the API test nothing', async
     assert.equal(code, 1, path)
     assert.match(
       stderr,
-      /\nVerdict: no request was for a path of this API, so nothing was checked\. /,
+      /^(Verdict: 1 finding[\s\S]*\n)?Verdict: no request was for a path of this API, so nothing was checked\. /,
     )
   }
   const unknown = borrowedCommand(
@@ -224,17 +281,18 @@ test('exec - a request that is unanswered at the end was for a path of the API',
     [...files, '--schedule', 'listPets#1=delay:60m'],
     giveUp("url + '/pets'"),
   )
-  assert.deepEqual([planned.code, planned.stderr], [0, 'Verdict: no violations in 1 request.\n'])
+  const clean = 'Verdict: no violations in 1 request.\n'
+  assert.deepEqual([planned.code, planned.stderr], [0, clean])
   assert.match(await readFile(junit, 'utf8'), /failures="0"/)
   const arm = `await post('/faults', 'POST', '{"kind":"delay","ms":3600000}')`
   const armed = await exec(files, giveUp("url + '/pets'", arm))
-  assert.deepEqual([armed.code, armed.stderr], [0, 'Verdict: no violations in 1 request.\n'])
+  assert.deepEqual([armed.code, armed.stderr], [0, clean])
   const wrong = await exec(
     [...files, '--schedule', 'other#1=delay:60m'],
     giveUp("new URL(url).origin + '/pets'"),
   )
   assert.equal(wrong.code, 1, wrong.stderr)
-  assert.match(wrong.stderr, /\nVerdict: no request was for a path of this API/)
+  assert.match(wrong.stderr, /^Verdict: no request was for a path of this API/)
   assert.match(await readFile(junit, 'utf8'), /failures="1"/)
 })
 
@@ -416,7 +474,8 @@ test('exec - --har writes every exchange of the run: before resets, and of world
     await fetch(baseUrl + '/pets', { headers: { authorization: 'Bearer ' + apiKeys.free } })
     await post('/worlds/' + id, 'DELETE')`
   const { code, stderr } = await exec(['--har', file], borrowedCommand(script))
-  assert.deepEqual([code, stderr], [0, 'Verdict: no violations in 2 requests.\n'])
+  assert.equal(code, 0)
+  assert.match(stderr, /^Verdict: no violations in 2 requests\.\n/)
   const { log } = JSON.parse(await readFile(file, 'utf8')) as Har
   const urls = log.entries.map(({ request }) => request.url.replace(/:\d+/, ''))
   assert.deepEqual(urls, ['http://127.0.0.1/v1/pets?limit=1', 'http://127.0.0.1/worlds/w1/v1/pets'])

@@ -80,7 +80,7 @@ test('exec --through --strict - fails when the server decided on nothing', async
       `${GET} await fetch(url.replace('/v1', '') + '/healthz')`,
       /the service decided on no request/,
     ],
-    [`${url}/nowhere`, lists, /no violations in 1 request\.\n.*the service decided on no request/],
+    [`${url}/nowhere`, lists, /^Verdict: the service decided on no request/],
   ] as const) {
     const strict = await through(baseUrl, ['--strict', '--key', KEY], script)
     assert.match(strict.stderr, expected)

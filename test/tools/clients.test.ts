@@ -61,10 +61,8 @@ test(
         ...words,
       ])
     const polite = await exec('wait')
-    assert.deepEqual(
-      [polite.stdout, polite.stderr],
-      ['62\n', 'Verdict: no violations in 63 requests.\n'],
-    )
+    assert.equal(polite.stdout, '62\n')
+    assert.match(polite.stderr, /^Verdict: no violations in 63 requests\.\n/)
     const rude = await exec()
     assert.match(
       rude.stderr,
