@@ -61,7 +61,8 @@ export interface Recorded extends Captured, SenderSeen {
 }
 
 /**
- * As much as it takes to judge a client: without path, query and bodies, and with few request headers.
+ * As much as it takes to judge a client: without path and query, with few request
+ * headers, and of the bodies only that of a refusal.
  *
  * @param pagination whether the store knows the parameter `after`
  */
@@ -75,7 +76,11 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const storedAt = answer?.response.about?.storedAt
   // Most requests are for this path, in which there is nothing to redact.
   const isPlain = query === '' && (operation === 'listPets' || operation === 'createPet')
-  const redact = isPlain && unknown.length === 0 ? asItIs : redactorOf(recorded, 'shown')
+  const { status = null, body = '' } = answer?.response ?? {}
+  // A refusal says why.
+  const refusal = status !== null && status >= 400 && status !== 429 ? body : null
+  const isInnocent = isPlain && unknown.length === 0 && refusal === null
+  const redact = isInnocent ? asItIs : redactorOf(recorded, 'shown')
   // In the order in which the schema of a snapshot writes them.
   return {
     n: recorded.n,
@@ -87,7 +92,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     path: '',
     query: '',
     url: redact(query === '' ? path : `${path}?${withoutValues(query, known)}`),
-    status: answer?.response.status ?? null,
+    status,
     code: answer ? codeOf(answer.response) : null,
     requestHeaders: {
       ...(host !== undefined && { host }),
@@ -95,7 +100,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     },
     headers: answer?.response.headers ?? {},
     requestBody: null,
-    body: null,
+    body: refusal === null ? null : redact(refusal),
     requestDigest: hashOf(`${method} ${path}?${query} ${textOf(request.body)}`),
     unknown: unknown.map(redact),
     fault: recorded.fault,
@@ -126,17 +131,19 @@ export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
   })
 }
 
+type Refusal = Pick<ApiResponse, 'status' | 'body'>
+
 /** The `code` of an Error body; null for any other body. */
 export function codeOf(response: ApiResponse): ErrorCode | null {
   return fieldOf(response, 'code') as ErrorCode | null
 }
 
 /** The `message` of an Error body; null for any other body. */
-export function messageOf(response: ApiResponse): string | null {
+export function messageOf(response: Refusal): string | null {
   return fieldOf(response, 'message')
 }
 
-function fieldOf({ status, body }: ApiResponse, name: 'code' | 'message'): string | null {
+function fieldOf({ status, body }: Refusal, name: 'code' | 'message'): string | null {
   if (status < 400 || body === '') return null
   try {
     const { [name]: text } = JSON.parse(body) as { code?: unknown; message?: unknown }

@@ -1,9 +1,10 @@
 import type { Finding, Report, ShownRequest } from './report.js'
 import { type RuleId, ruleOf } from './rules/index.js'
-import { type Beginning, MOST_SHOWN, type Seen, type Violation } from './rules/rule.js'
+import { type Beginning, endOf, MOST_SHOWN, type Seen, type Violation } from './rules/rule.js'
 
 const MOST_TEXTS = 3
-const MOST_REQUESTS = 3
+const MOST_REQUESTS = 4
+const MOST_SENTENCES = 3
 
 /** Where something was seen: the number of the window, and its name in the report. */
 export interface Place {
@@ -25,8 +26,10 @@ interface Entry {
   /** How many others there were. */
   more: number
   readonly requests: Set<number>
-  /** The first of these. */
+  /** The first of these, */
   readonly shown: Seen[]
+  /** and what they show. */
+  readonly evidence: string[]
 }
 
 /** What was violated so far: one entry per rule and key, however often it happened. */
@@ -34,22 +37,29 @@ export function createEntries(entries: Map<string, Entry> = new Map()) {
   return {
     /** @param after leaves out exchanges up to this one, and violations that only these show */
     add(violations: readonly Violation[], place: Place, after = 0): void {
-      for (const { rule, seen, exchanges: all, began, isLikely = false } of violations) {
-        const exchanges = all.filter(({ n }) => n > after)
-        const [first = began] = exchanges
+      for (const { rule, seen, exchanges, after: causes, began, isLikely = false } of violations) {
+        const all = exchanges.map((exchange, at) => ({ exchange, cause: causes?.[at] }))
+        const shown = all.filter(({ exchange }) => exchange.n > after)
+        const first = shown[0]?.exchange ?? began
         if (!first) continue
         const { key } = first
         const id = `${rule} ${isLikely} ${key}`
-        const entry = entries.get(id) ?? {
+        const entry: Entry = entries.get(id) ?? {
           ...{ rule, key, isLikely, first, place, texts: new Map(), more: 0 },
-          ...{ requests: new Set(), shown: [] },
+          ...{ requests: new Set(), shown: [], evidence: [] },
         }
         entries.set(id, entry)
         if (entry.texts.has(seen) || entry.texts.size < MOST_TEXTS) {
           entry.texts.set(seen, (entry.texts.get(seen) ?? 0) + 1)
         } else entry.more++
         if (entry.place.number === place.number) {
-          for (const exchange of exchanges) show(entry, exchange)
+          for (const { exchange, cause } of shown) {
+            if (cause && cause.n > after) show(entry, cause)
+            show(entry, exchange)
+            if (cause && entry.evidence.length < MOST_SENTENCES) {
+              entry.evidence.push(evidenceOf(exchange, cause))
+            }
+          }
         }
       }
     },
@@ -74,7 +84,7 @@ function show({ requests, shown }: Entry, exchange: Seen): void {
 }
 
 function findingOf(
-  { rule, key, first, place, texts, more, requests, shown }: Entry,
+  { rule, key, first, place, texts, more, requests, shown, evidence }: Entry,
   allow: readonly string[],
 ): Finding {
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
@@ -88,8 +98,19 @@ function findingOf(
     where: place.where,
     requests: [...requests],
     shown: shown.map(requestOf),
+    evidence,
     allowed: allow.includes(rule),
   }
+}
+
+/** Such as `request 3 came 0.02 s after request 2, which got 503 with Retry-After: 1`. */
+function evidenceOf({ n, at }: Seen, cause: Seen): string {
+  const gap = Math.max(0, at - endOf(cause)) / 1_000
+  const { 'retry-after': retryAfter, 'x-ratelimit-reset': reset } = cause.headers
+  const wait =
+    retryAfter === undefined ? `X-RateLimit-Reset: ${reset}` : `Retry-After: ${retryAfter}`
+  const seconds = gap < 1 ? Number(gap.toPrecision(2)) : Math.round(gap * 10) / 10
+  return `request ${n} came ${seconds} s after request ${cause.n}, which got ${cause.status} with ${wait}`
 }
 
 function requestOf({ n, at, method, url, status, headers }: Seen): ShownRequest {

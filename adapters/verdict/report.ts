@@ -31,6 +31,8 @@ export interface Finding {
   readonly requests: readonly number[]
   /** The first few of them, for when the journal no longer has them. */
   readonly shown: readonly ShownRequest[]
+  /** What they show, in sentences that name the requests: the first three. */
+  readonly evidence: readonly string[]
   /** Whether the option `allow` lists this rule. */
   readonly allowed: boolean
 }
@@ -93,11 +95,14 @@ export function findingText(finding: Finding, mark = ''): string {
   return row(finding, mark) + shown.map(requestLine).join('') + last
 }
 
-function row({ rule, key, iso, where, seen, fix, requests }: Finding, mark: string): string {
+function row(
+  { rule, key, iso, where, seen, fix, requests, evidence }: Finding,
+  mark: string,
+): string {
   const nobody = requests.length === 0 ? 'every key' : 'no valid key'
   const who = key === null ? nobody : `key ${key}`
   const place = where === null ? '' : `, ${where}`
-  return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n    fix: ${fix}\n`
+  return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n${evidence.map(text => `    evidence: ${text}\n`).join('')}    fix: ${fix}\n`
 }
 
 function requestLine({ n, iso, method, url, status, retryAfter }: ShownRequest): string {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/ports.js'
-import type { Exchange } from '../exchanges/exchange.js'
+import { type Exchange, messageOf } from '../exchanges/exchange.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
 import type { Doubt, Seen, Violation, Watch } from './rules/rule.js'
 import type { FaultUse } from './rules/unused-faults.js'
@@ -19,7 +19,7 @@ export interface WindowOptions {
 
 interface Caller {
   readonly watches: readonly Watch[]
-  readonly orderOf: (exchange: Exchange) => Pick<Seen, 'isOneByOne' | 'hasOverlapped'>
+  readonly isOneByOne: (exchange: Exchange) => boolean
 }
 
 export function createWindow(options: WindowOptions) {
@@ -31,8 +31,8 @@ export function createWindow(options: WindowOptions) {
     faults,
     /** The violations that this exchange completes. */
     see(exchange: Exchange): readonly Violation[] {
-      const { watches, orderOf } = callerOf(exchange.key)
-      const seen = seenOf(exchange, orderOf(exchange))
+      const { watches, isOneByOne } = callerOf(exchange.key)
+      const seen = seenOf(exchange, isOneByOne(exchange))
       return doubted(watches.flatMap(watch => watch.see(seen)))
     },
     /** The violations so far in what is still going on. */
@@ -52,7 +52,7 @@ export function createWindow(options: WindowOptions) {
     const watches = key === null ? STRANGER_WATCHES : KEY_WATCHES
     const caller = {
       watches: watches.map(create => create(clients, doubt)),
-      orderOf: watchConnections(),
+      isOneByOne: watchConnections(),
     }
     callers.set(key, caller)
     return caller
@@ -63,7 +63,7 @@ export function createWindow(options: WindowOptions) {
 const MOST_ALTERNATING = 2
 
 /** Tells one request after the other from a pool, whose connections are used again and again. */
-function watchConnections(): Caller['orderOf'] {
+function watchConnections(): Caller['isOneByOne'] {
   const reused = new Set<number>()
   let last: number | null = null
   let latest = 0
@@ -77,20 +77,15 @@ function watchConnections(): Caller['orderOf'] {
       latest = Math.max(latest, connection)
     }
     last = connection
-    return {
-      isOneByOne: sequential || (!hasOverlapped && reused.size <= MOST_ALTERNATING),
-      hasOverlapped,
-    }
+    return sequential || (!hasOverlapped && reused.size <= MOST_ALTERNATING)
   }
 }
 
 const LONGEST_URL = 100
 
-function seenOf(
-  { url, headers, requestHeaders, ...given }: Exchange,
-  { isOneByOne, hasOverlapped }: ReturnType<Caller['orderOf']>,
-): Seen {
-  const { path: _path, query: _query, requestBody: _sent, body: _body, ...exchange } = given
+function seenOf({ url, headers, requestHeaders, ...given }: Exchange, isOneByOne: boolean): Seen {
+  const { path: _path, query: _query, requestBody: _sent, body, ...exchange } = given
+  const { status } = exchange
   return {
     // A string of its own: a slice would keep all of the URL in memory.
     url: url.length > LONGEST_URL ? `${[...url.slice(0, LONGEST_URL - 1)].join('')}…` : url,
@@ -98,7 +93,7 @@ function seenOf(
     isInProcess: requestHeaders['host'] === undefined,
     idempotencyKey: requestHeaders['idempotency-key'] ?? null,
     isOneByOne,
-    hasOverlapped,
+    message: status === null || body === null ? null : messageOf({ status, body }),
     ...exchange,
   }
 }

@@ -353,7 +353,7 @@ test("judge - with api: 'any', the rules that need only headers apply to any pat
   assert.deepEqual(rules(report().findings), ['retry-after.early'])
   now += 30_000
   await send()
-  assert.deepEqual(report().findings[0]?.requests, [2, 3])
+  assert.deepEqual(report().findings[0]?.requests, [1, 2, 3])
   for (const status of [401, 404, 400]) {
     const options = { baseUrl: BASE, api: 'any', clock: () => T0 } as const
     const { fetch, report } = judge(answering(status), options)

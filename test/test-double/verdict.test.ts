@@ -404,7 +404,7 @@ test('verdict - what is kept of a caller and of a period is bounded', async () =
     findings.map(({ rule, requests }) => [rule, requests.length]),
     [
       ['remaining.ignored', 100],
-      ['retry-after.early', 3],
+      ['retry-after.early', 4],
     ],
   )
 })

@@ -77,12 +77,18 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
   const exchanges = isComplete ? [...tries, end] : tries
   if (!exchanges.every((one, at) => at === 0 || isLater(one, exchanges[at - 1] as Seen))) return []
   const pauses = exchanges.slice(1).map((one, at) => pauseBetween(exchanges[at], one))
-  const shape = shapeOf(pauses, latest.hasOverlapped)
+  const shape = shapeOf(pauses)
   if (!shape) return []
-  const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
+  // Without the longest, which may be an outlier.
+  const [longest = 0, ...shorter] = pauses
+    .toSorted((a, b) => a - b)
+    .slice(0, -1)
+    .reverse()
+  const shortest = shorter.at(-1) ?? 0
   const isPace = (pause: number) => pause >= shortest / 1.25 && pause <= longest * 1.25
   const isPoll = isPace(pauseBetween(before, tries[0])) || isPace(pauseBetween(end, next))
-  if (shape !== 'shrinking' && isPoll) return []
+  // Nobody polls without a pause.
+  if (shape !== 'shrinking' && shape !== 'at once' && isPoll) return []
   // What has failed from beginning to end may be a poll at this pace, and go on.
   const mayGoOn = !end && now - endOf(latest) <= longest * 1.25 + TOLERANCE
   return [
@@ -96,28 +102,43 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
 }
 
 /**
- * The shape of pauses that do not grow; undefined for those that do, and for too few pauses.
- * Three retries may be equally far apart by chance; jitter shows after six.
+ * The shape of pauses that do not grow; undefined for those that do, and for too few pauses: three may
+ * be equal by chance. The pauses of a polite client grow up to a cap, each with jitter; such pauses have
+ * one of these shapes in less than one run in a hundred, unless the cap is below twice the first pause.
  */
 function shapeOf(
   pauses: readonly number[],
-  mayInterleave: boolean,
-): 'none' | 'constant' | 'jittered' | 'shrinking' | undefined {
+): 'none' | 'at once' | 'constant' | 'jittered' | 'shrinking' | undefined {
+  const { length } = pauses
+  const [first = 0] = pauses
   const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
-  if (pauses.length < 4 || shortest < 0) return undefined
+  if (length < 4 || shortest < 0) return undefined
   // On a frozen clock a pause in real time has no length.
   if (longest === 0) return 'none'
-  if (longest <= shortest * 1.25 + 2) return 'constant'
-  if (shrinks(pauses, mayInterleave)) return 'shrinking'
-  const half = Math.floor(pauses.length / 2)
-  const grows = mean(pauses.slice(-half)) > 1.25 * mean(pauses.slice(0, half))
-  return pauses.length >= 6 && longest <= 3 * shortest && !grows ? 'jittered' : undefined
+  const each = (isTrue: (pause: number, before: number) => boolean) =>
+    pauses.every((pause, at) => at === 0 || isTrue(pause, pauses[at - 1] as number))
+  if (each((pause, before) => pause > 1.25 * before)) return undefined
+  // Jitter over 100 ms makes four short pauses by chance, but not six.
+  if (longest < (length < 6 ? 25 : 100)) return 'at once'
+  const atTop = pauses.filter(pause => pause >= 0.995 * longest - 2).length
+  if (first < 0.95 * longest && atTop >= Math.max(2, length / 3)) return undefined
+  if (isEven(pauses) || hasOutlier(pauses, longest)) return 'constant'
+  if (each((pause, before) => pause < (length < 6 ? 0.6 : 1) * before)) return 'shrinking'
+  const risesLate = mean(pauses.slice(0, 2)) < 0.9 * mean(pauses.slice(2))
+  const rises = risesLate || first < 0.7 * mean(pauses.slice(1))
+  const fewest = longest <= 1.6 * shortest ? 6 : longest <= 2.4 * shortest ? 8 : 12
+  return length >= fewest && longest <= 3 * shortest && !rises ? 'jittered' : undefined
 }
 
-/** Of calls that wait side by side, four pauses are in falling order once in 24 times. */
-function shrinks(pauses: readonly number[], mayInterleave: boolean): boolean {
-  const most = mayInterleave && pauses.length < 6 ? 0.6 : 1
-  return pauses.every((pause, at) => at === 0 || pause < most * (pauses[at - 1] ?? 0))
+function isEven(pauses: readonly number[]): boolean {
+  return Math.max(...pauses) <= Math.min(...pauses) * 1.25 + 2
+}
+
+/** A single long pause, after which it goes on as before. */
+function hasOutlier(pauses: readonly number[], longest: number): boolean {
+  const outlier = pauses.indexOf(longest)
+  const isInside = pauses.length >= 6 && outlier < pauses.length - 1
+  return isInside && isEven(pauses.filter((_, at) => at !== outlier))
 }
 
 /** NaN, which is no pace, when one of them does not exist. */

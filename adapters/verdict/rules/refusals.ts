@@ -62,7 +62,8 @@ export const watchRefusals: CreateWatch = () => {
 
 function judgeRefusals({ exchanges, count, last }: Refusals): readonly Violation[] {
   if (count < HAMMERING) return []
-  const seen = `the same request was sent ${count} times and rejected with ${last.status}`
+  const message = last.message === null ? '' : `: "${last.message.slice(0, 100)}"`
+  const seen = `the same request was sent ${count} times and rejected with ${last.status}${message}`
   return [{ rule: 'refusal.repeated', seen, exchanges }]
 }
 

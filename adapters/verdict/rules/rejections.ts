@@ -1,4 +1,4 @@
-import { isExhausted, isLost, remember, type Seen, TOLERANCE, waitOf } from './rule.js'
+import { isExhausted, isLost, type Pair, remember, type Seen, TOLERANCE, waitOf } from './rule.js'
 import { createSenders, type Senders } from './senders.js'
 
 /** A response that said when to come again. */
@@ -59,20 +59,19 @@ export function createRejections() {
       others: anyone.isBack(at),
     }),
     /** Counts an early request as one of a sender that has not. */
-    suspect(kind: Kind, exchange: Seen): void {
-      const senders = kind === 'others' ? anyone : rejected.get(exchange.requestDigest)?.senders
-      senders?.suspect(exchange)
+    suspect(kind: Kind, pair: Pair): void {
+      const { requestDigest } = pair.exchange
+      const senders = kind === 'others' ? anyone : rejected.get(requestDigest)?.senders
+      senders?.suspect(pair)
     },
     /** Early requests that fewer senders came back for than were rejected. */
-    missing(kind: Kind): readonly Seen[] {
+    missing(kind: Kind): readonly Pair[] {
       if (kind === 'others') return anyone.missing()
       return [...rejected.values()].flatMap(({ senders }) => senders.missing())
     },
     /** Whether more than one sender came back from the same wait. */
     areSeveral: () =>
       anyone.areSeveral() || [...rejected.values()].some(({ senders }) => senders.areSeveral()),
-    /** The last rejection of this request. */
-    of: ({ requestDigest }: Seen): Rejection | undefined => rejected.get(requestDigest),
     /** Notes what a response says about waiting. */
     listen(exchange: Seen): void {
       const { requestDigest, status, connection } = exchange

@@ -26,8 +26,8 @@ export interface Seen extends Omit<Exchange, NotKept> {
   readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
-  /** Whether the key has ever had two requests in flight: their retries may come in turns. */
-  readonly hasOverlapped: boolean
+  /** That of the Error body. */
+  readonly message: string | null
   /** Null without the header. */
   readonly idempotencyKey: string | null
 }
@@ -39,9 +39,17 @@ export interface Violation {
   readonly seen: string
   /** The exchanges that show it: at least one, unless `began` says when it began. */
   readonly exchanges: readonly Seen[]
+  /** What each of them came too early after. */
+  readonly after?: readonly Seen[]
   readonly began?: Beginning
   /** There is another explanation: a note, not a finding. */
   readonly isLikely?: boolean
+}
+
+/** A request that came too early, and the rejection after which it did. */
+export interface Pair {
+  readonly exchange: Seen
+  readonly after: Seen
 }
 
 /** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */

@@ -1,4 +1,4 @@
-import { MOST_SHOWN, type Seen, TOLERANCE } from './rule.js'
+import { MOST_SHOWN, type Pair, TOLERANCE } from './rule.js'
 
 /**
  * Rejected clients that share a key. If each of them waits, as many return as were rejected. Where
@@ -10,7 +10,7 @@ export function createSenders() {
   let due = 0
   let back = 0
   let areSeveral = false
-  let suspects: Seen[] = []
+  let suspects: Pair[] = []
 
   return {
     /** One more client has to wait, until an instant in ms. */
@@ -32,11 +32,11 @@ export function createSenders() {
       return true
     },
     /** An early request, by one more sender or by one of those. */
-    suspect(exchange: Seen): void {
-      if (suspects.length < MOST_SHOWN) suspects.push(exchange)
+    suspect(pair: Pair): void {
+      if (suspects.length < MOST_SHOWN) suspects.push(pair)
     },
-    /** The suspects that were not sent again after the wait. */
-    missing: (): readonly Seen[] => suspects.slice(0, due + waiting),
+    /** The suspects, as far as fewer came back than were rejected. */
+    missing: (): readonly Pair[] => suspects.slice(0, due + waiting),
     /** Whether more than one came back from the same wait. */
     areSeveral: () => areSeveral,
   }

@@ -1,9 +1,11 @@
 import { BANS, createBans } from './bans.js'
+import { createPersistence } from './persistence.js'
 import { createRejections, type Early, isEarly, isSuccess, type Kind } from './rejections.js'
 import {
   type CreateWatch,
   endOf,
   MOST_SHOWN,
+  type Pair,
   type Rule,
   retryAfterOf,
   type Seen,
@@ -28,14 +30,19 @@ export const WAIT_RULES = [
   },
 ] as const satisfies readonly Rule[]
 
-/** One other request may have been prepared before its sender had read the rejection. */
+/**
+ * A polite client may have prepared one other request before it had read the rejection: that is chance
+ * in up to two waits.
+ */
 const FEWEST_OTHERS = 2
+const FEWEST_WAITS = 3
 /** Of several clients, two may have given up; if three are missing, one came again too early. */
 const FEWEST_MISSING = { repeated: 3, all: 3 }
 /** Where no two requests were ever in flight, there is one client, and it came again. */
 const FEWEST_ALONE = { repeated: 1, all: FEWEST_OTHERS }
 
-type EarlyRequests = Readonly<Record<Kind, Seen[]>>
+type EarlyRequests = Record<Kind, Pair[]>
+const KINDS = ['repeated', 'others'] as const
 
 /**
  * Requests before the end of Retry-After or of an exhausted window, and bans. The page explains what
@@ -46,8 +53,11 @@ type EarlyRequests = Readonly<Record<Kind, Seen[]>>
 export const watchWaits: CreateWatch = (clients, doubt) => {
   const bans = createBans()
   let rejections = createRejections()
+  let persistence = createPersistence()
   /** Early requests of the current wait whose sender certainly knew, */
   let certain = noRequests()
+  /** the only one in each of the waits before, */
+  let singles: Pair[] = []
   /** and those of all waits whose sender perhaps knew. */
   let likely = noRequests()
   /** Whether this client certainly caused the last ban. */
@@ -57,7 +67,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
 
   return {
     see(exchange) {
-      const violations = endWait(exchange.at)
+      const violations = [...endWait(exchange.at), ...settle(exchange.at)]
       if (isAlone && !(exchange.overlap === 'none' && exchange.isOneByOne)) {
         isAlone = false
         if (clients !== 1) doubtAll()
@@ -71,23 +81,46 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
       else {
         judge(exchange)
         rejections.listen(exchange)
+        persistence.listen(exchange)
       }
       return ban ? [...violations, ban] : violations
     },
-    open: () => [...certainly(rejections.until()), ...uncertain()],
+    open() {
+      const { repeated, others } = certain
+      const isSingle = repeated.length === 0 && others.length < FEWEST_OTHERS
+      const unsettled = persistence.open().map(persistent)
+      return [
+        ...(isSingle ? habit([...singles, ...others]) : [...habit(singles), ...certainly()]),
+        ...(unsettled.length > 0 ? unsettled : uncertain()),
+      ]
+    },
   }
 
   function endWait(at: number): readonly Violation[] {
     const until = rejections.until()
     if (!rejections.isOver(at)) return []
-    const violations = certainly(until)
+    const { repeated, others } = certain
+    const isSingle = repeated.length === 0 && others.length < FEWEST_OTHERS
+    const violations = isSingle ? [] : certainly(until)
+    if (isSingle) for (const pair of others) show(singles, pair)
     certain = noRequests()
     return violations
   }
 
+  /** What is blamed on a connection is no longer a note. */
+  function settle(at: number): readonly Violation[] {
+    const blamed = persistence.settle(at)
+    for (const kind of blamed.length === 0 ? [] : KINDS) {
+      likely[kind] = likely[kind].filter(pair => !blamed.some(pairs => pairs.includes(pair)))
+    }
+    return blamed.map(persistent)
+  }
+
   function forget(): void {
     rejections = createRejections()
+    persistence = createPersistence()
     certain = noRequests()
+    singles = []
     likely = noRequests()
   }
 
@@ -95,36 +128,37 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     const isBack = rejections.comeBack(exchange)
     const early = rejections.earlyOf(exchange)
     if (!early) return
-    const { kind } = early
+    const { kind, cause } = early
     const knowledge = knowledgeOf(exchange, early, isAlone, clients)
-    if (knowledge === 'certain') show(certain[kind], exchange)
+    const pair = { exchange, after: cause.exchange }
+    if (knowledge === 'certain') show(certain[kind], pair)
     else if (knowledge !== 'none' && !isBack[kind]) {
-      show(likely[kind], exchange)
-      if (knowledge === 'likely') rejections.suspect(kind, exchange)
+      show(likely[kind], pair)
+      if (knowledge === 'perhaps') return
+      rejections.suspect(kind, pair)
+      if (knowledge === 'on its connection') persistence.add(pair)
     }
   }
 
   /** Another client exists, which may have sent what seemed to come from one that knew better. */
   function doubtAll(): void {
-    for (const kind of ['repeated', 'others'] as const) {
-      for (const exchange of certain[kind].splice(0)) {
-        show(likely[kind], exchange)
-        rejections.suspect(kind, exchange)
+    for (const kind of KINDS) {
+      for (const pair of certain[kind].splice(0)) {
+        show(likely[kind], pair)
+        rejections.suspect(kind, pair)
       }
     }
   }
 
-  function certainly(until = 0): readonly Violation[] {
+  function certainly(until = rejections.until() ?? 0): readonly Violation[] {
     const { repeated, others } = certain
     const before = `before ${new Date(until).toISOString()}`
     if (repeated.length > 0) {
       const seen = `a rejected request was sent again ${times(repeated.length)} ${before}`
-      return [{ rule: ruleOf(repeated), seen, exchanges: repeated }]
+      return [violationOf(ruleOf(repeated), seen, repeated)]
     }
-    if (others.length === 0) return []
     const seen = `${count(others.length, 'other request')} followed a rejection ${before}`
-    const isLikely = others.length < FEWEST_OTHERS
-    return [{ rule: 'remaining.ignored', seen, exchanges: others, isLikely }]
+    return [violationOf('remaining.ignored', seen, others)]
   }
 
   function uncertain(): readonly Violation[] {
@@ -132,34 +166,49 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     const all = [...repeated, ...rejections.missing('others')]
     const isOne = clients === undefined ? isAlone && !rejections.areSeveral() : clients === 1
     const fewest = isOne ? FEWEST_ALONE : FEWEST_MISSING
-    if (repeated.length >= fewest.repeated) return [missing(ruleOf(repeated), repeated)]
-    if (all.length >= fewest.all) return [missing('remaining.ignored', all)]
+    if (repeated.length >= fewest.repeated) return [early(ruleOf(repeated), repeated)]
+    if (all.length >= fewest.all) return [early('remaining.ignored', all)]
     return [
       ...perhaps(ruleOf(likely.repeated), likely.repeated),
       ...perhaps('remaining.ignored', likely.others),
     ]
   }
+}
 
-  /** Of rejected requests that were sent again: without Retry-After, the window asked to wait. */
-  function ruleOf(repeated: readonly Seen[]): string {
-    const hasHeader = repeated.some(exchange => {
-      const rejection = rejections.of(exchange)?.exchange
-      return rejection && retryAfterOf(rejection) !== undefined
-    })
-    return hasHeader ? 'retry-after.early' : 'remaining.ignored'
-  }
+/** Without Retry-After, the window asked to wait. */
+function ruleOf(pairs: readonly Pair[]): string {
+  const hasHeader = pairs.some(({ after }) => retryAfterOf(after) !== undefined)
+  return hasHeader ? 'retry-after.early' : 'remaining.ignored'
+}
+
+function persistent(pairs: readonly Pair[]): Violation {
+  return early(ruleOf(pairs), pairs)
+}
+
+function early(rule: string, pairs: readonly Pair[]): Violation {
+  const end = rule === 'retry-after.early' ? 'Retry-After' : 'X-RateLimit-Reset'
+  const were = `${count(pairs.length, 'request')} ${pairs.length === 1 ? 'was' : 'were'}`
+  return violationOf(rule, `${were} sent before ${end} had passed`, pairs)
+}
+
+function habit(singles: readonly Pair[]): readonly Violation[] {
+  if (singles.length === 0) return []
+  const waits =
+    singles.length === 1 ? 'a rejection' : `each of ${atLeast(singles.length)} rejections`
+  const seen = `one other request followed ${waits} too early`
+  return [violationOf('remaining.ignored', seen, singles, singles.length < FEWEST_WAITS)]
 }
 
 /**
- * What the sender of an early request knew of the rejection: it certainly knew, likely, perhaps, or
- * cannot have known.
+ * What the sender of an early request knew of the rejection: it certainly knew, it read it on this
+ * connection, it likely or perhaps knew, or cannot have known.
  */
 function knowledgeOf(
   exchange: Seen,
   { kind, cause, own }: Early,
   isAlone: boolean,
   clients: number | undefined,
-): 'certain' | 'likely' | 'perhaps' | 'none' {
+): 'certain' | 'on its connection' | 'likely' | 'perhaps' | 'none' {
   const { at, connection, overlap, isOneByOne, isInProcess, sequential } = exchange
   const hasPaused = at - endOf((own ?? cause).exchange) > TOLERANCE
   // Pipelined, it was on its way when the rejection was.
@@ -173,6 +222,7 @@ function knowledgeOf(
   const isCertain =
     clients === 1 ? overlap === 'none' || hasPaused : isAlone && (hasRead || isOwnSuccess)
   if (isCertain) return 'certain'
+  if (hasRead && hasPaused) return 'on its connection'
   if (!(isOneByOne || own || (overlap === 'none' && hasPaused))) return 'none'
   // On a pool and without a pause, a request may have been waiting for a free connection.
   return isOneByOne || hasPaused ? 'likely' : 'perhaps'
@@ -186,20 +236,24 @@ function isFinding(violation: Violation | undefined): boolean {
   return violation !== undefined && violation.isLikely !== true
 }
 
-function missing(rule: string, exchanges: readonly Seen[]): Violation {
-  const many = exchanges.length === 1 ? 'was' : 'were'
-  const seen = `${count(exchanges.length, 'request')} came too early, and ${many} not sent again after the wait`
-  return { rule, seen, exchanges }
+function violationOf(
+  rule: string,
+  seen: string,
+  pairs: readonly Pair[],
+  isLikely = false,
+): Violation {
+  const [exchanges, after] = [pairs.map(pair => pair.exchange), pairs.map(pair => pair.after)]
+  return { rule, seen, exchanges, after, isLikely }
 }
 
-function perhaps(rule: string, exchanges: readonly Seen[]): readonly Violation[] {
-  if (exchanges.length === 0) return []
-  const seen = `${count(exchanges.length, 'request')} came too early, perhaps from a queue or from clients that share the key`
-  return [{ rule, seen, exchanges, isLikely: true }]
+function perhaps(rule: string, pairs: readonly Pair[]): readonly Violation[] {
+  if (pairs.length === 0) return []
+  const seen = `${count(pairs.length, 'request')} came too early, perhaps from a queue or from clients that share the key`
+  return [violationOf(rule, seen, pairs, true)]
 }
 
-function show(shown: Seen[], exchange: Seen): void {
-  if (shown.length < MOST_SHOWN) shown.push(exchange)
+function show(shown: Pair[], pair: Pair): void {
+  if (shown.length < MOST_SHOWN) shown.push(pair)
 }
 
 function times(number: number): string {

@@ -1,5 +1,5 @@
 import type { RuleId } from '../../../adapters/test-double/index.js'
-import { ADA, another, type Call, type Client, retry, times } from './api.js'
+import { ADA, another, type Call, type Client, randomFrom, retry, times } from './api.js'
 
 const SMALL = { id: 'small', plan: 'enterprise', limits: { perMinute: 9, perDay: 5 } } as const
 const WRONG: Call = { body: { name: 'Ada' } }
@@ -8,6 +8,13 @@ const byUserAgent = (at: number): Call => ({ headers: { 'user-agent': `client/${
 /** Each breaks one rule, and no other. */
 const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
   'retry-after.early': {
+    async 'polls through every 429 on one connection, after calls in parallel'({
+      connection,
+      poll,
+    }) {
+      await Promise.all(times(2).map(() => connection()()))
+      await poll(connection(), 400, 0.8)
+    },
     async 'retries every second over a pool of four connections'({ pool, poll, exhaust }) {
       const send = pool(4)
       await exhaust(send)
@@ -129,6 +136,16 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
     },
   },
   'remaining.ignored': {
+    async 'sends one other request after each of six rejections'({ connection, pass, exhaust }) {
+      const send = connection()
+      for (const at of times(6)) {
+        await exhaust(send)
+        const { retryAfter } = await send()
+        pass(1)
+        await send(another(at))
+        pass(retryAfter - 1)
+      }
+    },
     'goes on with other animals, with a connection each time': ({ send, poll }) =>
       poll(send, 64, 0, another),
     async 'goes on with two other animals, with a connection each time'({ send, poll, exhaust }) {
@@ -195,6 +212,23 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       api.fail(503, { times: 9 })
       const pauses = times(10).map(at => (1 + (at % 2)) / 1000)
       await retry(api, api.connection(), pauses)
+    },
+    async 'retries seven times at once, as axios-retry does by default'(api) {
+      api.fail(503, { times: 7 })
+      await retry(api, api.send, [0.004, 0.011, 0.003, 0.024, 0.002, 0.006, 0.009])
+    },
+    async 'retries every second, but for one long pause'(api) {
+      api.fail(503, { times: 8 })
+      await retry(api, api.connection(), [1, 1, 1, 5, 1, 1, 1, 1])
+    },
+    async 'retries every 250 ms with 10 % jitter'(api) {
+      api.fail(503, { times: 8 })
+      const random = randomFrom(7)
+      await retry(
+        api,
+        api.send,
+        times(8).map(() => 0.25 * (0.9 + 0.2 * random())),
+      )
     },
     async 'retries with pauses that shrink from 16 s to 1 s'(api) {
       api.fail(503, { times: 6 })

@@ -1,10 +1,12 @@
 import { createTestDouble } from '../../../adapters/test-double/index.js'
-import { ADA, type Client, createApi, randomFrom, retry, times } from './api.js'
+import { ADA, another, type Client, createApi, randomFrom, retry, times } from './api.js'
+import { LIBRARIES } from './libraries.js'
 
 const WRONG = { body: { name: 'Ada' } }
 
 /** Each does what a client may do, and none of them gets a finding. */
 export const GOOD_CLIENTS: Record<string, Client> = {
+  ...LIBRARIES,
   async 'waits as long as Retry-After says'({ send, wait }) {
     await wait(send, 200)
   },
@@ -232,6 +234,45 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       for (const call of calls) await send(call)
       pass(60)
       for (const call of calls) await send(call)
+    }
+  },
+  async 'polls on one connection after calls in parallel, and waits at each 429'({
+    connection,
+    pass,
+  }) {
+    await Promise.all(times(2).map(() => connection()()))
+    const send = connection()
+    for (const _ of times(200)) {
+      const { status, retryAfter } = await send()
+      pass(status === 429 ? retryAfter : 0.8)
+    }
+  },
+  async 'has six workers that share one kept connection, and all of them wait'({
+    connection,
+    pass,
+    exhaust,
+    poll,
+  }) {
+    await Promise.all(times(2).map(() => connection()()))
+    const send = connection()
+    for (const _ of times(3)) {
+      await exhaust(send)
+      await poll(send, 6, 5)
+      pass(30 + 1)
+      await poll(send, 6, 0.2)
+    }
+  },
+  async 'sends one request that it had prepared after two of its rejections'({
+    connection,
+    pass,
+    exhaust,
+  }) {
+    const send = connection()
+    for (const at of times(2)) {
+      await exhaust(send)
+      const { retryAfter } = await send()
+      await send(another(at))
+      pass(retryAfter)
     }
   },
   async 'meets a ban that it did not cause'({ connection, pass, double }) {
