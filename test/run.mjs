@@ -23,6 +23,7 @@ const BEYOND_NODE = [
   'judge/proxy-corpus.',
   'postgres/',
   'redis/',
+  'runtimes/',
   'simulate/planted.',
   'test-double/explore/clients.',
   'test-double/recording/processes.',

@@ -124,9 +124,9 @@ function headersOf({ key, headers }: Pick<Call, 'key' | 'headers'>): Record<stri
 
 /** A server passes it on; a `Request` alone has none. */
 function lengthOf(body: string | Uint8Array | undefined): Record<string, string> {
-  return body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  return body === undefined ? {} : { 'content-length': String(bytesOf(body).byteLength) }
 }
 
 function bytesOf(body: string | Uint8Array): ArrayBuffer {
-  return new Uint8Array(Buffer.from(body)).buffer
+  return new Uint8Array(typeof body === 'string' ? new TextEncoder().encode(body) : body).buffer
 }

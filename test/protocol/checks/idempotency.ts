@@ -171,7 +171,7 @@ export const idempotencyChecks: readonly Check[] = [
         '"\\a"',
         '"a\tb"',
       ]
-      for (const key of [...others, Buffer.from(malformed).toString('latin1')]) {
+      for (const key of [...others, String.fromCharCode(...new TextEncoder().encode(malformed))]) {
         const reply = await send(post(REX, { 'idempotency-key': key }))
         assertError(reply, 400, 'invalid_request', rule)
       }
