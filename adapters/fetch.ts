@@ -31,34 +31,58 @@ export interface FetchHandlerOptions extends OptionsOf<typeof FETCH_HANDLER_OPTI
  *
  * @throws OptionError naming the invalid option and its value
  */
-export function toFetchHandler(
-  handler: ApiHandler,
-  options?: FetchHandlerOptions,
-): (request: Request) => Promise<Response> {
+export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOptions) {
   check('handler', handler, isHandler)
   const { client } = settingsOf(FETCH_HANDLER_OPTIONS, options)
-  return async request => {
-    const headers = Object.fromEntries(request.headers)
+  return async (request: Request, info?: unknown): Promise<Response> => {
+    const headers: Record<string, string> = {}
+    request.headers.forEach((value, name) => {
+      headers[name] = value
+    })
+    const caller = callerOf(request, info)
     const answer = await handler.handle({
       method: request.method,
       ...splitTarget(request.url),
       headers,
-      body: bodyReader(request, handler.maxBodyBytes),
+      body: bodyOf(request, headers['content-length'], handler.maxBodyBytes, caller),
       client: client?.(request),
-      isGone: () => request.signal.aborted,
+      isGone: caller.isGone,
       refusal: hostRefusal(headers['host'] ?? ''),
     })
     return toResponse(answer)
   }
 }
 
+interface Caller {
+  readonly isGone: () => boolean
+  /** Undefined where a body fails by itself once its caller is gone. */
+  readonly signal: () => AbortSignal | undefined
+}
+
+/** @param info of `Deno.serve`, which warns of the use of `request.signal` */
+function callerOf(request: Request, info: unknown): Caller {
+  const { completed } = (info ?? {}) as { readonly completed?: unknown }
+  if (!(completed instanceof Promise)) {
+    return { isGone: () => request.signal.aborted, signal: () => request.signal }
+  }
+  let isGone = false
+  completed.catch(() => {
+    isGone = true
+  })
+  return { isGone: () => isGone, signal: () => undefined }
+}
+
 /** The answer as a fetch `Response`. */
 export function toResponse(answer: ApiResponse): Response {
   const { status, headers } = answer
-  return new Response(bodyOf(answer), { status, headers })
+  return new Response(contentOf(answer), { status, headers })
 }
 
-function bodyOf({ body, pieces, stream }: ApiResponse): string | ReadableStream<Uint8Array> | null {
+function contentOf({
+  body,
+  pieces,
+  stream,
+}: ApiResponse): string | ReadableStream<Uint8Array> | null {
   if (stream) return toStream(stream()[Symbol.asyncIterator]())
   return pieces ? toStream(pieces()[Symbol.iterator]()) : body || null
 }
@@ -81,34 +105,62 @@ function toStream(pieces: PieceIterator): ReadableStream<Uint8Array> {
 
 type PieceIterator = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
 
-/** Reads the body when the protocol asks for it, and cancels it beyond the limit. */
-function bodyReader(request: Request, maxBodyBytes: number): ApiRequest['body'] {
-  const { body, headers } = request
-  if (!body) return undefined
+/** Bodies up to this many bytes are read at once. */
+const SMALL = 65_536
+
+/** Reads the body when the protocol asks for it. */
+function bodyOf(
+  request: Request,
+  length: string | undefined,
+  maxBodyBytes: number,
+  { signal }: Caller,
+): ApiRequest['body'] {
+  if (request.method === 'GET' || request.method === 'HEAD') return undefined
   // Declared too large: none of it is read.
-  if (Number(headers.get('content-length')) > maxBodyBytes) return new Uint8Array()
-  return async () => {
-    if (request.bodyUsed || body.locked) throw bodyAlreadyRead()
-    const collected = collectBody(maxBodyBytes + 1)
-    const { signal } = request
-    const reader = body.getReader()
-    // Not every runtime fails the body of a request that was aborted.
-    const cancel = () => void reader.cancel().catch(() => {})
-    signal.addEventListener('abort', cancel, { once: true })
-    try {
-      if (signal.aborted) cancel()
-      for (let isFull = false; !isFull; ) {
-        const { done, value } = await reader.read()
-        if (done) break
-        isFull = collected.add(value)
-      }
-    } catch {
-      throw bodyEnded()
-    } finally {
-      signal.removeEventListener('abort', cancel)
-      cancel()
+  if (Number(length) > maxBodyBytes) return new Uint8Array()
+  // No server passes on more than was declared. Some runtimes copy a body into a stream to tell whether there is one.
+  if (Number(length) <= SMALL) return () => readAtOnce(request, signal())
+  return request.body ? () => readInPieces(request, maxBodyBytes, signal()) : undefined
+}
+
+function readAtOnce(request: Request, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  if (request.bodyUsed) throw bodyAlreadyRead()
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(bodyEnded())
+    if (signal?.aborted) fail()
+    signal?.addEventListener('abort', fail)
+    request.arrayBuffer().then(buffer => {
+      signal?.removeEventListener('abort', fail)
+      resolve(new Uint8Array(buffer))
+    }, fail)
+  })
+}
+
+/** Cancels the body beyond the limit. */
+async function readInPieces(
+  { body, bodyUsed }: Request,
+  maxBodyBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  if (!body || bodyUsed || body.locked) throw bodyAlreadyRead()
+  const collected = collectBody(maxBodyBytes + 1)
+  const reader = body.getReader()
+  // Not every runtime fails the body of a request that was aborted.
+  const cancel = () => void reader.cancel().catch(() => {})
+  signal?.addEventListener('abort', cancel)
+  try {
+    if (signal?.aborted) cancel()
+    for (let isFull = false; !isFull; ) {
+      const { done, value } = await reader.read()
+      if (done) break
+      isFull = collected.add(value)
     }
-    if (signal.aborted) throw bodyEnded()
-    return collected.bytes()
+  } catch {
+    throw bodyEnded()
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+    cancel()
   }
+  if (signal?.aborted) throw bodyEnded()
+  return collected.bytes()
 }

@@ -78,6 +78,40 @@ test('toFetchHandler - a body that never ends is given up when its request is ab
   }
 })
 
+test('toFetchHandler - a small body of a declared length is given up when its request is aborted', async () => {
+  const headers = { ...KEY, 'content-type': 'application/json', 'content-length': '29' }
+  const controller = new AbortController()
+  const arrayBuffer = () => new Promise<ArrayBuffer>(() => {})
+  const request = { ...bare(headers), signal: controller.signal, arrayBuffer } as Request
+  const answer = toFetchHandler(open())(request)
+  controller.abort()
+  assert.equal((await answer).status, 400)
+})
+
+test('toFetchHandler - asks the info of Deno.serve whether the client is gone, and not the signal', async () => {
+  const memory = memoryStorage()
+  const answers: (boolean | undefined)[] = []
+  const insert: PetStorage['insert'] = async (pet, isGone) => {
+    answers.push(isGone?.())
+    leave(new Error('The client hung up'))
+    await new Promise(setImmediate)
+    answers.push(isGone?.())
+    return memory.insert(pet)
+  }
+  const handler = toFetchHandler(open({ storage: { ...memory, insert } }))
+  const body = '{"name":"Ada","categoryId":1}'
+  const headers = { ...KEY, 'content-type': 'application/json', 'content-length': '29' }
+  const request = new Request(PETS, { method: 'POST', body, headers })
+  const get = () => assert.fail('Deno warns of the use of the signal')
+  Object.defineProperty(request, 'signal', { get })
+  let leave: (error: Error) => void = () => {}
+  const completed = new Promise<void>((_, reject) => {
+    leave = reject
+  })
+  await handler(request, { completed })
+  assert.deepEqual(answers, [false, true])
+})
+
 test('toFetchHandler - a body in chunks of one byte takes no more memory than its bytes', async () => {
   const chunk = new Uint8Array([32])
   let left = 300_000

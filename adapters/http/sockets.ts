@@ -48,7 +48,7 @@ export function createHttpConnection(
   let pipelined = false
   let deferred: (() => void) | undefined
   // Node calls this after an answer that says `Connection: close`, and would destroy the socket.
-  socket.destroySoon = endGently
+  socket.destroySoon = end
   if (tracked) for (const end of ['end', 'close']) socket.once(end, () => tracked.end())
   let endedAt = Number.POSITIVE_INFINITY
   socket.once('end', () => {
@@ -123,7 +123,7 @@ export function createHttpConnection(
       whenIdle(async () => {
         // The last response may have ended the connection.
         if (!unread && socket.writable) writeWithoutResponse(socket, await answer())
-        endGently()
+        end()
       })
     },
   }
@@ -139,20 +139,25 @@ export function createHttpConnection(
     else last?.once('close', () => whenIdle(act))
   }
 
-  /** RFC 9112 §9.6: destroyed while the client sends, a socket can lose the answer with a reset. */
-  function endGently(): void {
+  function end(): void {
     ending = true
-    if (socket.writableEnded || socket.destroyed) return
-    socket.end(() => {
-      const lingering = setTimeout(() => socket.destroy(), LINGER)
-      socket.once('close', () => clearTimeout(lingering))
-    })
-    socket.resume()
+    endGently(socket)
   }
 }
 
+/** RFC 9112 §9.6: destroyed while the client sends, a socket can lose the answer with a reset. */
+function endGently(socket: Socket): void {
+  if (socket.writableEnded || socket.destroyed) return
+  socket.end(() => {
+    const lingering = setTimeout(() => socket.destroy(), LINGER)
+    socket.once('close', () => clearTimeout(lingering))
+  })
+  socket.resume()
+}
+
+/** Not by `closed`, which Deno does not have. */
 function isPending(response: ServerResponse | undefined): boolean {
-  return response !== undefined && !response.closed
+  return response !== undefined && !response.destroyed
 }
 
 /** When Node could not read a request, there is a socket but no response. */
