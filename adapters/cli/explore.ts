@@ -1,14 +1,16 @@
+import { setMaxListeners } from 'node:events'
 import { constants } from 'node:os'
 import { count } from '../../src/lib/count.js'
 import type { OptionError } from '../../src/lib/options.js'
+import { FAULT_KINDS, kindOf } from '../exchanges/fault-kinds.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
 import { readFaults } from '../test-double/explore/options.js'
-import { lastRequest } from '../test-double/explore/reason.js'
+import { lastRequest, unnoticed } from '../test-double/explore/reason.js'
 import { type Schedule, scheduleText, splitWords } from '../test-double/explore/schedule.js'
 import { type Found, type Outcome, type Progress, search } from '../test-double/explore/search.js'
 import type { Fault } from '../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
-import type { Report } from '../verdict/report.js'
+import { findingText, type Report } from '../verdict/report.js'
 import { ENDING } from './child.js'
 import { usageError } from './errors.js'
 import { isProven, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
@@ -45,6 +47,7 @@ export async function explore(
   const setup = await readSetup(settings, words)
   const interruption = listenToSignals()
   const all: Ran[] = []
+  const failures: Failed[] = []
   let bar = createProgress(1)
   let lastSaid = performance.now()
   const say = (line: string) => {
@@ -55,7 +58,7 @@ export async function explore(
     const outcome = await reach(schedule, setup, interruption.signal)
     const ran = { ...outcome, schedule: scheduleText(schedule) }
     all.push(ran)
-    if (ran.failure) say(failureText(ran.failure))
+    if (ran.failure) failures.push({ schedule, failure: ran.failure })
     else if (ran.schedule === '') say(`Without a fault: ${requestsOf(ran)}.`)
     return outcome
   }
@@ -71,19 +74,20 @@ export async function explore(
     const options = { faults, depth, schedules, jobs, run, onProgress }
     const found = await search<CommandFailure>(options)
     const problem = nothingExplored(found, all)
+    for (const text of failureTexts(found.failures, settings, words, given)) say(text)
     say(problem ?? summary(found, settings))
+    if (!problem) for (const line of hints(found, all, settings, faults)) say(line)
     if (found.unreached.length > 0) {
       const texts = found.unreached.map(scheduleText).join('; ')
       say(`Not tried, as the command does not always send the same requests: ${texts}`)
     }
-    const [failed] = found.failures
-    if (failed) say(repeatText(failed.schedule, words, given))
     await writeFiles(settings, found, all, problem)
     return problem === undefined && found.failures.length === 0 ? 0 : 1
   } catch (error) {
     bar.end()
     const code = interruption.code()
     if (code === undefined) throw error
+    for (const text of failureTexts(failures, settings, words, given)) say(text)
     return code
   } finally {
     interruption.end()
@@ -92,6 +96,8 @@ export async function explore(
 
 /** In ms: how often it says off a terminal how far it is. */
 const PROGRESS = 10_000
+
+type Failed = Found<CommandFailure>['failures'][number]
 
 /** A run that has ended. */
 interface Ran extends Outcome<CommandFailure> {
@@ -118,7 +124,9 @@ async function reach(
         report,
         requests: double.requests(),
       }
-      return { requests: seen.requests, isReached: seen.isReached(), failure: failure || undefined }
+      const note = unnoticed(double.requests())
+      const isReached = seen.isReached()
+      return { requests: seen.requests, isReached, failure: failure || undefined, note }
     })
     if (outcome.isReached || outcome.failure || triesLeft === 1) return outcome
   }
@@ -149,6 +157,8 @@ function faultsOf({ faults }: ExecSettings): readonly Fault[] {
 /** The first signal ends all runs. */
 function listenToSignals() {
   const controller = new AbortController()
+  // Every run listens to it.
+  setMaxListeners(0, controller.signal)
   let code: number | undefined
   const stop = (name: NodeJS.Signals) => {
     code ??= 128 + constants.signals[name]
@@ -192,15 +202,82 @@ function summary(
   return `Stopped by --schedules ${schedules} before every schedule of at most ${faults} was tried: ${counts}.`
 }
 
+/** What the search has left open, each in one line. */
+function hints(
+  { failures, notes }: Found<CommandFailure>,
+  [first]: readonly Ran[],
+  { faults: given }: ExecSettings,
+  faults: readonly Fault[],
+): readonly string[] {
+  const lines: string[] = []
+  const failed = new Set(failures.flatMap(({ schedule }) => schedule.map(operationOf)))
+  const others = new Set(first?.requests.map(operationOf).filter(one => !failed.has(one)))
+  if (failed.size > 0 && others.size > 0) {
+    const scoped = [...others].map(operation => `reset${JSON.stringify({ operation })}`)
+    const setUp = [...failed].join(' and ')
+    const option = `--faults ${quoted(scoped.join())}`
+    lines.push(`If ${setUp} is only the set-up of your test, give no faults to it: ${option}`)
+  }
+  if (notes.length > 0) {
+    const runs = notes.map(({ schedule }) => scheduleText(schedule)).join(', ')
+    lines.push(
+      `Passed although a response was cut off, malformed or an error, and not asked for again: ${runs}`,
+    )
+  }
+  const tried = faults.map(({ kind }) => kind)
+  const kinds = (Object.keys(FAULT_KINDS) as Fault['kind'][]).filter(kind => !tried.includes(kind))
+  const more = kinds.map(kind => kindOf(kind).text?.examples[0] ?? kind)
+  const option = `--faults ${quoted([...given, ...more].join())}`
+  if (kinds.length > 0) lines.push(`Not tried: ${kinds.join(', ')}; add them: ${option}`)
+  return lines
+}
+
+function operationOf({ point }: { readonly point: string }): string {
+  return point.replace(/#.*/, '')
+}
+
+/** Failures with the same reason and rules, and faults at the same requests, have one cause and text. */
+function failureTexts(
+  failures: readonly Failed[],
+  settings: ExecSettings,
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): readonly string[] {
+  const causes = new Map<string, Failed[]>()
+  for (const one of failures) {
+    const { reason, report } = one.failure
+    const rules = [...report.findings, ...report.notes].map(({ rule }) => rule)
+    const cause = [reason, ...one.schedule.map(({ point }) => point), ...rules].join()
+    causes.set(cause, [...(causes.get(cause) ?? []), one])
+  }
+  return [...causes.values()].map(failed => failureText(failed, settings, words, given))
+}
+
 const TAIL_LINES = 20
 
-function failureText({ schedule, reason, output }: CommandFailure): string {
+function failureText(
+  failed: readonly Failed[],
+  { idempotency }: ExecSettings,
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): string {
+  const [{ schedule, failure }] = failed as [Failed]
+  const { reason, output, report } = failure
   const lines = output.trim() === '' ? [] : output.trimEnd().split('\n')
   const shown = lines.slice(-TAIL_LINES)
-  const tail = [...(shown.length < lines.length ? ['…'] : []), ...shown].map(
-    line => `\n  | ${line}`,
-  )
-  return `Failed: ${schedule || 'without a fault'}: ${reason}${tail.join('')}`
+  const tail = [...(shown.length < lines.length ? ['…'] : []), ...shown]
+  const found = [
+    ...report.findings.map(finding => findingText(finding)),
+    ...report.notes.map(note => findingText(note, ' (likely)')),
+  ]
+  const isKeyless = report.notes.some(({ rule }) => rule === 'create.repeated') && !idempotency
+  return [
+    `Failed: ${failed.map(one => scheduleText(one.schedule) || 'without a fault').join(', ')}: ${reason}`,
+    ...tail.map(line => `  | ${line}`),
+    ...found.map(text => text.trimEnd()),
+    ...(isKeyless ? ['    here, --idempotency enables it'] : []),
+    repeatText(schedule, words, given),
+  ].join('\n')
 }
 
 function repeatText(
@@ -214,7 +291,7 @@ function repeatText(
     .map(([name, value]) => `${flagOf(name)}${value && `=${value}`}`)
   const schedules = text === '' ? [] : ['--schedule', text]
   const all = ['exec', ...options, ...schedules, '--', ...words]
-  return `To repeat: animal-adoption-store ${all.map(quoted).join(' ')}`
+  return `To repeat: npx animal-adoption-store ${all.map(quoted).join(' ')}`
 }
 
 /** Options of the search and its files: all others hold for each run. */
@@ -237,7 +314,7 @@ async function writeFiles(
   all: readonly Ran[],
   problem: string | undefined,
 ): Promise<void> {
-  const { runs, pruned, exhausted, failures, unreached } = found
+  const { runs, pruned, exhausted, failures, notes, unreached } = found
   const result = {
     ok: problem === undefined && failures.length === 0,
     problem: problem ?? null,
@@ -245,6 +322,7 @@ async function writeFiles(
     pruned,
     exhausted,
     failures: failures.map(({ failure }) => failure),
+    notes: notes.map(({ schedule, note }) => ({ schedule: scheduleText(schedule), note })),
     unreached: unreached.map(scheduleText),
   }
   const wasExplored = testCase('something was explored', problem && { message: problem })

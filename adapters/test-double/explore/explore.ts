@@ -15,6 +15,11 @@ export interface Explored {
   readonly exhausted: boolean
   /** Those from which no fault can be left out: fewest faults first, then in the order of requests. */
   readonly failures: readonly RunFailure[]
+  /**
+   * The runs that passed although a response was cut off, malformed or an error, and its request was
+   * not sent again: `listPets#1=truncate: passed although listPets#1 was cut off`.
+   */
+  readonly notes: readonly string[]
   /** Schedules whose requests did not come again: the work is not deterministic. */
   readonly unreached: readonly string[]
 }
@@ -35,7 +40,7 @@ export interface Replayed extends Omit<RunFailure, 'reason'> {
 export async function explore(work: Work, options: ExploreOptions = {}): Promise<Explored> {
   check('work', work, isFunction)
   const settings = readExploreOptions(options)
-  const { failures, unreached, ...found } = await search({
+  const { failures, notes, unreached, ...found } = await search({
     ...settings,
     run: schedule => runOnce(work, schedule, settings),
   })
@@ -43,6 +48,7 @@ export async function explore(work: Work, options: ExploreOptions = {}): Promise
     ok: failures.length === 0,
     ...found,
     failures: failures.map(({ failure }) => failure),
+    notes: notes.map(({ schedule, note }) => `${scheduleText(schedule)}: passed although ${note}`),
     unreached: unreached.map(scheduleText),
   }
 }

@@ -1,4 +1,7 @@
+import type { FaultKind } from '../../exchanges/fault-kinds.js'
+import type { JournalEntry } from '../../exchanges/recorder.js'
 import type { Report } from '../../verdict/report.js'
+import { createPoints } from './schedule.js'
 import type { EndlessError } from './virtual-time.js'
 import type { Sent } from './watch.js'
 
@@ -29,6 +32,26 @@ export function endlessReason(
 ): string {
   const places = waits.length === 0 ? '' : `; waiting: ${waits.join(', ')}`
   return `the work ${message}, ${lastRequest(requests)}${places}`
+}
+
+/** The responses that a fault has spoiled, and whose requests were not sent again; undefined without any. */
+export function unnoticed(requests: readonly JournalEntry[]): string | undefined {
+  const pointOf = createPoints()
+  const found = requests.flatMap(({ operation, fault, method, url }, at) => {
+    const point = pointOf(operation ?? undefined)
+    const what = SPOILED[fault ?? 'delay']
+    const isSentAgain = requests
+      .slice(at + 1)
+      .some(later => later.method === method && later.url === url)
+    return what === undefined || isSentAgain ? [] : [`${point} was ${what}`]
+  })
+  return found.join(', ') || undefined
+}
+
+const SPOILED: Partial<Record<FaultKind, string>> = {
+  truncate: 'cut off',
+  malformed: 'malformed',
+  status: 'an error',
 }
 
 /** Where a run is, after the words that say what it does. */

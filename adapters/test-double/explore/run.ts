@@ -12,6 +12,7 @@ import {
   invariantReason,
   rejectionReason,
   reportReason,
+  unnoticed,
 } from './reason.js'
 import { catchRejections } from './rejections.js'
 import { type Schedule, scheduleText } from './schedule.js'
@@ -123,7 +124,8 @@ async function run(
     report: double.report(),
     requests: double.requests(),
   }
-  return { double, requests: seen.requests, isReached: seen.isReached(), failure }
+  const note = unnoticed(double.requests())
+  return { double, requests: seen.requests, isReached: seen.isReached(), failure, note }
 }
 
 type Problem = Pick<RunFailure, 'reason' | 'error'>

@@ -10,6 +10,8 @@ export interface Outcome<Failure> {
   /** Whether every request of its schedule has arrived. */
   readonly isReached: boolean
   readonly failure?: Failure | undefined
+  /** A doubt about a run that has not failed, such as `listPets#1 was cut off`. */
+  readonly note?: string | undefined
 }
 
 export interface SearchOptions<Failure> {
@@ -46,6 +48,8 @@ export interface Found<Failure> {
   /** Whether every schedule has run or was left out for a reason. */
   readonly exhausted: boolean
   readonly failures: readonly { readonly schedule: Schedule; readonly failure: Failure }[]
+  /** The first runs that passed although the work may not have noticed their faults, one for each note. */
+  readonly notes: readonly { readonly schedule: Schedule; readonly note: string }[]
   /** Schedules with a request that never came, although a run had shown it. */
   readonly unreached: readonly Schedule[]
 }
@@ -71,6 +75,7 @@ interface Passed extends Candidate {
 export async function search<Failure>(options: SearchOptions<Failure>): Promise<Found<Failure>> {
   const { faults, depth, schedules, jobs = 1, run, onProgress, order } = options
   const failures: (Candidate & { readonly failure: Failure })[] = []
+  const notes: (Candidate & { readonly note: string })[] = []
   const failed = new Set<string>()
   const unreached: Candidate[] = []
   let [runs, pruned, left, isCut] = [0, 0, 1, false]
@@ -88,6 +93,10 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
     pruned,
     exhausted: !isCut && unreached.length === 0,
     failures: failures.toSorted(inOrder).map(({ schedule, failure }) => ({ schedule, failure })),
+    notes: notes
+      .toSorted(inOrder)
+      .filter(({ note }, at, all) => all.findIndex(one => one.note === note) === at)
+      .map(({ schedule, note }) => ({ schedule, note })),
     unreached: unreached.toSorted(inOrder).map(({ schedule }) => schedule),
   }
 
@@ -112,7 +121,8 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
       return
     }
     runs++
-    const { requests, isReached, failure } = await run(schedule)
+    const { requests, isReached, failure, note } = await run(schedule)
+    if (note !== undefined && isReached && failure === undefined) notes.push({ ...candidate, note })
     if (failure !== undefined) {
       failures.push({ ...candidate, failure })
       for (const texts of combinations(candidate.texts)) failed.add(keyOf(texts))
