@@ -7,6 +7,7 @@ interface Finding {
   readonly key: string | null
   readonly seen: string
   readonly fix: string
+  readonly evidence: readonly string[]
   /** Numbers in the journal. */
   readonly requests: readonly number[]
   readonly allowed: boolean
@@ -47,7 +48,7 @@ const MAX_LINKS = 8
 
 function FindingCard(props: PanelProps & { readonly finding: Finding; readonly isNote?: boolean }) {
   const { finding, isNote, live, world } = props
-  const { rule, key, seen, fix, requests, allowed } = finding
+  const { rule, key, seen, fix, evidence, requests, allowed } = finding
   const nobody = requests.length === 0 ? 'every key' : 'without a valid key'
   const rows = live.rows.filter(({ journal }) => journal !== null && requests.includes(journal))
   return (
@@ -60,6 +61,11 @@ function FindingCard(props: PanelProps & { readonly finding: Finding; readonly i
       <p>
         <Marked text={seen} />
       </p>
+      {evidence.map(text => (
+        <p key={text} class="muted">
+          {text}
+        </p>
+      ))}
       <p>
         <b>Fix:</b> <Marked text={fix} />
       </p>
