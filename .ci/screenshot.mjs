@@ -12,10 +12,10 @@ const server = spawn(process.execPath, [path('dist/adapters/cli/main.cjs'), ...f
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 const [line] = await once(server.stdout, 'data')
-const { origin, baseUrl } = JSON.parse(String(line))
+const { baseUrl, console, control } = JSON.parse(String(line))
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 })
-await page.goto(origin)
+await page.goto(console)
 
 for (let second = 0; second < 45; second++) {
   for (let n = 0; n < 3 + (second % 7); n++)
@@ -47,7 +47,7 @@ function call(method, target, key, body) {
 
 function command(name, body) {
   const headers = { 'content-type': 'application/json' }
-  return fetch(`${origin}/_control/${name}`, {
+  return fetch(`${control}/${name}`, {
     method: 'POST',
     headers,
     body: JSON.stringify(body),

@@ -13,9 +13,9 @@ export interface Ready {
   readonly store: string
   readonly limits: string
   readonly animals: number
-  /** The address of the console, with its token if it needs one, or null without it. */
+  /** The address of the console, with its token, or null without it. */
   readonly console: string | null
-  /** The base of the control tree, or null without it. */
+  /** The base of the control tree, with its token, or null without it. */
   readonly control: string | null
   readonly pid: number
   readonly staging?: { readonly baseUrl: string; readonly origin: string }

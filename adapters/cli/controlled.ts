@@ -22,12 +22,14 @@ interface ControlledEnvironment extends Required<Environment> {
 /**
  * In memory, on a clock of its own: frozen by `--clock`, otherwise running.
  *
+ * @param token opens the control tree
  * @param watch sees every request, but those in worlds
  */
 export async function openControlled(
   settings: ControlledSettings,
   keys: Keys,
   initial: Initial,
+  token: string,
   watch?: Watch,
 ): Promise<ControlledEnvironment> {
   const { delay: ms, clock = 'running', allow = [], clients, rateLimit, seed } = settings
@@ -40,7 +42,7 @@ export async function openControlled(
   }
   const open = (apiKeys: Keys, { pets }: Initial) => {
     const begin = { ...options, apiKeys, pets }
-    const inWorlds = { ...begin, pets: seed === undefined ? NO_ANIMALS : pets }
+    const inWorlds = { ...begin, control: token, pets: seed === undefined ? NO_ANIMALS : pets }
     let worlds: ReadonlyMap<string, OpenWorld> = new Map()
     const around = (own: JudgedDouble) => {
       const handler = withControl(own, inWorlds)

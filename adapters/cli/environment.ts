@@ -4,6 +4,7 @@ import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { createStore } from '../../src/store.js'
 import type { ConsoleOptions } from '../console/index.js'
+import { createToken, isToken } from '../http/token.js'
 import { memoryRateLimits } from '../memory.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { TestDouble } from '../test-double/index.js'
@@ -131,6 +132,18 @@ export const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 /** Only a file of keys names them by digest; hashing is slow to load. */
 export async function digests({ keys }: Pick<StoreSettings, 'keys'>) {
   return keys === undefined ? {} : { sha256: (await import('./inputs.js')).sha256 }
+}
+
+/**
+ * What opens the console and the control tree of this process.
+ *
+ * @throws UsageError
+ */
+export function controlToken(): string {
+  const given = process.env['ADOPTION_STORE_CONTROL_TOKEN']
+  if (!given) return createToken()
+  if (isToken.accepts(given)) return given
+  throw new UsageError(`ADOPTION_STORE_CONTROL_TOKEN must be ${isToken.expected}`)
 }
 
 export function isControlled({ control, clock }: StoreSettings): boolean {

@@ -16,7 +16,7 @@ import { type Finding, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules/index.js'
 import { type Capture, type ChildRun, runChild } from './child.js'
 import { openControlled } from './controlled.js'
-import { type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
+import { controlToken, type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
 import { UsageError, usageError, withoutSecrets } from './errors.js'
 import { type Output, writeOutputs } from './files.js'
 import type { ExecSettings, VerdictSettings } from './options.js'
@@ -168,7 +168,8 @@ export function runWithStore<T>(
 ): Promise<T> {
   return withStops(async stops => {
     const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
-    const { handler, double } = await openControlled(settings, apiKeys, initial, seen.watch)
+    const token = controlToken()
+    const { handler, double } = await openControlled(settings, apiKeys, initial, token, seen.watch)
     const api = watchApi(handler)
     const server = await listen(api.handler, { port: 0 })
     stops.push(server.close, () => double.close())
@@ -177,7 +178,7 @@ export function runWithStore<T>(
       ...process.env,
       ADOPTION_STORE_BASE_URL: server.url,
       ADOPTION_STORE_API_KEY: apiKey,
-      ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control`,
+      ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control/${token}`,
     }
     const quiet = capture ? () => {} : announce(server.url, api.calls)
     const ended = await runChild(words, variables, capture).finally(quiet)

@@ -4,6 +4,7 @@ import { describe } from '../test-double/recording/diff.js'
 import { RecordingError, type RecordingFile, readRecording } from '../test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../test-double/recording/replay-steps.js'
 import { viewOf, viewsOf } from './controlled.js'
+import { controlToken } from './environment.js'
 import { UsageError } from './errors.js'
 import { readBytes } from './files.js'
 import { listenOn } from './listen.js'
@@ -56,19 +57,21 @@ export async function replayCommand(
   const now = new Date(double.clock.now()).toISOString()
   const place = last ? `After step ${until}, ${describe(last)}` : 'Before the first step'
   process.stdout.write(`${place}, with the clock at ${now}.\n`)
-  process.stdout.write(`Console  ${server.origin}/\n`)
+  process.stdout.write(`Console  ${server.origin}/?token=${shown.token}\n`)
   return 0
 }
 
 /** Requests go through the console, so that it lists them. */
 function openConsole(file: RecordingFile) {
-  const controlled = createDoubleFor(file)
+  const token = controlToken()
+  const controlled = createDoubleFor(file, token)
   const { double, worlds } = controlled
   const isLimited = file.begin.options['rateLimit'] !== false
   const keys = Object.fromEntries(file.begin.keys.map(({ name, ...record }) => [name, record]))
   const shown = withConsole(double.handler, {
     ...viewOf(() => ({ double, apiKeys: keys }), isLimited),
     control: true,
+    token,
     // Names of keys are no secrets, and valid here only.
     isPublicKey: key => Object.hasOwn(keys, key),
     worlds: () => viewsOf(worlds.open, isLimited),

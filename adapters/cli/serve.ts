@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { withConsole } from '../console/index.js'
@@ -8,6 +7,7 @@ import type { DocsOptions } from '../openapi/docs.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { Ready } from './banner.js'
 import {
+  controlToken,
   digests,
   type Environment,
   isControlled,
@@ -56,7 +56,7 @@ export async function serve(
   const running = { notes, stops, draining: draining.signal }
   const { ready, source } = await stopOnFailure(stops, () => start(settings, running))
   stopOnSignal(stop)
-  const { apiKeys: _keys, console: _token, ...shown } = ready
+  const { apiKeys: _keys, console: _, control: __, ...shown } = ready
   notes.record('ready', shown)
   if (settings.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
   else if (!settings.quiet && log !== 'json') {
@@ -97,8 +97,7 @@ async function start(settings: ServeSettings, running: Running) {
   if (watching) stops.push(watching.stop)
   const apiKeys = await readApiKeys(settings)
   const metrics = await openMetrics(settings, stops)
-  const access = consoleAccess(settings)
-  const shared = { ...running, apiKeys, metrics, access }
+  const shared = { ...running, apiKeys, metrics, token: controlToken() }
   // For experiments: it shares no animals and no counters with the first, and is lost when it stops.
   const own = { ...settings, store: 'memory:', limits: 'memory:' }
   const staging =
@@ -106,7 +105,7 @@ async function start(settings: ServeSettings, running: Running) {
   const production = await open(settings, shared, 'port', port, staging?.server.url)
   const environments = [production.environment, ...(staging ? [staging.environment] : [])]
   if (watching) watching.reloadInto(environments, apiKeys)
-  const ready = readyOf(settings, production, staging?.server, access)
+  const ready = readyOf(settings, production, staging?.server, shared.token)
   return { ready, source: production.environment.source }
 }
 
@@ -132,7 +131,8 @@ const GRACE = 1_000
 interface Shared extends Running {
   readonly apiKeys: Keys
   readonly metrics: Metrics | undefined
-  readonly access: ConsoleAccess | undefined
+  /** Opens the console and the control tree. */
+  readonly token: string
 }
 
 interface Opened {
@@ -142,7 +142,7 @@ interface Opened {
 
 async function open(
   settings: ServeSettings,
-  { notes, stops, draining, apiKeys, metrics, access }: Shared,
+  { notes, stops, draining, apiKeys, metrics, token }: Shared,
   portFlag: PortFlag,
   port: number,
   stagingBaseUrl?: string,
@@ -150,7 +150,7 @@ async function open(
   const { host, proxyHops, keepAlive, log, quiet, keys, pagination, rateLimit } = settings
   const control = isControlled(settings)
   const environment = control
-    ? await openControlledOnDemand(settings, apiKeys)
+    ? await openControlledOnDemand(settings, apiKeys, token)
     : await openEnvironment(settings, apiKeys, stops, notes, metrics)
   const logged = withRequestLog(environment.handler, {
     format: quiet ? 'silent' : log,
@@ -171,7 +171,7 @@ async function open(
   })
   const pages = { ...environment.backends, draining, control, notes }
   const paged = withServerPages(documented, pages)
-  const shown = access ? withConsole(paged, { ...environment.console, ...access }) : paged
+  const shown = hasConsole(settings) ? withConsole(paged, { ...environment.console, token }) : paged
   const observed = metrics && settings.metrics === 'on' ? metrics.beside(shown) : shown
   const address = { host, port, proxyHops, keepAliveTimeout: keepAlive }
   const server = await listenOn(observed, address, portFlag)
@@ -181,16 +181,16 @@ async function open(
   return { server, environment }
 }
 
-async function openControlledOnDemand(settings: ServeSettings, apiKeys: Keys) {
+async function openControlledOnDemand(settings: ServeSettings, apiKeys: Keys, token: string) {
   const { openControlled } = await import('./controlled.js')
-  return openControlled(settings, apiKeys, await readInitial(settings))
+  return openControlled(settings, apiKeys, await readInitial(settings), token)
 }
 
 function readyOf(
   settings: ServeSettings,
   { server: { url: baseUrl, origin }, environment }: Opened,
   staging: HttpServer | undefined,
-  access: ConsoleAccess | undefined,
+  token: string,
 ): Ready {
   const { store, limits, animals } = environment
   return {
@@ -200,8 +200,8 @@ function readyOf(
     store,
     limits,
     animals,
-    console: access ? `${origin}/${access.token ? `?token=${access.token}` : ''}` : null,
-    control: isControlled(settings) ? `${origin}/_control` : null,
+    console: hasConsole(settings) ? `${origin}/?token=${token}` : null,
+    control: isControlled(settings) ? `${origin}/_control/${token}` : null,
     pid: process.pid,
     ...(staging && { staging: { baseUrl: staging.url, origin: staging.origin } }),
   }
@@ -225,21 +225,10 @@ function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler
   }
 }
 
-interface ConsoleAccess {
-  readonly token?: string
-}
-
-/**
- * The console has no keys of its own: where others may reach the server, or the keys are not demo
- * keys, it is served on demand only, to those who know the token in its printed address.
- *
- * @returns undefined for no console
- */
-function consoleAccess(settings: ServeSettings): ConsoleAccess | undefined {
-  const { host, proxyHops, keys, console, noConsole } = settings
-  if (noConsole) return undefined
-  if (LOOPBACK.test(host) && proxyHops === 0 && keys === undefined) return {}
-  return console ? { token: randomBytes(24).toString('base64url') } : undefined
+/** The console shows bodies: where others may reach the server, or the keys are not demo keys, it is served on demand only. */
+function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings): boolean {
+  if (noConsole) return false
+  return console || (LOOPBACK.test(host) && proxyHops === 0 && keys === undefined)
 }
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
@@ -274,9 +263,14 @@ function checkServe(settings: ServeSettings): void {
   if (!isLocal && keys === undefined) {
     refuse(`${shown} would expose the demo keys; add --keys <file.json>, or use 127.0.0.1`, 'host')
   }
-  if (!json && (quiet || log === 'json') && consoleAccess(settings)?.token !== undefined) {
-    const message = `--console prints its address, and ${quiet ? '--quiet' : '--log json'} does not show it`
-    refuse(`${message}; add --json`, 'console', 'json', 'quiet', 'log')
+  const [open] = [settings.console && '--console', isControlled(settings) && '--control'].filter(
+    Boolean,
+  )
+  const isSilent = !json && (quiet || log === 'json')
+  if (open && isSilent && !process.env['ADOPTION_STORE_CONTROL_TOKEN']) {
+    const message = `${open} prints its address, and ${quiet ? '--quiet' : '--log json'} does not show it`
+    const fix = 'add --json, or set ADOPTION_STORE_CONTROL_TOKEN'
+    refuse(`${message}; ${fix}`, 'console', 'control', 'clock', 'json', 'quiet', 'log')
   }
 }
 

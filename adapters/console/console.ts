@@ -1,15 +1,19 @@
-import { notFound, toApiError } from '../../src/errors.js'
+import { ApiError, notFound, toApiError } from '../../src/errors.js'
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
-import { refuseStrangers } from '../http/loopback.js'
 import { toAnswer } from '../http/pages.js'
+import { createToken, hasToken, tokenCookie } from '../http/token.js'
 import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
 import { CONSOLE_PATH, type MonitoredApi, NOT_SHARED, runRoute } from './routes.js'
 import { createStreams } from './streams.js'
-import { admit } from './token.js'
 import { policiesOf } from './world.js'
+
+export interface ConsoleHandler extends ApiHandler {
+  /** What opens the console: `/?token=<token>`. */
+  readonly token: string
+}
 
 /**
  * Also serves the console: the page at `GET /` for browsers, and its data below `/_console`. The
@@ -17,8 +21,8 @@ import { policiesOf } from './world.js'
  *
  * @throws OptionError
  */
-export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ApiHandler {
-  const { control, worlds, allowRemote, token, ...main } = readConsoleOptions(given)
+export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ConsoleHandler {
+  const { control, worlds, token = createToken(), ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
   const own = monitor({ ...main, policyOf: policiesOf(handler) })
   /** Worlds are recorded only while someone watches them. */
@@ -26,6 +30,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
 
   return {
     ...handler,
+    token,
     handle(request) {
       const { path } = request
       if (isConsole(request)) return answer(request)
@@ -52,9 +57,9 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
   async function answer(request: ApiRequest): Promise<ApiResponse> {
     const { method, path, query } = request
     try {
-      const entry = token === undefined ? undefined : admit(request, token)
-      if (entry) return entry
-      if (!allowRemote && token === undefined) refuseStrangers(request)
+      const inAddress = new URLSearchParams(query).get('token')
+      if (!hasToken(request, token, inAddress ?? '')) throw strangerError()
+      if (path === '/' && inAddress !== null) return cookieAnswer(request, token)
       if (path === '/') return toAnswer(method, await pageFile('index.html'))
       const api = findApi(new URLSearchParams(query).get('world'))
       return await runRoute({ request, handler, api, control, worlds: [...worlds().keys()] })
@@ -77,6 +82,26 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Ap
     const api = watched.get(id) ?? monitor(world, () => watched.delete(id))
     watched.set(id, api)
     return api
+  }
+}
+
+function strangerError(): ApiError {
+  const message = 'Open the console at the address that the server printed: it ends in `?token=…`.'
+  return new ApiError('invalid_request', message, { status: 403 })
+}
+
+/** Takes the token out of the address bar. Lax: a link in a chat may open the console, and no other page can use it. */
+function cookieAnswer({ headers, mount = '' }: ApiRequest, token: string): ApiResponse {
+  return {
+    status: 303,
+    headers: {
+      Location: `${mount}/`,
+      'Set-Cookie': `${tokenCookie(headers)}=${token}; Path=${mount}/; HttpOnly; SameSite=Lax`,
+      'Cache-Control': 'no-store',
+      'Referrer-Policy': 'no-referrer',
+      'Content-Length': '0',
+    },
+    body: '',
   }
 }
 

@@ -1,2 +1,2 @@
-export { withConsole } from './console.js'
+export { type ConsoleHandler, withConsole } from './console.js'
 export type { ConsoleOptions, ConsoleWorld } from './options.js'

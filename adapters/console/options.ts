@@ -15,6 +15,7 @@ import type { PlanTable, Policy } from '../../src/limits/plans.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { Clock, PetFilter } from '../../src/ports.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
+import { isToken } from '../http/token.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 
 const CONSOLE_OPTIONS = {
@@ -74,22 +75,11 @@ const CONSOLE_OPTIONS = {
     () => new Map<string, ConsoleWorld>(),
   ),
   /**
-   * Serve the console to other machines and under other host names, too.
-   * @default false
+   * Opens the console, wherever its holder is: `/?token=<token>` sets a cookie. Letters, digits, `-`
+   * and `_`, at least 16.
+   * @default made at random: `withConsole(…).token`
    */
-  allowRemote: withDefault(isBoolean, false),
-  /**
-   * Serve the console to everyone who knows this token, and to nobody else, wherever they are:
-   * `/?token=<token>` sets a cookie. Letters, digits, `-` and `_`, at least 16.
-   * @default none: over loopback only
-   */
-  token: optional(
-    typed<string>({
-      expected: 'at least 16 letters, digits, - and _',
-      accepts: token => typeof token === 'string' && /^[\w-]{16,}$/.test(token),
-      secret: true,
-    }),
-  ),
+  token: optional(isToken),
 }
 /** A panel whose source is missing is not shown. */
 export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}

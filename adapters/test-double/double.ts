@@ -17,7 +17,7 @@ import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { type Har, harOf } from '../exchanges/har.js'
 import { withBodyRead } from '../exchanges/read-request.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
-import type { HttpServer, ListenOptions } from '../http/index.js'
+import type { ListenOptions } from '../http/index.js'
 import { createConnections } from '../verdict/callers.js'
 import { type Report, VerdictError } from '../verdict/report.js'
 import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
@@ -31,7 +31,7 @@ import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type Recording as StepRecording, startRecording } from './recording/record.js'
 import type { Watch } from './requests.js'
 import { runOn } from './run.js'
-import { createServers, type ServedHandler } from './servers.js'
+import { createServers, type DoubleServer, type ServedHandler } from './servers.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import type { Inspect, State } from './state.js'
 
@@ -48,7 +48,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   /** What its servers serve, the control tree included, for servers of your own. */
   readonly handler: ServedHandler
   /** Also serves it on a socket, by default on a free port. */
-  listen(options?: ListenOptions): Promise<HttpServer>
+  listen(options?: ListenOptions): Promise<DoubleServer>
   readonly clock: VirtualClock
   /**
    * Runs code that sleeps on the clock: whenever nothing else can happen, the clock goes to the end

@@ -17,6 +17,7 @@ import { petSchema } from '../../src/pets/schema.js'
 import { BASE_PATH } from '../../src/pets/specification.js'
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { readStoreOptions, STORE_OPTIONS } from '../../src/store.js'
+import { isToken } from '../http/token.js'
 import { memoryStorage } from '../memory.js'
 import { RULES, type RuleId } from '../verdict/rules/index.js'
 import { DEMO_KEYS } from './demo-keys.js'
@@ -96,10 +97,18 @@ export const DOUBLE_OPTIONS = {
    */
   clients: optional(isCount),
   /**
-   * Also serve `/_control`, over loopback only.
+   * Also serve `/_control`, to those who know its token: true for a random one, which `listen()` gives
+   * in `control`, or the token itself: letters, digits, `-` and `_`, at least 16.
    * @default false
    */
-  control: withDefault(isBoolean, false),
+  control: withDefault(
+    typed<boolean | string>({
+      expected: `true, false or a token: ${isToken.expected}`,
+      accepts: value => isBoolean.accepts(value) || isToken.accepts(value),
+      secret: true,
+    }),
+    false,
+  ),
 }
 export interface TestDoubleOptions extends OptionsOf<typeof DOUBLE_OPTIONS> {}
 

@@ -7,6 +7,13 @@ import type { EventLog } from './events.js'
 export interface ServedHandler extends ApiHandler {
   /** Ends the delays of requests, as if their time had passed. */
   endDelays(): void
+  /** What opens `/_control`; undefined without it. */
+  readonly token?: string
+}
+
+export interface DoubleServer extends HttpServer {
+  /** The base of `/_control` with its token; null without the option `control`. */
+  readonly control: string | null
 }
 
 /** The servers of a double. */
@@ -19,10 +26,10 @@ export function createServers(
 
   return {
     /** @throws OptionError */
-    async listen(options?: ListenOptions): Promise<HttpServer> {
+    async listen(options?: ListenOptions): Promise<DoubleServer> {
       check('options', options, optional(isObject))
       const handler = current()
-      const { basePath, maxBodyBytes, handle, endDelays } = handler
+      const { basePath, maxBodyBytes, handle, endDelays, token } = handler
       const { listen }: Partial<typeof import('../http/index.js')> = await import(
         '../http/index.js'
       )
@@ -46,7 +53,8 @@ export function createServers(
         activity.delete(endDelaysSoon)
       }
       const endDelaysSoon = () => queueMicrotask(endDelays)
-      const closable = { ...server, close, [Symbol.asyncDispose]: close }
+      const control = token === undefined ? null : `${server.origin}/_control/${token}`
+      const closable = { ...server, control, close, [Symbol.asyncDispose]: close }
       servers.add(closable)
       return closable
     },

@@ -1,5 +1,6 @@
 import { notFound } from '../../src/errors.js'
 import { check, isObject } from '../../src/lib/options.js'
+import { createToken } from '../http/token.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
@@ -23,6 +24,7 @@ const MAX_BODY_BYTES = 16 * 1_048_576
 
 export interface ControlHandler extends ServedHandler {
   readonly worlds: Worlds
+  readonly token: string
 }
 
 /**
@@ -30,11 +32,14 @@ export interface ControlHandler extends ServedHandler {
  * a `_control` of its own. The API itself stays as it is.
  */
 export function withControl(double: JudgedDouble, options: TestDoubleOptions): ControlHandler {
+  const { control } = options
+  const token = typeof control === 'string' ? control : createToken()
   const worlds = createWorlds(options, double)
   const maxBodyBytes = Math.max(double.maxBodyBytes, MAX_BODY_BYTES)
 
   return {
     worlds,
+    token,
     basePath: double.basePath,
     maxBodyBytes,
     connect: () => double.connect(),
@@ -43,16 +48,17 @@ export function withControl(double: JudgedDouble, options: TestDoubleOptions): C
       worlds.endDelays()
     },
     async handle(request) {
-      const [, worldId, control] = TARGET.exec(request.path) ?? []
+      const [, worldId, path] = TARGET.exec(request.path) ?? []
       const target = worldId === undefined ? double : worlds.find(worldId)
       if (!target) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
-      if (control === undefined) return target.handle(request)
+      if (path === undefined) return target.handle(request)
       const connection = request.connection as ConnectionSpan | undefined
       connection?.use()
-      return command(control, {
+      return command(path, {
         request,
         double: target,
         maxBodyBytes,
+        token,
         worlds: worldId === undefined ? worlds : undefined,
       })
     },

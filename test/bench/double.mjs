@@ -111,11 +111,12 @@ async function callPolitely(double, sleep) {
 /** The two commands of one world together, over one connection. */
 async function worlds(count) {
   const double = createTestDouble({ control: true })
-  const { port } = await double.listen()
+  const { port, control } = await double.listen()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const { pathname } = new URL(control)
   const command = async (method, path) => {
     const headers = { 'content-type': 'application/json' }
-    const call = request({ agent, port, method, path: `/_control/${path}`, headers }).end()
+    const call = request({ agent, port, method, path: `${pathname}/${path}`, headers }).end()
     const [answer] = await once(call, 'response')
     return (await answer.toArray()).join('')
   }

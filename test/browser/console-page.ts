@@ -32,7 +32,7 @@ export async function opened(
   options: BrowserContextOptions = {},
 ) {
   const server = await started(t, flags)
-  return { ...server, ...(await openedAt(t, server.origin, view, options)) }
+  return { ...server, ...(await openedAt(t, server.console, view, options)) }
 }
 
 export async function openedAt(
@@ -68,15 +68,15 @@ export async function started(t: TestContext, flags: readonly string[]) {
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   const line = await firstOutput(child)
-  const ready = JSON.parse(line) as { origin: string; baseUrl: string; console: string }
-  const { origin, baseUrl, console } = ready
+  const ready = JSON.parse(line) as Record<'origin' | 'baseUrl' | 'console' | 'control', string>
+  const { origin, baseUrl, console, control } = ready
   const call: Call = (method, path, key, body) =>
     fetch(`${baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body }),
     })
-  return { origin, baseUrl, console, call, stop: () => child.kill('SIGKILL') }
+  return { origin, baseUrl, console, control, call, stop: () => child.kill('SIGKILL') }
 }
 
 export type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>

@@ -102,7 +102,7 @@ test('console page - beginners see commands that work, and keys, the base URL an
 test('console page - requests are filtered, saved and linked; the address has the filters', {
   skip,
 }, async t => {
-  const { page, call, origin } = await opened(t)
+  const { page, call, origin, console } = await opened(t)
   await call('POST', '/pets', 'demo-pro', '{"name":"Ada Lovelace","categoryId":1}')
   await call('GET', '/pets?limt=3', 'demo-pro')
   await call('GET', '/pets/none', 'demo-free')
@@ -150,7 +150,7 @@ test('console page - requests are filtered, saved and linked; the address has th
   await page.getByText('Copied the link.').waitFor()
   assert.equal(await clipboard(page), `${origin}/#activity?request=3`)
 
-  const { page: other } = await openedAt(t, origin, 'activity?status=2&request=3')
+  const { page: other } = await openedAt(t, console, 'activity?status=2&request=3')
   const pinned = other.getByRole('region', { name: 'Request 3' })
   await pinned.getByText('not_found').first().waitFor()
   await other.getByText('2 of 4 requests', { exact: true }).waitFor()
@@ -481,7 +481,8 @@ const WIDTHS_OF_COUNTS = `
 test('console page - an interrupted stream resumes where it was', { skip }, async t => {
   const server = await started(t, [])
   const proxy = await breakable(t, new URL(server.origin).port)
-  const { page } = await openedAt(t, proxy.origin, 'activity')
+  const address = Object.assign(new URL(server.console), { port: proxy.port }).href
+  const { page } = await openedAt(t, address, 'activity')
   await server.call('GET', '/pets?limit=1', 'demo-free')
   await page.getByText('1 request', { exact: true }).waitFor()
   proxy.cut()
@@ -498,7 +499,7 @@ test('console page - an interrupted stream resumes where it was', { skip }, asyn
 })
 
 test('console page - a page of another origin can read nothing', { skip }, async t => {
-  const { call, origin } = await started(t, ['--control'])
+  const { call, origin, console } = await started(t, ['--control'])
   await call('GET', '/pets', 'demo-free')
   const other = createHttpServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end('<title>Another page</title>')
@@ -542,7 +543,9 @@ test('console page - a page of another origin can read nothing', { skip }, async
     stream: 'blocked',
     script: 'blocked',
   })
-  const { animals } = (await (await fetch(`${origin}/_console/animals`)).json()) as {
+  const { animals } = (await (
+    await fetch(`${origin}/_console/animals${new URL(console).search}`)
+  ).json()) as {
     animals: { name: string }[]
   }
   assert.ok(!animals.some(({ name }) => name === 'Eve'))
@@ -653,7 +656,7 @@ async function breakable(t: TestContext, port: string) {
     server.close()
   })
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    port: String((server.address() as AddressInfo).port),
     cut,
     restore() {
       isCut = false

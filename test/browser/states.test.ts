@@ -49,7 +49,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     }, async t => {
       const viewport = { width, height: width === 360 ? 780 : 1000 }
       const server = await started(t, ['--clock', '2030-01-01T12:00:00Z'])
-      const { page } = await openedAt(t, server.origin, 'activity', { viewport, colorScheme })
+      const { page } = await openedAt(t, server.console, 'activity', { viewport, colorScheme })
       const check = async ({ name, sign }: Pick<State, 'name' | 'sign'>) => {
         await page.getByText(sign).filter({ visible: true }).first().waitFor()
         await assertFits(page, name)
@@ -60,7 +60,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         }
       }
       await check({ name: 'empty', sign: 'No requests yet.' })
-      await exercise(server.call, server.origin)
+      await exercise(server.call, server.control)
       for (const state of STATES) {
         // A page that is opened afresh has all requests.
         await page.goto('about:blank')
@@ -112,7 +112,7 @@ async function photograph(page: Page, name: string): Promise<void> {
 }
 
 /** Fills every panel: 60 of one kind, 33 refused, then one of each other kind. */
-async function exercise(call: Call, origin: string): Promise<void> {
+async function exercise(call: Call, control: string): Promise<void> {
   for (let n = 0; n < 93; n++) await call('GET', '/pets?limit=1', 'demo-free')
   for (let n = 0; n < 10; n++) await call('GET', '/pets?limit=3&status=available', 'demo-pro')
   await call('POST', '/pets', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
@@ -123,7 +123,7 @@ async function exercise(call: Call, origin: string): Promise<void> {
   await call('GET', '/pets', 'demo-fre')
   await call('GET', '/pet', 'demo-pro')
   const fault = { kind: 'status', status: 503, operation: 'createPet', times: 3 }
-  await fetch(`${origin}/_control/faults`, {
+  await fetch(`${control}/faults`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(fault),

@@ -209,9 +209,8 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
     assert.notEqual((await page(`${origin}/_console/info`)).status, 200)
   }
   const open = await ready(t)
-  assert.equal(open.console, `${open.origin}/`)
-  assert.equal((await page(open.console)).status, 200)
-
+  assert.equal((await page(open.console)).status, 303)
+  assert.equal((await page(`${open.origin}/`)).status, 403)
   const locked = await started(t, '--keys', path, '--console', '--proxy-hops', '1')
   const [address = ''] = /http:\S+\?token=\S+/.exec(locked.ready) ?? []
   const { origin, searchParams } = new URL(address)
@@ -227,9 +226,11 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
   assert.equal(log.includes(String(searchParams.get('token'))), false)
 
   for (const words of [['--quiet'], ['--log', 'json']]) {
-    const { code, stderr } = await ended('--keys', path, '--console', ...words)
-    assert.equal(code, 2)
-    assert.match(stderr, /--console prints its address, and --\S+.* does not show it; add --json/)
+    for (const flag of ['--console', '--control']) {
+      const { code, stderr } = await ended('--keys', path, flag, ...words)
+      assert.equal(code, 2)
+      assert.match(stderr, /--con\w+ prints its address, and --\S+.* does not show it; add --json/)
+    }
   }
   const both = await ended('--console', '--no-console')
   assert.match(both.stderr, /--console cannot be combined with --no-console/)
@@ -533,7 +534,7 @@ test('cli - the banner shows the options in effect', async t => {
     ready,
     /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01T00:00:00.000Z$/m,
   )
-  assert.match(ready, /^ {2}Control {3}http:.*\/_control$/m)
+  assert.match(ready, /^ {2}Control {3}http:.*\/_control\/[0-9a-f]{32}$/m)
   assert.match(ready, /^ {2}Docs {6}http:.*\/docs$/m)
   assert.doesNotMatch(ready, /requests a minute/)
   assert.doesNotMatch((await started(t)).ready, /Mode|Control/)

@@ -46,10 +46,12 @@ test('replay - opens the console after the step of --until, with its requests an
     `${file}: 5 steps, all as recorded.`,
     'After step 5, the response to request 2, with the clock at 2030-01-01T00:00:00.000Z.',
   ])
-  const [, origin] = /^Console {2}(http:\S+)\/$/.exec(lines[2] ?? '') ?? []
-  const page = await fetch(`${origin}/`, { headers: { accept: 'text/html' } })
+  const [, origin, token] = /^Console {2}(http:\S+)\/\?token=(\w+)$/.exec(lines[2] ?? '') ?? []
+  const page = await fetch(`${origin}/`, {
+    headers: { accept: 'text/html', authorization: `Bearer ${token}` },
+  })
   assert.match(await page.text(), /<title>/)
-  const report = await fetch(`${origin}/_control/requests`)
+  const report = await fetch(`${origin}/_control/${token}/requests`)
   const { requests } = (await report.json()) as { requests: readonly { status: number }[] }
   assert.deepEqual(
     requests.map(({ status }) => status),

@@ -12,6 +12,7 @@ const API_KEYS = {
   'demo-free': { id: 'demo-free', plan: 'free' },
   's3cret-key': { id: 'ci', plan: 'pro' },
 } as const
+const TOKEN = 'a-token_of-24-characters'
 
 test('console requests - a likely mistake is pointed out, with what was meant', async () => {
   const cases = [
@@ -60,7 +61,10 @@ test('console requests - a row says code and message, and what only shadow mode 
 
 test('console requests - replays, hangs and lost responses of a double are shown, with their numbers in its journal', async () => {
   const double = createTestDouble({ idempotency: { ttlMs: 1_000 } })
-  const { send, update } = createConsole({}, withConsole(double, { apiKeys: () => API_KEYS }))
+  const { send, update } = createConsole(
+    {},
+    withConsole(double, { apiKeys: () => API_KEYS, token: TOKEN }),
+  )
   const body = '{"name":"Rex","categoryId":1}'
   for (const _ of [1, 2]) await send('POST', '/v1/pets', body, { 'idempotency-key': 'k' })
   double.faults.arm({ kind: 'hang' })
@@ -142,7 +146,10 @@ test('console requests - expose no keys but demo keys', async () => {
   const word = { s3cret: { id: 'ci', plan: 'pro' }, [base64]: { id: 'b', plan: 'free' } } as const
   let apiKeys: NonNullable<StoreOptions['apiKeys']> = { ...API_KEYS, ...word }
   const store = createStore({ storage: memoryStorage(), apiKeys })
-  const { send, update, detail } = createConsole({}, withConsole(store, { apiKeys: () => apiKeys }))
+  const { send, update, detail } = createConsole(
+    {},
+    withConsole(store, { apiKeys: () => apiKeys, token: TOKEN }),
+  )
   const authorization = 'Bearer s3cret'
   await send('GET', '/v1/pets/s3cret?key=s3cret&other=demo-free', '', {
     authorization,
@@ -174,8 +181,12 @@ test('console requests - large ones are dropped before they fill memory', async 
 /** A store with its console, in process. */
 function createConsole(options: Partial<StoreOptions> = {}, given?: ApiHandler) {
   const store = createStore({ storage: memoryStorage(), apiKeys: API_KEYS, ...options })
-  const handler = given ?? withConsole(store, { apiKeys: () => API_KEYS })
-  const headers = { host: 'localhost', 'content-type': 'application/json' }
+  const handler = given ?? withConsole(store, { apiKeys: () => API_KEYS, token: TOKEN })
+  const headers = {
+    host: 'localhost',
+    'content-type': 'application/json',
+    authorization: `Bearer ${TOKEN}`,
+  }
   const ask = async (method: string, target: string, body?: string, more = {}) => {
     const [path = '', query = ''] = target.split('?')
     const request: ApiRequest = { method, path, query, headers: { ...headers, ...more }, body }

@@ -164,13 +164,15 @@ async function besideServer(
   run: (code: string) => Promise<string | undefined>,
   more: readonly string[] = [],
 ): Promise<string | undefined> {
-  const control = code.includes('_control') ? ['--control'] : []
+  const control = code.includes('$ADOPTION_STORE_CONTROL_URL') ? ['--control'] : []
   const flags = ['--port', '0', '--json', '-q', ...control, ...more]
   const server = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => server.kill('SIGKILL'))
   const ready = await firstOutput(server)
-  const { host } = new URL(JSON.parse(ready).origin)
-  const output = await run(code.replaceAll(DOCUMENTED_HOST, host))
+  const { origin, control: url } = JSON.parse(ready)
+  const { host } = new URL(origin)
+  const addressed = code.replaceAll('$ADOPTION_STORE_CONTROL_URL', url)
+  const output = await run(addressed.replaceAll(DOCUMENTED_HOST, host))
   return output?.replaceAll(host, DOCUMENTED_HOST)
 }
 
@@ -218,7 +220,8 @@ async function startOf(t: TestContext): Promise<string> {
     banner += chunk
     if (banner.includes('Ctrl+C\n')) break
   }
-  return banner.replaceAll(/127\.0\.0\.1:\d+/g, DOCUMENTED_HOST)
+  const stable = banner.replaceAll(/(token=|_control\/)\w+/g, '$1…')
+  return stable.replaceAll(/127\.0\.0\.1:\d+/g, DOCUMENTED_HOST)
 }
 
 function assertScripts(code: string): undefined {

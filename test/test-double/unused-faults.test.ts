@@ -64,23 +64,23 @@ test('fault.unused - a fault of the body has not fired where there is none', asy
 
 test('fault.unused - the report since the start also has faults of earlier resets and of worlds', async () => {
   await using double = createTestDouble({ control: true })
-  const { origin } = await double.listen()
-  const send = async (path: string, body: object) => {
+  const { control } = await double.listen()
+  const send = async (url: string, body: object) => {
     const headers = { 'content-type': 'application/json' }
-    const response = await fetch(origin + path, {
+    const response = await fetch(url, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),
     })
-    return (await response.json()) as { id: string }
+    return (await response.json()) as { id: string; controlUrl: string }
   }
   double.faults.arm({ ...DOWN, nth: 2 })
   await double.fetch('pets', { headers: FREE })
   double.reset()
   double.faults.arm(DOWN)
   await double.fetch('pets', { headers: FREE })
-  const { id } = await send('/_control/worlds', {})
-  await send(`/worlds/${id}/_control/faults`, {
+  const { id, controlUrl } = await send(`${control}/worlds`, {})
+  await send(`${controlUrl}/faults`, {
     kind: 'reset',
     requestHeaders: { 'X-Test': 'abc' },
   })
@@ -93,7 +93,7 @@ test('fault.unused - the report since the start also has faults of earlier reset
     ],
   ]
   assert.deepEqual(unused(double.report({ since: 'start' })), expected)
-  await fetch(`${origin}/_control/worlds/${id}`, {
+  await fetch(`${control}/worlds/${id}`, {
     method: 'DELETE',
     headers: { 'content-type': 'application/json' },
   })
@@ -102,13 +102,13 @@ test('fault.unused - the report since the start also has faults of earlier reset
 
 test('fault.unused - a fault of the options need fire only once, in any world or after any reset', async () => {
   await using double = createTestDouble({ control: true, faults: [DOWN, { kind: 'hang', nth: 9 }] })
-  const { origin } = await double.listen()
+  const { control } = await double.listen()
   const notes = () => double.report({ since: 'start' }).notes.map(({ seen }) => seen)
   const hang = 'a fault was armed and never fired: hang{"nth":9}'
   const down = 'a fault was armed and never fired: status:503'
   assert.deepEqual(notes(), [`${down}; ${hang}`])
   const headers = { 'content-type': 'application/json' }
-  const created = await fetch(`${origin}/_control/worlds`, { method: 'POST', headers })
+  const created = await fetch(`${control}/worlds`, { method: 'POST', headers })
   const world = (await created.json()) as {
     id: string
     baseUrl: string
@@ -122,7 +122,7 @@ test('fault.unused - a fault of the options need fire only once, in any world or
   assert.deepEqual(notes(), [hang])
   double.reset()
   assert.deepEqual(notes(), [hang])
-  await fetch(`${origin}/_control/worlds/${world.id}`, { method: 'DELETE', headers })
+  await fetch(`${control}/worlds/${world.id}`, { method: 'DELETE', headers })
   assert.deepEqual(notes(), [hang])
   assert.deepEqual(
     double.report().notes.map(({ seen }) => seen),

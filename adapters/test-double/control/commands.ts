@@ -1,5 +1,5 @@
 import {
-  type ApiError,
+  ApiError,
   invalidRequest,
   methodNotAllowed,
   notFound,
@@ -27,8 +27,8 @@ import type { ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import { readBody } from '../../../src/protocol/body.js'
 import { withBodyRead } from '../../exchanges/read-request.js'
-import { refuseStrangers } from '../../http/loopback.js'
 import { toAnswer } from '../../http/pages.js'
+import { hasToken, isToken } from '../../http/token.js'
 import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
 import type { JudgedDouble, ReportOptions } from '../double.js'
@@ -44,15 +44,21 @@ export interface Command {
   readonly request: ApiRequest
   readonly double: JudgedDouble
   readonly maxBodyBytes: number
+  /** Whoever knows it may send commands. */
+  readonly token: string
   /** Undefined within a world: worlds are not nested. */
   readonly worlds: Worlds | undefined
 }
 
 /** Runs a command. Never rejects: every failure is an Error body. */
-export async function command(path: string, given: Command): Promise<ApiResponse> {
-  const { request, maxBodyBytes } = given
+export async function command(target: string, given: Command): Promise<ApiResponse> {
+  const { request, maxBodyBytes, token } = given
   try {
-    refuseStrangers(request)
+    const [first = '', ...rest] = target.split('/')
+    // No command is that long.
+    const isInAddress = isToken.accepts(first)
+    if (!hasToken(request, token, isInAddress ? first : '')) throw strangerError()
+    const path = isInAddress ? rest.join('/') : target
     if (request.refusal) throw request.refusal
     const [, name = path, id] = /^([^/]+)\/([^/]+)$/.exec(path) ?? []
     const methods = ROUTES.get(id === undefined ? name : `${name}/<id>`)
@@ -67,6 +73,12 @@ export async function command(path: string, given: Command): Promise<ApiResponse
     const wrong = thrown instanceof OptionError || thrown instanceof RangeError
     return failure(request.method, wrong ? invalidRequest(thrown.message) : toApiError(thrown))
   }
+}
+
+function strangerError(): ApiError {
+  const message =
+    'Commands need the token of the control address that the server printed: `/_control/<token>/…`, or `Authorization: Bearer <token>`.'
+  return new ApiError('invalid_request', message, { status: 403 })
 }
 
 /** A form in a browser cannot send `application/json` without a preflight. */
@@ -221,14 +233,14 @@ function report({ double, request }: Call): Reply {
   return asText ? { status: 200, text: reportText(found) } : ok(found)
 }
 
-async function createWorld({ worlds, request, body = {} }: Call): Promise<Reply> {
+async function createWorld({ worlds, request, token, body = {} }: Call): Promise<Reply> {
   if (!worlds) throw notFound('Worlds cannot be nested.')
   const given = fields(body, {
     pets: ANYTHING,
     keys: optional(isSecretObject),
     clock: ANYTHING,
   }) as WorldOptions
-  return made(await worlds.create(`http://${request.headers['host']}`, given))
+  return made(await worlds.create({ origin: `http://${request.headers['host']}`, token }, given))
 }
 
 function disposeWorld({ worlds, id }: Call): Reply {

@@ -55,7 +55,7 @@ export function createWorlds(
   return {
     /** @throws ApiError 409 when there are too many, OptionError */
     async create(
-      origin: string,
+      { origin, token }: { readonly origin: string; readonly token: string },
       { pets, keys, clock, begin: given }: WorldOptions = {},
     ): Promise<World> {
       const begin = given ?? (pets && (await petsOf(pets, options)))
@@ -83,7 +83,7 @@ export function createWorlds(
       return {
         id,
         baseUrl: `${origin}${path}${BASE_PATH}`,
-        controlUrl: `${origin}${path}/_control`,
+        controlUrl: `${origin}${path}/_control/${token}`,
         apiKeys: Object.fromEntries(
           Object.entries(apiKeys).map(([key, record]) => [record.id, key]),
         ),

@@ -62,10 +62,16 @@ export interface ControlledDouble {
   plan(planned: Planned | undefined): void
 }
 
-/** @throws OptionError for options that a file should not have */
-export function createDoubleFor({ begin }: RecordingFile): ControlledDouble {
+/**
+ * @param control the token of its control tree; true for a random one
+ * @throws OptionError for options that a file should not have
+ */
+export function createDoubleFor(
+  { begin }: RecordingFile,
+  control: string | true = true,
+): ControlledDouble {
   const { keys, options: given, at } = begin
-  const options: TestDoubleOptions = { ...given, apiKeys: keysOf(keys), clock: at, control: true }
+  const options: TestDoubleOptions = { ...given, apiKeys: keysOf(keys), clock: at, control }
   let worlds: Worlds | undefined
   let taken: TakenFaults | undefined
   const around = (own: JudgedDouble) => {
@@ -142,7 +148,7 @@ export async function takeSteps(
   async function take(step: Step): Promise<void> {
     if (step.do === 'world') {
       const { pets, keys, at } = step
-      await worlds.create('', { begin: pets, keys: keysOf(keys), clock: at })
+      await worlds.create({ origin: '', token: '' }, { begin: pets, keys: keysOf(keys), clock: at })
       return
     }
     const target = step.world === undefined ? double : worlds.open.get(step.world)?.double

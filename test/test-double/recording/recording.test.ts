@@ -11,7 +11,7 @@ import {
 import { differencesOf } from '../../../adapters/test-double/recording/diff.js'
 import { readRecording } from '../../../adapters/test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../../../adapters/test-double/recording/replay-steps.js'
-import { act, type Deed, type Door, type Scenario, scenario } from './scenario.js'
+import { act, type Deed, type Door, type Scenario, scenario, TOKEN } from './scenario.js'
 
 const SECRETS = /k3y-that-must-not-leak|added-later-1234/
 
@@ -71,7 +71,7 @@ test('recording - through a socket and in process, the steps have equal digests'
 })
 
 test('recording - begins with a double as it is, and ends in the same state', async () => {
-  await using double = createTestDouble({ control: true })
+  await using double = createTestDouble({ control: TOKEN })
   await double.seed([{ name: 'Ada', categoryId: 2n ** 62n }])
   const { send } = await inProcess(double)
   for (const deed of STORY) await act(double, [deed], { send })
@@ -91,7 +91,7 @@ test('recording - begins with a double as it is, and ends in the same state', as
 })
 
 test('recording - replay and diff name the first step that differs, in whatever it differs', async () => {
-  await using double = createTestDouble({ control: true, idempotency: { ttlMs: 60_000 } })
+  await using double = createTestDouble({ control: TOKEN, idempotency: { ttlMs: 60_000 } })
   const { send } = await inProcess(double)
   for (const deed of STORY) await act(double, [deed], { send })
   const recording = await double.record()
@@ -222,7 +222,7 @@ test('recording - a key known by its digest is named when it is used', async () 
 })
 
 test('recording - what it cannot begin with is refused', async () => {
-  await using double = createTestDouble({ control: true })
+  await using double = createTestDouble({ control: TOKEN })
   double.faults.arm({ kind: 'delay', ms: 1_000 })
   const late = get(double, 'pets')
   await new Promise(resolve => setImmediate(resolve))

@@ -125,10 +125,13 @@ function some(weight: number, act: Deed['do'], fields: Record<string, fc.Arbitra
   return { weight, arbitrary: fc.record({ do: fc.constant(act), ...fields }) }
 }
 
+export const TOKEN = 'a-token_of-24-characters'
+const CONTROL = `/_control/${TOKEN}`
+
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
   options: fc.record({
     apiKeys: fc.constant(KEYS),
-    control: fc.constant(true),
+    control: fc.constant(TOKEN),
     clock: fc.constantFrom('2030-01-01T00:00:30Z', '2030-12-04T23:59:30Z', 'running'),
     idempotency: fc.constantFrom(null, { ttlMs: 60_000 }),
     pagination: fc.boolean(),
@@ -192,12 +195,14 @@ export async function act(double: TestDouble, deeds: readonly Deed[], door: Door
       case 'clear-requests':
         return double.clearRequests()
       case 'world': {
-        const { id } = JSON.parse(await control('POST', '/_control/worlds', { pets: deed.animals }))
+        const { id } = JSON.parse(
+          await control('POST', `${CONTROL}/worlds`, { pets: deed.animals }),
+        )
         world = id
         return
       }
       case 'end-world':
-        if (world !== undefined) await control('DELETE', `/_control/worlds/${world}`)
+        if (world !== undefined) await control('DELETE', `${CONTROL}/worlds/${world}`)
         world = undefined
     }
   }

@@ -4,7 +4,7 @@ let server
 
 export async function globalSetup() {
   server = await createTestDouble({ control: true }).listen()
-  process.env.ADOPTION_STORE_CONTROL_URL = `${server.origin}/_control`
+  process.env.ADOPTION_STORE_CONTROL_URL = server.control
 }
 
 export async function globalTeardown() {

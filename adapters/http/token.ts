@@ -1,0 +1,45 @@
+import { type Rule, rule } from '../../src/lib/options.js'
+import type { ApiRequest } from '../../src/protocol/api.js'
+
+/** What opens the console and the control tree. */
+export const isToken: Rule<string> = {
+  ...rule<string>(
+    'at least 16 letters, digits, - and _',
+    token => typeof token === 'string' && /^[\w-]{16,}$/.test(token),
+  ),
+  secret: true,
+}
+
+export function createToken(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/**
+ * Whether a request shows the token: as a bearer, in the cookie of this origin, or in its address.
+ *
+ * @param inAddress what stands in its place there
+ */
+export function hasToken({ headers }: ApiRequest, token: string, inAddress = ''): boolean {
+  const { authorization = '', cookie = '' } = headers
+  const cookies = cookie.split(';').map(pair => pair.trim().split('=', 2))
+  const name = tokenCookie(headers)
+  return [
+    inAddress,
+    authorization.replace(/^bearer +/i, ''),
+    ...cookies.map(([given, value = '']) => (given === name ? value : '')),
+  ].some(given => isSame(given, token))
+}
+
+/** The name of the cookie: a browser sends it to all ports of a host, and each may have a token. */
+export function tokenCookie({ host = '' }: ApiRequest['headers']): string {
+  return `adoption-store-${/:(\d+)$/.exec(host)?.[1] ?? 'default'}`
+}
+
+/** In constant time. */
+function isSame(given: string, token: string): boolean {
+  let difference = given.length ^ token.length
+  for (let at = 0; at < token.length; at++)
+    difference |= given.charCodeAt(at) ^ token.charCodeAt(at)
+  return difference === 0
+}
