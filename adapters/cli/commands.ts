@@ -42,7 +42,7 @@ export const COMMANDS = {
     operands: NONE,
   },
   exec: {
-    usage: 'exec [options] -- <command>',
+    usage: '[exec] [options] -- <command>',
     does: 'run a command against a private store',
     more: 'The command finds the store by ADOPTION_STORE_BASE_URL, ADOPTION_STORE_API_KEY and ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, or 1 where an option says so.',
     examples: ['exec --strict -- npm test', 'exec --explore -- npm test'],

@@ -55,15 +55,15 @@ function flagTable(command: string, names: string): string {
   const all: Readonly<Record<string, Options>> = { ...groups, General: GENERAL }
   const options = names.split(', ').map(group => all[group] ?? {})
   const rows = Object.entries<Option>(Object.assign({}, ...options)).map(([name, option]) => {
-    const flag = `\`${signature(name, option)}\``
-    const { help, short } = option
-    const standard = option.default ? `\`${option.default}\`` : ''
-    return `| ${short ? `\`-${short}\`, ${flag}` : flag} | ${help.replaceAll(/[|<]/g, '\\$&')} | ${standard} |\n`
+    const { help, short, default: standard } = option
+    const flags = [...(short ? [`-${short}`] : []), signature(name, option)]
+    const meaning = help.replaceAll(/[|<]/g, '\\$&') + (standard ? ` (\`${standard}\`)` : '')
+    return `| ${flags.map(flag => `\`${flag}\``).join(', ')} | ${meaning} |\n`
   })
   if (options.some(group => Object.keys(group).length === 0)) {
     throw new Error(`No such group of ${command}: ${names}`)
   }
-  return `| option | meaning | default |\n|---|---|---|\n${rows.join('')}`
+  return `| option | meaning |\n|---|---|\n${rows.join('')}`
 }
 
 /** The names of the tables of a page. */
