@@ -39,23 +39,25 @@ export type Level = 'MUST' | 'SHOULD'
  */
 export type Need = 'create' | 'getPet' | 'limits' | 'socket' | 'description' | 'idempotency'
 
-/** How animals of a run are made. */
+/** What the calls of a run are made of. */
 export interface Names {
   /** A name by which everyone recognizes the animals of this run. */
   name(label: string): string
   /** A category that exists, as far as anyone can know. */
   readonly categoryId: Int64
+  /** Of the server, such as `http://127.0.0.1:4280`. */
+  readonly origin: string
+  /** Without the origin, such as `/v1`. */
+  readonly basePath: string
 }
 
 /** The server under test, as checks see it. */
 export interface Subject extends Names {
-  /** Without the origin, such as `/v1`. */
-  readonly basePath: string
-  /** Of the server, such as `http://127.0.0.1:4280`. */
-  readonly origin: string
   readonly readOnly: boolean
   /** What came so far, without the bodies of successes. */
   readonly seen: readonly Reply[]
+  /** Whether a text holds a key. */
+  leaks(text: string): boolean
   /** Sends within the budget of its key, and again after a 429 that others caused. */
   send(call: Call): Promise<Reply>
   /** `send`, or the reply to the same call from before. */

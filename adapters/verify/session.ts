@@ -44,6 +44,7 @@ export function createSession(options: ReadOptions): Session {
     },
     budget: budgetOf(KEY),
     redact: redaction.redact,
+    leaks: text => redaction.redact(text) !== text,
     send,
     once: createMemory(send),
     sendTogether: calls => deliver(calls, () => transport.sendTogether(calls)),

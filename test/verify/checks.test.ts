@@ -227,14 +227,14 @@ test('verify - 429 that others cause are waited for, then the run ends', async (
 
 test('verify - a budget that cannot suffice until tomorrow ends the run before it begins', async () => {
   await using own = await openOwn(
-    withLimits({ perMinute: 500, perDay: 40 }),
+    withLimits({ perMinute: 500, perDay: 60 }),
     undefined,
     'in process',
   )
   await assert.rejects(verify({ ...own.options, limits: false, only: ['auth', 'create'] }), {
     name: 'VerifyError',
     message:
-      /^The key has 39 requests until 2030-01-02T00:00:00Z, and this may take \d+; choose fewer checks$/,
+      /^The key has 59 requests until 2030-01-02T00:00:00Z, and this may take \d+; choose fewer checks$/,
   })
   assert.equal((await own.store.listPets()).length, 0)
   const { ok } = await verify({ ...own.options, limits: false, only: ['get'] })
@@ -301,7 +301,9 @@ test('verify - created animals carry a recognizable name', async () => {
   await verify({ ...own.options, limits: false })
   const { pets } = await own.storage.dump()
   assert.ok(pets.length > 20)
-  for (const { name } of pets) assert.match(name, /^[ \ufeff]?\[verify [0-9a-z]+\] /)
+  for (const { name } of pets) {
+    assert.match(name, /^[ \ufeff]?\[verify [0-9a-z]+\] |^(verify|123|1e3|true|null)$/)
+  }
 })
 
 test('verify - only, skip, level and bail choose the checks', async () => {

@@ -44,14 +44,14 @@ import {
 
 const OPERATIONS = { list: isList, create: isCreate, get: isGet }
 const STATUSES = ['available', 'pending', 'sold'] as const
-const NAMES = /^create\.name-(exact|long|normalized|unicode)$/
+const NAMES = /^create\.name-/
 const LISTED = /^(create\.concurrent|get\.listed|list\.(created\.\w+|every-status|int64|newest))$/
 
 /** A server for each check, by the id of the check that names what is wrong with it. */
 export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'auth.missing.list': {
     wrong: admits(request => isList(request) && isAnonymous(request) && request.query === ''),
-    also: /^auth\.(head|other-header)$/,
+    also: /^auth\.(forwarded|head|other-header)$/,
   },
   'auth.missing.get': { wrong: admits(isGet), also: /^auth\.unknown\.get$/ },
   'auth.missing.create': {
@@ -99,9 +99,17 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
           : { ...request, headers: { ...request.headers, authorization: '' } },
       ),
   },
-  ...perName('auth.challenge.', ['list', 'create', 'get'], name =>
-    headers(all(OPERATIONS[name], status(401)), () => ({ 'WWW-Authenticate': undefined })),
-  ),
+  'auth.forwarded': { wrong: admits(({ headers }) => headers['x-forwarded-for'] === '127.0.0.1') },
+  ...perName('auth.challenge.', ['list', 'create', 'get'], name => ({
+    wrong: headers(all(OPERATIONS[name], status(401)), () => ({ 'WWW-Authenticate': undefined })),
+    also: /^auth\.challenge\.every$/,
+  })),
+  'auth.challenge.every': {
+    wrong: headers(
+      all(status(401), request => !isAnonymous(request)),
+      () => ({ 'WWW-Authenticate': undefined }),
+    ),
+  },
   'auth.challenge-scheme': {
     wrong: headers(status(401), () => ({ 'WWW-Authenticate': 'Basic realm="pets"' })),
   },
@@ -179,6 +187,9 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     also: NAMES,
   },
   'create.name-exact': { wrong: created(named(name => name.trim())) },
+  'create.name-plain': {
+    wrong: created(named(name => name.slice(0, 1).toUpperCase() + name.slice(1))),
+  },
   'create.name-normalized': { wrong: created(named(name => name.normalize('NFC'))) },
   'create.name-long': { wrong: created(named(name => name.slice(0, 255))) },
   'create.unknown-field': { wrong: refuses(500, ({ text }) => text.includes('"color"')) },
@@ -256,17 +267,27 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   'get.int64': { wrong: gotten(rounded) },
   'get.absent': {
     wrong: answers(all(isGet, status(404)), given => ({ ...given, status: 200, body: 'null' })),
-    also: /^get\.(exact-id|not-an-id|other-id)$/,
+    also: /^get\.(exact-id|not-an-id|other-id|spelling)$/,
   },
   'get.not-an-id': { wrong: refuses(500, ({ path }) => path === '/v1/pets/verify') },
   'get.exact-id': {
     wrong: asked(/^\/v1\/pets\/[1-9]\d*(?=\D)/, ([path]) => path),
-    also: /^get\.not-an-id$/,
+    also: /^get\.(not-an-id|spelling)$/,
   },
   'get.other-id': {
-    wrong: asked(/^\/v1\/pets\/(\d{1,18})$/, ([, id = '']) => `/v1/pets/${BigInt(id) % 2n ** 32n}`),
+    wrong: asked(/^\/v1\/pets\/([1-9]\d*)$/, ([, id = '']) => `/v1/pets/${BigInt(id) % 2n ** 32n}`),
+  },
+  'get.spelling': {
+    wrong: asked(/^\/v1\/pets\/0x?[\da-f]+$/, ([path]) => `/v1/pets/${Number(path.slice(9))}`),
   },
 
+  'list.empty': {
+    wrong: answers(
+      (request, given) => isList(request) && given.body === '[]',
+      given => ({ ...given, body: 'null' }),
+    ),
+    also: /^list\./,
+  },
   'list.answer': {
     wrong: lists(
       ({ query }) => query === '',
@@ -392,6 +413,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     wrong: pages(
       all(status(404), ({ headers }) => String(headers['accept']).startsWith('text/html')),
     ),
+    also: /^error\.every\.404$/,
   },
   'error.unknown-path': { wrong: pages(({ path }) => path === '/v1/verify-unknown') },
   'error.code': {
@@ -401,22 +423,31 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     wrong: bodies(status(400), error => ({ ...error, message: 'No\n    at parse (body.js:1:2)' })),
   },
 
-  ...perName('ratelimit.present.', [200, 201, 400, 401, 404], code =>
-    headers(
+  ...perName('ratelimit.present.', [200, 201, 400, 401, 404], code => ({
+    wrong: headers(
       all(status(code), request => !isSpare(request)),
       () => NO_LIMITS,
     ),
-  ),
+    also: /^ratelimit\.every$/,
+  })),
+  'ratelimit.every': {
+    wrong: headers(
+      ({ text }) => text === '{',
+      () => NO_LIMITS,
+    ),
+  },
   'ratelimit.integers': {
     wrong: headers(isMainList, given => ({
       [REMAINING]: given[REMAINING] && `${given[REMAINING]}.5`,
     })),
+    also: /^ratelimit\.every$/,
   },
   'ratelimit.bounds': {
     wrong: headers(isMainList, given => ({
       [LIMIT]: '60',
       [REMAINING]: String(Number(given[REMAINING]) + 60),
     })),
+    also: /^ratelimit\.every$/,
   },
   'ratelimit.reset-seconds': {
     wrong: headers(anywhere, given => ({ [RESET]: given[RESET] && `${given[RESET]}000` })),
@@ -434,6 +465,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
         given => ({ [REMAINING]: given[REMAINING] && String(40 + (sent++ % 900)) }),
       )(serve, world)
     },
+    also: /^ratelimit\.every$/,
   },
 
   'deprecation.announced': {
@@ -559,8 +591,12 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
       names: ({ path }) => path.endsWith('/__proto__'),
       'long-key': ({ headers }) => String(headers['authorization']).length > 5_000,
       headers: ({ headers }) => String(headers['cookie']).startsWith('a=%'),
+      utf8: ({ text }) => text.includes('\ufffd'),
       head: ({ method, headers }) => method === 'HEAD' && 'authorization' in headers,
-    }).map(([name, where]) => [`robust.${name}`, { wrong: refuses(500, where) }]),
+    }).map(([name, where]) => [
+      `robust.${name}`,
+      { wrong: refuses(500, where), also: /^ratelimit\.every$/ },
+    ]),
   ),
   'robust.bad-encoding': {
     wrong: serve => {
@@ -573,7 +609,6 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     },
     also: /^robust\.alive$/,
   },
-  'robust.utf8': { wrong: serve => request => serve({ ...request, bytes: undefined }) },
   'robust.query': {
     wrong: answers(
       ({ query }) => query === 'limit=1&limit=2',

@@ -30,11 +30,6 @@ export function postCategory(names: Names, category: string, label: string): Cal
   return post(`{"name":${toJson(name)},"categoryId":${category},"status":"${status}"}`)
 }
 
-/** `POST /pets` with a category that a double rounds. */
-export function postBeyondDouble(names: Names): Call {
-  return postCategory(names, '9007199254740993', 'int64')
-}
-
 /** Creates the animal of this status that the checks of a run share. */
 export function postSample(names: Names, status: PetStatus): Call {
   return post({ ...animal(names, status), status })

@@ -1,5 +1,5 @@
 import type { Call, Reply } from '../check.js'
-import { foreign, NO_KEY, UNKNOWN_KEY } from '../credentials.js'
+import { NO_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
 import { isObject, jsonIn, memberOf, objectOf } from '../replies.js'
@@ -12,19 +12,6 @@ export const FAILURES = {
   '401': { ...LIST, as: NO_KEY },
   '404': ABSENT,
 } satisfies Readonly<Record<string, Call>>
-
-/** Other requests for the same statuses: frameworks answer some of them by themselves. */
-const OTHERS: Readonly<Record<keyof typeof FAILURES, readonly Call[]>> = {
-  '400': ['{', '', '[]', 'null', '{"name":1,"categoryId":"x"}'].map(body => post(body)),
-  '401': [
-    { ...LIST, as: UNKNOWN_KEY },
-    { ...ABSENT, as: NO_KEY },
-    { ...ABSENT, as: UNKNOWN_KEY },
-    { ...LIST, as: foreign('with "Bearer"', 'Bearer') },
-    { ...LIST, as: foreign('with the scheme Basic', 'Basic dmVyaWZ5OnZlcmlmeQ==') },
-  ],
-  '404': ['verify', '-1', '0', '1.5', '9223372036854775806'].map(id => ({ path: `/pets/${id}` })),
-}
 
 /** The Error body (spec §2, §7). */
 export const errorChecks = checksOf(
@@ -54,14 +41,6 @@ export const errorChecks = checksOf(
       must: 'spec §4',
       calls: [call],
       judge: of(status, expect.jsonType),
-    })),
-    ...each('every.', OTHERS, (status, calls) => ({
-      title: `every ${status} has an Error body as application/json, whatever was wrong`,
-      calls: [FAILURES[status as '400'], ...calls],
-      ...(status === '401' && { needs: [] }),
-      judge(reply, _, first = reply) {
-        if (reply.status === Number(status)) expectAsUsual(reply, first, status)
-      },
     })),
     accept: {
       title: 'an error is JSON for a browser, too',

@@ -1,10 +1,9 @@
-import { isInt64 } from '../../../src/lib/int64.js'
 import type { Reply, Subject } from '../check.js'
 import * as expect from '../expect.js'
 import { CheckSkipped } from '../failure.js'
 import { animalIssue, jsonOf, memberOf, objectOf } from '../replies.js'
-import { ABSENT, ABSENT_ID, postBeyondDouble } from './calls.js'
-import { anyId, FIELDS, variety, wholeList } from './samples.js'
+import { ABSENT, ABSENT_ID } from './calls.js'
+import { anyId, extremes, FIELDS, variety, wholeList } from './samples.js'
 import { checksOf } from './table.js'
 
 /** `getPet` (spec §4.3). */
@@ -55,15 +54,16 @@ export const getPetChecks = checksOf(
       },
     },
     int64: {
-      title: 'getPet never rounds a `categoryId`',
+      title: 'getPet never rounds a `categoryId`, and never leaves one out',
       must: 'spec §2',
+      requests: 4,
       needs: ['getPet', 'create'],
       async run(subject) {
-        const created = await subject.once(postBeyondDouble(subject))
-        if (created.status !== 201) throw new CheckSkipped('the server refuses this category')
-        const reply = await subject.send({ path: `/pets/${memberOf(created, 'id')}` })
-        const digits = String(memberOf(reply, 'categoryId'))
-        expect.that(reply, digits === '9007199254740993', '`categoryId` 9007199254740993')
+        for (const [digits, id] of await extremes(subject)) {
+          const reply = await subject.send({ path: `/pets/${id}` })
+          const isExact = String(memberOf(reply, 'categoryId')) === digits
+          expect.that(reply, isExact, `\`categoryId\` ${digits}`)
+        }
       },
     },
     absent: {
@@ -89,13 +89,25 @@ export const getPetChecks = checksOf(
         }
       },
     },
+    spelling: {
+      title: 'an `id` is found as plain decimal digits only',
+      should: 'spec §4.3',
+      requests: 6,
+      async run(subject) {
+        const id = await anyId(subject)
+        const hexadecimal = `0x${id.toString(16)}`
+        for (const other of [`${id}.0`, `${id}e0`, hexadecimal, `0${id}`, `%2B${id}`]) {
+          expect.refusalOr(await subject.send({ path: `/pets/${other}` }))
+        }
+      },
+    },
     'other-id': {
       title: 'an `id` that differs by a multiple of 2^32, or in its sign, is a different one',
-      requests: 4,
+      requests: 5,
       async run(subject) {
         const id = BigInt(await anyId(subject))
-        for (const other of [id + 2n ** 32n, id - 2n ** 32n, -id]) {
-          if (other === id || !isInt64(other)) continue
+        for (const other of [id + 2n ** 32n, id - 2n ** 32n, id + 2n ** 64n, -id]) {
+          if (other === id) continue
           const reply = await subject.send({ path: `/pets/${other}` })
           const isOther =
             expect.refusalOr(reply, 200) && String(memberOf(reply, 'id')) !== String(other)

@@ -4,19 +4,21 @@ import { createPetChecks } from './create-pet.js'
 import { deprecationChecks } from './deprecation.js'
 import { descriptionChecks } from './description.js'
 import { errorChecks } from './errors.js'
+import { everyChecks } from './every.js'
 import { getPetChecks } from './get-pet.js'
 import { httpChecks } from './http.js'
 import { idempotencyChecks } from './idempotency.js'
 import { limitChecks } from './limits.js'
-import { listPetsChecks } from './list-pets.js'
+import { emptyListChecks, listPetsChecks } from './list-pets.js'
 import { rateLimitHeaderChecks } from './rate-limit-headers.js'
 import { robustnessChecks } from './robustness.js'
 
 /**
- * All checks, in the order of a run: lists when there is something in them, and last what may break
- * a server for good.
+ * All checks, in the order of a run: lists before and after there is something in them, what holds for
+ * every response after most have come, and last what may break a server for good.
  */
 export const CHECKS: readonly Check[] = [
+  ...emptyListChecks,
   ...authenticationChecks,
   ...createPetChecks,
   ...getPetChecks,
@@ -26,6 +28,7 @@ export const CHECKS: readonly Check[] = [
   ...deprecationChecks,
   ...descriptionChecks,
   ...idempotencyChecks,
+  ...everyChecks,
   ...httpChecks,
   ...limitChecks,
   ...robustnessChecks,

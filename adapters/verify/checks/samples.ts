@@ -2,8 +2,8 @@ import { type Int64, isInt64 } from '../../../src/lib/int64.js'
 import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
 import type { Reply, Subject } from '../check.js'
 import { CheckSkipped } from '../failure.js'
-import { type Animal, animalsOf, isObject, isStatus, jsonIn, listIn } from '../replies.js'
-import { animal, post, postSample, WHOLE_LIST } from './calls.js'
+import { type Animal, animalsOf, isObject, isStatus, jsonIn, listIn, memberOf } from '../replies.js'
+import { animal, post, postCategory, postSample, WHOLE_LIST } from './calls.js'
 
 /** An animal of this run, with the reply that created it. */
 export interface Sample {
@@ -85,4 +85,15 @@ export async function variety(
     made.push({ id: pet['id'] as Int64, sent: { name, categoryId, status: pet['status'] } })
   }
   return made.filter(({ id }) => isInt64(id))
+}
+
+/** The ids of animals whose category a careless server loses. @throws CheckSkipped */
+export async function extremes(subject: Subject): Promise<readonly (readonly [string, unknown])[]> {
+  const found = []
+  for (const digits of ['9007199254740993', '0']) {
+    const reply = await subject.once(postCategory(subject, digits, 'int64'))
+    if (reply.status === 201) found.push([digits, memberOf(reply, 'id')] as const)
+  }
+  if (found.length > 0) return found
+  throw new CheckSkipped('the server refuses these categories')
 }

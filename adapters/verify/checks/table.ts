@@ -53,7 +53,7 @@ interface Group {
 }
 
 /** To count calls. */
-const EXAMPLE: Names = { name: label => label, categoryId: 1 }
+const EXAMPLE: Names = { name: label => label, categoryId: 1, origin: '', basePath: '/v1' }
 
 export function checksOf(group: Group, table: Table): readonly Check[] {
   return Object.entries(table).map(([name, entry]) => {

@@ -1,0 +1,110 @@
+import type { Call, Reply } from '../check.js'
+import { UNKNOWN, UNKNOWN_KEY } from '../credentials.js'
+import * as expect from '../expect.js'
+import { CheckFailure } from '../failure.js'
+import { numbersOf, RATE_LIMIT_HEADERS } from '../replies.js'
+import { LIST, post } from './calls.js'
+import { errorIssue, FAILURES } from './errors.js'
+import { checksOf, each, type Table } from './table.js'
+
+/** Requests that frameworks answer by themselves. */
+const OTHERS: Readonly<Record<keyof typeof FAILURES, readonly Call[]>> = {
+  '400': ['{', '', '[]', 'null', '{"name":1,"categoryId":"x"}'].map(body => post(body)),
+  '401': [{ ...LIST, as: UNKNOWN_KEY }],
+  '404': ['verify', '-1', '0', '1.5', '9223372036854775806'].map(id => ({ path: `/pets/${id}` })),
+}
+
+/** What has to hold for every response of the run so far, whatever check has caused it. */
+export const everyChecks = [
+  ...checksOf(
+    { name: 'error', source: 'spec §7' },
+    each('every.', OTHERS, (status, calls) =>
+      everywhere(
+        `every ${status} has an Error body as application/json, whatever was wrong`,
+        [FAILURES[status as keyof typeof FAILURES], ...calls],
+        reply => reply.status === Number(status) && reply.method !== 'HEAD',
+        errorIssue,
+      ),
+    ),
+  ),
+  ...checksOf(
+    { name: 'ratelimit', source: 'spec §8' },
+    {
+      every: everywhere(
+        'every response carries the three headers, as whole numbers within the limit',
+        [LIST, { ...LIST, method: 'HEAD' }, FAILURES['401'], { ...LIST, as: UNKNOWN_KEY }],
+        () => true,
+        headersIssue,
+      ),
+    },
+  ),
+  ...checksOf(
+    { name: 'auth', source: 'RFC 9110 §15.5.2' },
+    {
+      'challenge.every': everywhere(
+        'every 401 carries WWW-Authenticate',
+        [FAILURES['401'], ...OTHERS['401']],
+        ({ status }) => status === 401,
+        ({ headers }) =>
+          headers.has('www-authenticate') ? undefined : 'a WWW-Authenticate header',
+      ),
+      echo: {
+        title: 'a response never repeats the key that was sent',
+        should: 'RFC 6750 §5.2',
+        needs: [],
+        calls: [{ ...LIST, as: UNKNOWN_KEY }],
+        judge(_, { seen, leaks }) {
+          for (const reply of seen) {
+            const text = [...reply.headers.values(), reply.body].join('\n')
+            const echo = [UNKNOWN, btoa(UNKNOWN)].find(spelling => text.includes(spelling))
+            const isRepeated = echo !== undefined || leaks(text)
+            expect.that(reply, !isRepeated, 'a response without the key', echo)
+          }
+        },
+      },
+    },
+  ),
+]
+
+/**
+ * Judges the replies of the documented operations. One is wrong where another of its status is right:
+ * where all are wrong, the check of the usual one reports it.
+ *
+ * @param issue what is expected instead of a reply; undefined if all is well
+ */
+function everywhere(
+  title: string,
+  calls: readonly Call[],
+  among: (reply: Reply) => boolean,
+  issue: (reply: Reply) => string | undefined,
+): Table[string] {
+  return {
+    title,
+    calls,
+    judge(_, { seen, basePath }) {
+      const replies = seen.filter(reply => isDocumented(reply, basePath) && among(reply))
+      const isRight = (reply: Reply) => issue(reply) === undefined
+      const right = new Set(replies.filter(isRight).map(({ status }) => status))
+      const wrong = replies.find(reply => right.has(reply.status) && !isRight(reply))
+      if (!wrong) return
+      const { sent, method, status } = wrong
+      // The specification lists 400 for createPet only.
+      const level = status === 400 && method !== 'POST' ? 'SHOULD' : undefined
+      throw new CheckFailure({ sent, came: wrong, expected: issue(wrong) ?? '', level })
+    },
+  }
+}
+
+function isDocumented({ method, target }: Reply, basePath: string): boolean {
+  const path = target.startsWith(basePath) ? target.slice(basePath.length) : ''
+  return /^(GET|HEAD|POST)$/.test(method) && /^\/pets(\/[^/?]+)?(\?|$)/.test(path)
+}
+
+function headersIssue(reply: Reply): string | undefined {
+  const missing = RATE_LIMIT_HEADERS.find(name => !reply.headers.has(name))
+  if (missing !== undefined) return `the header ${missing}`
+  const isWhole = RATE_LIMIT_HEADERS.every(name => /^\d+$/.test(reply.headers.get(name) ?? ''))
+  if (!isWhole) return 'whole numbers in the three headers'
+  const { limit, remaining } = numbersOf(reply)
+  return remaining > limit ? `at most ${limit} remaining` : undefined
+}
