@@ -159,7 +159,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'fails at everything',
-    says: /^auth\.missing\.list: 500/,
+    says: /^list\.empty: 500/,
     http: () => text(500, '{}'),
   },
 ]

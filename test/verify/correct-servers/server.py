@@ -72,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
     def get(self, path, _):
         if path == "/v1/pets":
             return 200, self.list_pets()
-        found = re.fullmatch("/v1/pets/([0-9]{1,19})", path)
+        found = re.fullmatch("/v1/pets/([1-9][0-9]{0,18})", path)
         for pet in pets:
             if found and pet["id"] == int(found[1]):
                 return 200, pet
