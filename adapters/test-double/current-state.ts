@@ -27,7 +27,7 @@ export function createCurrentState(options: StateOptions, begin: Beginning, verd
     resets++
     old.end(old.now())
     for (const notice of options.track.events.activity) notice()
-    real.endDelays()
+    real().endDelays()
     clock.restore(beginning.clock)
   }
 

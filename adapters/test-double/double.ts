@@ -171,7 +171,9 @@ export function createDouble(
     for (const notice of events.activity) notice()
   }
   const clock = new Clock(begin.clock, { onWait, onChange: () => state().tell({ do: 'clock' }) })
-  const time = { clock, real: new Clock({ frozen: false }, { onWait }) }
+  let realTime: Clock | undefined
+  const real = () => (realTime ??= new Clock({ frozen: false }, { onWait }))
+  const time = { clock, real }
   const track = { events, world: above?.world ?? null }
   const current = createCurrentState(
     { store, apiKeys, journal, time, track, watch },
@@ -180,7 +182,7 @@ export function createDouble(
   )
   const state = current.get
   const connect = createConnections()
-  const isWaiting = () => clock.delays() + time.real.delays() > 0
+  const isWaiting = () => clock.delays() + (realTime?.delays() ?? 0) > 0
   const inProcess = createFetch(() => state().handle, connect, baseUrl, isWaiting)
   const servers = createServers(() => double.handler, connect, events)
   // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its own.
@@ -231,7 +233,7 @@ export function createDouble(
     record: () => startRecording({ events, options, state, snapshot: () => state().dump() }),
     endDelays() {
       clock.endDelays()
-      time.real.endDelays()
+      realTime?.endDelays()
     },
     report,
     assertPolite,

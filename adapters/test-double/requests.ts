@@ -6,17 +6,29 @@ import type { FaultKind } from '../exchanges/fault-kinds.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import type { Call, Recorder } from '../exchanges/recorder.js'
 import type { Clock } from './clock/clock.js'
-import type { Act } from './events.js'
+import type { Act, Track } from './events.js'
 import type { DelayFault } from './faults/fault.js'
 import type { Faults, TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
-import type { StateOptions } from './state.js'
 
 /** Sees every request as it arrives, and may inject faults besides those that are armed. */
 export type Watch = (call: Call) => {
   readonly taken: TakenFaults | undefined
   /** @param isFaultless whether no fault was injected */
   answered(answer: ApiResponse, isFaultless: boolean): void
+}
+
+export interface RequestsOptions {
+  readonly time: Time
+  readonly track: Track
+  readonly watch: Watch | undefined
+}
+
+/** The clocks of a double, which outlive its states. */
+interface Time {
+  readonly clock: Clock
+  /** For faults that wait in real time. */
+  readonly real: () => Clock
 }
 
 /** The requests of one state. */
@@ -40,7 +52,7 @@ interface Parts {
 
 /** Has the store answer requests, with the faults and delays that apply to them. */
 export function createRequests(
-  { track: { events }, time, watch }: Pick<StateOptions, 'track' | 'time' | 'watch'>,
+  { track: { events }, time, watch }: RequestsOptions,
   { store, now, faults, journal, tell, judge }: Parts,
 ): Requests {
   let underWay = 0
@@ -135,7 +147,7 @@ export function createRequests(
   }
 
   function clockOf(real = false): Clock {
-    return real ? time.real : time.clock
+    return real ? time.real() : time.clock
   }
 }
 

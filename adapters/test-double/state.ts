@@ -9,29 +9,19 @@ import { createRecorder, type Recorder, type RecorderOptions } from '../exchange
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { createCallers } from '../verdict/callers.js'
 import type { Recording, Source } from '../verdict/verdict.js'
-import type { Clock, ClockState } from './clock/clock.js'
+import type { ClockState } from './clock/clock.js'
 import { digestOf, usageThatCounts, withoutNetwork } from './digest.js'
-import type { Act, ObservableState, Track } from './events.js'
+import type { Act, ObservableState } from './events.js'
 import type { Fault } from './faults/fault.js'
 import { createFaults, type Faults } from './faults/faults.js'
-import { createRequests, type Requests, type Watch } from './requests.js'
+import { createRequests, type Requests, type RequestsOptions } from './requests.js'
 import { ownSnapshot, type Snapshot } from './snapshot.js'
 
-export interface StateOptions {
+export interface StateOptions extends RequestsOptions {
   /** Storage, rate limits and clock are those of the state. */
   readonly store: StoreSettings
   readonly apiKeys: KeyRing
   readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
-  readonly time: Time
-  readonly track: Track
-  readonly watch: Watch | undefined
-}
-
-/** The clocks of a double, which outlive its states. */
-export interface Time {
-  readonly clock: Clock
-  /** For faults that wait in real time. */
-  readonly real: Clock
 }
 
 /** The initial state; what is missing is empty. */

@@ -46,7 +46,7 @@ export function createWaits(onChange: () => void) {
     takeUntil: (instant: number): Wait | undefined =>
       waits[0] && waits[0].until <= instant ? waits.shift() : undefined,
     next: () => waits[0]?.until,
-    delays: () => waits.filter(({ isDelay }) => isDelay).length,
+    delays: () => (waits.length === 0 ? 0 : waits.filter(({ isDelay }) => isDelay).length),
     /** Forgets them all. */
     drop() {
       waits = []
