@@ -31,7 +31,13 @@ import { readDoubleOptions, type TestDoubleOptions } from './options.js'
 import { type Recording as StepRecording, startRecording } from './recording/record.js'
 import type { Watch } from './requests.js'
 import { runOn } from './run.js'
-import { createServers, type DoubleServer, type ServedHandler } from './servers.js'
+import {
+  createServers,
+  type DoubleServer,
+  type Listener,
+  type ServedHandler,
+  toListener,
+} from './servers.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import type { Inspect, State } from './state.js'
 
@@ -45,8 +51,8 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   connect(): Connection
   /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
   readonly fetch: typeof fetch
-  /** What its servers serve, the control tree included, for servers of your own. */
-  readonly handler: ServedHandler
+  /** What its servers serve, the control tree included: for `http.createServer`, `toNodeHandler` and `toFetchHandler`. */
+  readonly handler: Listener
   /** Also serves it on a socket, by default on a free port. */
   listen(options?: ListenOptions): Promise<DoubleServer>
   readonly clock: VirtualClock
@@ -246,7 +252,7 @@ export function createDouble(
     [Symbol.asyncDispose]: close,
   }
   const double = Object.assign(new Served(state), own)
-  double.handler = around(double)
+  double.handler = toListener(around(double))
   return double
 
   async function close(): Promise<void> {
@@ -260,7 +266,7 @@ export function createDouble(
 /** A class, for the reason that `Clock` is one. */
 class Served {
   readonly #state: () => State
-  handler!: ServedHandler
+  handler!: Listener
 
   constructor(state: () => State) {
     this.#state = state

@@ -4,7 +4,7 @@ import type { HttpServer, ListenOptions } from '../http/index.js'
 import type { EventLog } from './events.js'
 
 /** What the servers of a double serve. */
-export interface ServedHandler extends ApiHandler {
+export interface ServedHandler extends Required<ApiHandler> {
   /** Ends the delays of requests, as if their time had passed. */
   endDelays(): void
   /** What opens `/_control`; undefined without it. */
@@ -14,6 +14,18 @@ export interface ServedHandler extends ApiHandler {
 export interface DoubleServer extends HttpServer {
   /** The base of `/_control` with its token; null without the option `control`. */
   readonly control: string | null
+}
+
+/** Also a request listener of `node:http`, which loads the server's part on the first request. */
+export type Listener = ServedHandler & ((request: unknown, response: unknown) => Promise<void>)
+
+export function toListener({ basePath, maxBodyBytes, connect, handle, endDelays }: ServedHandler) {
+  const handler = { basePath, maxBodyBytes, connect, handle, endDelays }
+  const listener = async (request: unknown, response: unknown) => {
+    const { toNodeHandler } = await import('../http/index.js')
+    toNodeHandler(handler)(request as never, response as never)
+  }
+  return Object.assign(listener, handler)
 }
 
 /** The servers of a double. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -500,6 +502,23 @@ test('listen - close lets the process exit despite open sockets, hanging and del
   assert.equal(outcome, 'UND_ERR_SOCKET 415')
   // Idle sockets are kept as long as the delay takes: neither was waited for.
   assert.ok(Number(took) < 30_000, `${took} ms`)
+})
+
+test("handler - serves a server of one's own as its request listener", async t => {
+  const double = createTestDouble({ control: true })
+  const server = createServer(double.handler).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const headers = { ...FREE, 'content-type': 'application/json' }
+  const body = '{"name":"Ada","categoryId":1}'
+  const statusOf = async (path: string, init: RequestInit) =>
+    (await fetch(origin + path, init)).status
+  assert.equal(await statusOf('/v1/pets', { method: 'POST', headers, body }), 201)
+  assert.equal(await statusOf('/_control/health', {}), 200)
+  assert.equal(await statusOf('/elsewhere', {}), 404)
+  double.faults.arm({ kind: 'reset' })
+  await assert.rejects(fetch(`${origin}/v1/pets`, { headers }), { message: 'fetch failed' })
 })
 
 test('fetch - a pending call keeps the process alive as a socket would, and nothing else does', async () => {
