@@ -19,8 +19,9 @@ export interface DoubleServer extends HttpServer {
 /** Also a request listener of `node:http`, which loads the server's part on the first request. */
 export type Listener = ServedHandler & ((request: unknown, response: unknown) => Promise<void>)
 
-export function toListener({ basePath, maxBodyBytes, connect, handle, endDelays }: ServedHandler) {
-  const handler = { basePath, maxBodyBytes, connect, handle, endDelays }
+export function toListener(served: ServedHandler): Listener {
+  const { basePath, maxBodyBytes, connect, handle, endDelays, token } = served
+  const handler = { basePath, maxBodyBytes, connect, handle, endDelays, ...(token && { token }) }
   const listener = async (request: unknown, response: unknown) => {
     const { toNodeHandler } = await import('../http/index.js')
     toNodeHandler(handler)(request as never, response as never)

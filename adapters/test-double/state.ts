@@ -81,7 +81,8 @@ export function createState(
   // A copy of one shape: all of these names are in it already.
   const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: now })
   const keyIds = () => apiKeys.list().map(({ id }) => id)
-  const faults = createFaults(keyIds, now, begin.faults, begin.clock.now)
+  const isWorld = options.track.world !== null
+  const faults = createFaults(keyIds, now, begin.faults, begin.clock.now, isWorld)
   // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
   const { capacity, bytes, origin } = options.journal
   const journal = createRecorder(

@@ -15,8 +15,19 @@ import type { ServedHandler } from './servers.js'
  */
 export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   check('options', options, isObject)
-  if (!options.control) return createDouble(options)
-  return createDouble(options, double => withControl(double, options))
+  const { faults } = options
+  const own = faults === undefined ? options : { ...options, faults: copied(faults) }
+  if (!options.control) return createDouble(own)
+  return createDouble(own, double => withControl(double, own))
+}
+
+/** Every reset and every world arms them again. What cannot be copied is refused where it is armed. */
+function copied<T>(faults: T): T {
+  try {
+    return structuredClone(faults)
+  } catch {
+    return faults
+  }
 }
 
 /** A snapshot with a full journal is larger than any animal. */

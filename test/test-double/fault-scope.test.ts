@@ -41,6 +41,38 @@ test('faults - a window counts from the reset for the faults of the options, and
   assert.equal(await status(double), 503)
 })
 
+test('faults - those of the options and those that are armed are copied, in depth', async () => {
+  const headers: Record<string, string> = { Via: '1.1 a' }
+  const fault = { ...DOWN, headers } satisfies Fault
+  const double = createTestDouble({ faults: [fault] })
+  fault.status = 500 as never
+  headers['Via'] = '1.1 b'
+  double.reset()
+  double.faults.arm(fault)
+  headers['Via'] = '1.1 c'
+  const seen = []
+  for (const _ of [1, 2]) {
+    const response = await double.fetch('pets', { headers: FREE })
+    seen.push([response.status, response.headers.get('via')])
+  }
+  assert.deepEqual(seen, [
+    [503, '1.1 a'],
+    [500, '1.1 b'],
+  ])
+})
+
+test('faults - one of the options that is for a key leaves worlds with other keys possible', async () => {
+  const faults = [{ ...DOWN, key: 'demo-pro' }]
+  assert.throws(
+    () => createTestDouble({ faults: [{ ...DOWN, key: 'demo-pr' }] }),
+    /`key` to be one of/,
+  )
+  await using double = createTestDouble({ control: true, faults })
+  const { control } = await double.listen()
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+  assert.equal((await fetch(`${control}/worlds`, init)).status, 201)
+})
+
 test('faults - nth and times count within the window only', async () => {
   const double = createTestDouble()
   double.faults.arm({ ...DOWN, from: '10s', until: '20s', nth: 2, times: 1 })

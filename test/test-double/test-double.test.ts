@@ -515,7 +515,7 @@ test("handler - serves a server of one's own as its request listener", async t =
   const statusOf = async (path: string, init: RequestInit) =>
     (await fetch(origin + path, init)).status
   assert.equal(await statusOf('/v1/pets', { method: 'POST', headers, body }), 201)
-  assert.equal(await statusOf('/_control/health', {}), 200)
+  assert.equal(await statusOf(`/_control/${double.handler.token}/health`, {}), 200)
   assert.equal(await statusOf('/elsewhere', {}), 404)
   double.faults.arm({ kind: 'reset' })
   await assert.rejects(fetch(`${origin}/v1/pets`, { headers }), { message: 'fetch failed' })
