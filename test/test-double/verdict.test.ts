@@ -85,7 +85,7 @@ test('verdict - what is only likely is a note, and stays ok', async () => {
         for (const _ of [1, 2]) await send()
       },
       'retry-after.early',
-      /^1 request came too early, perhaps from a queue or from clients that share the key$/,
+      /^1 request came before Retry-After had passed, perhaps from a queue or from clients /,
     ],
     [
       'a create that is stored twice because its response was lost',
@@ -152,6 +152,17 @@ test('verdict ban.risked - an injected ban is no finding, whether the client wai
     }
     assert.deepEqual(rules(double), expected, pause)
   }
+})
+
+test('verdict refusal.repeated - quotes the message that the API sent', async () => {
+  const double = createTestDouble()
+  const headers = { authorization: 'Bearer demo-free' }
+  for (const _ of [1, 2, 3, 4, 5]) await double.fetch('/pets', { headers })
+  const [finding] = double.report().findings
+  assert.match(
+    finding?.seen ?? '',
+    /sent 5 times and rejected with 404: "The API is served below \/v1/,
+  )
 })
 
 test('verdict - allowed findings are listed, and the report is ok', async () => {

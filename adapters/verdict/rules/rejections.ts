@@ -41,8 +41,6 @@ export function createRejections() {
       if (isOver) wait = undefined
       return isOver
     },
-    /** When it ends; undefined while nobody has to wait. */
-    until: () => wait?.until,
     earlyOf(exchange: Seen): Early | undefined {
       if (!wait) return undefined
       const same = rejected.get(exchange.requestDigest)

@@ -86,23 +86,19 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
       return ban ? [...violations, ban] : violations
     },
     open() {
-      const { repeated, others } = certain
-      const isSingle = repeated.length === 0 && others.length < FEWEST_OTHERS
-      const unsettled = persistence.open().map(persistent)
+      const unsettled = persistence.open()
       return [
-        ...(isSingle ? habit([...singles, ...others]) : [...habit(singles), ...certainly()]),
-        ...(unsettled.length > 0 ? unsettled : uncertain()),
+        ...certainly(),
+        ...habit([...singles, ...single()]),
+        ...(unsettled.length > 0 ? unsettled.flatMap(pairs => early(pairs)) : uncertain()),
       ]
     },
   }
 
   function endWait(at: number): readonly Violation[] {
-    const until = rejections.until()
     if (!rejections.isOver(at)) return []
-    const { repeated, others } = certain
-    const isSingle = repeated.length === 0 && others.length < FEWEST_OTHERS
-    const violations = isSingle ? [] : certainly(until)
-    if (isSingle) for (const pair of others) show(singles, pair)
+    const violations = certainly()
+    for (const pair of single()) show(singles, pair)
     certain = noRequests()
     return violations
   }
@@ -113,7 +109,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     for (const kind of blamed.length === 0 ? [] : KINDS) {
       likely[kind] = likely[kind].filter(pair => !blamed.some(pairs => pairs.includes(pair)))
     }
-    return blamed.map(persistent)
+    return blamed.flatMap(pairs => early(pairs))
   }
 
   function forget(): void {
@@ -150,15 +146,15 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     }
   }
 
-  function certainly(until = rejections.until() ?? 0): readonly Violation[] {
+  function certainly(): readonly Violation[] {
     const { repeated, others } = certain
-    const before = `before ${new Date(until).toISOString()}`
-    if (repeated.length > 0) {
-      const seen = `a rejected request was sent again ${times(repeated.length)} ${before}`
-      return [violationOf(ruleOf(repeated), seen, repeated)]
-    }
-    const seen = `${count(others.length, 'other request')} followed a rejection ${before}`
-    return [violationOf('remaining.ignored', seen, others)]
+    if (repeated.length > 0) return early(repeated)
+    return others.length < FEWEST_OTHERS ? [] : early(others, 'remaining.ignored')
+  }
+
+  function single(): readonly Pair[] {
+    const { repeated, others } = certain
+    return repeated.length === 0 && others.length < FEWEST_OTHERS ? others : []
   }
 
   function uncertain(): readonly Violation[] {
@@ -166,11 +162,11 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     const all = [...repeated, ...rejections.missing('others')]
     const isOne = clients === undefined ? isAlone && !rejections.areSeveral() : clients === 1
     const fewest = isOne ? FEWEST_ALONE : FEWEST_MISSING
-    if (repeated.length >= fewest.repeated) return [early(ruleOf(repeated), repeated)]
-    if (all.length >= fewest.all) return [early('remaining.ignored', all)]
+    if (repeated.length >= fewest.repeated) return early(repeated)
+    if (all.length >= fewest.all) return early(all, 'remaining.ignored')
     return [
-      ...perhaps(ruleOf(likely.repeated), likely.repeated),
-      ...perhaps('remaining.ignored', likely.others),
+      ...early(likely.repeated, ruleOf(likely.repeated), true),
+      ...early(likely.others, 'remaining.ignored', true),
     ]
   }
 }
@@ -181,22 +177,22 @@ function ruleOf(pairs: readonly Pair[]): string {
   return hasHeader ? 'retry-after.early' : 'remaining.ignored'
 }
 
-function persistent(pairs: readonly Pair[]): Violation {
-  return early(ruleOf(pairs), pairs)
-}
-
-function early(rule: string, pairs: readonly Pair[]): Violation {
-  const end = rule === 'retry-after.early' ? 'Retry-After' : 'X-RateLimit-Reset'
-  const were = `${count(pairs.length, 'request')} ${pairs.length === 1 ? 'was' : 'were'}`
-  return violationOf(rule, `${were} sent before ${end} had passed`, pairs)
-}
-
 function habit(singles: readonly Pair[]): readonly Violation[] {
-  if (singles.length === 0) return []
-  const waits =
-    singles.length === 1 ? 'a rejection' : `each of ${atLeast(singles.length)} rejections`
-  const seen = `one other request followed ${waits} too early`
-  return [violationOf('remaining.ignored', seen, singles, singles.length < FEWEST_WAITS)]
+  return early(singles, 'remaining.ignored', singles.length < FEWEST_WAITS)
+}
+
+function early(
+  pairs: readonly Pair[],
+  rule = ruleOf(pairs),
+  isLikely = false,
+): readonly Violation[] {
+  if (pairs.length === 0) return []
+  const number = pairs.length < MOST_SHOWN ? pairs.length : `at least ${MOST_SHOWN}`
+  const end = rule === 'retry-after.early' ? 'Retry-After' : 'X-RateLimit-Reset'
+  const why = isLikely ? ', perhaps from a queue or from clients that share the key' : ''
+  const seen = `${number} ${pairs.length === 1 ? 'request' : 'requests'} came before ${end} had passed${why}`
+  const [exchanges, after] = [pairs.map(pair => pair.exchange), pairs.map(pair => pair.after)]
+  return [{ rule, seen, exchanges, after, isLikely }]
 }
 
 /**
@@ -236,34 +232,6 @@ function isFinding(violation: Violation | undefined): boolean {
   return violation !== undefined && violation.isLikely !== true
 }
 
-function violationOf(
-  rule: string,
-  seen: string,
-  pairs: readonly Pair[],
-  isLikely = false,
-): Violation {
-  const [exchanges, after] = [pairs.map(pair => pair.exchange), pairs.map(pair => pair.after)]
-  return { rule, seen, exchanges, after, isLikely }
-}
-
-function perhaps(rule: string, pairs: readonly Pair[]): readonly Violation[] {
-  if (pairs.length === 0) return []
-  const seen = `${count(pairs.length, 'request')} came too early, perhaps from a queue or from clients that share the key`
-  return [violationOf(rule, seen, pairs, true)]
-}
-
 function show(shown: Pair[], pair: Pair): void {
   if (shown.length < MOST_SHOWN) shown.push(pair)
-}
-
-function times(number: number): string {
-  return number === 1 ? 'once' : `${atLeast(number)} times`
-}
-
-function count(number: number, noun: string): string {
-  return `${atLeast(number)} ${noun}${number === 1 ? '' : 's'}`
-}
-
-function atLeast(number: number): string {
-  return number < MOST_SHOWN ? String(number) : `at least ${number}`
 }
