@@ -43,11 +43,18 @@ export async function runChild(
     // A terminal also signals the command.
     if (!FROM_TERMINAL.includes(signal) || !process.stdin.isTTY) child.kill(signal)
   }
-  for (const signal of FORWARDED) process.on(signal, forward)
-  try {
-    return { code: await ended, output: '' }
-  } finally {
-    for (const signal of FORWARDED) process.off(signal, forward)
+  const end = onSignals(FORWARDED, forward)
+  return { code: await ended.finally(end), output: '' }
+}
+
+/** @returns stops listening */
+export function onSignals(
+  signals: readonly NodeJS.Signals[],
+  listener: (signal: NodeJS.Signals) => void,
+): () => void {
+  for (const signal of signals) process.on(signal, listener)
+  return () => {
+    for (const signal of signals) process.off(signal, listener)
   }
 }
 

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
 import { COMMANDS, CONFLICTS, type Command, type CommandName } from './commands.js'
 import { UsageError, withoutSecrets } from './errors.js'
@@ -83,63 +82,48 @@ function optionsOf(name: CommandName): Options {
 }
 
 function parseWords(words: readonly string[], command: CommandName) {
-  const table = optionsOf(command)
-  const names = new Map(Object.keys(table).map(name => [flagOf(name).slice(2), name]))
-  const options = [...names].map(([flag, name]) => {
-    const { value, alone, short } = table[name] as Option
-    return [
-      flag,
-      { type: value && !alone ? 'string' : 'boolean', ...(short && { short }) },
-    ] as const
-  })
-  const { tokens } = parseArgs({
-    args: [...words],
-    options: Object.fromEntries(options),
-    strict: false,
-    tokens: true,
-  })
+  const options = Object.entries(optionsOf(command))
   const given = new Map<string, string>()
   const operands: string[] = []
-  let bare: string | undefined
-  for (const token of tokens) {
-    if (token.kind === 'option') {
-      const name = names.get(token.name)
-      const option = table[name ?? '']
-      if (name === undefined || !option) throw unknownOption(token, table)
-      const text = textOf(token, option)
-      bare = token.value === undefined && option.alone ? name : undefined
-      given.set(name, option.kind.isList && given.has(name) ? `${given.get(name)},${text}` : text)
-    } else if (token.kind === 'positional') {
-      if (bare !== undefined && /^\d|:/.test(token.value)) given.set(bare, token.value)
-      else operands.push(token.value)
-      bare = undefined
+  const left = [...words]
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    const [, flag, attached] = /^(-[a-z]|--[^=]+)(?:=(.*))?$/s.exec(word) ?? []
+    if (flag === undefined) {
+      operands.push(word)
+      continue
     }
+    const [name, option] =
+      options.find(([name, { short }]) => flag === flagOf(name) || flag === `-${short}`) ?? []
+    if (name === undefined || !option) throw unknownOption(flag, options)
+    const text = textOf(flag, option, attached, left)
+    given.set(name, option.kind.isList && given.has(name) ? `${given.get(name)},${text}` : text)
   }
   return { given, operands }
 }
 
-interface OptionToken {
-  readonly name: string
-  readonly rawName: string
-  readonly value?: string | undefined
+/** @param left the words that follow, of which the value of the option is removed */
+function textOf(
+  flag: string,
+  { value, alone }: Option,
+  attached: string | undefined,
+  left: string[],
+): string {
+  if (value === undefined && attached !== undefined) throw new UsageError(`${flag} takes no value`)
+  if (value === undefined) return ''
+  if (alone && attached === undefined)
+    return /^\d|:/.test(left[0] ?? '') ? `${left.shift()}` : alone
+  const text = attached ?? left.shift()
+  if (text) return text
+  throw new UsageError(`${flag} needs a value: ${flag} <${value}>`)
 }
 
-function textOf({ rawName, value }: OptionToken, option: Option): string {
-  if (option.value === undefined && value !== undefined) {
-    throw new UsageError(`${rawName} takes no value`)
-  }
-  if (value === undefined && (option.alone || option.value === undefined)) return option.alone ?? ''
-  if (value) return value
-  throw new UsageError(`${rawName} needs a value: ${rawName} <${option.value}>`)
-}
-
-function unknownOption({ name, rawName }: OptionToken, table: Options): UsageError {
+function unknownOption(flag: string, options: readonly [name: string, option: Option][]) {
   const takers = Object.keys(COMMANDS).filter(taker =>
-    Object.keys(optionsOf(taker as CommandName)).some(own => flagOf(own) === `--${name}`),
+    Object.keys(optionsOf(taker as CommandName)).some(own => flagOf(own) === flag),
   )
-  if (takers.length > 0) return new UsageError(`${rawName} works with ${takers.join(' and ')} only`)
-  const hint = suggest(rawName, Object.keys(table).map(flagOf)) ?? 'see --help'
-  return new UsageError(`Unknown option ${rawName}; ${hint}`)
+  if (takers.length > 0) return new UsageError(`${flag} works with ${takers.join(' and ')} only`)
+  const known = options.map(([name]) => flagOf(name))
+  return new UsageError(`Unknown option ${flag}; ${suggest(flag, known) ?? 'see --help'}`)
 }
 
 /** Why an option has no meaning beside the others. */

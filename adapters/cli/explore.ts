@@ -11,7 +11,7 @@ import { type Found, type Outcome, type Progress, search } from '../test-double/
 import type { Fault } from '../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
 import { findingText, type Report } from '../verdict/report.js'
-import { ENDING } from './child.js'
+import { ENDING, onSignals } from './child.js'
 import { usageError } from './errors.js'
 import { isProven, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
 import { writeOutputs } from './files.js'
@@ -160,14 +160,10 @@ function listenToSignals() {
   // Every run listens to it.
   setMaxListeners(0, controller.signal)
   let code: number | undefined
-  const stop = (name: NodeJS.Signals) => {
+  const end = onSignals(ENDING, name => {
     code ??= 128 + constants.signals[name]
     controller.abort()
-  }
-  for (const name of ENDING) process.on(name, stop)
-  const end = () => {
-    for (const name of ENDING) process.off(name, stop)
-  }
+  })
   return { signal: controller.signal, code: () => code, end }
 }
 

@@ -120,15 +120,6 @@ test('exec - forwards signals, and reports the one that ended the command', asyn
   assert.equal((await exec([], scriptCommand(`process.kill(process.pid, 'SIGKILL')`))).code, 137)
 })
 
-test('exec - shows the requests of a finding, though a reset dropped them', async () => {
-  const script = `${GET} ${POST} await get('/pets/1'); await get('/pets/7?page=1'); await post('/reset')`
-  const { stderr } = await exec([], borrowedCommand(script))
-  assert.match(
-    stderr,
-    /deprecated\.called .*\n.*seen: .*\n.*fix: .*\n {4}request 1: GET \/v1\/pets\/1 at \S+ -> 404\n {4}request 2: GET \/v1\/pets\/7\?page=REDACTED at \S+ -> 404\n/,
-  )
-})
-
 test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
