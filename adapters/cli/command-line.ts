@@ -145,24 +145,26 @@ function misfitOf(
 /** @throws UsageError */
 function checkOperands({ command, isNamed, operands, last }: CommandLine): void {
   const { usage, operands: taken }: Command = COMMANDS[command]
-  const [word] = [...operands, ...(command === 'exec' ? [] : last)]
-  if (command === 'exec' && word === undefined) return
-  const shown = withoutSecrets(String(word))
   if (command === 'exec') {
+    if (operands.length === 0) return
+    const shown = withoutSecrets(operands.join(' '))
     throw new UsageError(`exec needs -- before its command: exec -- ${shown}`)
   }
   const [least, most] = taken
   const count = operands.length + last.length
   if (count >= least && count <= most) return
   if (most > 0) throw new UsageError(`Expected ${usage}; see ${command} --help`)
-  if (word !== undefined && !isNamed) readCommand(word)
-  throw new UsageError(`Unexpected '${shown}' after ${command}; see --help`)
+  const word = String([...operands, ...last][0])
+  if (!isNamed) readCommand(word)
+  throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
 }
 
 /** Undefined when no known name is close enough to be what was meant. */
 function suggest(typed: string, names: readonly string[]): string | undefined {
   const [nearest = ''] = nearestFirst(typed, names)
-  const isClose = distance(typed, nearest) <= Math.max(2, nearest.length / 3)
+  const [one, other] = [typed, nearest].map(name => /[a-z]/.exec(name)?.[0])
+  const most = one === other ? Math.max(2, nearest.length / 3) : 1
+  const isClose = distance(typed, nearest) <= most
   return isClose ? `did you mean ${nearest}?` : undefined
 }
 

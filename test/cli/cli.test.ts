@@ -300,6 +300,7 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     given('--xyzzy', 2, /Unknown option --xyzzy; see --help/),
     given('--json=1', 2, /--json takes no value/),
     given('opanapi', 2, /Unknown command 'opanapi'; did you mean openapi\?/),
+    given('nope', 2, /Unknown command 'nope'; expected one of serve/),
     given(
       'xyzzy',
       2,
@@ -413,7 +414,10 @@ test('cli - invalid usage shows no password and no key', async () => {
     ],
     [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; expected one of serve,/],
     [['serve', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
-    [['exec', 'env', 'DB=postgres://u:s3cret@h/x'], /exec needs -- before its command/],
+    [
+      ['exec', 'env', 'DB=postgres://u:s3cret@h/x'],
+      /exec needs -- before its command: exec -- env DB=postgres:\/\/…$/m,
+    ],
     [['serve', '--', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
     [['--keys', ' {"s3cret":{"id":"ci","plan":"pro"}}'], /--keys takes a file, not its content/],
     [
