@@ -156,6 +156,8 @@ export interface JudgedDouble extends TestDouble {
   state(): ObservableState
   /** A reset after which the clock stands still at this instant, ms since the Unix epoch. */
   restart(now: number): void
+  /** Calls of `fetch` that wait no longer keep the process alive. */
+  unref(): void
 }
 
 /**
@@ -208,6 +210,7 @@ export function createDouble(
     handle: request => handle(request, state()),
     connect,
     fetch: inProcess.fetch,
+    unref: inProcess.unref,
     clock,
     run: work => runOn(own, work),
     faults: faultsOf(state),

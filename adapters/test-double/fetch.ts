@@ -24,6 +24,7 @@ export function createFetch(
   const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
   let isClosed = false
+  let keep = keptAlive
 
   return {
     async fetch(input: FetchInput, given?: RequestInit): Promise<Response> {
@@ -52,14 +53,18 @@ export function createFetch(
         })
         const answering = abortable(signal, exchange)
         // Most calls wait for nothing, and keeping the process alive costs more than nothing.
-        const answer: LosableAnswer = await (isWaiting() ? keptAlive(answering) : answering)
-        if (!answer.lose) return complete(answer, signal, url)
+        const answer: LosableAnswer = await (isWaiting() ? keep(answering) : answering)
+        if (!answer.lose) return complete(answer, signal, url, keep)
         return at(url, await answer.lose(() => hang(signal)))
       } finally {
         connection.end()
       }
     },
     endHanging,
+    /** Calls that wait no longer keep the process alive. */
+    unref(): void {
+      keep = promise => promise
+    },
     /** Also ends those that come later, like a server that goes away. */
     close(): void {
       isClosed = true
@@ -75,7 +80,7 @@ export function createFetch(
   function hang(signal: AbortSignal | null | undefined): Promise<never> {
     if (isClosed) throw fetchFailed()
     const closed = new Promise<never>((_, reject) => hanging.add(reject))
-    return keptAlive(abortable(signal, closed))
+    return keep(abortable(signal, closed))
   }
 }
 
@@ -184,9 +189,12 @@ function complete(
   answer: ApiResponse,
   signal: AbortSignal | null | undefined,
   url: string,
+  keep: typeof keptAlive,
 ): Response {
   const { status, headers, body, pieces, stream } = answer
-  if (stream) return at(url, toResponse({ ...answer, stream: () => pending(stream(), signal) }))
+  if (stream) {
+    return at(url, toResponse({ ...answer, stream: () => pending(stream(), signal, keep) }))
+  }
   const isText = body !== '' && !pieces && headers['Content-Type'] !== undefined
   if (isText) return textResponse(body, { status, headers }, url)
   return at(url, toResponse(answer))
@@ -196,6 +204,7 @@ function complete(
 function pending(
   pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal | null | undefined,
+  keep: typeof keptAlive,
 ): AsyncIterable<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]()
   let cancel = () => {}
@@ -204,7 +213,7 @@ function pending(
   })
   return {
     [Symbol.asyncIterator]: () => ({
-      next: () => keptAlive(abortable(signal, Promise.race([iterator.next(), cancelled]))),
+      next: () => keep(abortable(signal, Promise.race([iterator.next(), cancelled]))),
       return() {
         cancel()
         return cancelled

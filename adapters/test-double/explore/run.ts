@@ -96,6 +96,8 @@ async function run(
   const { snapshot, maxTime, maxRequests } = settings
   const seen = watchRequests(schedule, maxRequests)
   const double = createDouble(settings.double, undefined, undefined, seen.watch)
+  // Work that never ends is left behind.
+  double.unref()
   if (snapshot) await double.restore(snapshot)
   const waits = isTraced ? traceWaits(double) : undefined
   const { fetch, clock } = double

@@ -64,7 +64,7 @@ test('explore - a request that only a fault causes gets faults, too', async () =
   assert.deepEqual([result.ok, result.runs, result.exhausted], [true, 7, true])
 })
 
-test('explore - a rejection that nobody handles is a failure with its schedule, and does not end the process', async () => {
+test('explore - a rejection that nobody handles does not end the process, and a call that hangs does not keep it alive', async () => {
   const double = new URL('../../../adapters/test-double/index.js', import.meta.url)
   const program = `
     const { explore } = await import(${JSON.stringify(double.href)})
@@ -73,16 +73,18 @@ test('explore - a rejection that nobody handles is a failure with its schedule, 
       fetch('pets', { headers })
       await sleep(1_000)
     }, { faults: ['reset'], invariant: () => true })
-    for (const { schedule, reason } of failures) console.log(schedule + ': ' + reason)`
+    for (const { schedule, reason } of failures) console.log(schedule + ': ' + reason)
+    const { runs } = await explore(({ fetch }) => fetch('pets', { headers }), { faults: ['hang'] })
+    console.log(runs)`
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '-e', program],
-    { encoding: 'utf8' },
+    { encoding: 'utf8', timeout: 60_000 },
   )
   assert.deepEqual([status, stderr], [0, ''])
   assert.equal(
     stdout,
-    'listPets#1=reset: the work leaves a rejection unhandled, which ends a process: TypeError: fetch failed (read ECONNRESET)\n',
+    'listPets#1=reset: the work leaves a rejection unhandled, which ends a process: TypeError: fetch failed (read ECONNRESET)\n2\n',
   )
 })
 
