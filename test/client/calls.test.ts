@@ -196,20 +196,15 @@ test('clock - Date.now is looked up late: fake timers work', async t => {
 })
 
 test('options - baseUrl with query, fragment or credentials is refused, the password never shown', () => {
-  for (const baseUrl of [
-    'http://store.test/v1?a=b',
-    'http://store.test/v1#a',
-    'http://store.test/v1?',
+  for (const end of [
+    'store.test/v1?a=b',
+    'store.test/v1#a',
+    'store.test/v1?',
+    'user:secret@store.test',
   ]) {
-    assert.throws(() => createClient({ ...BASE, baseUrl }), {
+    assert.throws(() => createClient({ ...BASE, baseUrl: `http://${end}` }), {
       name: 'OptionError',
-      message: /^Expected `baseUrl` to be an address .* without query and fragment, got /,
-    })
-  }
-  for (const baseUrl of ['http://user:secret@store.test/v1', 'ftp://user:secret@store.test/v1']) {
-    assert.throws(() => createClient({ ...BASE, baseUrl }), {
-      name: 'OptionError',
-      message: 'Expected `baseUrl` without user name and password',
+      message: /^Expected `baseUrl` to be http.* without user name, .*, got a string$/,
     })
   }
 })
