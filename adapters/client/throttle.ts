@@ -15,6 +15,7 @@ export interface Wait {
 interface Waiting {
   readonly start: (unit: Unit | undefined) => void
   readonly fail: (error: unknown) => void
+  stopListening?: () => void
 }
 
 /** Where every request of a key waits for its turn. */
@@ -71,21 +72,19 @@ export function createThrottle(
     },
   }
 
-  async function turn(signal: AbortSignal | undefined, isRetry: boolean) {
-    let stopListening: (() => void) | undefined
-    const started = new Promise<Unit | undefined>((start, fail) => {
-      const waiting = { start, fail }
+  function turn(signal: AbortSignal | undefined, isRetry: boolean) {
+    return new Promise<Unit | undefined>((start, fail) => {
+      const waiting: Waiting = { start, fail }
       queue.add(waiting, isRetry)
-      stopListening =
-        signal &&
-        onAbort(signal, () => {
+      if (signal) {
+        waiting.stopListening = onAbort(signal, () => {
           queue.delete(waiting)
           fail(signal.reason)
           startNext()
         })
+      }
       startNext()
     })
-    return started.finally(stopListening)
   }
 
   function startNext(): void {
@@ -93,7 +92,7 @@ export function createThrottle(
       const now = time.now()
       const failure = failureAt(now)
       if (failure) {
-        queue.shift()?.fail(failure)
+        next()?.fail(failure)
         continue
       }
       const { at, reason } = budget.next(now)
@@ -107,9 +106,15 @@ export function createThrottle(
       if (shared && !unit) break
       inFlight++
       budget.sent()
-      queue.shift()?.start(unit)
+      next()?.start(unit)
     }
     setTimer(Number.POSITIVE_INFINITY)
+  }
+
+  function next(): Waiting | undefined {
+    const first = queue.shift()
+    first?.stopListening?.()
+    return first
   }
 
   /** Returns whether it is a new one; at Infinity there is none. */

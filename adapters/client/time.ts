@@ -39,65 +39,76 @@ export interface Time {
  * @param clock the platform's by default, looked up at each call because tests replace it
  * @param sleep the timers of the platform by default
  */
-export function createTime(clock: Clock = () => Date.now(), sleep: Sleep = startTimer): Time {
+export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep): Time {
   let earliest = Number.NEGATIVE_INFINITY
   const now = () => (earliest = Math.max(earliest, clock()))
+  const start = sleep ? sleeper(sleep) : startTimer
 
   return {
     now,
     at,
     async until(instant, signal) {
       signal?.throwIfAborted()
-      let stop = () => {}
-      const reached = new Promise<void>(resolve => {
-        stop = at(instant, resolve)
+      await new Promise<void>((resolve, reject) => {
+        const stopTimer = at(instant, () => {
+          stopListening?.()
+          resolve()
+        })
+        const stopListening =
+          signal &&
+          onAbort(signal, () => {
+            stopTimer()
+            reject(signal.reason)
+          })
       })
-      await unlessAborted(reached, signal).finally(stop)
     },
-    async within(ms, signal, work, timedOut) {
-      signal?.throwIfAborted()
+    within(ms, signal, work, timedOut) {
+      if (signal?.aborted) return Promise.reject(signal.reason)
       const working = new AbortController()
-      const stopTimer = at(now() + ms, () => working.abort(timedOut()))
-      const stopListening = signal && onAbort(signal, () => working.abort(signal.reason))
-      try {
-        return await unlessAborted(work(working.signal), working.signal)
-      } catch (error) {
-        working.abort(error)
-        throw error
-      } finally {
-        stopTimer()
-        stopListening?.()
-      }
+      return new Promise((resolve, reject) => {
+        const stop = (reason: unknown) => {
+          cleanUp()
+          // Also ends work that ignores signals.
+          reject(reason)
+          working.abort(reason)
+        }
+        const stopTimer = at(now() + ms, () => stop(timedOut()))
+        const stopListening = signal && onAbort(signal, () => stop(signal.reason))
+        const cleanUp = () => {
+          stopTimer()
+          stopListening?.()
+        }
+        work(working.signal).then(value => {
+          cleanUp()
+          resolve(value)
+        }, stop)
+      })
     },
   }
 
   function at(instant: number, reached: () => void): () => void {
-    const stopped = new AbortController()
-    const { signal } = stopped
-    const end = () => {
-      if (signal.aborted) return
-      earliest = Math.max(earliest, instant)
-      reached()
-    }
     // Timers have no fractions of a millisecond, and would end before the instant.
     const ms = Math.min(Math.max(0, Math.ceil(instant - now())), LONGEST_TIMER)
-    sleep(ms, { signal }).then(end, end)
-    return () => stopped.abort()
+    return start(ms, () => {
+      earliest = Math.max(earliest, instant)
+      reached()
+    })
   }
 }
 
-const startTimer: Sleep = (ms, { signal }) =>
-  new Promise(resolve => {
-    const timer = setTimeout(resolve, ms)
-    signal?.addEventListener('abort', () => clearTimeout(timer))
-  })
+type Start = (ms: number, end: () => void) => () => void
 
-/** Also ends work that ignores signals. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    onAbort(signal, () => reject(signal.reason))
-    work.then(resolve, reject)
-  })
+const startTimer: Start = (ms, end) => {
+  const timer = setTimeout(end, ms)
+  return () => clearTimeout(timer)
+}
+
+function sleeper(sleep: Sleep): Start {
+  return (ms, end) => {
+    const stop = new AbortController()
+    const { signal } = stop
+    const ended = () => signal.aborted || end()
+    sleep(ms, { signal }).then(ended, ended)
+    return () => stop.abort()
+  }
 }
