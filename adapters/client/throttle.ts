@@ -90,7 +90,8 @@ export function createThrottle(
   function startNext(): void {
     while (queue.size > 0) {
       const now = time.now()
-      const failure = failureAt(now)
+      const closed = closing && new ClosedError('The client is closed.')
+      const failure = closed ?? sharedKey?.failure ?? budget.failureAt(now)
       if (failure) {
         next()?.fail(failure)
         continue
@@ -129,11 +130,6 @@ export function createThrottle(
     }
     timer = { at, stop: time.at(at, reached) }
     return true
-  }
-
-  function failureAt(now: number): Error | undefined {
-    if (closing) return new ClosedError('The client is closed.')
-    return sharedKey?.failure ?? budget.failureAt(now)
   }
 }
 

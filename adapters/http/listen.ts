@@ -114,6 +114,11 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
   server.on('checkContinue', (message, response) => onRequest(message, response, true))
   // Without a listener Node answers 417 to an expectation.
   server.on('checkExpectation', (message, response) => onRequest(message, response, false))
+  // Without a listener, CONNECT would get no answer.
+  server.on('connect', (_message, socket) => {
+    connections.get(socket as Socket)?.takeOver()
+    refuse(new Error('CONNECT'), socket as Socket)
+  })
   server.on('clientError', onClientError)
   // A process that was suspended reads what has arrived before it judges a connection as idle.
   server.on('timeout', socket => {
@@ -173,7 +178,7 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
       // A client that does not read its response would keep the server open. It gets as long as a
       // request may take to arrive.
       const patience = Math.min(2 * requestTimeout, LONGEST_TIMER)
-      const deadline = setTimeout(() => server.closeAllConnections(), patience)
+      const deadline = setTimeout(destroyAll, patience)
       server.close(() => {
         clearTimeout(grace)
         clearTimeout(deadline)
@@ -186,6 +191,11 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
       const grace = graceMs > 0 ? setTimeout(closeIdle, graceMs) : void closeIdle()
     })
     return closing
+  }
+
+  /** Also what Node no longer knows: on CONNECT, it forgets a connection. */
+  function destroyAll(): void {
+    for (const socket of connections.keys()) socket.destroy()
   }
 }
 

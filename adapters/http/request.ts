@@ -70,9 +70,12 @@ export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undef
   return refusal(400, 'The request is not valid HTTP/1.1.')
 }
 
-/** What Node's parser accepts and RFC 9112 §3.2 does not. */
+/** What Node's parser accepts, and RFC 9112 §3.2 or this server does not. */
 export function messageRefusal({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
-  const { host } = headers
+  const { host, 'transfer-encoding': coding } = headers
+  if (coding && !/^chunked$/i.test(coding)) {
+    return refusal(501, 'The Transfer-Encoding must be chunked.')
+  }
   if (host === undefined && httpVersion === '1.0') return undefined
   if (host === undefined || host.includes(',')) return refusal(400, 'Send the Host header, once.')
   return hostRefusal(host)

@@ -50,14 +50,12 @@ export function createHttpConnection(
   // Node calls this after an answer that says `Connection: close`, and would destroy the socket.
   socket.destroySoon = end
   if (tracked) for (const end of ['end', 'close']) socket.once(end, () => tracked.end())
-  let endedAt = Number.POSITIVE_INFINITY
-  socket.once('end', () => {
-    endedAt = performance.now()
-  })
 
   return {
     /** The connection as the handler tracks it. */
     tracked,
+    /** Keeps the socket working for the responses before a CONNECT, which has just arrived. */
+    takeOver: keepForConnect(socket),
     /** @returns false when the connection is ending, so that the request is to be ignored */
     begin(response: ServerResponse): boolean {
       const before = last
@@ -89,8 +87,7 @@ export function createHttpConnection(
     },
     /** Whether the last request came before the response to the one ahead of it was sent. */
     isPipelined: () => pipelined,
-    /** Whether the client has hung up, as far as one can tell: a half-closed connection looks the same. */
-    isGone: () => socket.destroyed || performance.now() - endedAt > HALF_CLOSED,
+    isGone: watchEnd(socket),
     /** Whether the server is closing and no request came after the one that this answers. */
     isLast: (response: ServerResponse) => closing && response === last,
     /** The last response never ends: nothing here waits for it, or for those behind it. */
@@ -153,6 +150,28 @@ function endGently(socket: Socket): void {
     socket.once('close', () => clearTimeout(lingering))
   })
   socket.resume()
+}
+
+/**
+ * On CONNECT, Node stops managing the socket. Responses that are still being sent must learn when it
+ * has room again, and a reset by the client must not become an uncaught error.
+ */
+function keepForConnect(socket: Socket): () => void {
+  // Node's own, which passes it on to the response whose turn it is.
+  const drains = socket.listeners('drain') as (() => void)[]
+  return () => {
+    for (const drain of drains) socket.on('drain', drain)
+    socket.on('error', () => {})
+  }
+}
+
+/** Whether the client has hung up, as far as one can tell: a half-closed connection looks the same. */
+function watchEnd(socket: Socket): () => boolean {
+  let endedAt = Number.POSITIVE_INFINITY
+  socket.once('end', () => {
+    endedAt = performance.now()
+  })
+  return () => socket.destroyed || performance.now() - endedAt > HALF_CLOSED
 }
 
 /** Not by `closed`, which Deno does not have. */

@@ -17,6 +17,7 @@ const NOT_HTTP: Readonly<Record<string, string>> = {
   'a method nobody knows': GET.replace('GET', 'ADOPT'),
   'a space in the target': GET.replace('/pets', '/my pets'),
   'a TLS handshake': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  CONNECT: GET.replace('GET /v1/pets', 'CONNECT other.example:443'),
   'a space before the colon': with_(GET, 'X-A : 1'),
   'a header without a colon': with_(GET, 'nonsense'),
   'a folded header': with_(GET, 'X-A: 1\r\n  2'),
