@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../src/errors.js'
+import { mayRound } from '../../src/lib/int64.js'
 import type { Operation } from '../../src/pets/specification.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import { hostRefusal } from '../http/api-request.js'
@@ -77,6 +78,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   // Most requests are for this path, in which there is nothing to redact.
   const isPlain = query === '' && (operation === 'listPets' || operation === 'createPet')
   const { status = null, body = '' } = answer?.response ?? {}
+  const sent = textOf(request.body)
   // A refusal says why.
   const refusal = status !== null && status >= 400 && status !== 429 ? body : null
   const isInnocent = isPlain && unknown.length === 0 && refusal === null
@@ -99,9 +101,10 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     },
     headers: answer?.response.headers ?? {},
-    requestBody: null,
+    // For an integer that may have been rounded.
+    requestBody: operation === 'createPet' && mayRound(sent) ? redact(sent) : null,
     body: refusal === null ? null : redact(refusal),
-    requestDigest: hashOf(`${method} ${path}?${query} ${textOf(request.body)}`),
+    requestDigest: hashOf(`${method} ${path}?${query} ${sent}`),
     unknown: unknown.map(redact),
     fault: recorded.fault,
     ...(storedAt !== undefined && { storedAt }),

@@ -1,3 +1,5 @@
+import { looksRounded, mayRound } from '../../src/lib/int64.js'
+import { parseJson } from '../../src/lib/json.js'
 import type { Clock } from '../../src/ports.js'
 import { type Exchange, messageOf } from '../exchanges/exchange.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
@@ -84,7 +86,7 @@ function watchConnections(): Caller['isOneByOne'] {
 const LONGEST_URL = 100
 
 function seenOf({ url, headers, requestHeaders, ...given }: Exchange, isOneByOne: boolean): Seen {
-  const { path: _path, query: _query, requestBody: _sent, body, ...exchange } = given
+  const { path: _path, query: _query, requestBody, body, ...exchange } = given
   const { status } = exchange
   return {
     // A string of its own: a slice would keep all of the URL in memory.
@@ -92,9 +94,21 @@ function seenOf({ url, headers, requestHeaders, ...given }: Exchange, isOneByOne
     headers: headersThatCount(headers),
     isInProcess: requestHeaders['host'] === undefined,
     idempotencyKey: requestHeaders['idempotency-key'] ?? null,
+    rounded: exchange.operation === 'createPet' ? roundedIn(requestBody) : null,
     isOneByOne,
     message: status === null || body === null ? null : messageOf({ status, body }),
     ...exchange,
+  }
+}
+
+function roundedIn(body: string | null): string | null {
+  if (body === null || !mayRound(body)) return null
+  try {
+    const { categoryId } = Object(parseJson(body)) as { categoryId?: unknown }
+    return typeof categoryId === 'bigint' && looksRounded(categoryId) ? String(categoryId) : null
+  } catch {
+    // The store answers 400 to that.
+    return null
   }
 }
 

@@ -44,6 +44,12 @@ export function readNumber(text: string): Int64 {
   return shortestForm(near < 0 ? -exact : exact)
 }
 
+/** Whether an integer beyond 2^53 is exactly what a double prints: probably one was rounded. */
+export function looksRounded(value: bigint): boolean {
+  const near = Number(value)
+  return !Number.isSafeInteger(near) && String(near) === String(value)
+}
+
 /** Reads plain decimal digits, as `String` writes an int64; undefined for anything else. */
 export function readInt64(digits: string): Int64 | undefined {
   if (!/^(0|-?[1-9]\d{0,18})$/.test(digits)) return undefined

@@ -1,4 +1,4 @@
-import { INT64_RANGE, type Int64, isInt64, shortestForm } from '../lib/int64.js'
+import { INT64_RANGE, type Int64, isInt64, looksRounded, shortestForm } from '../lib/int64.js'
 import * as z from '../lib/zod.js'
 import { PET_STATUSES } from './specification.js'
 
@@ -69,5 +69,7 @@ function int64Rule(input: unknown): string {
   if (typeof input === 'number' && Number.isInteger(input) && isInt64(BigInt(input))) {
     return `must be a bigint beyond ${Number.MAX_SAFE_INTEGER}, such as ${BigInt(input)}n`
   }
-  return `must be an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`
+  const rule = `must be an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`
+  if (typeof input !== 'bigint') return rule
+  return `${rule}, got ${input}${looksRounded(input) ? ', which looks rounded' : ''}`
 }

@@ -110,6 +110,13 @@ test('createPet - a number beyond 2 ** 53 as categoryId is rejected, asking for 
   for (const categoryId of [2 ** 63, 1.5, Infinity]) {
     await assert.rejects(store.createPet({ name: 'Rex', categoryId }), /must be an integer from -9/)
   }
+  const rule = '`categoryId` must be an integer from -9223372036854775808 to 9223372036854775807'
+  for (const [categoryId, message] of [
+    [9223372036854776000n, `${rule}, got 9223372036854776000, which looks rounded`],
+    [9223372036854775808n, `${rule}, got 9223372036854775808`],
+  ] as const) {
+    await assert.rejects(store.createPet({ name: 'Rex', categoryId }), { message })
+  }
 })
 
 test('petSchema - requires a positive safe integer id, a name and a categoryId', () => {

@@ -21,7 +21,8 @@ import { GOOD_CLIENTS, GOOD_CLIENTS_OF_GET_PET } from './clients/well-behaved.js
 test('verdict - every rule has a client that breaks it', () => {
   const broken = new Set(BAD_CLIENTS.map(([rule]) => rule))
   // Always notes.
-  broken.add('create.repeated').add('fault.unused')
+  for (const rule of ['create.repeated', 'fault.unused', 'integer.rounded'] as const)
+    broken.add(rule)
   assert.deepEqual([...broken].sort(), RULES.map(({ id }) => id).sort())
 })
 
@@ -112,6 +113,30 @@ test('verdict - what is only likely is a note, and stays ok', async () => {
     const { ok, findings, notes } = double.report()
     assert.deepEqual([ok, findings, notes.map(note => note.rule)], [true, [], [rule]], behaviour)
     assert.match(notes[0]?.seen ?? '', seen, behaviour)
+  }
+})
+
+test('verdict integer.rounded - a create with an integer that a double prints is a note', async () => {
+  const bodies: Record<string, boolean> = {
+    [JSON.stringify({ name: 'Ada', categoryId: Number('9007199254740993') })]: true,
+    '{"categoryId":-9223372036854775808,"name":"Ada"}': false,
+    '{"name":"Ada","categoryId": 9223372036854774784}': false,
+    '{"name":"Ada","categoryId": 9223372036854775000}': true,
+    '{"name":"Ada","categoryId":9007199254740993}': false,
+    '{"name":"Ada","categoryId":9007199254740991}': false,
+    '{"name":"\\"categoryId\\":9007199254740992","categoryId":1}': false,
+    [JSON.stringify({ name: 'Ada', categoryId: 2 ** 63 })]: true,
+  }
+  for (const [body, isRounded] of Object.entries(bodies)) {
+    const double = createTestDouble()
+    const headers = { authorization: 'Bearer demo-free', 'content-type': 'application/json' }
+    await double.fetch('pets', { method: 'POST', headers, body })
+    const other = createTestDouble()
+    await other.restore(await double.snapshot())
+    for (const { ok, notes } of [double.report(), other.report()]) {
+      const expected = isRounded ? ['integer.rounded'] : []
+      assert.deepEqual([ok, notes.map(({ rule }) => rule)], [true, expected], body)
+    }
   }
 })
 

@@ -33,6 +33,12 @@ export const REQUEST_RULES = [
     fix: 'Remove or correct the name: the service ignores names that it does not know.',
     violatedBy: 'a query parameter or body field that the specification does not have',
   },
+  {
+    id: 'integer.rounded',
+    fix: 'Keep categoryId in a 64-bit integer, such as a bigint: a double rounds it beyond 2^53.',
+    violatedBy:
+      'a create with an integer beyond 2^53 that is exactly what a double prints; always a note, as it may be right',
+  },
 ] as const satisfies readonly Rule[]
 
 export const watchKnown: CreateWatch = () => {
@@ -45,6 +51,7 @@ export const watchKnown: CreateWatch = () => {
         ...resetAsDelta(before, exchange),
         ...deprecatedCall(exchange),
         ...unknownNames(exchange),
+        ...roundedInteger(exchange),
         ...revokedKey(exchange),
       ]
     },
@@ -82,6 +89,12 @@ function unknownNames(exchange: Seen): readonly Violation[] {
   const names = unknown.slice(0, 5).map(name => `\`${name.slice(0, 80)}\``)
   const seen = `${names.join(', ')} ${unknown.length > 5 ? 'and others were' : 'was'} sent`
   return [{ rule: 'name.unknown', seen, exchanges: [exchange] }]
+}
+
+function roundedInteger(exchange: Seen): readonly Violation[] {
+  if (exchange.rounded === null) return []
+  const seen = `a create sent categoryId ${exchange.rounded}, as a double prints it`
+  return [{ rule: 'integer.rounded', seen, exchanges: [exchange], isLikely: true }]
 }
 
 /** Seen from outside, a key can stop being valid. */

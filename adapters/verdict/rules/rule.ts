@@ -30,6 +30,8 @@ export interface Seen extends Omit<Exchange, NotKept> {
   readonly message: string | null
   /** Null without the header. */
   readonly idempotencyKey: string | null
+  /** The category of a create, where it is beyond 2^53 and what a double prints. */
+  readonly rounded: string | null
 }
 
 /** One violation, or what is probably one. */
