@@ -7,6 +7,7 @@ import type { ConsoleOptions } from '../console/index.js'
 import { createToken, isToken } from '../http/token.js'
 import { memoryRateLimits } from '../memory.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
+import { EDGE_ANIMALS } from '../test-double/edge-animals.js'
 import type { TestDouble } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
 import { UsageError } from './errors.js'
@@ -120,6 +121,7 @@ export async function readInitial({
   seed,
   empty,
 }: Pick<StoreSettings, 'seed' | 'empty'>): Promise<Initial> {
+  if (seed === 'edge') return { pets: EDGE_ANIMALS, source: 'edge cases' }
   if (seed !== undefined) {
     return { pets: await (await import('./inputs.js')).readSeed(seed), source: `from ${seed}` }
   }

@@ -226,7 +226,11 @@ export const SERVER = {
 }
 
 export const STORE = {
-  seed: option(text, 'file.json', 'animals for an empty store: an array of NewPet (demo data)'),
+  seed: option(
+    text,
+    'file.json|edge',
+    'animals for an empty store: an array of NewPet (demo data)',
+  ),
   empty: toggle('start without the demo animals'),
   keys: option(
     text,

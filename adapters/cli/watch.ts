@@ -34,7 +34,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
   let latest = new Promise<void>(resolve => {
     begin = resolve
   })
-  const listeners = [on(keys, reloadKeys), on(seed, reloadSeed)]
+  const listeners = [on(keys, reloadKeys), on(seed === 'edge' ? undefined : seed, reloadSeed)]
   return {
     reloadInto(opened, atStart) {
       known = atStart

@@ -11,6 +11,7 @@ import { memoryStorage } from '../../adapters/memory.js'
 import {
   createTestDouble,
   DEMO_KEYS,
+  EDGE_ANIMALS,
   type Snapshot,
   type TestDouble,
 } from '../../adapters/test-double/index.js'
@@ -65,6 +66,13 @@ test('test double - takes only the animals of a snapshot as its initial ones', a
   assert.deepEqual([pets, nextId], [[{ id: 1, ...ADA, status: 'available' }], 2])
   assert.deepEqual(clock, { now: Date.UTC(2031, 0, 1), frozen: true })
   assert.deepEqual([usage, faults, journal.received], [[], [], 0])
+})
+
+test('test double - animals at the edges arrive exactly, and as often as they are stored', async () => {
+  const double = createTestDouble({ pets: EDGE_ANIMALS })
+  const body = await (await double.fetch('pets', { headers: FREE })).text()
+  assert.deepEqual(parseJson(body), EDGE_ANIMALS.pets)
+  assert.notDeepEqual(JSON.parse(body), EDGE_ANIMALS.pets)
 })
 
 test('test double - rejects invalid initial animals by name', () => {
