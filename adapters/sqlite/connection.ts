@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Awaitable } from '../../src/lib/async.js'
 import { type Database, loadDriver, type Statement } from './driver.js'
 import { explain, isBusy, SqliteError } from './failures.js'
-import { locate, watch } from './locate.js'
+import { LONGEST_WAL, locate, type Watch, watch } from './locate.js'
 import { prepareTables } from './schema.js'
 
 /**
@@ -29,6 +29,8 @@ export interface Connection {
    * @param mayBegin throws if the wait for the lock is to end
    */
   during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>): Promise<T>
+  /** From now on, commits survive a power cut. */
+  sync(): void
   /** Throws if the file cannot be used. Other methods look at the file every 100 ms at most. */
   look(): void
   close(): void
@@ -60,17 +62,18 @@ export async function connect<T>(
 ): Promise<T> {
   const open = loadDriver(path)
   let database: Database | undefined
-  let lookAt: ((now: boolean) => void) | undefined
+  let files: Watch | undefined
   try {
     const real = await locate(path)
     const giveUp = deadline(options.timeoutMs)
     return await untilFree(() => {
       database ??= open(real)
-      lookAt ??= watch(path, real)
+      files ??= watch(path, real)
       // While this waited, the WAL may have become that of another file.
-      lookAt(true)
+      files.look(true)
       prepareFile(database, path, options)
-      return use(createConnection(path, database, options.timeoutMs, lookAt))
+      files.note()
+      return use(createConnection(path, database, options.timeoutMs, files))
     }, giveUp)
   } catch (error) {
     database?.close()
@@ -90,6 +93,9 @@ function prepareFile(
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`)
   const { run } = transactionsOf(database)
   prepareTables(database, path, task => run('writing', task), create)
+  if (synced && !database.prepare('SELECT 1 FROM pet_ids').get()) {
+    run('writing', () => database.exec('INSERT OR IGNORE INTO pet_ids VALUES (1, 1, 0)'))
+  }
   database.exec(`PRAGMA cache_size = -${CACHE_KIB};
     PRAGMA journal_size_limit = ${LONGEST_WAL};
     PRAGMA trusted_schema = OFF`)
@@ -97,14 +103,12 @@ function prepareFile(
 
 /** The most memory for pages of the file. */
 const CACHE_KIB = 16_384
-/** The length in bytes that the WAL keeps when it starts over. */
-const LONGEST_WAL = 64 * 1_048_576
 
 function createConnection(
   path: string,
   database: Database,
   timeoutMs: number,
-  lookAt: (now: boolean) => void,
+  files: Watch,
 ): Connection {
   const transactions = transactionsOf(database)
   let isClosed = false
@@ -137,6 +141,7 @@ function createConnection(
         throw explain(error, path)
       }
     },
+    sync: () => void database.exec('PRAGMA synchronous = FULL'),
     look: () => use(() => {}, true),
     close() {
       isClosed = true
@@ -158,8 +163,11 @@ function createConnection(
   /** @param now looks at the file even if that was done a moment ago */
   function use<T>(task: () => T, now: boolean): T {
     if (isClosed) throw new SqliteError(path, 'is closed')
-    lookAt(now)
-    return task()
+    const hasLooked = files.look(now)
+    const result = task()
+    // The WAL may have grown.
+    if (hasLooked) files.note()
+    return result
   }
 }
 

@@ -33,27 +33,58 @@ export async function locate(path: string): Promise<string> {
   return real
 }
 
-/**
- * Notes which file is at a real path. The returned function throws once that is another one or none: what
- * is written to it would be gone with this process. It looks every 100 ms at most, as that costs a tenth of
- * an insert.
- *
- * @throws SqliteError
- */
-export function watch(path: string, real: string): (now: boolean) => void {
-  const opened = fs.statSync(real)
-  let isInPlace = true
+/** Watches a database, its WAL and its shared memory: without one of them, others do not find the last animals. */
+export interface Watch {
+  /**
+   * Looks at the files, but every 100 ms at most, as that costs a tenth of an insert.
+   *
+   * @param now looks even if that was done a moment ago
+   * @returns whether it looked
+   * @throws SqliteError once a file was moved, replaced or cut
+   */
+  look(now: boolean): boolean
+  /** Notes which files are there. */
+  note(): void
+}
+
+/** @param real its real path */
+export function watch(path: string, real: string): Watch {
+  const known = new Map([['', fs.statSync(real)]])
+  let gone: string | undefined
   let lookAt = 0
 
-  return now => {
-    const time = performance.now()
-    if (now || time >= lookAt) {
-      lookAt = time + LOOK_EVERY
-      isInPlace = isSameFile(fs.statSync(real, { throwIfNoEntry: false }), opened)
-    }
-    if (!isInPlace) throw new SqliteError(path, MOVED)
+  return {
+    look(now) {
+      const time = performance.now()
+      const looks = now || time >= lookAt
+      if (looks) {
+        lookAt = time + LOOK_EVERY
+        gone = [...known.keys()].find(end => !isInPlace(end))
+      }
+      if (gone !== undefined) throw new SqliteError(path + gone, MOVED)
+      return looks
+    },
+    note() {
+      for (const end of ['-wal', '-shm']) {
+        const found = fs.statSync(real + end, { throwIfNoEntry: false })
+        if (found && isSameFile(found, known.get(end) ?? found)) known.set(end, found)
+      }
+    },
+  }
+
+  function isInPlace(end: string): boolean {
+    const own = known.get(end) as fs.Stats
+    const found = fs.statSync(real + end, { throwIfNoEntry: false })
+    // SQLite cuts a longer WAL to that length when it starts over.
+    return (
+      isSameFile(found, own) &&
+      (end === '' || (found?.size ?? 0) >= Math.min(own.size, LONGEST_WAL))
+    )
   }
 }
+
+/** The length in bytes that the WAL keeps when it starts over. */
+export const LONGEST_WAL = 64 * 1_048_576
 
 /** In ms. */
 const LOOK_EVERY = 100

@@ -38,7 +38,8 @@ export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
 
 /**
  * Counts usage in a SQLite file, for any number of processes on one machine. Counts and bans survive
- * a restart; a power cut may lose the last ones. The file may be the one of the animals.
+ * a restart; a power cut may lose the last ones. The file may be the one of the animals: then each commit of
+ * counts is synced, too.
  *
  * @throws OptionError
  * @throws SqliteError when the file cannot be used: one line that names the fix
@@ -57,7 +58,9 @@ export async function sqliteRateLimits(
 const ADDRESS = 'addr:'
 
 function createRateLimits(connection: Connection, timeoutMs: number): SqliteRateLimits {
-  const { run, writing, look } = connection
+  const { run, writing, look, sync, prepare } = connection
+  const animals = prepare('SELECT 1 FROM pet_ids')
+  let isSynced = false
   const table = createTable(connection)
   const addresses = memoryRateLimits()
   const requests = createChanges(connection, { ...LIMITS, timeoutMs, apply: decideAll })
@@ -98,6 +101,11 @@ function createRateLimits(connection: Connection, timeoutMs: number): SqliteRate
   }
 
   function decideAll(waiting: readonly Request[]): readonly Decision[] {
+    // A commit of counts that a failed sync loses would take later animals in the same file with it.
+    if (!isSynced && animals.get()) {
+      sync()
+      isSynced = true
+    }
     return writing(() => {
       const usages = new Map<string, Usage | undefined>()
       const decisions = waiting.map(({ partition, policy, now }) => {

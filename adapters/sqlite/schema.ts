@@ -19,14 +19,13 @@ const TABLES = `CREATE TABLE pets (
   CREATE INDEX pets_pending ON pets (id) WHERE status = 'pending';
   CREATE INDEX pets_sold ON pets (id) WHERE status = 'sold';
   -- The next id is the one after the last, and at least this one. An insert does not change the row,
-  -- so it writes one page less than with AUTOINCREMENT.
+  -- so it writes one page less than with AUTOINCREMENT. There is no row in a file that has only counts.
   CREATE TABLE pet_ids (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     next INTEGER NOT NULL CHECK (next BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}),
     -- How many ids below the next one have no animal.
     gaps INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO pet_ids VALUES (1, 1, 0);
   -- For animals that somebody deletes by hand.
   CREATE TRIGGER pets_deleted AFTER DELETE ON pets BEGIN
     UPDATE pet_ids SET next = max(next, old.id + 1), gaps = gaps + 1;

@@ -19,6 +19,14 @@ test('sqlite - hundreds of possible power cuts lose nothing acknowledged, and ev
   await survive(1, seed => cutPower(seed, 8), 100, 500)
 })
 
+for (const failingSync of [11, 13, 15, 17, 19]) {
+  test(`sqlite - with counts in the same file, sync ${failingSync} fails and loses nothing that is acknowledged`, {
+    skip: HAS_STRACE ? withoutSqlite : 'strace is not installed',
+  }, async () => {
+    await survive(1, seed => cutPower(seed, 4, failingSync), 50, 100)
+  })
+}
+
 async function survive(
   rounds: number,
   run: (seed: number) => Promise<PowerCutCounts>,

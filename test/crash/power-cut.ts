@@ -38,7 +38,7 @@ interface Change {
 }
 
 type Part =
-  | Exclude<Entry<unknown>, { kind: 'sync' | 'mark' }>
+  | Exclude<Entry<unknown>, { kind: 'sync' | 'failed sync' | 'mark' }>
   | { readonly kind: 'extend'; readonly file: File; readonly length: number }
 
 const SECTOR = 512
@@ -50,6 +50,10 @@ function changesOf(entries: readonly Entry<unknown>[]): Change[] {
     if (entry.kind === 'mark') continue
     if (entry.kind === 'sync') {
       synced.add(entry.target)
+      continue
+    }
+    if (entry.kind === 'failed sync') {
+      synced.delete(entry.target)
       continue
     }
     const targets = targetsOf(entry)

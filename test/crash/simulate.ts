@@ -92,7 +92,11 @@ export async function checkStates(
       try {
         const found = await open(state, worlds)
         if (!found) continue
-        count(worlds, found, `; found ${found.after.join(', ')} in ${files.join(', ')}`)
+        count(
+          worlds,
+          found,
+          `; found ${found.after.map(numberOf).join(', ')} in ${files.join(', ')}`,
+        )
       } catch (error) {
         counts.refused++
         problems.push(`refused: ${(error as Error).message}; in ${files.join(', ')}`)
@@ -204,8 +208,13 @@ function worldsOf(marks: readonly Mark[]): World[] {
   return worlds
 }
 
+/** Names begin with one. */
+function numberOf(name: string): string {
+  return name.split(' ', 1)[0] as string
+}
+
 function onceOf(name: string): Once {
-  return { scope: 'crash', key: name.split(' ', 1)[0] as string, fingerprint: '', expiresAt: 1 }
+  return { scope: 'crash', key: numberOf(name), fingerprint: '', expiresAt: 1 }
 }
 
 function keyOf(state: State, worlds: readonly World[]): string {

@@ -16,6 +16,8 @@ export type Entry<Mark> =
   | { readonly kind: 'rename'; readonly from: string; readonly to: string; readonly file: File }
   | { readonly kind: 'unlink'; readonly path: string }
   | { readonly kind: 'sync'; readonly target: File | string }
+  /** After it, the system takes what was written before for written. */
+  | { readonly kind: 'failed sync'; readonly target: File | string }
   | { readonly kind: 'mark'; readonly mark: Mark }
 
 /** A file by identity: it keeps its content while its names come and go. */

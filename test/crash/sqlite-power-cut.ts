@@ -12,16 +12,23 @@ import { traceDisk } from './traced-disk.js'
  * sync: the calls to the disk are the real ones, seen by strace, and the disk is simulated.
  *
  * @param limit the combinations to try between two syncs
+ * @param failingSync the number of a sync that fails, while requests are counted in the same file
  */
-export async function cutPower(seed: number, limit: number): Promise<PowerCutCounts> {
+export async function cutPower(
+  seed: number,
+  limit: number,
+  failingSync?: number,
+): Promise<PowerCutCounts> {
   const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'sqlite-power-')))
   const folder = join(root, 'data')
   fs.mkdirSync(folder)
   const program = fileURLToPath(new URL('sqlite-workload.js', import.meta.url))
-  const log = traceDisk<Mark>(folder, NAMES, [program, folder, String(seed)])
+  const counts = failingSync === undefined ? '' : 'counts'
+  const words = [program, folder, String(seed), counts]
+  const log = traceDisk<Mark>(folder, NAMES, words, failingSync)
   const random = createRandom(seed)
   let states = 0
-  const counts = await checkStates(log, random, limit, async state => {
+  const result = await checkStates(log, random, limit, async state => {
     const place = join(root, `state-${states++}`)
     fs.mkdirSync(place)
     for (const [name, content] of Object.entries(state)) {
@@ -37,7 +44,7 @@ export async function cutPower(seed: number, limit: number): Promise<PowerCutCou
     return { before: names, after: names, unanswered: [] }
   })
   fs.rmSync(root, { recursive: true })
-  return counts
+  return result
 }
 
 const NAMES = ['pets.sqlite', 'pets.sqlite-wal', 'pets.sqlite-journal']

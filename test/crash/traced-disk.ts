@@ -9,11 +9,13 @@ import type { Entry, File } from './simulated-disk.js'
  * folder. SQLite calls the disk by itself, so this is where its calls can be seen.
  *
  * @param names the files of the folder; what is written to `marks` becomes marks
+ * @param failingSync the number of the sync that fails, from 1 on
  */
 export function traceDisk<Mark>(
   folder: string,
   names: readonly string[],
   program: readonly string[],
+  failingSync?: number,
 ): Entry<Mark>[] {
   const log = join(folder, '..', 'strace')
   const paths = [folder, ...['marks', ...names].map(name => join(folder, name))]
@@ -22,6 +24,7 @@ export function traceDisk<Mark>(
     'strace',
     // -xx writes every byte in hex, -y the path of every descriptor.
     ['-f', '-qq', '-xx', '-y', '-s', '2000000', '-o', log, '-e', `trace=${calls}`]
+      .concat(failingSync ? ['-e', `inject=fsync,fdatasync:error=EIO:when=${failingSync}`] : [])
       .concat(paths.flatMap(path => ['-P', path]))
       .concat(process.execPath, program),
     { encoding: 'utf8' },
@@ -34,7 +37,7 @@ function entriesOf<Mark>(lines: readonly string[], folder: string): Entry<Mark>[
   const files = new Map<string, File>()
   const entries: Entry<Mark>[] = []
   for (const line of lines) {
-    const [, call, text = ''] = /^\d+ +(\w+)\((.*)\) += \d+/.exec(line) ?? []
+    const [, call, text = '', result] = /^\d+ +(\w+)\((.*)\) += (\d+|-1 EIO)/.exec(line) ?? []
     if (call === undefined) {
       if (/unfinished|resumed/.test(line))
         throw new Error(`Two threads at once: ${line.slice(0, 200)}`)
@@ -65,8 +68,9 @@ function entriesOf<Mark>(lines: readonly string[], folder: string): Entry<Mark>[
     }
     const file = files.get(name)
     if (call === 'fsync' || call === 'fdatasync') {
-      if (isFolder) entries.push({ kind: 'sync', target: '/data' })
-      else if (file) entries.push({ kind: 'sync', target: file })
+      const kind = result === '-1 EIO' ? 'failed sync' : 'sync'
+      if (isFolder) entries.push({ kind, target: '/data' })
+      else if (file) entries.push({ kind, target: file })
     } else if (!file) throw new Error(`${call} of a file that was not opened: ${path}`)
     else if (call === 'ftruncate') {
       entries.push({ kind: 'truncate', file, length: Number(/(\d+)$/.exec(text)?.[1]) })

@@ -27,7 +27,7 @@ test(`sqlite - a file that is no database is refused, and left as it is`, {
 test(`sqlite - damaged pages are an error, and check names it`, { skip }, async () => {
   const path = await filled(2_000)
   const bytes = fs.readFileSync(path)
-  fs.writeFileSync(path, bytes.fill('damage', 4_096))
+  fs.writeFileSync(path, bytes.fill('damage', 12 * 4_096))
   const storage = await sqliteStorage(path)
   const damaged = `${path} is damaged; run animal-adoption-store check, and restore a backup`
   await assert.rejects(async () => storage.dump(), { name: 'SqliteError', message: damaged })

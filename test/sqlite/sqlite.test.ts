@@ -7,7 +7,7 @@ import { type SqliteStorage, sqliteRateLimits, sqliteStorage } from '../../adapt
 import { storageSuite } from '../../adapters/storage/suite.js'
 import type { Pet } from '../../src/index.js'
 import type { PetStorage } from '../../src/ports.js'
-import { gate, temporaryFolders } from '../json-file/json-files.js'
+import { gate, movedOf, temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite as skip } from './availability.js'
 
 const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
@@ -264,28 +264,36 @@ async function byHand(path: string, act: (database: Database) => unknown): Promi
   }
 }
 
-for (const what of ['removed', 'replaced'] as const) {
-  test(`sqlite - a file that is ${what} while open is an error, until it is put back`, {
-    skip,
-  }, async () => {
-    const path = newPath()
-    const message = `${path} was moved, removed or replaced while open; put it back, or restart`
-    const storage = await openHere(path)
-    const limits = await sqliteRateLimits(path)
-    await storage.insert(REX)
-    await storage.ping()
-    fs.renameSync(path, `${path}.away`)
-    if (what === 'replaced') fs.copyFileSync(`${path}.away`, path)
-    await assert.rejects(storage.ping(), { name: 'SqliteError', message })
-    await assert.rejects(storage.insert(REX), { message })
-    assert.throws(() => storage.list({ limit: 20 }), { message })
-    await assert.rejects(limits.ping(), { message })
-    fs.renameSync(`${path}.away`, path)
-    await storage.ping()
-    assert.equal((await storage.insert(REX)).id, 2)
-    await limits.close()
-    await storage.close()
-  })
+for (const end of ['', '-wal', '-shm']) {
+  for (const what of ['removed', 'replaced', 'cut'] as const) {
+    // To cut the others shrinks what is in use, or ends a process that reads it.
+    if (what === 'cut' && end !== '-wal') continue
+    test(`sqlite - a file ${end} that is ${what} while open is an error, until it is put back`, {
+      skip,
+    }, async () => {
+      const path = newPath()
+      const message = movedOf(path + end)
+      const storage = await openHere(path)
+      const limits = await sqliteRateLimits(path)
+      await storage.insert(REX)
+      await storage.ping()
+      await limits.ping()
+      const content = fs.readFileSync(path + end)
+      if (what === 'cut') fs.truncateSync(path + end, 100)
+      else fs.renameSync(path + end, `${path}.away`)
+      if (what === 'replaced') fs.copyFileSync(`${path}.away`, path + end)
+      await assert.rejects(storage.ping(), { name: 'SqliteError', message })
+      await assert.rejects(storage.insert(REX), { message })
+      assert.throws(() => storage.list({ limit: 20 }), { message })
+      await assert.rejects(limits.ping(), { message })
+      if (what === 'cut') fs.writeFileSync(path + end, content)
+      else fs.renameSync(`${path}.away`, path + end)
+      await storage.ping()
+      assert.equal((await storage.insert(REX)).id, 2)
+      await limits.close()
+      await storage.close()
+    })
+  }
 }
 
 test('sqlite - a file that is replaced while its opening waits for the lock is an error', {
@@ -293,7 +301,7 @@ test('sqlite - a file that is replaced while its opening waits for the lock is a
 }, async t => {
   const path = newPath()
   await (await openHere(path)).close()
-  const message = `${path} was moved, removed or replaced while open; put it back, or restart`
+  const message = movedOf(path)
   const other = loadDriver(path)(path)
   other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; DELETE FROM pets')
   const located = gate()
