@@ -212,9 +212,8 @@ function loadNodeSqlite(): void {
 function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   return {
     storage,
+    // In memory it is new, and a file has its own `seed`.
     async seed(content) {
-      const { pets, nextId } = await storage.dump()
-      if (pets.length > 0 || nextId > 1) return false
       await storage.restore(isStream(content) ? await snapshotOf(content) : content)
       return true
     },

@@ -35,18 +35,6 @@ test('code - fetch cannot send a body with GET, and the code says so', () => {
   assert.doesNotMatch(code, /body:/)
 })
 
-test('code - a short request is a short program', () => {
-  const [list] = REQUESTS
-  assert.ok(list)
-  assert.equal(
-    fetchCodeOf(list, 'http://127.0.0.1:4280'),
-    [
-      `const response = await fetch('http://127.0.0.1:4280/v1/pets?limit=3&status=sold')`,
-      'console.log(response.status, await response.text())',
-    ].join('\n'),
-  )
-})
-
 async function assertSame(
   codeOf: (request: ShownRequest, origin: string) => string,
   execute: (code: string) => Promise<void>,

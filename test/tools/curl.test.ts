@@ -89,9 +89,7 @@ test('curl - the journal of a double repeats what came over a socket', async t =
 const SENT: readonly (readonly [head: string, body?: string])[] = [
   ['GET /v1/pets HTTP/1.1'],
   ['GET /v1/pets?limit={1,2}[3-4] HTTP/1.1\r\nuser-agent: x'],
-  ['GET /v1/./pets/../pets HTTP/1.1\r\naccept: a/b'],
   ["GET /v1/pets/'%00%20%27$HOME HTTP/1.1"],
-  ['GET //v1/pets HTTP/1.1'],
   [
     'POST /v1/pets HTTP/1.1\r\ncontent-type: application/json',
     '{"name":"it\'s\\n","categoryId":1}',
@@ -101,7 +99,6 @@ const SENT: readonly (readonly [head: string, body?: string])[] = [
   ['POST /v1/pets HTTP/1.1\r\ncontent-type: application/json', '\xef\xbb\xbf{"name":"\xc3\xa9"}'],
   ['GET /v1/pets HTTP/1.1\r\nx-empty:\r\nx-text: caf\xe9 "$HOME" \\', 'body of a GET'],
   ['HEAD /v1/pets HTTP/1.1\r\nx-a: b'],
-  ['HEAD /v1/pets HTTP/1.1', 'body of a HEAD'],
   ['M-SEARCH /v1/pets HTTP/1.1'],
   ['OPTIONS * HTTP/1.1'],
 ]
@@ -150,8 +147,6 @@ const TARGETS = [
   '/v1/pets?limit=1&status=sold',
   '/%2e%2E/x',
   '/v1/pets[1-3]{a,b}',
-  '//double//slash',
-  '/?a=b#c?d',
   '/caf\xc3\xa9',
   '/\xff\xfe',
   '/"<>\\^`{|}',
