@@ -47,7 +47,12 @@ export async function explore(
   const setup = await readSetup(settings, words)
   const interruption = listenToSignals()
   const all: Ran[] = []
-  const failures: Failed[] = []
+  const tell = (failures: Found<CommandFailure>['failures']) => {
+    for (const failed of causesOf(failures)) {
+      say(failureText(failed, settings))
+      say(repeatText(failed[0].schedule, words, given))
+    }
+  }
   let bar = createProgress(1)
   let lastSaid = performance.now()
   const say = (line: string) => {
@@ -56,10 +61,8 @@ export async function explore(
   }
   const run = async (schedule: Schedule) => {
     const outcome = await reach(schedule, setup, interruption.signal)
-    const ran = { ...outcome, schedule: scheduleText(schedule) }
-    all.push(ran)
-    if (ran.failure) failures.push({ schedule, failure: ran.failure })
-    else if (ran.schedule === '') say(`Without a fault: ${requestsOf(ran)}.`)
+    all.push({ ...outcome, schedule })
+    if (schedule.length === 0 && !outcome.failure) say(`Without a fault: ${requestsOf(outcome)}.`)
     return outcome
   }
   const onProgress = ({ runs, left, failures, schedule }: Progress) => {
@@ -74,7 +77,7 @@ export async function explore(
     const options = { faults, depth, schedules, jobs, run, onProgress }
     const found = await search<CommandFailure>(options)
     const problem = nothingExplored(found, all)
-    for (const text of failureTexts(found.failures, settings, words, given)) say(text)
+    tell(found.failures)
     say(problem ?? summary(found, settings))
     if (!problem) for (const line of hints(found, all, settings, faults)) say(line)
     if (found.unreached.length > 0) {
@@ -87,7 +90,7 @@ export async function explore(
     bar.end()
     const code = interruption.code()
     if (code === undefined) throw error
-    for (const text of failureTexts(failures, settings, words, given)) say(text)
+    tell(all.flatMap(({ schedule, failure }) => (failure ? [{ schedule, failure }] : [])))
     return code
   } finally {
     interruption.end()
@@ -97,11 +100,9 @@ export async function explore(
 /** In ms: how often it says off a terminal how far it is. */
 const PROGRESS = 10_000
 
-type Failed = Found<CommandFailure>['failures'][number]
-
 /** A run that has ended. */
 interface Ran extends Outcome<CommandFailure> {
-  readonly schedule: string
+  readonly schedule: Schedule
 }
 
 /** Runs the command with these faults, several times where its requests come in another order than before. */
@@ -206,10 +207,12 @@ function hints(
   faults: readonly Fault[],
 ): readonly string[] {
   const lines: string[] = []
-  const failed = new Set(failures.flatMap(({ schedule }) => schedule.map(operationOf)))
-  const others = new Set(first?.requests.map(operationOf).filter(one => !failed.has(one)))
-  if (failed.size > 0 && others.size > 0) {
-    const scoped = [...others].map(operation => `reset${JSON.stringify({ operation })}`)
+  const points = failures.flatMap(({ schedule }) => schedule.map(({ point }) => point))
+  const failed = new Set(points.map(point => point.replace(/#.*/, '')))
+  const sent = new Set(first?.requests.flatMap(({ operation }) => operation ?? []))
+  const others = [...sent].filter(operation => !failed.has(operation))
+  if (failed.size > 0 && others.length > 0) {
+    const scoped = others.map(operation => `reset${JSON.stringify({ operation })}`)
     const setUp = [...failed].join(' and ')
     const option = `--faults ${quoted(scoped.join())}`
     lines.push(`If ${setUp} is only the set-up of your test, give no faults to it: ${option}`)
@@ -228,37 +231,27 @@ function hints(
   return lines
 }
 
-function operationOf({ point }: { readonly point: string }): string {
-  return point.replace(/#.*/, '')
-}
+type Failed = [Failure, ...Failure[]]
+type Failure = Found<CommandFailure>['failures'][number]
 
-/** Failures with the same reason and rules, and faults at the same requests, have one cause and text. */
-function failureTexts(
-  failures: readonly Failed[],
-  settings: ExecSettings,
-  words: readonly string[],
-  given: ReadonlyMap<string, string>,
-): readonly string[] {
-  const causes = new Map<string, Failed[]>()
+/** Failures with the same reason and rules, and faults at the same requests, have one cause. */
+function causesOf(failures: readonly Failure[]): Iterable<Failed> {
+  const causes = new Map<string, Failed>()
   for (const one of failures) {
     const { reason, report } = one.failure
     const rules = [...report.findings, ...report.notes].map(({ rule }) => rule)
     const cause = [reason, ...one.schedule.map(({ point }) => point), ...rules].join()
-    causes.set(cause, [...(causes.get(cause) ?? []), one])
+    const known = causes.get(cause)
+    if (known) known.push(one)
+    else causes.set(cause, [one])
   }
-  return [...causes.values()].map(failed => failureText(failed, settings, words, given))
+  return causes.values()
 }
 
 const TAIL_LINES = 20
 
-function failureText(
-  failed: readonly Failed[],
-  { idempotency }: ExecSettings,
-  words: readonly string[],
-  given: ReadonlyMap<string, string>,
-): string {
-  const [{ schedule, failure }] = failed as [Failed]
-  const { reason, output, report } = failure
+function failureText(failed: Failed, { idempotency }: ExecSettings): string {
+  const { reason, output, report } = failed[0].failure
   const lines = output.trim() === '' ? [] : output.trimEnd().split('\n')
   const shown = lines.slice(-TAIL_LINES)
   const tail = [...(shown.length < lines.length ? ['…'] : []), ...shown]
@@ -272,7 +265,6 @@ function failureText(
     ...tail.map(line => `  | ${line}`),
     ...found.map(text => text.trimEnd()),
     ...(isKeyless ? ['    here, --idempotency enables it'] : []),
-    repeatText(schedule, words, given),
   ].join('\n')
 }
 
@@ -325,7 +317,7 @@ async function writeFiles(
   const cases = all.map(({ schedule, failure, isReached }) => {
     const problem = failure && { message: failure.reason, details: failure.output }
     const skipped = isReached || failure ? undefined : 'its requests did not come again'
-    return testCase(schedule || 'without a fault', problem, skipped)
+    return testCase(scheduleText(schedule) || 'without a fault', problem, skipped)
   })
   const xml = () => toJUnit('animal-adoption-store explore', [wasExplored, ...cases])
   await writeOutputs([

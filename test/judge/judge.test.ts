@@ -230,6 +230,21 @@ function judged(
   })
 }
 
+test('judge - the text shows the evidence: the pair of requests, and what the API said', async () => {
+  let [now, n] = [T0, 0]
+  const service = async () =>
+    ++n < 3 ? rejected({ status: 503, retryAfter: 1 }) : json('{"message":"Try /v2"}', 400)
+  const options = { baseUrl: BASE, clients: 1, clock: () => now }
+  const { fetch, assertPolite } = judge(service, options)
+  for (let count = 0; count < 9; count++) {
+    await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
+    now += 20
+  }
+  const early = /request 2 came 0\.02 s after request 1, which got 503 with Retry-After: 1/
+  assert.throws(assertPolite, { message: early })
+  assert.throws(assertPolite, { message: /rejected with 400: "Try \/v2"/ })
+})
+
 test('judge - a failed service is never held against its client', async () => {
   let now = T0
   const refuse: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
