@@ -36,7 +36,13 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
       if (isConsole(request)) return answer(request)
       if (path.startsWith(apiPath)) return recorded(request, own)
       const api = watched.get(WORLD.exec(path)?.[1] ?? '')
-      return api ? recorded(request, api) : handler.handle(request)
+      if (api) return recorded(request, api)
+      // A base URL without `/v1` is the commonest mistake.
+      return chain(handler.handle(request), response =>
+        response.status === 404 && !request.passesOn
+          ? own.activity.record(request, undefined, response, null)
+          : response,
+      )
     },
   }
 

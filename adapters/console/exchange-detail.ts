@@ -15,6 +15,9 @@ export function listedOf(kept: Kept, world: ConsoleWorld): Listed {
   return {
     n: kept.n,
     journal: kept.response.about?.journal ?? null,
+    client: redact(
+      [kept.request.client, kept.request.headers['user-agent']].filter(Boolean).join(', '),
+    ),
     ...entryOf(kept, redact),
     message: message === null ? null : redact(message),
     hints: hintsOf(kept, redact),
@@ -25,13 +28,14 @@ export function listedOf(kept: Kept, world: ConsoleWorld): Listed {
 export function detailOf(kept: Kept, world: ConsoleWorld, origin: string): ExchangeDetail {
   const { method, url: target, requestBody, body, ...source } = archivedOf(kept, world, origin)
   const headers = withPublicKey(source.requestHeaders, kept, world)
-  const again = { method, target, headers, body: requestBody }
+  const own = Object.entries(headers).filter(([name]) => !ADDED_BY_CLIENTS.test(name))
+  const again = { method, target, headers: Object.fromEntries(own), body: requestBody }
   return {
     ...listedOf(kept, world),
     request: sideOf(headers, textOf(requestBody)),
     response: sideOf(source.headers, body),
     programs: {
-      curl: curlOf(again, origin, { print: '-i', separator: ' \\\n  ' }),
+      curl: curlOf(again, origin, { print: '-i', separator: ' \\\n  ', isLoose: true }),
       fetch: fetchCodeOf(again, origin),
     },
   }
@@ -75,6 +79,10 @@ function withPublicKey(
   const [, key = ''] = /^bearer +(\S+)$/i.exec(authorization) ?? []
   return isPublicKey(key) ? { ...redacted, authorization } : redacted
 }
+
+/** Headers that no one writes: browsers and `fetch` send them by themselves. */
+const ADDED_BY_CLIENTS =
+  /^(sec-.*|accept|accept-encoding|accept-language|cache-control|connection|content-length|dnt|origin|pragma|priority|referer|user-agent)$/
 
 const MAX_BODY = 64 * 1024
 

@@ -1,4 +1,5 @@
 import { distance, nearestFirst } from '../../src/lib/nearest.js'
+import { BASE_PATH } from '../../src/pets/specification.js'
 import { unknownNames } from '../exchanges/exchange.js'
 import type { Redact } from '../exchanges/redact.js'
 import type { Kept } from './activity.js'
@@ -26,9 +27,9 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
     }),
   ]
 
-  /** `/v1/pet`, `/v1/Pets/7/`. */
+  /** `/v1/pet`, `/v1/Pets/7/`, `/pets`. */
   function pathHint(path: string): readonly string[] {
-    const [, base = '', rest = ''] = /^(.*?\/v\d+|\/[^/]*)\/(.+)$/.exec(path) ?? []
+    const [, base = BASE_PATH, rest = ''] = /^(.*?\/v\d+)?\/(.+)$/.exec(path) ?? []
     const [first = '', ...others] = rest.split('/').filter(part => part !== '')
     if (nearest(first, ['pets']) === undefined) return []
     return [`Did you mean \`${redact([base, 'pets', ...others].join('/'))}\`?`]

@@ -19,6 +19,8 @@ export interface Listed extends Entry {
   readonly n: number
   /** Its number in the journal of a test double. */
   readonly journal: number | null
+  /** The address and the program of its sender, as far as they are known. */
+  readonly client: string
   /** The `message` of the Error body. */
   readonly message: string | null
   /** What its sender probably meant, or would have got without shadow mode. */

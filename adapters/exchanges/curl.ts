@@ -15,6 +15,8 @@ export interface CurlStyle {
   /** `-sS` prints the response body, `-i` its headers as well. */
   readonly print: '-sS' | '-i'
   readonly separator: string
+  /** Leaves the headers that curl adds by itself. */
+  readonly isLoose?: boolean
 }
 
 /**
@@ -26,7 +28,7 @@ export interface CurlStyle {
 export function curlOf(
   { method, target, headers, body: given }: ShownRequest,
   origin: string,
-  { print, separator }: CurlStyle = { print: '-sS', separator: ' ' },
+  { print, separator, isLoose }: CurlStyle = { print: '-sS', separator: ' ' },
 ): string {
   const body = typeof given === 'string' ? new TextEncoder().encode(given) : given
   const hasBody = body.length > 0 || isFramed(method, headers)
@@ -35,7 +37,7 @@ export function curlOf(
     ...methodOptions(method, hasBody),
     ...targetOptions(origin, target),
     ...Object.entries(headers).flatMap(([name, value]) => headerOption(name, value, hasBody)),
-    ...unsentHeaders(headers, hasBody, body.length),
+    ...(isLoose ? [] : unsentHeaders(headers, hasBody, body.length)),
     ...(hasBody ? [bodyOption(body)] : []),
   ].join(separator)
 }

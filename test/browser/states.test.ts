@@ -82,7 +82,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 
 async function assertFits(page: Page, state: string): Promise<void> {
   const wide = await page.evaluate(`
-    [document.documentElement, ...document.querySelectorAll('.panel, .row')]
+    [document.documentElement, ...document.querySelectorAll('.panel, .row, .scroll')]
       .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
       .map(({ className, textContent }) => className + textContent.slice(0, 40))
   `)

@@ -33,6 +33,9 @@ test('console requests - a likely mistake is pointed out, with what was meant', 
     ['GET', '/v1/pet', 'Did you mean `/v1/pets`?'],
     ['GET', '/v1/Pets/7/', 'Did you mean `/v1/pets/7`?'],
     ['GET', '/v1/pets?limit=3&status=sold&after=1', undefined],
+    // The commonest mistake: a base URL without `/v1`.
+    ['GET', '/pets?limit=3', 'Did you mean `/v1/pets`?'],
+    ['GET', '/pets/7', 'Did you mean `/v1/pets/7`?'],
     ['GET', '/v1/owners', undefined],
     ['GET', '/v1/pets/77', undefined],
   ] as const
@@ -110,11 +113,17 @@ test('console requests - are saved as HAR, whole and without any key', async () 
 
 test('console requests - one opens with its response, and is edited and sent again with the key that the page does not show', async () => {
   const { send, resend, detail } = createConsole()
-  const own = { authorization: 'Bearer s3cret-key', 'x-trace': 'one' }
+  const own = {
+    authorization: 'Bearer s3cret-key',
+    'x-trace': 'one',
+    'user-agent': 'node',
+    'sec-fetch-mode': 'cors',
+  }
   await send('POST', '/v1/pets', `{"name":"O'Hara","categoryId":1}`, own)
   const { request, response, programs } = await detail(1)
   assert.match(response.body, /^\{"id":1,"name":"O'Hara"/)
   assert.match(programs.curl, /authorization: Bearer \$ADOPTION_STORE_API_KEY[\s\S]*O'\\''Hara/)
+  assert.doesNotMatch(programs.curl, /user-agent|accept|sec-/i)
   assert.deepEqual(await resend(1, {}), { n: 2 })
 
   const headers = request.headers.map(([name, value]) => [name, value.replace('one', 'two')])

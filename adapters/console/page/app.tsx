@@ -5,7 +5,7 @@ import { Budgets } from './budgets.js'
 import { Clock } from './clock.js'
 import { Faults } from './faults.js'
 import { Header } from './header.js'
-import type { PanelProps } from './parts.js'
+import { Panel, type PanelProps } from './parts.js'
 import { usePlace, type View } from './place.js'
 import { Requests } from './requests.js'
 import { pathsOf, useJson } from './server.js'
@@ -24,6 +24,8 @@ export function App() {
   const now = useNow(live)
   const [revision, setRevision] = useState(0)
   const { value: info, failure } = useJson<Info>(pathsOf(world).console('info'), revision)
+  const path = info?.panels.control ? pathsOf(world).control('report') : ''
+  const { value: report } = useJson<Report>(path, `${live.receivedAt} ${revision}`)
   useEffect(() => {
     // The world is gone.
     if (failure?.status === 404) go({ world: '' })
@@ -31,14 +33,14 @@ export function App() {
   // Nothing is drawn empty: the first message says what there is.
   if (!info || !live.state) return <main class="muted loading">Connecting …</main>
 
-  const { animals, control } = info.panels
+  const { animals } = info.panels
   const views: readonly View[] = [
     'activity',
     ...(animals ? (['animals'] as const) : []),
-    ...(control ? (['test'] as const) : []),
+    'test',
     'start',
   ]
-  const props = { live, now, world, info, place, go }
+  const props = { live, now, world, info, report, place, go }
   return (
     <>
       <Header {...props} views={views} />
@@ -71,13 +73,12 @@ function Activity(props: PanelProps) {
 }
 
 function Test(props: PanelProps & { readonly revision: number; readonly onChange: () => void }) {
-  const { live, world, revision, onChange } = props
-  const path = pathsOf(world).control('report')
-  const { value: report } = useJson<Report>(path, `${live.receivedAt} ${revision}`)
+  const { info, revision, onChange } = props
+  if (!info.panels.control) return <Panel title="Test">{WITHOUT_CONTROL}</Panel>
   return (
     <>
       <div class="column">
-        <Verdict {...props} report={report} />
+        <Verdict {...props} />
         <Faults {...props} key={revision} />
       </div>
       <aside class="column">
@@ -87,3 +88,10 @@ function Test(props: PanelProps & { readonly revision: number; readonly onChange
     </>
   )
 }
+
+const WITHOUT_CONTROL = (
+  <p>
+    Start the server with <code>--control</code> for the verdict, faults, the clock, snapshots and
+    worlds.
+  </p>
+)

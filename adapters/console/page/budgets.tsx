@@ -2,7 +2,7 @@ import { DAY, MINUTE } from '../../../src/limits/decide.js'
 import type { KeyState } from '../messages.js'
 import { Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf, send } from './server.js'
-import { countOf, durationOf } from './time.js'
+import { countOf, durationOf, shortCountOf } from './time.js'
 
 /** What each key has left, and the bans. */
 export function Budgets({ live, now = 0, world, info }: PanelProps) {
@@ -17,7 +17,7 @@ export function Budgets({ live, now = 0, world, info }: PanelProps) {
           label="Budgets"
           rows={keys}
           columns={[
-            ['Key', ({ id, plan }) => [id, ' ', <span class="muted">{plan}</span>]],
+            ['Key', ({ id, plan }) => [id, <br />, <span class="muted">{plan}</span>]],
             ['This minute', key => leftOf(key.policy.perMinute, usedIn(MINUTE, key, now))],
             ['Today', key => leftOf(key.policy.perDay, usedIn(DAY, key, now))],
           ]}
@@ -59,12 +59,12 @@ function usedIn(window: number, { usage }: KeyState, now: number): number {
 
 /** The bar is full while everything is left. */
 function leftOf(limit: number, used: number) {
-  if (used === 0) return <span class="muted">{countOf(limit)} left</span>
+  if (used === 0) return <span class="muted">{shortCountOf(limit)} left</span>
   const left = Math.max(0, limit - used)
   const tone = left === 0 ? 'banned' : left <= limit / 5 ? 'limited' : ''
   return (
     <>
-      {countOf(left)} of {countOf(limit)}
+      {countOf(left)} of {shortCountOf(limit)}
       <div class={`gauge ${tone}`} aria-hidden="true">
         <div style={{ width: `${(left / limit) * 100}%` }} />
       </div>

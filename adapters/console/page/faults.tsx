@@ -83,8 +83,17 @@ export function Faults({ live, world }: PanelProps) {
           Arm
         </button>
       </form>
+      <div class="line">
+        {PRESETS.map(([name, fault]) => (
+          <button key={name} type="button" onClick={() => run('POST', fault)}>
+            {name}
+          </button>
+        ))}
+      </div>
       <Problem failure={failure} />
-      {value?.faults.length === 0 && <p class="muted">No fault is armed.</p>}
+      {live.connection === 'open' && value?.faults.length === 0 && (
+        <p class="muted">No fault is armed.</p>
+      )}
       <ul class="items">
         {value?.faults.map((fault, at) => (
           <li key={at} class="line">
@@ -97,6 +106,13 @@ export function Faults({ live, world }: PanelProps) {
     </Panel>
   )
 }
+
+const PRESETS: readonly (readonly [name: string, fault: object])[] = [
+  ['Outage for 30 s', { kind: 'status', status: 503, until: '30s' }],
+  ['Slow', { kind: 'delay', ms: 2_000, real: true, times: 'always' }],
+  ['Flaky, 10 %', { kind: 'status', status: 500, chance: 0.1, times: 'always' }],
+  ['Lost response', { kind: 'reset' }],
+]
 
 const EVERY_OPERATION = [
   ['', 'every operation'],

@@ -27,6 +27,7 @@ export const EACH_STATUS = [
   ['4', '4xx'],
   ['429', '429'],
   ['5', '5xx'],
+  ['banned', 'Banned'],
   ['lost', 'Lost'],
 ] as const
 
@@ -35,6 +36,7 @@ export function fits(row: Listed, { search, key, operation, status, after }: Fil
   if (key !== '' && (row.key ?? NO_KEY) !== key) return false
   if (operation !== '' && (row.operation ?? 'none') !== operation) return false
   if (search !== '' && !textOf(row).includes(search.toLowerCase())) return false
+  if (status === 'banned') return row.code === 'api_key_banned'
   if (status === 'lost') return row.lost || row.status === null
   return String(row.status ?? '').startsWith(status)
 }

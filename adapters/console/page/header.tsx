@@ -1,7 +1,7 @@
 import { CopyButton, type PanelProps } from './parts.js'
 import { hrefOf, type View } from './place.js'
 import { pathsOf } from './server.js'
-import { dateOf, timeOf } from './time.js'
+import { countOf, dateOf, timeOf } from './time.js'
 
 const NAMES: Record<View, string> = {
   activity: 'Activity',
@@ -10,9 +10,15 @@ const NAMES: Record<View, string> = {
   start: 'Start',
 }
 
+const BANNERS = {
+  lost: 'The server does not answer. What is shown may be out of date.',
+  refused: 'The server has another token now: open the address that it printed.',
+}
+
 export function Header(props: PanelProps & { readonly views: readonly View[] }) {
-  const { live, now, world, info, place, views, go } = props
+  const { live, now, world, info, place, report, views, go } = props
   const baseUrl = location.origin + pathsOf(world).api(info.basePath)
+  const findings = report?.findings.length ?? 0
   const worlds = [...new Set(['', ...info.worlds, world])]
   return (
     <header class="top line">
@@ -25,7 +31,13 @@ export function Header(props: PanelProps & { readonly views: readonly View[] }) 
             href={hrefOf({ view, world, parameters: {} })}
             aria-current={view === place.view && 'page'}
           >
-            {NAMES[view]}
+            {NAMES[view]}{' '}
+            {view === 'test' && findings > 0 && (
+              <span class="chip banned">
+                {countOf(findings)}
+                <span class="hidden"> {findings === 1 ? 'finding' : 'findings'}</span>
+              </span>
+            )}
           </a>
         ))}
       </nav>
@@ -51,9 +63,10 @@ export function Header(props: PanelProps & { readonly views: readonly View[] }) 
         </time>
       )}
       {live.state?.frozen && <span class="chip dot refused">Frozen</span>}
-      <span class={`chip dot ${live.connected ? 'ok' : 'banned'}`} role="status">
-        {live.connected ? 'Live' : 'Reconnecting'}
+      <span class={`chip dot ${live.connection === 'open' ? 'ok' : 'banned'}`} role="status">
+        {live.connection === 'open' ? 'Live' : 'Reconnecting'}
       </span>
+      {live.connection !== 'open' && <p class="banner problem">{BANNERS[live.connection]}</p>}
     </header>
   )
 }

@@ -4,6 +4,7 @@ import type { Info } from '../messages.js'
 import type { Go, Place } from './place.js'
 import type { Failure } from './server.js'
 import type { Live } from './stream.js'
+import type { Report } from './verdict.js'
 
 /** What every panel gets. */
 export interface PanelProps {
@@ -13,6 +14,8 @@ export interface PanelProps {
   /** Empty for the store itself, outside worlds. */
   readonly world: string
   readonly info: Info
+  /** What the client did wrong so far; undefined without control. */
+  readonly report: Report | undefined
   readonly place: Place
   readonly go: Go
 }

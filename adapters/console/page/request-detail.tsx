@@ -5,6 +5,7 @@ import { Field, Marked, type PanelProps, Problem } from './parts.js'
 import { hrefOf } from './place.js'
 import { type Failure, pathsOf, send, useJson } from './server.js'
 import { countOf } from './time.js'
+import { rulesOf } from './verdict.js'
 
 interface Props extends PanelProps {
   readonly n: number
@@ -20,9 +21,10 @@ export function RequestDetail(props: Props) {
   if (!detail) return <div class="detail">{failure && <Problem failure={failure} />}</div>
 
   const { code, message, hints } = detail
+  const rules = rulesOf(props.report, detail)
   return (
     <div class="detail stack" ref={box}>
-      {(message !== null || hints.length > 0) && (
+      {(message !== null || hints.length > 0 || rules.length > 0) && (
         <div class="box">
           {message !== null && (
             <p>
@@ -32,6 +34,12 @@ export function RequestDetail(props: Props) {
           {hints.map(hint => (
             <p key={hint}>
               → <Marked text={hint} />
+            </p>
+          ))}
+          {rules.map(rule => (
+            <p key={rule}>
+              Verdict:{' '}
+              <a href={hrefOf({ view: 'test', world: props.world, parameters: {} })}>{rule}</a>
             </p>
           ))}
         </div>
@@ -142,7 +150,9 @@ function Actions(props: Props & { readonly detail: ExchangeDetail }) {
         <span class="done" role="status">
           {done}
         </span>
-        <span class="muted push">#{n}</span>
+        <span class="muted push">
+          {detail.client} #{n}
+        </span>
       </div>
       {failure && <Problem failure={failure} />}
       {isEditing && <Resend detail={detail} onSend={sendAgain} />}

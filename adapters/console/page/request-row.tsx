@@ -25,11 +25,15 @@ export function RequestRow(props: {
   readonly isOpen: boolean
   /** Whether Tab stops here; the arrows reach the other rows. */
   readonly isStop: boolean
+  /** The rules that it breaks. */
+  readonly rules: readonly string[]
+  /** The earlier requests, newest first. */
+  readonly earlier: readonly Row[]
   readonly onToggle: () => void
 }) {
-  const { group, isOpen, isStop, onToggle } = props
+  const { group, isOpen, isStop, rules, earlier, onToggle } = props
   const { at, method, path, query, status, key, remaining, limit, ms, code } = group.row
-  const note = noteOf(group.row)
+  const note = [...noteOf(group.row), ...retryNote(group.row, earlier)].join(' ')
   const count = countOf(group.numbers.length)
   return (
     <button
@@ -58,8 +62,13 @@ export function RequestRow(props: {
       </span>
       {/* Texts of one length begin at one place, so that nothing moves when they change. */}
       <span class="ms">{ms !== null && durationIn(ms).padStart(8, '\u00a0')}</span>
-      {(code !== null || note !== '') && (
+      {(code !== null || note !== '' || rules.length > 0) && (
         <span class="why">
+          {rules.map(rule => (
+            <span key={rule} class="chip dot banned">
+              {rule}
+            </span>
+          ))}{' '}
           {code && <code class="ink">{code}</code>} <Marked text={note} />
         </span>
       )}
@@ -71,9 +80,9 @@ function durationIn(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : countOf(Math.round(ms))} ms`
 }
 
-function noteOf(row: Row): string {
+function noteOf(row: Row): readonly string[] {
   const { status, code, message, hints, lost, replayed, retryAfter } = row
-  if (status === null) return 'never answered'
+  if (status === null) return ['never answered']
   const time = durationOf((retryAfter ?? 0) * 1000)
   return [
     ...(lost ? ['The response was lost.'] : []),
@@ -82,5 +91,17 @@ function noteOf(row: Row): string {
     ...(code === 'rate_limit_exceeded' ? [`Retry in ${time}.`] : []),
     ...(status !== 429 && message ? [message.replace(/(?<![.?!])$/, '.')] : []),
     ...hints,
-  ].join(' ')
+  ]
+}
+
+/** How long after a rejection the same request came again, and how much too early. */
+function retryNote(row: Row, earlier: readonly Row[]): readonly string[] {
+  const before = earlier.find(
+    ({ key, method, path }) => key === row.key && method === row.method && path === row.path,
+  )
+  if (before?.retryAfter === undefined || before.retryAfter === null) return []
+  const gap = row.at - before.at
+  const left = before.retryAfter * 1_000 - gap
+  const early = left > 0 ? `, ${durationOf(left)} too early` : ''
+  return [`Sent ${durationOf(gap)} after the ${before.status}${early}.`]
 }

@@ -16,13 +16,14 @@ import { type Failure, pathsOf, send } from './server.js'
 import { Commands } from './start.js'
 import type { Row } from './stream.js'
 import { countOf } from './time.js'
+import { rulesOf } from './verdict.js'
 
 /** Rows at first, and with each "more"; what follows below should not be far on a small screen. */
 const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
 /** The latest requests. What is shown, and which request is open, is in the address. */
 export function Requests(props: PanelProps) {
-  const { live, place, go } = props
+  const { live, place, report, go } = props
   const filter: Filter = { ...EVERYTHING, ...place.parameters }
   const open = Number(place.parameters['request']) || undefined
   const isFolded = place.parameters['fold'] !== 'no'
@@ -38,7 +39,10 @@ export function Requests(props: PanelProps) {
   const isOpen = ({ numbers }: Group) => open !== undefined && numbers.includes(open)
   const openSlot = visible.findIndex(isOpen)
   const waiting = (live.rows[0]?.n ?? 0) - (held[0]?.n ?? 0)
-  const isFiltered = Object.keys(EVERYTHING).some(name => place.parameters[name])
+  const isFiltered = Object.keys(EVERYTHING).some(
+    name => name !== 'after' && filter[name as keyof Filter] !== '',
+  )
+  const isCleared = filter.after !== ''
   const detail = open !== undefined && (
     <RequestDetail key={open} {...props} n={open} onOpen={n => change({ request: `${n}` })} />
   )
@@ -52,8 +56,10 @@ export function Requests(props: PanelProps) {
       class="requests"
       actions={
         <>
-          <span class="muted summary">{summaryOf(live, isFiltered ? rows.length : undefined)}</span>
-          {isFiltered && (
+          <span class="muted summary">
+            {summaryOf(live, filter, isFiltered ? rows.length : undefined)}
+          </span>
+          {(isFiltered || isCleared) && (
             <button type="button" class="small" onClick={() => change({ ...EVERYTHING })}>
               Show all
             </button>
@@ -99,6 +105,8 @@ export function Requests(props: PanelProps) {
               group={group}
               isOpen={slot === openSlot}
               isStop={slot === Math.max(0, openSlot)}
+              rules={rulesOf(report, group.row)}
+              earlier={held.slice(held.indexOf(group.row) + 1)}
               onToggle={() => change({ request: slot === openSlot ? '' : `${group.row.n}` })}
             />
             {slot === openSlot && detail}
@@ -106,7 +114,8 @@ export function Requests(props: PanelProps) {
         ))}
       </ol>
       {groups.length === 0 && isFiltered && <p class="muted">No request matches these filters.</p>}
-      {groups.length === 0 && !isFiltered && (
+      {groups.length === 0 && !isFiltered && isCleared && <p class="muted">No requests since.</p>}
+      {groups.length === 0 && !isFiltered && !isCleared && (
         <>
           <p class="muted">No requests yet. Paste a command into a terminal:</p>
           <Commands {...props} />
@@ -131,10 +140,15 @@ function useHeldRows(live: readonly Row[], paused: boolean, open: number | undef
   return held.current
 }
 
-function summaryOf({ rows, omitted }: PanelProps['live'], shown: number | undefined): string {
-  const left = omitted > 0 ? `, ${countOf(omitted)} more not shown` : ''
-  const all = `${countOf(rows.length)} ${rows.length === 1 ? 'request' : 'requests'}${left}`
-  return shown === undefined ? all : `${countOf(shown)} of ${all}`
+function summaryOf(
+  { rows: all, omitted }: PanelProps['live'],
+  { after }: Filter,
+  shown: number | undefined,
+): string {
+  const rows = all.filter(({ n }) => n > Number(after))
+  const left = omitted > 0 && after === '' ? `, ${countOf(omitted)} more not shown` : ''
+  const text = `${countOf(rows.length)} ${rows.length === 1 ? 'request' : 'requests'}${left}`
+  return shown === undefined ? text : `${countOf(shown)} of ${text}`
 }
 
 function Filters(props: {
@@ -147,10 +161,12 @@ function Filters(props: {
   const { search, key, operation, status } = filter
   const set = (name: keyof Filter) => (value: string) => onChange({ [name]: value })
   const box = useRef<HTMLElement>(null)
+  const [isHelp, setHelp] = useState(false)
   useEffect(() => {
     const focus = (event: KeyboardEvent) => {
-      if (event.key !== '/' || (event.target as HTMLElement).matches('input, textarea, select'))
-        return
+      if ((event.target as HTMLElement).matches('input, textarea, select')) return
+      if (event.key === '?') setHelp(shown => !shown)
+      if (event.key !== '/') return
       event.preventDefault()
       box.current?.querySelector('input')?.focus()
     }
@@ -164,6 +180,7 @@ function Filters(props: {
         type="search"
         value={search}
         placeholder="path or reason ( / )"
+        title="? shows the keys"
         onInput={event => onChange({ search: event.currentTarget.value })}
       />
       <Choice
@@ -187,6 +204,11 @@ function Filters(props: {
       >
         Fold equal
       </button>
+      {isHelp && (
+        <p class="muted" role="status">
+          / searches, arrows, Home and End move, Enter opens, Escape closes, ? hides this.
+        </p>
+      )}
     </search>
   )
 }

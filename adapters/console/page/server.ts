@@ -54,6 +54,7 @@ export function useJson<T>(path: string, revision?: unknown) {
     setAnswer(known => (text === undefined ? { ...known, failure } : { value: JSON.parse(text) }))
   }
   useEffect(() => {
+    if (path === '') return
     if (latest.current.path === path) timer.current ??= setTimeout(load, INTERVAL)
     else void load()
     latest.current.path = path

@@ -6,7 +6,10 @@ export type Row = Listed
 
 /** Everything that the stream of a world has brought so far. */
 export interface Live {
-  readonly connected: boolean
+  /** The browser gives up when it is refused: the server has another token now. */
+  readonly connection: 'open' | 'lost' | 'refused'
+  /** Of the process that sent the rows. */
+  readonly epoch: string
   /** Newest first. */
   readonly rows: readonly Row[]
   /** How many requests came that are not among the rows. */
@@ -24,7 +27,8 @@ const MAX_ROWS = 1_000
 const SECONDS = 300
 
 const NOTHING: Live = {
-  connected: false,
+  connection: 'lost',
+  epoch: '',
   rows: [],
   omitted: 0,
   traffic: [],
@@ -44,9 +48,15 @@ export function useLive(world: string): Live {
     }
     live.current = NOTHING
     const source = new EventSource(pathsOf(world).console('events'))
-    source.onopen = () => change({ connected: true })
-    source.onerror = () => change({ connected: false })
-    source.onmessage = ({ data }) => change(applied(live.current, JSON.parse(data) as Update))
+    source.onopen = () => change({ connection: 'open' })
+    source.onerror = () =>
+      change({ connection: source.readyState === EventSource.CLOSED ? 'refused' : 'lost' })
+    source.onmessage = ({ data, lastEventId: id }) => {
+      const [epoch = ''] = id.split('-')
+      // Another process numbers its requests anew.
+      const known = epoch === live.current.epoch ? live.current : NOTHING
+      change({ ...known, epoch, ...applied(known, JSON.parse(data) as Update) })
+    }
     return () => source.close()
   }, [world])
   return live.current
@@ -58,7 +68,7 @@ function applied(live: Live, update: Update): Partial<Live> {
   const rows = fresh.length === 0 ? live.rows : [...fresh, ...live.rows].slice(0, MAX_ROWS)
   const left = live.rows.length + fresh.length - rows.length
   return {
-    connected: true,
+    connection: 'open',
     rows,
     omitted: live.omitted + omitted + left,
     traffic: merged(live.traffic, traffic),

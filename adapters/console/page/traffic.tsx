@@ -6,13 +6,16 @@ import { shortCountOf, timeOf } from './time.js'
 /** In the order of `OUTCOMES`. */
 const NAMES = ['2xx', '4xx', '429', 'Banned', '5xx and lost']
 
+/** What the filter of requests calls them. */
+const STATUSES = ['2', '4', '429', 'banned', '5']
+
 const MINUTES = 5
 /** Seconds in a bar: few enough to see a burst, and a bar of five minutes fits on a phone. */
 const BAR = 5
 const BARS = (MINUTES * 60) / BAR
 
 /** The last five minutes, stacked by outcome. */
-export function Traffic({ live }: PanelProps) {
+export function Traffic({ live, place, go }: PanelProps) {
   const [, setTick] = useState(0)
   useEffect(() => {
     const timer = setInterval(() => setTick(tick => tick + 1), 1_000)
@@ -27,8 +30,15 @@ export function Traffic({ live }: PanelProps) {
       actions={
         <ul class="line legend push" aria-label="Requests of the last five minutes">
           {OUTCOMES.map((outcome, at) => (
-            <li key={outcome} class={`dot ${outcome}`}>
-              {NAMES[at]} <b>{shortCountOf(totals[at] ?? 0)}</b>
+            <li key={outcome}>
+              <button
+                type="button"
+                class={`plain dot ${outcome}`}
+                title="Show only these"
+                onClick={() => go({ parameters: { ...place.parameters, status: STATUSES[at] } })}
+              >
+                {NAMES[at]}&nbsp;<b>{shortCountOf(totals[at] ?? 0)}</b>
+              </button>
             </li>
           ))}
         </ul>

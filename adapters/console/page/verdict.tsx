@@ -1,3 +1,4 @@
+import type { Listed } from '../messages.js'
 import { Marked, Panel, type PanelProps } from './parts.js'
 import { hrefOf } from './place.js'
 import { countOf } from './time.js'
@@ -23,13 +24,14 @@ export interface Report {
 }
 
 /** What the client did wrong, so far. */
-export function Verdict(props: PanelProps & { readonly report: Report | undefined }) {
-  const { findings = [], notes = [], requests = 0, dropped = 0 } = props.report ?? {}
+export function Verdict(props: PanelProps) {
+  const { live, report } = props
+  const { findings = [], notes = [], requests = 0, dropped = 0 } = report ?? {}
   const judged = `${countOf(requests)} ${requests === 1 ? 'request' : 'requests'} in the journal`
   const left = dropped > 0 ? `, ${countOf(dropped)} earlier ones dropped` : ''
   return (
     <Panel title="Verdict" actions={<span class="muted push">{judged + left}</span>}>
-      {props.report && findings.length === 0 && (
+      {report && live.connection === 'open' && findings.length === 0 && (
         <p class="dot ok">
           {requests === 0 ? 'Nothing to judge yet.' : 'No violations: this client behaves well.'}
         </p>
@@ -82,4 +84,10 @@ function FindingCard(props: PanelProps & { readonly finding: Finding; readonly i
       )}
     </article>
   )
+}
+
+/** The rules that a request breaks. */
+export function rulesOf(report: Report | undefined, { journal }: Listed): readonly string[] {
+  const findings = report?.findings.filter(({ requests }) => requests.includes(journal ?? 0))
+  return findings?.map(({ rule }) => rule) ?? []
 }
