@@ -13,8 +13,11 @@ export type Log<Item> = ReturnType<typeof createLog<Item>>
 /** The latest items, numbered in the order in which they came. */
 export function createLog<Item>(options: LogOptions) {
   const { capacity, bytes, least = 0, begin = { last: 0, dropped: 0 } } = options
-  const kept = new Map<number, { readonly item: Item; size: number }>()
   let { last, dropped } = begin
+  // Dropped items stay in front until there are as many as fit.
+  let items: (Item | undefined)[] = []
+  let sizes: number[] = []
+  let head = 0
   let total = 0
 
   return {
@@ -24,47 +27,50 @@ export function createLog<Item>(options: LogOptions) {
     last: () => last,
     dropped: () => dropped,
     add(item: Item, size: number): void {
-      kept.set(++last, { item, size })
+      last++
+      items.push(item)
+      sizes.push(size)
       total += size
       drop()
     },
     /** An item has become larger. It may have been dropped. */
     grow(n: number, by: number): void {
-      const one = kept.get(n)
-      if (!one) return
-      one.size += by
+      if (n < first() || n > last) return
+      const at = head + n - first()
+      sizes[at] = (sizes[at] ?? 0) + by
       total += by
       drop()
     },
-    find: (n: number): Item | undefined => kept.get(n)?.item,
+    find: (n: number): Item | undefined => (n < first() ? undefined : items[head + n - first()]),
     /** Those after `n`, by default all that are kept, oldest first. */
-    since(n = 0): readonly Item[] {
-      const found: Item[] = []
-      for (let at = Math.max(first(), n + 1); at <= last; at++) {
-        found.push((kept.get(at) as { item: Item }).item)
-      }
-      return found
-    },
+    since: (n = 0): readonly Item[] =>
+      items.slice(head + Math.max(0, n + 1 - first())) as readonly Item[],
     /** Drops the oldest until at most `most` are kept. */
     trim: (most: number): void => drop(most),
     /** Also forgets how many were dropped; the numbers go on. */
     clear(): void {
-      kept.clear()
+      items = []
+      sizes = []
+      head = 0
       total = 0
       dropped = 0
     },
   }
 
   function first(): number {
-    return last - kept.size + 1
+    return last - (items.length - head) + 1
   }
 
   function drop(most = capacity): void {
-    while (kept.size > most || (kept.size > least && total > bytes)) {
-      const oldest = first()
-      total -= kept.get(oldest)?.size ?? 0
-      kept.delete(oldest)
+    let count = items.length - head
+    for (; count > most || (count > least && total > bytes); count--) {
+      total -= sizes[head] ?? 0
+      items[head++] = undefined
       dropped++
     }
+    if (head < capacity) return
+    items = items.slice(head)
+    sizes = sizes.slice(head)
+    head = 0
   }
 }

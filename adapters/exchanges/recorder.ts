@@ -79,10 +79,13 @@ export interface OpenExchange {
 }
 
 /** An exchange in the log: recorded here, or as a snapshot had it. */
-interface Item {
-  readonly recorded?: Recorded
-  /** As plain data, once it no longer changes. It is frozen, so snapshots and doubles share it. */
-  plain?: Exchange
+type Item = { readonly recorded: Recorded; plain: Plain | undefined } | Plain
+
+/** An exchange that no longer changes. It is frozen, so snapshots and doubles share it. */
+interface Plain {
+  readonly recorded: undefined
+  readonly exchange: Exchange
+  readonly size: number
 }
 
 export type Recorder = ReturnType<typeof createRecorder>
@@ -93,9 +96,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
   const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, bytes, begin })
-  for (const plain of DUMPED.has(exchanges) ? exchanges : structuredClone(exchanges).map(frozen)) {
-    const { url, requestHeaders, requestBody, headers, body } = plain
-    log.add({ plain }, OVERHEAD + sizeOf(url, requestHeaders, requestBody, headers, body))
+  for (const plain of DUMPED.get(exchanges) ?? exchanges.map(copyOf).map(frozen)) {
+    log.add(plain, plain.size)
   }
   let taken = received
   let ended: Recorded[] = []
@@ -119,7 +121,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         answer: undefined,
       }
       const { path, query, headers, body } = request
-      log.add({ recorded }, OVERHEAD + sizeOf(path, query, headers, body))
+      log.add({ recorded, plain: undefined }, OVERHEAD + sizeOf(path, query, headers, body))
       passOnDropped()
       return {
         n: recorded.n,
@@ -143,11 +145,11 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
       }
     },
     list: (): readonly JournalEntry[] =>
-      log.since().map(item => entryOf(plainOf(item), item.recorded, origin)),
+      log.since().map(item => entryOf(plainOf(item).exchange, item.recorded, origin)),
     /** The exchanges that match, for an archive. */
     sources: (matches: (exchange: Exchange) => boolean): readonly HarSource[] =>
       log.since().flatMap(item => {
-        const plain = plainOf(item)
+        const plain = plainOf(item).exchange
         if (!matches(plain)) return []
         if (item.recorded) return harSourceOf(item.recorded, pagination, origin)
         return { ...plain, origin: originOf(plain.requestHeaders, origin) }
@@ -169,8 +171,9 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     dropped: log.dropped,
     clear: log.clear,
     dump(): JournalState {
-      const exchanges = Object.freeze(log.since().map(plainOf))
-      DUMPED.add(exchanges)
+      const plains = log.since().map(plainOf)
+      const exchanges = Object.freeze(plains.map(({ exchange }) => exchange))
+      DUMPED.set(exchanges, plains)
       return {
         exchanges,
         received: log.last(),
@@ -186,22 +189,23 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     if (oldest && oldest.n < log.first()) onOverflow()
   }
 
-  function plainOf(item: Item): Exchange {
+  function plainOf(item: Item): Plain {
+    if (!item.recorded) return item
     if (item.plain) return item.plain
-    const recorded = item.recorded as Recorded
-    const plain = frozen(exchangeOf(recorded, pagination))
-    if (recorded.answer) item.plain = plain
+    const plain = frozen(exchangeOf(item.recorded, pagination))
+    if (item.recorded.answer) item.plain = plain
     return plain
   }
 }
 
-/** The lists of dumps, whose exchanges a recorder can share. */
-const DUMPED = new WeakSet<readonly Exchange[]>()
+/** What dumps consist of, so that a recorder can share it. */
+const DUMPED = new WeakMap<readonly Exchange[], readonly Plain[]>()
 
-function frozen(exchange: Exchange): Exchange {
-  const { requestHeaders, headers, unknown } = exchange
-  for (const part of [requestHeaders, headers, unknown]) Object.freeze(part)
-  return Object.freeze(exchange)
+function frozen(exchange: Exchange): Plain {
+  const { url, requestHeaders, requestBody, headers, body, unknown } = exchange
+  for (const part of [requestHeaders, headers, unknown, exchange]) Object.freeze(part)
+  const size = OVERHEAD + sizeOf(url, requestHeaders, requestBody, headers, body)
+  return { recorded: undefined, exchange, size }
 }
 
 /** Callers may go on to change what they passed. */
@@ -225,6 +229,17 @@ function sizeOf(
   return size
 }
 
+/** Callers may change what they get. */
+function copyOf(exchange: Exchange): Exchange {
+  const { requestHeaders, headers, unknown } = exchange
+  return {
+    ...exchange,
+    requestHeaders: { ...requestHeaders },
+    headers: { ...headers },
+    unknown: [...unknown],
+  }
+}
+
 function entryOf(plain: Exchange, recorded: Recorded | undefined, origin: string): JournalEntry {
   const { method, url: target, requestHeaders: headers, requestBody } = plain
   const toCurl = (to = originOf(headers, origin)) => {
@@ -233,6 +248,6 @@ function entryOf(plain: Exchange, recorded: Recorded | undefined, origin: string
       : (requestBody ?? '')
     return curlOf({ method, target, headers, body }, to)
   }
-  // A copy, which callers may change. Not enumerable: an entry compares and serializes as plain data.
-  return Object.defineProperty(structuredClone(plain), 'toCurl', { value: toCurl }) as JournalEntry
+  // Not enumerable: an entry compares and serializes as plain data.
+  return Object.defineProperty(copyOf(plain), 'toCurl', { value: toCurl }) as JournalEntry
 }

@@ -48,7 +48,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
      */
     record(where: string | null, { restored, catchUp = () => {}, ...source }: Source) {
       const { exchanges = [], received = 0 } = restored ?? {}
-      let waiting = answered(exchanges)
+      let waiting = exchanges
       let isOver = false
       const window = createWindow({ clients, catchUp: judgeAll, ...source })
       const parts = [sinceStart.open(where, window, received)]
@@ -97,7 +97,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
 
       /** When its effect is first needed: a test may restore often, and look rarely. */
       function judgeRestored(): void {
-        const exchanges = waiting
+        const exchanges = answered(waiting)
         waiting = []
         for (const exchange of exchanges) part.add(window.see(exchange))
       }

@@ -85,19 +85,33 @@ function watchConnections(): Caller['isOneByOne'] {
 
 const LONGEST_URL = 100
 
-function seenOf({ url, headers, requestHeaders, ...given }: Exchange, isOneByOne: boolean): Seen {
-  const { path: _path, query: _query, requestBody, body, ...exchange } = given
-  const { status } = exchange
+/** A copy without bodies, field by field: in V8, a spread takes several times as long. */
+function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
+  const { url, status, body, requestHeaders } = exchange
   return {
+    n: exchange.n,
+    at: exchange.at,
+    answeredAt: exchange.answeredAt,
+    key: exchange.key,
+    operation: exchange.operation,
+    method: exchange.method,
     // A string of its own: a slice would keep all of the URL in memory.
     url: url.length > LONGEST_URL ? `${[...url.slice(0, LONGEST_URL - 1)].join('')}…` : url,
-    headers: headersThatCount(headers),
-    isInProcess: requestHeaders['host'] === undefined,
-    idempotencyKey: requestHeaders['idempotency-key'] ?? null,
-    rounded: exchange.operation === 'createPet' ? roundedIn(requestBody) : null,
-    isOneByOne,
+    status,
+    code: exchange.code,
     message: status === null || body === null ? null : messageOf({ status, body }),
-    ...exchange,
+    headers: headersThatCount(exchange.headers),
+    requestDigest: exchange.requestDigest,
+    unknown: exchange.unknown,
+    fault: exchange.fault,
+    storedAt: exchange.storedAt,
+    connection: exchange.connection,
+    sequential: exchange.sequential,
+    overlap: exchange.overlap,
+    isInProcess: requestHeaders['host'] === undefined,
+    isOneByOne,
+    idempotencyKey: requestHeaders['idempotency-key'] ?? null,
+    rounded: exchange.operation === 'createPet' ? roundedIn(exchange.requestBody) : null,
   }
 }
 
