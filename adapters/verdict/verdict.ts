@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchanges/exchange.js'
+import type { JournalState } from '../exchanges/recorder.js'
 import type { RuleId } from './rules/index.js'
 import { endOf } from './rules/rule.js'
 import { createScope, type Scope } from './scope.js'
@@ -7,16 +8,9 @@ import { createWindow, type WindowOptions } from './window.js'
 /** Where the exchanges of a window come from. */
 export interface Source extends Omit<WindowOptions, 'catchUp' | 'clients'> {
   /** What the journal holds at its start. Reports since the start leave it out. */
-  readonly restored?: Restored | undefined
+  readonly restored?: Pick<JournalState, 'exchanges' | 'received'> | undefined
   /** Called before a report, for sources that do not pass on exchanges at once. */
   readonly catchUp?: () => void
-}
-
-/** As much of a journal as is judged. */
-export interface Restored {
-  readonly exchanges: readonly Exchange[]
-  /** The `n` of the last exchange. */
-  readonly received: number
 }
 
 /** The verdict on all worlds, and which of them this is. */

@@ -126,20 +126,13 @@ function roundedIn(body: string | null): string | null {
   }
 }
 
-const HEADERS = [
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'retry-after',
-  'www-authenticate',
-  'location',
-]
+const KEPT = /^(x-ratelimit-(limit|remaining|reset)|retry-after|www-authenticate|location)$/
 
 function headersThatCount(headers: Exchange['headers']): Exchange['headers'] {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const lower = name.toLowerCase()
-    if (HEADERS.includes(lower)) kept[lower] = headers[name] as string
+    if (KEPT.test(lower)) kept[lower] = headers[name] as string
   }
   return kept
 }

@@ -79,16 +79,15 @@ function resetAsDelta(exhausted: Seen | undefined, next: Seen): readonly Violati
 
 function deprecatedCall(exchange: Seen): readonly Violation[] {
   if (exchange.operation !== 'getPet') return []
-  const seen = 'getPet, which is deprecated, was called'
-  return [{ rule: 'deprecated.called', seen, exchanges: [exchange] }]
+  return one('deprecated.called', 'getPet, which is deprecated, was called', exchange)
 }
 
 function unknownNames(exchange: Seen): readonly Violation[] {
   const { unknown } = exchange
   if (unknown.length === 0) return []
   const names = unknown.slice(0, 5).map(name => `\`${name.slice(0, 80)}\``)
-  const seen = `${names.join(', ')} ${unknown.length > 5 ? 'and others were' : 'was'} sent`
-  return [{ rule: 'name.unknown', seen, exchanges: [exchange] }]
+  const were = unknown.length > 5 ? 'and others were' : 'was'
+  return one('name.unknown', `${names.join(', ')} ${were} sent`, exchange)
 }
 
 function roundedInteger(exchange: Seen): readonly Violation[] {
@@ -99,17 +98,17 @@ function roundedInteger(exchange: Seen): readonly Violation[] {
 
 /** Seen from outside, a key can stop being valid. */
 function revokedKey(exchange: Seen): readonly Violation[] {
-  const { status, fault } = exchange
-  if (status !== 401 || fault === 'status') return []
-  const seen = 'an API key that had been accepted was refused'
-  return [{ rule: 'key.refused', seen, exchanges: [exchange], isLikely: true }]
+  if (exchange.status !== 401 || exchange.fault === 'status') return []
+  return one('key.refused', 'an API key that had been accepted was refused', exchange, true)
 }
 
 /** RFC 6750 §3.1: only a request that carried a credential gets an error code. */
 function refusedCredential(exchange: Seen): readonly Violation[] {
-  const { status, headers } = exchange
-  if (status !== 401) return []
-  const isWrong = headers['www-authenticate']?.includes('error=')
-  const seen = isWrong ? 'the API key was invalid' : 'there was no API key'
-  return [{ rule: 'key.refused', seen, exchanges: [exchange] }]
+  if (exchange.status !== 401) return []
+  const isWrong = exchange.headers['www-authenticate']?.includes('error=')
+  return one('key.refused', isWrong ? 'the API key was invalid' : 'there was no API key', exchange)
+}
+
+function one(rule: string, seen: string, exchange: Seen, isLikely = false): readonly Violation[] {
+  return [{ rule, seen, exchanges: [exchange], isLikely }]
 }
