@@ -93,7 +93,7 @@ function unknownNames(exchange: Seen): readonly Violation[] {
 function roundedInteger(exchange: Seen): readonly Violation[] {
   if (exchange.rounded === null) return []
   const seen = `a create sent categoryId ${exchange.rounded}, as a double prints it`
-  return [{ rule: 'integer.rounded', seen, exchanges: [exchange], isLikely: true }]
+  return one('integer.rounded', seen, exchange, true)
 }
 
 /** Seen from outside, a key can stop being valid. */
