@@ -1,22 +1,10 @@
 import type { RateLimit } from '../../src/errors.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 import { type Limits, untilReset } from './headers.js'
+import type { WaitReason } from './hooks.js'
 import type { GateOptions } from './options.js'
 import { createPace, type Turn } from './pace.js'
-import type { SharedKey } from './shared-key.js'
-
-/**
- * Why a client waits: the `limit` is exhausted; it is the turn of `others` on the key; a
- * request was `rejected` with 429; the key is `banned`; a request failed, before its `retry`.
- */
-export type WaitReason = 'limit' | 'others' | 'rejected' | 'banned' | 'retry'
-
-/** Nothing may be sent before `retryAt`, in ms since the epoch by the local clock. */
-export interface Pause {
-  readonly retryAt: number
-  /** Whether it is a ban, with the words of the server. */
-  readonly ban?: Pick<ApiKeyBannedError, 'code' | 'message'> | undefined
-}
+import type { Pause, SharedKey } from './shared-key.js'
 
 export type Budget = ReturnType<typeof createBudget>
 

@@ -1,25 +1,11 @@
 import { waitBefore } from './backoff.js'
-import { createBudget, type Pause } from './budget.js'
+import { createBudget } from './budget.js'
 import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
 import { type Limits, requestedWait } from './headers.js'
+import type { Sending } from './hooks.js'
 import type { GateOptions } from './options.js'
-import { createSharedKey } from './shared-key.js'
+import { createSharedKey, type Pause } from './shared-key.js'
 import { createThrottle } from './throttle.js'
-
-/** A request about to be sent. */
-export interface Sending {
-  readonly method: string
-  readonly url: string
-  /** 1 for the first. */
-  readonly attempt: number
-}
-
-/** A request that failed and is sent again. */
-export interface Retrying extends Sending {
-  readonly error: Error
-  /** The least it waits, in ms. */
-  readonly waitMs: number
-}
 
 /** A response, as far as it concerns the gate. */
 export interface Reply {

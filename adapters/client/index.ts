@@ -3,7 +3,6 @@ export { ApiError } from '../../src/errors.js'
 export type { Int64 } from '../../src/lib/int64.js'
 export { OptionError } from '../../src/lib/options.js'
 export type { NewPet, Pet } from '../../src/pets/schema.js'
-export type { WaitReason } from './budget.js'
 export { type CallOptions, type Client, type CreateOptions, createClient } from './client.js'
 export {
   ApiKeyBannedError,
@@ -13,10 +12,9 @@ export {
   QueueFullError,
   RateLimitError,
 } from './errors.js'
-export type { Retrying, Sending } from './gate.js'
+export type { Retrying, Sending, Wait, WaitReason } from './hooks.js'
 export type { LimitHeaders } from './limit-headers.js'
 export type { ClientOptions, GateSettings, PoliteFetchOptions } from './options.js'
 export { type PoliteFetch, politeFetch } from './polite-fetch.js'
-export type { Wait } from './throttle.js'
 export type { Sleep } from './time.js'
 export type { ClientSnapshot, UnansweredCreate } from './unanswered.js'

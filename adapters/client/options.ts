@@ -16,10 +16,9 @@ import {
   withDefault,
 } from '../../src/lib/options.js'
 import type { Clock } from '../../src/ports.js'
-import type { Retrying, Sending } from './gate.js'
+import type { Retrying, Sending, Wait } from './hooks.js'
 import type { LimitHeaders } from './limit-headers.js'
 import type { RedisConnection } from './shared-key.js'
-import type { Wait } from './throttle.js'
 import type { Sleep, Time } from './time.js'
 
 const GATE_OPTIONS = {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { RateLimit } from '../../src/errors.js'
 import { DAY, SECOND } from '../../src/limits/decide.js'
-import type { Pause } from './budget.js'
+import type { ApiKeyBannedError } from './errors.js'
 import type { Time } from './time.js'
 
 /*
@@ -20,6 +20,13 @@ const CHECK = SECOND
 const PROBE_PATIENCE = 10 * SECOND
 /** Redis forgets a key that has not been used for a day. */
 const FORGET = DAY
+
+/** Nothing may be sent before `retryAt`, in ms since the epoch by the local clock. */
+export interface Pause {
+  readonly retryAt: number
+  /** Whether it is a ban, with the words of the server. */
+  readonly ban?: Pick<ApiKeyBannedError, 'code' | 'message'> | undefined
+}
 
 /** A client of ioredis, whose address and options are used for connections of our own. */
 export interface RedisConnection {

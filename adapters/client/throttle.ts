@@ -1,16 +1,8 @@
 import { onAbort } from './abort.js'
-import type { Budget, WaitReason } from './budget.js'
+import type { Budget } from './budget.js'
 import { ClosedError, QueueFullError } from './errors.js'
 import type { GateOptions } from './options.js'
 import type { SharedKey, Unit } from './shared-key.js'
-
-export interface Wait {
-  readonly reason: WaitReason
-  /** In ms since the epoch. */
-  readonly until: number
-  /** How long that is from now. */
-  readonly ms: number
-}
 
 interface Waiting {
   readonly start: (unit: Unit | undefined) => void
