@@ -198,10 +198,8 @@ export const DEFECTS = [
     breaks: ['limits.exact'],
     world: 'sqlite',
     file: 'adapters/sqlite/rate-limits.js',
-    from: `function decideAll(waiting) {
-        return writing(() => {`,
-    to: `function decideAll(waiting) {
-        return (part => part())(() => {`,
+    from: 'return writing(() => {',
+    to: 'return (part => part())(() => {',
   },
   {
     name: 'bans are forgotten when the file is opened again',

@@ -28,5 +28,5 @@ async function openStorage(postgresUrl, file) {
 
 async function openLimits(redisUrl, file) {
   if (redisUrl) return redisRateLimits({ url: redisUrl })
-  return file ? sqliteRateLimits(file) : undefined
+  return file ? sqliteRateLimits(`${file}-limits`) : undefined
 }
