@@ -15,6 +15,8 @@ export type StoreEvents = {
   'storage.failed': { readonly operation: Operation; readonly error: unknown }
   /** The rate limit store failed; this process counts by itself until it answers again. */
   'ratelimit.degraded': { readonly error: unknown }
+  /** The first decision of the rate limit store since it failed. */
+  'ratelimit.recovered': object
 }
 
 export interface StoreEmitter {

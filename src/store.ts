@@ -253,6 +253,7 @@ function protect({ rateLimits, rateLimitTimeoutMs }: StoreSettings, emit: Emit) 
     timeoutMs: rateLimitTimeoutMs,
     timer: startTimer,
     onFailure: error => emit('ratelimit.degraded', { error }),
+    onRecovery: () => emit('ratelimit.recovered', {}),
   })
 }
 

@@ -11,7 +11,7 @@ import { EDGE_ANIMALS } from '../test-double/edge-animals.js'
 import type { TestDouble } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
 import { UsageError } from './errors.js'
-import type { Backends } from './health.js'
+import { type Backends, watchRequests } from './health.js'
 import { messageOf, type Notes, noteFailures } from './log.js'
 import type { Metrics } from './metrics.js'
 import type { ServeSettings, StoreSettings } from './options.js'
@@ -63,10 +63,14 @@ export async function openEnvironment(
   )
   const { storage } = opened
   const limits = await openLimits(settings.limits, requireLimits, stops)
-  await limits?.ping().catch(error => {
-    const then = 'this process counts by itself until the server answers'
-    notes.say('ratelimit.degraded', `limits: ${messageOf(error)}; ${then}`)
-  })
+  const isDegraded = await limits?.ping().then(
+    () => false,
+    error => {
+      const then = 'this process counts by itself until the server answers'
+      notes.say('ratelimit.degraded', `limits: ${messageOf(error)}; ${then}`)
+      return true
+    },
+  )
   const isDatabase = settings.store !== 'memory:' && fileOf(settings.store)?.kind !== 'json'
   // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
   const startsEmpty = empty || (isDatabase && settings.keys !== undefined)
@@ -100,7 +104,7 @@ export async function openEnvironment(
     source: isSeeded ? initial.source : stored,
     store: opened.name,
     limits: limits?.name ?? 'memory:',
-    backends: { store: opened.ping, limits: limits?.ping },
+    backends: { store: opened.ping, seen: watchRequests(store.events, isDegraded) },
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
       if (!keys) return

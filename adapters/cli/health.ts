@@ -1,21 +1,60 @@
+import type { StoreEmitter } from '../../src/events.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { type Page, withPages } from '../http/pages.js'
-import type { Notes } from './log.js'
+import { messageOf, type Notes } from './log.js'
 import { version } from './version.js'
 
-/** Checks that reject while a backend does not answer. */
 export interface Backends {
-  /** Without it nothing can be served. */
+  /** Rejects while nothing can be stored. */
   readonly store?: (() => Promise<void>) | undefined
-  /** Without it this process counts by itself. */
-  readonly limits?: (() => Promise<void>) | undefined
+  /** What the latest requests say. */
+  readonly seen?: Seen | undefined
+}
+
+interface Seen {
+  /** Why creates fail, once several in a row did. */
+  failure(): unknown
+  /** Whether this process decided the latest requests by itself. */
+  isDegraded(): boolean
+}
+
+/** So many creates have to fail in a row: one may have met a moment that is over. */
+const FAILURES = 3
+/** Later, a create may try again, in ms. */
+const MEMORY = 5_000
+
+/** @param degraded whether the limits were so at the start */
+export function watchRequests(events: StoreEmitter, degraded = false): Seen {
+  let failures = 0
+  let latest: { readonly error: unknown; readonly at: number } | undefined
+  events.on('pet.created', () => {
+    failures = 0
+  })
+  events.on('storage.failed', ({ operation, error }) => {
+    if (operation !== 'createPet') return
+    failures++
+    latest = { error, at: performance.now() }
+  })
+  events.on('ratelimit.degraded', () => {
+    degraded = true
+  })
+  events.on('ratelimit.recovered', () => {
+    degraded = false
+  })
+  return {
+    failure: () =>
+      latest && failures >= FAILURES && performance.now() - latest.at < MEMORY
+        ? latest.error
+        : undefined,
+    isDegraded: () => degraded,
+  }
 }
 
 export interface PagesOptions extends Backends {
   /** Aborted once this process wants no new requests: a load balancer should use another. */
   readonly draining: AbortSignal
   readonly control: boolean
-  /** Receive the reason when a backend does not answer; responses do not expose it. */
+  /** Receive why the storage is unavailable; responses do not expose it. */
   readonly notes: Notes
 }
 
@@ -36,26 +75,42 @@ export function withServerPages(handler: ApiHandler, options: PagesOptions): Api
   const pages = new Map<string, () => Page | Promise<Page>>([
     ['/', () => ({ text: `${JSON.stringify(index, null, 2)}\n` })],
     ['/healthz', () => ({ text: JSON.stringify({ status: 'ok', version: version() }) })],
-    ['/readyz', () => readiness(options)],
+    ['/readyz', createReadiness(options)],
   ])
   return withPages(handler, pages)
 }
 
-async function readiness({ draining, notes, ...backends }: PagesOptions): Promise<Page> {
-  const [store, limits] = await Promise.all([
-    stateOf('store', 'unavailable'),
-    stateOf('limits', 'degraded'),
-  ])
-  const status = draining.aborted ? 'draining' : store
-  return { status: status === 'ok' ? 200 : 503, text: JSON.stringify({ status, store, limits }) }
+/**
+ * The limits are as the latest requests found them. The storage is checked, and unavailable too while creates
+ * fail; checks that take too long, or no longer do, count from the second on.
+ */
+function createReadiness({ draining, notes, store, seen }: PagesOptions) {
+  let isAvailable = true
+  /** From 0 to 2: the storage is unavailable from 2 on, until it is 0 again. */
+  let slow = 0
+  return async (): Promise<Page> => {
+    const problem = await problemOfStore()
+    if (isAvailable !== (problem === undefined)) {
+      isAvailable = problem === undefined
+      if (isAvailable) notes.say('store.available', 'store: available again')
+      else notes.say('store.unavailable', `store: ${messageOf(problem)}`)
+    }
+    const state = isAvailable ? 'ok' : 'unavailable'
+    const status = draining.aborted ? 'draining' : state
+    const limits = seen?.isDegraded() ? 'degraded' : 'ok'
+    const text = JSON.stringify({ status, store: state, limits })
+    return { status: status === 'ok' ? 200 : 503, text }
+  }
 
-  async function stateOf(name: 'store' | 'limits', otherwise: string): Promise<string> {
+  async function problemOfStore(): Promise<unknown> {
     try {
-      await backends[name]?.()
-      return 'ok'
+      await store?.()
+      slow = Math.max(0, slow - 1)
+      return !isAvailable && slow > 0 ? new Error('it was too slow') : seen?.failure()
     } catch (error) {
-      notes.repeat(`${name}.${otherwise}`, `${name}: ${(error as Error).message}`)
-      return otherwise
+      if ((error as { code?: unknown }).code !== 'ETIMEDOUT') return error
+      slow = Math.min(2, slow + 1)
+      return isAvailable && slow < 2 ? undefined : error
     }
   }
 }

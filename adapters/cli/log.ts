@@ -93,6 +93,9 @@ export function noteFailures(events: StoreEmitter, notes: Notes): void {
   events.on('ratelimit.degraded', ({ error }) =>
     notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}`),
   )
+  events.on('ratelimit.recovered', () =>
+    notes.say('ratelimit.recovered', 'limits: the server decides again'),
+  )
 }
 
 export function messageOf(error: unknown): string {

@@ -12,6 +12,8 @@ export interface CircuitBreakerOptions {
   readonly timeoutMs: number
   readonly timer: Timer
   readonly onFailure: (error: unknown) => void
+  /** Called at the first decision since a failure. */
+  readonly onRecovery: () => void
 }
 
 /** How often a request is sent to a server that does not answer, in ms. */
@@ -27,28 +29,37 @@ const RETRY_EVERY = 500
 export function withCircuitBreaker(
   options: CircuitBreakerOptions,
 ): Pick<RateLimitStore, 'consume'> {
-  const { rateLimits, onFailure } = options
+  const { rateLimits, onFailure, onRecovery } = options
   const local = memoryRateLimits()
   const circuits = new Map<string, Circuit>()
+  /** The servers whose last decision failed. */
+  const failing = new Set<string>()
 
   return {
     consume(partition, policy, now) {
       const ask = () => chain(rateLimits.consume(partition, policy, now), checkDecision)
       const decideHere = () => local.consume(partition, policy, now)
-      const circuit = circuitOf(rateLimits.serverOf?.(partition) ?? '')
+      const server = rateLimits.serverOf?.(partition) ?? ''
+      const circuit = circuitOf(server)
       if (circuit.isOpen()) {
         circuit.retry(ask)
         return decideHere()
       }
       return orElse(
-        () => circuit.call(ask),
+        () => (failing.has(server) ? chain(circuit.call(ask), recovered) : circuit.call(ask)),
         error => {
           // The clock failed, not the store.
           if (!Number.isFinite(now)) throw error
+          failing.add(server)
           onFailure(error)
           return decideHere()
         },
       )
+
+      function recovered(decision: Decision): Decision {
+        if (failing.delete(server) && failing.size === 0) onRecovery()
+        return decision
+      }
     },
   }
 

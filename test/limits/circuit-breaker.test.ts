@@ -34,7 +34,7 @@ test('circuit breaker - a process that stalls does not mistake its own delay for
 })
 
 test('circuit breaker - one request every 500 ms asks whether the server is back, and waits for nothing', async t => {
-  const { remote, left, pass, errors } = open(t)
+  const { remote, left, pass, errors, recoveries } = open(t)
   remote.hang()
   const first = left('a')
   await pass(LIMIT)
@@ -53,7 +53,10 @@ test('circuit breaker - one request every 500 ms asks whether the server is back
   assert.equal(remote.asked, 3)
   remote.recover()
   await pass(0)
+  assert.equal(recoveries(), 0)
   assert.equal(await left('a'), 56, 'the server has counted all three that reached it')
+  assert.equal(await left('a'), 55)
+  assert.equal(recoveries(), 1, 'at the first decision of the server')
   assert.equal(errors.length, 2)
 })
 
@@ -108,8 +111,10 @@ function open(t: TestContext, serverOf?: (partition: string) => string) {
     clock: () => T0,
   })
   const errors: string[] = []
+  let recoveries = 0
   store.events.on('ratelimit.degraded', ({ error }) => errors.push((error as Error).message))
-  return { remote, errors, left, pass, stall }
+  store.events.on('ratelimit.recovered', () => recoveries++)
+  return { remote, errors, recoveries: () => recoveries, left, pass, stall }
 
   /** Sends a request, and resolves with X-RateLimit-Remaining. */
   async function left(key: 'a' | 'b'): Promise<number | undefined> {
