@@ -185,10 +185,12 @@ test('exec - a clean run says what it has not tried', async t => {
     [['--seed', seed], list(''), `${faults}, animals beyond the first 20 (limit)`],
     [['--seed', seed], list('?limit=50'), faults],
     [['--seed', seed, '--schedule', 'listPets#1=delay:1ms'], list('?limit=50'), undefined],
+    [['--seed', seed, '--schedule', 'listPets#1=malformed'], list('?limit=50'), undefined],
     [['--seed', seed], list('?page=2'), undefined],
   ]
   for (const [flags, command, untried] of cases) {
-    const { stderr } = await exec(flags, command)
+    const { code, stderr } = await exec(flags, command)
+    assert.equal(code, 0, stderr)
     const [, said] = /^Not tried: (.*)\.$/m.exec(stderr) ?? []
     assert.equal(said, untried, flags.join(' '))
   }
