@@ -5,7 +5,7 @@ import { Budgets } from './budgets.js'
 import { Clock } from './clock.js'
 import { Faults } from './faults.js'
 import { Header } from './header.js'
-import { Panel, type PanelProps } from './parts.js'
+import { Panel, type PanelProps, type Report } from './parts.js'
 import { usePlace, type View } from './place.js'
 import { Requests } from './requests.js'
 import { pathsOf, useJson } from './server.js'
@@ -14,7 +14,7 @@ import { State } from './state.js'
 import { useLive } from './stream.js'
 import { useNow } from './time.js'
 import { Traffic } from './traffic.js'
-import { type Report, Verdict } from './verdict.js'
+import { Verdict } from './verdict.js'
 
 /** The whole page. The view and the world are in the fragment, so that links and reloads keep them. */
 export function App() {

@@ -4,7 +4,26 @@ import type { Info } from '../messages.js'
 import type { Go, Place } from './place.js'
 import type { Failure } from './server.js'
 import type { Live } from './stream.js'
-import type { Report } from './verdict.js'
+
+export interface Finding {
+  readonly rule: string
+  readonly key: string | null
+  readonly seen: string
+  readonly fix: string
+  readonly evidence: readonly string[]
+  /** Numbers in the journal. */
+  readonly requests: readonly number[]
+  readonly allowed: boolean
+}
+
+/** The answer of `/_control/report`. */
+export interface Report {
+  readonly requests: number
+  readonly dropped: number
+  readonly findings: readonly Finding[]
+  /** What is likely but not certain. */
+  readonly notes: readonly Finding[]
+}
 
 /** What every panel gets. */
 export interface PanelProps {

@@ -1,27 +1,7 @@
 import type { Listed } from '../messages.js'
-import { Marked, Panel, type PanelProps } from './parts.js'
+import { type Finding, Marked, Panel, type PanelProps, type Report } from './parts.js'
 import { hrefOf } from './place.js'
 import { countOf } from './time.js'
-
-interface Finding {
-  readonly rule: string
-  readonly key: string | null
-  readonly seen: string
-  readonly fix: string
-  readonly evidence: readonly string[]
-  /** Numbers in the journal. */
-  readonly requests: readonly number[]
-  readonly allowed: boolean
-}
-
-/** The answer of `/_control/report`. */
-export interface Report {
-  readonly requests: number
-  readonly dropped: number
-  readonly findings: readonly Finding[]
-  /** What is likely but not certain. */
-  readonly notes: readonly Finding[]
-}
 
 /** What the client did wrong, so far. */
 export function Verdict(props: PanelProps) {
