@@ -1,4 +1,5 @@
 import { count } from '../../src/lib/count.js'
+import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { withConsole } from '../console/index.js'
 import { describe } from '../test-double/recording/diff.js'
 import { RecordingError, type RecordingFile, readRecording } from '../test-double/recording/file.js'
@@ -67,7 +68,9 @@ function openConsole(file: RecordingFile) {
   const controlled = createDoubleFor(file, token)
   const { double, worlds } = controlled
   const isLimited = file.begin.options['rateLimit'] !== false
-  const keys = Object.fromEntries(file.begin.keys.map(({ name, ...record }) => [name, record]))
+  const keys = Object.fromEntries(
+    file.begin.keys.map(({ name, ...record }) => [name, record as ApiKey]),
+  )
   const shown = withConsole(double.handler, {
     ...viewOf(() => ({ double, apiKeys: keys }), isLimited),
     control: true,

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 export type { RateLimit } from '../../src/errors.js'
 export { ApiError } from '../../src/errors.js'
 export type { Int64 } from '../../src/lib/int64.js'

@@ -17,7 +17,7 @@ import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { type Har, harOf } from '../exchanges/har.js'
 import { withBodyRead } from '../exchanges/read-request.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
-import type { ListenOptions } from '../http/index.js'
+import type { ListenOptions } from '../http/listen.js'
 import { createConnections } from '../verdict/callers.js'
 import { type Report, VerdictError } from '../verdict/report.js'
 import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
@@ -46,6 +46,7 @@ import type { Inspect, State } from './state.js'
  * wrong.
  */
 export interface TestDouble extends ServedHandler, AsyncDisposable {
+  /** The address that `fetch` stands in for, without a slash at the end. */
   readonly baseUrl: string
   /** Follows a connection, for the journal and the verdict. */
   connect(): Connection
@@ -55,6 +56,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   readonly handler: Listener
   /** Also serves it on a socket, by default on a free port. */
   listen(options?: ListenOptions): Promise<DoubleServer>
+  /** Its time: frozen, unless an option or the test lets it run. */
   readonly clock: VirtualClock
   /**
    * Runs code that sleeps on the clock: whenever nothing else can happen, the clock goes to the end
@@ -63,6 +65,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
    * @returns what `work` returns
    */
   run<T>(work: () => Awaitable<T>): Promise<T>
+  /** What goes wrong with the next requests that match. */
   readonly faults: Pick<Faults, 'arm' | 'list' | 'clear'>
   /** Direct calls: no key, no limits, no faults, no journal. */
   readonly pets: Pets
@@ -104,6 +107,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   har(filter?: ExchangeFilter): Har
   /** How many exchanges the journal has dropped. */
   readonly dropped: number
+  /** Empties the journal; the numbers of requests go on. */
   clearRequests(): void
   /**
    * Records everything that changes it from now on, in its worlds too, for a file that can be replayed.

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 export type { Duration, Instant } from '../../src/lib/time.js'
 export type { Exchange } from '../exchanges/exchange.js'
 export type { FaultKind } from '../exchanges/fault-kinds.js'

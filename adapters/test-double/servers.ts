@@ -1,6 +1,6 @@
 import { check, isObject, OptionError, optional } from '../../src/lib/options.js'
 import type { ApiHandler, Connection } from '../../src/protocol/api.js'
-import type { HttpServer, ListenOptions } from '../http/index.js'
+import type { HttpServer, ListenOptions } from '../http/listen.js'
 import type { EventLog } from './events.js'
 
 /** What the servers of a double serve. */

@@ -43,7 +43,7 @@ export interface Rule<T = unknown> {
   readonly expected: string
   readonly accepts: (value: unknown) => boolean
   /** An API key may have been passed here by mistake: never show a string. */
-  readonly secret?: true
+  readonly secret?: true | ((text: string) => boolean)
   /** For the compiler only. */
   readonly type?: T
 }
@@ -107,7 +107,9 @@ export function settingsOf<D extends Declared>(
 /** @throws OptionError naming the option, the rule and the value */
 export function check(name: string, value: unknown, { expected, accepts, secret }: Rule): void {
   if (accepts(value)) return
-  const got = secret && typeof value === 'string' ? 'a string' : show(value)
+  const isSecret =
+    typeof value === 'string' && (typeof secret === 'function' ? secret(value) : secret)
+  const got = isSecret ? 'a string' : show(value)
   throw new OptionError({ option: name, expected, got })
 }
 

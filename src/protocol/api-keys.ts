@@ -21,8 +21,12 @@ import {
   type Policy,
 } from '../limits/plans.js'
 
-/** Who a key belongs to, and its plan. */
-export interface ApiKey extends OptionsOf<typeof API_KEY> {}
+/** Who a key belongs to, and its plan: enterprise alone has limits of its own (spec §8). */
+export type ApiKey = Omit<OptionsOf<typeof API_KEY>, 'plan' | 'limits'> &
+  (
+    | { readonly plan: 'enterprise'; readonly limits: Policy }
+    | { readonly plan: Exclude<Plan, 'enterprise'>; readonly limits?: undefined }
+  )
 const API_KEY = {
   /**
    * Names the key in events, logs and counters. Budgets belong to it: keys with the same id share
@@ -34,13 +38,17 @@ const API_KEY = {
     id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
   ),
   /** Keys with the same id have the same plan and limits. */
-  // A misplaced key would be shown.
-  plan: { ...isOneOf(PLAN_NAMES), secret: true },
+  // A misplaced key would be shown, but not a plan in another case.
+  plan: { ...isOneOf(PLAN_NAMES), secret: isNoPlan },
   /** Required on enterprise, not allowed on other plans (spec §8). */
   limits: optional(typed<Policy>(isObject)),
   /** The first instant at which the key is no longer valid, in ms since the Unix epoch. */
   expires: optional(isInstant),
 } as const
+
+function isNoPlan(text: string): boolean {
+  return !PLAN_NAMES.some(name => name === text.toLowerCase())
+}
 
 /** A checked key with its policy. */
 export interface KnownKey {

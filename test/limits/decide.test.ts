@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../../adapters/memory.js'
-import { createStore, PLANS, type Plan } from '../../src/index.js'
+import { type ApiKey, createStore, PLANS } from '../../src/index.js'
 import { decide, type Usage } from '../../src/limits/decide.js'
 import { memoryRateLimits } from '../../src/limits/memory.js'
 import { DOORS, type Reply } from '../support/doors.js'
@@ -94,11 +94,8 @@ async function doorConsumer(name: string): Promise<Consumer> {
   function give(key: string, policy: string): void {
     store.apiKeys.remove(key)
     const isPlan = Object.hasOwn(PLANS, policy)
-    store.apiKeys.add(key, {
-      id: key,
-      plan: isPlan ? (policy as Plan) : 'enterprise',
-      ...(isPlan ? {} : { limits: policyOf(policy) }),
-    })
+    const plan = isPlan ? { plan: policy } : { plan: 'enterprise', limits: policyOf(policy) }
+    store.apiKeys.add(key, { id: key, ...plan } as ApiKey)
     plans.set(key, policy)
   }
 }

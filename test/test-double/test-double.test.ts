@@ -463,6 +463,11 @@ test('test double - names an invalid option', () => {
     ),
     [{ faults: [{ kind: 'delay' }] }, /`ms`/],
     [{ sunse: null }, /`sunse`/],
+    [
+      { apiKeys: { k: { id: 'a', plan: 'Pro' } } },
+      /^Expected `apiKeys\['a'\]\.plan` to be .*, got 'Pro'$/,
+    ],
+    [{ apiKeys: { k: { id: 'a', plan: 's3cret' } } }, /, got a string$/],
   ]
   for (const [options, message] of wrong) {
     assert.throws(() => createTestDouble(options), { name: 'OptionError', message })

@@ -76,6 +76,7 @@ export class Clock {
     this.#begin(state)
   }
 
+  /** Whether it stands still until the test moves it. */
   get frozen(): boolean {
     return this.#frozenAt !== undefined
   }
@@ -127,6 +128,7 @@ export class Clock {
     this.#listener.onChange?.()
   }
 
+  /** Stands still from now on. */
   readonly freeze = (): void => {
     this.#freeze()
     this.#listener.onChange?.()

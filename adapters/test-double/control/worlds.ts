@@ -117,7 +117,7 @@ async function petsOf(pets: readonly NewPet[], options: TestDoubleOptions): Prom
 
 function keysOf(id: string): Readonly<Record<string, ApiKey>> {
   const keys = Object.values(DEMO_KEYS).map(
-    ({ plan, ...record }) => [`${id}-${plan}`, { ...record, id: plan, plan }] as const,
+    key => [`${id}-${key.plan}`, { ...key, id: key.plan }] as const,
   )
   return Object.fromEntries(keys)
 }

@@ -23,7 +23,9 @@ export interface Faults {
    * @throws OptionError
    */
   arm(fault: Fault): ArmedFault
+  /** The armed faults, with what is left of each. */
   list(): readonly ArmedFault[]
+  /** Disarms all of them. */
   clear(): void
   /** Takes what applies to this request: a delay, another fault, both, or undefined. */
   take(call: Call, headers: RequestHeaders): TakenFaults | undefined

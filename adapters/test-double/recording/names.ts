@@ -11,9 +11,7 @@ import { redactedBody, redactedHeaders, redactorOf, WORD } from '../../exchanges
 import { DEMO_KEYS } from '../demo-keys.js'
 
 /** A key as a recording has it: a replay uses its name in place of the key. */
-export interface NamedKey extends ApiKey {
-  readonly name: string
-}
+export type NamedKey = ApiKey & { readonly name: string }
 
 /** Names for API keys, which no file may hold. */
 export interface KeyNames {
@@ -101,7 +99,7 @@ function apiKeyOf({ id, plan, policy, expires }: KnownKey): ApiKey {
     plan,
     ...(plan === 'enterprise' && { limits: policy }),
     ...(expires !== undefined && { expires }),
-  }
+  } as ApiKey
 }
 
 function withText(request: ReadRequest, replace: (text: string) => string): ReadRequest {

@@ -260,7 +260,7 @@ function resultOf(step: Step): object {
 }
 
 function recordOf({ name: _, ...record }: NamedKey): ApiKey {
-  return record
+  return record as ApiKey
 }
 
 function keysOf(keys: readonly NamedKey[]): Readonly<Record<string, ApiKey>> {

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT } from './support/paths.js'
+
+const BROWSER = {
+  compilerOptions: {
+    target: 'ES2022',
+    lib: ['ES2022', 'DOM'],
+    types: [],
+    module: 'ESNext',
+    moduleResolution: 'Bundler',
+    strict: true,
+    skipLibCheck: false,
+    noEmit: true,
+  },
+  files: ['program.ts'],
+}
+
+const USES = `
+import { createClient } from 'animal-adoption-store/client'
+import { createTestDouble } from 'animal-adoption-store/test-double'
+
+const double = createTestDouble({ apiKeys: { a: { id: 'a', plan: 'pro' } } })
+const client = createClient({ baseUrl: double.baseUrl, apiKey: 'a', fetch: double.fetch })
+const limits = { perMinute: 9, perDay: 99 }
+double.addKey('b', { id: 'b', plan: 'enterprise', limits })
+const served: Promise<string> = double.listen().then(({ url }) => url)
+export const used = [client.listPets({ limit: 1 }), served]
+`
+
+/** Mistakes that the compiler finds, each in a line of its own. */
+const MISTAKES = [
+  "createTestDouble({ apiKeys: { b: { id: 'b', plan: 'enterprise' } } })",
+  "createTestDouble({ apiKeys: { b: { id: 'b', plan: 'Pro' } } })",
+  "createTestDouble({ apiKeys: { b: { id: 'b', plan: 'pro', limits } } })",
+  "createTestDouble({ allow: ['key.refuse'] })",
+  'createTestDouble({ fault: [] })',
+  "double.faults.arm({ kind: 'delay' })",
+  "double.faults.arm({ kind: 'status', status: 503, retryafter: 1 })",
+  "double.requests({ operation: 'listPet' })",
+  "double.report({ since: 'begin' })",
+  'client.listPets({ limt: 1 })',
+  "client.listPets({ status: 'lost' })",
+  "client.createPet({ name: 'Ada' })",
+]
+
+test('types - a browser project compiles without the types of Node, and checks those of the package', () => {
+  assert.equal(errorsIn(USES), '')
+})
+
+test('types - mistakes in options and calls are errors of the compiler', () => {
+  const found = errorsIn(USES + MISTAKES.join('\n'))
+  const first = USES.split('\n').length
+  const lines = [...found.matchAll(/^.*program\.ts\((\d+),/gm)].map(([, line]) => Number(line))
+  assert.deepEqual(
+    lines.map(line => MISTAKES[line - first]),
+    MISTAKES,
+    found,
+  )
+})
+
+/** What TypeScript says of a program in a browser project, without the types of Node. */
+function errorsIn(program: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'adoption-types-'))
+  try {
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    const paths = { 'animal-adoption-store/*': [join(ROOT, 'dist/adapters/*/index.d.ts')] }
+    const compilerOptions = { ...BROWSER.compilerOptions, paths }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...BROWSER, compilerOptions }))
+    writeFileSync(join(folder, 'program.ts'), program)
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    return spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' }).stdout
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
