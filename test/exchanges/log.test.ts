@@ -3,15 +3,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createLog } from '../../adapters/exchanges/log.js'
 
-test('log - keeps the latest items within a number', () => {
-  const log = createLog<string>({ capacity: 2, bytes: 100 })
-  assert.deepEqual([log.first(), log.last(), log.since()], [1, 0, []])
-  for (const item of ['a', 'b', 'c']) log.add(item, 1)
-  assert.deepEqual([log.first(), log.last(), log.dropped()], [2, 3, 1])
-  assert.deepEqual([log.since(), log.since(2), log.since(3)], [['b', 'c'], ['c'], []])
-  assert.deepEqual([1, 2, 3, 4].map(log.find), [undefined, 'b', 'c', undefined])
-})
-
 test('log - clearing forgets what was dropped, not the numbers', () => {
   const log = createLog<string>({ capacity: 2, bytes: 9, begin: { last: 5, dropped: 3 } })
   log.add('a', 9)

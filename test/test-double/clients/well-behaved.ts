@@ -10,10 +10,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   async 'waits as long as Retry-After says'({ send, wait }) {
     await wait(send, 200)
   },
-  async 'waits on its one connection'({ connection, wait }) {
-    const send = connection()
-    await wait(send, 200)
-  },
   async 'waits until Reset at Remaining 0'({ send, double }) {
     for (const _ of times(200)) {
       const { remaining, reset } = await send()
@@ -92,11 +88,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass(Math.max(...answers.map(({ retryAfter }) => retryAfter)))
     await send()
   },
-  async 'has other requests in flight on one connection, and gives up'({ connection, exhaust }) {
-    const send = connection()
-    await exhaust(send)
-    await Promise.all(times(10).map(at => send({ path: `pets?limit=${at + 1}` })))
-  },
   async 'has two requests in flight, of which one has to wait, and does'({
     connection,
     pass,
@@ -107,10 +98,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     await Promise.all(senders.map(send => send()))
     pass(7)
     await senders[0]?.()
-  },
-  async 'waits through 503 with a connection each time'({ send, wait, fail }) {
-    fail(503, { retryAfter: 7, times: 2 })
-    await wait(send, 3)
   },
   async 'is two processes on connections of their own, of which one has to wait'({
     connection,
@@ -283,10 +270,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     const send = connection()
     pass((await send()).retryAfter)
     await send()
-  },
-  async 'retries three times with growing pauses'(api) {
-    api.fail(503, { times: 3 })
-    await retry(api, api.connection(), [1, 2, 4])
   },
   async 'retries for long, with pauses up to a minute'(api) {
     api.fail(500, { times: 30 })
