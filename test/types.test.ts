@@ -48,16 +48,14 @@ const MISTAKES = [
   "client.createPet({ name: 'Ada' })",
 ]
 
-test('types - a browser project compiles without the types of Node, and checks those of the package', () => {
-  assert.equal(errorsIn(USES), '')
-})
-
-test('types - mistakes in options and calls are errors of the compiler', () => {
+test('types - a browser project without the types of Node compiles, but for mistakes in options and calls', () => {
   const found = errorsIn(USES + MISTAKES.join('\n'))
   const first = USES.split('\n').length
-  const lines = [...found.matchAll(/^.*program\.ts\((\d+),/gm)].map(([, line]) => Number(line))
+  const places = [...found.matchAll(/^(\S+)\((\d+),\d+\): error/gm)]
   assert.deepEqual(
-    lines.map(line => MISTAKES[line - first]),
+    places.map(([, file, line]) =>
+      file?.endsWith('program.ts') ? MISTAKES[Number(line) - first] : file,
+    ),
     MISTAKES,
     found,
   )

@@ -35,7 +35,8 @@ import { assertPrinted, printsOf } from './printed.js'
  * - `sh setup`: not here, as CI installs project and package; only the scripts it names are checked,
  *   and what `npm start` prints
  * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
- * - `json`: is parsed; `text`, `mermaid`: nothing to run
+ * - `json`: is parsed; `text`, `mermaid`: nothing to run, and no command
+ * - `text test=<path>`: not here, but read from the page by that test
  * - `text deploy`: not here, but typed by `test/engines/deploy.test.ts`
  *
  * What a block prints is compared with the block `text output` below it or, in JavaScript, with what
@@ -57,6 +58,10 @@ export function testCodeBlocks(needs: 'node' | 'tools'): void {
 }
 
 const TOOLS = ['sh', 'sh server', 'sh server frozen', 'sh sqlite', 'js engines', 'sh engines']
+
+/** A line that begins with a program, or with a command of Redis. */
+const COMMAND =
+  /^(\$ |sudo |npx |npm |node |curl |docker |sqlite3 |psql |redis-cli |php |go |python3? |animal-adoption-store |[A-Z]{3,} [A-Z]{3,} )/m
 
 const MAIN = mainIn(BUILD_URL)
 const WITHOUT_HOOKS = join(ROOT, 'test/support/without-hooks.cjs')
@@ -81,6 +86,8 @@ after(() => {
 async function runBlock(t: TestContext, info: string, code: string): Promise<string | undefined> {
   const [, excerptOf] = info.match(/ file=(\S+)$/) ?? []
   if (excerptOf) return assertExcerpt(excerptOf, code)
+  const [, testedBy] = info.match(/^text test=(\S+)$/) ?? []
+  if (testedBy) return assertExcerpt(testedBy, code.split(' ', 2).join(' '))
   switch (info) {
     case 'js':
       return runModule(code)
@@ -120,6 +127,8 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
       JSON.parse(code)
       return undefined
     case 'text':
+      assert.doesNotMatch(code, COMMAND, 'a command is run, or says which test runs it')
+      return undefined
     case 'text deploy':
     case 'mermaid':
       return undefined
@@ -145,7 +154,7 @@ async function runModule(code: string): Promise<string> {
 }
 
 async function runShell(t: TestContext, code: string): Promise<string | undefined> {
-  const missing = ['curl', 'python3'].find(
+  const missing = ['curl', 'python3', 'sqlite3'].find(
     tool => code.includes(tool) && spawnSync(tool, ['--version']).error,
   )
   if (missing) return skip(t, `${missing} is not installed`)
