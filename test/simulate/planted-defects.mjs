@@ -150,8 +150,8 @@ export const DEFECTS = [
     name: 'the verdict misses rejected requests that come again too early',
     breaks: ['verdict.sharp'],
     file: 'adapters/verdict/rules/waits.js',
-    from: 'if (repeated.length > 0) {',
-    to: 'if (false) {',
+    from: 'if (repeated.length > 0)',
+    to: 'if (false)',
   },
   {
     name: 'the verdict misses who takes Reset for milliseconds',

@@ -54,11 +54,8 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   const bans = createBans()
   let rejections = createRejections()
   let persistence = createPersistence()
-  /** Early requests of the current wait whose sender certainly knew, */
-  let certain = noRequests()
-  /** the only one in each of the waits before, */
-  let singles: Pair[] = []
-  /** and those of all waits whose sender perhaps knew. */
+  let certain = createCertain()
+  /** Early requests whose sender perhaps knew. */
   let likely = noRequests()
   /** Whether this client certainly caused the last ban. */
   let isToBlame = false
@@ -67,7 +64,8 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
 
   return {
     see(exchange) {
-      const violations = [...endWait(exchange.at), ...settle(exchange.at)]
+      const isOver = rejections.isOver(exchange.at)
+      const violations = [...(isOver ? certain.end() : []), ...settle(exchange.at)]
       if (isAlone && !(exchange.overlap === 'none' && exchange.isOneByOne)) {
         isAlone = false
         if (clients !== 1) doubtAll()
@@ -88,19 +86,10 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     open() {
       const unsettled = persistence.open()
       return [
-        ...certainly(),
-        ...habit([...singles, ...single()]),
+        ...certain.open(),
         ...(unsettled.length > 0 ? unsettled.flatMap(pairs => early(pairs)) : uncertain()),
       ]
     },
-  }
-
-  function endWait(at: number): readonly Violation[] {
-    if (!rejections.isOver(at)) return []
-    const violations = certainly()
-    for (const pair of single()) show(singles, pair)
-    certain = noRequests()
-    return violations
   }
 
   /** What is blamed on a connection is no longer a note. */
@@ -115,8 +104,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   function forget(): void {
     rejections = createRejections()
     persistence = createPersistence()
-    certain = noRequests()
-    singles = []
+    certain = createCertain()
     likely = noRequests()
   }
 
@@ -127,7 +115,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     const { kind, cause } = early
     const knowledge = knowledgeOf(exchange, early, isAlone, clients)
     const pair = { exchange, after: cause.exchange }
-    if (knowledge === 'certain') show(certain[kind], pair)
+    if (knowledge === 'certain') certain.add(kind, pair)
     else if (knowledge !== 'none' && !isBack[kind]) {
       show(likely[kind], pair)
       if (knowledge === 'perhaps') return
@@ -138,23 +126,13 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
 
   /** Another client exists, which may have sent what seemed to come from one that knew better. */
   function doubtAll(): void {
+    const doubted = certain.takeBack()
     for (const kind of KINDS) {
-      for (const pair of certain[kind].splice(0)) {
+      for (const pair of doubted[kind]) {
         show(likely[kind], pair)
         rejections.suspect(kind, pair)
       }
     }
-  }
-
-  function certainly(): readonly Violation[] {
-    const { repeated, others } = certain
-    if (repeated.length > 0) return early(repeated)
-    return others.length < FEWEST_OTHERS ? [] : early(others, 'remaining.ignored')
-  }
-
-  function single(): readonly Pair[] {
-    const { repeated, others } = certain
-    return repeated.length === 0 && others.length < FEWEST_OTHERS ? others : []
   }
 
   function uncertain(): readonly Violation[] {
@@ -177,8 +155,42 @@ function ruleOf(pairs: readonly Pair[]): string {
   return hasHeader ? 'retry-after.early' : 'remaining.ignored'
 }
 
-function habit(singles: readonly Pair[]): readonly Violation[] {
-  return early(singles, 'remaining.ignored', singles.length < FEWEST_WAITS)
+/** Early requests of the current wait whose sender certainly knew. */
+function createCertain() {
+  let current = noRequests()
+  /** The only one in each of the waits before. */
+  const singles: Pair[] = []
+
+  return {
+    add: (kind: Kind, pair: Pair) => show(current[kind], pair),
+    takeBack(): EarlyRequests {
+      const all = current
+      current = noRequests()
+      return all
+    },
+    /** The wait is over. */
+    end(): readonly Violation[] {
+      const violations = several()
+      for (const pair of single()) show(singles, pair)
+      current = noRequests()
+      return violations
+    },
+    open(): readonly Violation[] {
+      const all = [...singles, ...single()]
+      return [...several(), ...early(all, 'remaining.ignored', all.length < FEWEST_WAITS)]
+    },
+  }
+
+  function several(): readonly Violation[] {
+    const { repeated, others } = current
+    if (repeated.length > 0) return early(repeated)
+    return others.length < FEWEST_OTHERS ? [] : early(others, 'remaining.ignored')
+  }
+
+  function single(): readonly Pair[] {
+    const { repeated, others } = current
+    return repeated.length === 0 && others.length < FEWEST_OTHERS ? others : []
+  }
 }
 
 function early(
