@@ -117,7 +117,7 @@ function infoOf(rateLimit: RateLimitMode) {
   const sentences = [
     'Browse and manage animals available for adoption.',
     ...(rateLimit ? ['Every response reports the rate limit that applies to the API key.'] : []),
-    'Requests that are not valid HTTP/1.1 get 400, 408, 431, 501 or 505 with the same Error body.',
+    'Requests that are not valid HTTP/1.1 get 400, 408, 431 or 501 with the same Error body.',
   ]
   return {
     title: 'Animal Adoption Store',

@@ -63,7 +63,7 @@ export function responseComponents(features: Features) {
   ])
   const unused: readonly string[] = [
     ...(features.rateLimit ? [] : LIMIT_HEADERS),
-    ...(features.rateLimit === true ? [] : ['Retry-After', 'Cache-Control']),
+    ...(features.rateLimit === true ? [] : ['Cache-Control']),
     ...(features.idempotency ? [] : ['Idempotent-Replayed']),
   ]
   const headers = Object.entries(HEADERS).filter(([name]) => !unused.includes(name))
