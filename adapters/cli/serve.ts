@@ -93,7 +93,8 @@ async function start(settings: ServeSettings, running: Running) {
   const { port, stagingPort } = settings
   notes.record('starting', { version: version(), node: process.version, pid: process.pid })
   // Before the files are read, so that no change in between is missed.
-  const watching = settings.watch && (await import('./watch.js')).watchFiles(settings, notes)
+  const reloads = settings.watch || settings.keys !== undefined
+  const watching = reloads && (await import('./watch.js')).watchFiles(settings, notes)
   if (watching) stops.push(watching.stop)
   const apiKeys = await readApiKeys(settings)
   const metrics = await openMetrics(settings, stops)

@@ -20,14 +20,14 @@ export interface Watching {
 }
 
 /**
- * Watches `--seed` and `--keys`. A file with an error changes nothing. It polls, because watchers of the
+ * Watches `--seed` and `--keys` with `--watch`, and reads `--keys` again on SIGHUP. A file with an error changes nothing. It polls, because watchers of the
  * system follow a folder: they miss a symbolic link whose target is swapped, as Kubernetes does for
  * mounted ConfigMaps and Secrets, and a folder that is removed and made again.
  *
  * @param notes receive what has changed, or the error in the file
  */
 export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
-  const { keys, seed } = settings
+  const { keys, seed, watch } = settings
   let known: Keys = {}
   let environments: readonly Environment[] = []
   let begin = () => {}
@@ -35,6 +35,8 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
     begin = resolve
   })
   const listeners = [on(keys, reloadKeys), on(seed === 'edge' ? undefined : seed, reloadSeed)]
+  const [{ listener: hangUp }] = listeners as [(typeof listeners)[number]]
+  if (keys !== undefined) process.on('SIGHUP', hangUp)
   return {
     reloadInto(opened, atStart) {
       known = atStart
@@ -42,6 +44,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
       begin()
     },
     async stop() {
+      process.off('SIGHUP', hangUp)
       for (const { path, listener } of listeners) if (path) unwatchFile(path, listener)
     },
   }
@@ -56,7 +59,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
           error => notes.say('reload.failed', `${printable(error.message)}; nothing was reloaded`),
         )
     }
-    if (path) watchFile(path, { interval: INTERVAL }, listener)
+    if (path && watch) watchFile(path, { interval: INTERVAL }, listener)
     return { path, listener }
   }
 

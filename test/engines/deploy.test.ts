@@ -23,7 +23,18 @@ import {
   withoutNginx,
 } from './engines.js'
 
-const CONFIG = deployed('nginx.conf')
+/** Other nginx than that of the image look names up at the start only. */
+const CONFIG = deployed('nginx.conf').replace(/^ +resolver .*\n| resolve\b/gm, '')
+
+test('deploy - nginx looks the names of the containers up again', () => {
+  const config = deployed('nginx.conf')
+  assert.match(config, /^ {2}zone store \d+k;\n {2}resolver 127\.0\.0\.11 valid=\d+s/m)
+  const servers = [...config.matchAll(/^ {2}server .*$/gm)].map(([line]) => line)
+  assert.equal(servers.length, 2)
+  for (const server of servers) assert.match(server, / resolve /)
+  const [, minor = ''] = /image: nginx:1\.(\d+)/.exec(deployed('compose.yaml')) ?? []
+  assert.ok(Number(minor) >= 28, minor)
+})
 
 test('deploy - nginx balances requests, reports the client address, and hides a process that is down', {
   skip: withoutNginx,
