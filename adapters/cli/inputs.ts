@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { parseJson } from '../../src/lib/json.js'
 import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
 import type { OptionError } from '../../src/lib/options.js'
@@ -68,23 +70,63 @@ function notKeys(path: string): UsageError {
   return new UsageError(message, '--keys')
 }
 
-/** Errors name positions only, as any text of the file may be a key. @throws UsageError */
-export function checkKeys(path: string, file: KeyFile): Record<string, ApiKey> {
+/** How many keys to read before requests get a turn. */
+export const SLICE = 1_000
+
+/**
+ * Errors name positions only, as any text of the file may be a key.
+ *
+ * @param known keys that are valid: the file's stay the same objects where they are equal
+ * @throws UsageError
+ */
+export async function checkKeys(
+  path: string,
+  file: KeyFile,
+  known: Readonly<Record<string, ApiKey>> = {},
+): Promise<Record<string, ApiKey>> {
+  const keys: [string, ApiKey][] = []
+  const changed = new Set<unknown>()
+  for (const [at, [key, record]] of Object.entries(file).entries()) {
+    if (at % SLICE === 0) await setImmediate()
+    const read = attempt(at, () => readRecord(record))
+    const before = Object.hasOwn(known, key) ? known[key] : undefined
+    const isEqual = before !== undefined && isSame(before, read)
+    if (!isEqual) changed.add(read?.id)
+    keys.push([key, isEqual ? before : read])
+  }
   const ring = createApiKeys({}, PLANS, sha256)
-  const entries = Object.entries(file).map(([key, record], at): [string, ApiKey] => {
+  for (const [at, [key, record]] of keys.entries()) {
+    if (at % SLICE === 0) await setImmediate()
+    // Keys of one id have one plan, so that all of them are checked if one has changed.
+    if (changed.has(record?.id)) attempt(at, () => ring.add(key, record))
+  }
+  // From entries: a key may be named like a property of objects.
+  return Object.fromEntries(keys)
+
+  function attempt<T>(at: number, task: () => T): T {
     try {
-      const { expires } = record ?? {}
-      const own = typeof expires === 'string' ? { expires: instantOf('expires', expires) } : {}
-      const read = typeof record === 'object' ? { ...record, ...own } : record
-      ring.add(key, read as ApiKey)
-      return [key, read as ApiKey]
+      return task()
     } catch (error) {
       const problem = `key ${at + 1}${problemOf(error as OptionError)}`
       throw new UsageError(`--keys ${path}: ${problem}`, '--keys')
     }
-  })
-  // From entries: a key may be named like a property of objects.
-  return Object.fromEntries(entries)
+  }
+}
+
+function readRecord(record: KeyRecord): ApiKey {
+  const { expires } = record ?? {}
+  if (typeof expires !== 'string') return record as ApiKey
+  return { ...record, expires: instantOf('expires', expires) }
+}
+
+function isSame(one: ApiKey, other: ApiKey): boolean {
+  return (
+    one.id === other?.id &&
+    one.plan === other.plan &&
+    one.expires === other.expires &&
+    (one.limits === other.limits || isDeepStrictEqual(one.limits, other.limits)) &&
+    Object.keys(one).length === Object.keys(other).length
+  )
 }
 
 function problemOf({ option, expected, message }: OptionError): string {
@@ -115,6 +157,8 @@ async function readJson(flag: string, path: string): Promise<unknown> {
     () => parseJson(text),
     () => `is not valid JSON${describeSyntaxError(text)}`,
   )
+  // Each of the two takes a while for many keys.
+  await setImmediate()
   const duplicate = findDuplicate(text)
   if (!duplicate) return value
   // In --keys, the name may be a key.

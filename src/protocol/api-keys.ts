@@ -106,7 +106,7 @@ export function createApiKeys(
 interface Keys {
   readonly plain: Map<string, KnownKey>
   readonly digests: Map<string, KnownKey>
-  readonly owners: Map<string, readonly KnownKey[]>
+  readonly owners: Map<string, Set<KnownKey>>
 }
 
 function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRing {
@@ -125,10 +125,11 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
       const { map, name } = locate(key)
       const known = readApiKey(record, plans)
       if (map.has(name)) throw invalidKeys('each key once', 'Duplicate API key')
-      const others = owners.get(known.id) ?? []
-      for (const other of others) checkSamePlan(known, other)
+      const own = owners.get(known.id) ?? new Set()
+      const [other] = own
+      if (other) checkSamePlan(known, other)
       map.set(name, known)
-      owners.set(known.id, [...others, known])
+      owners.set(known.id, own.add(known))
       list = undefined
     },
     remove(key) {
@@ -137,19 +138,18 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
       if (!known) return false
       map.delete(name)
       list = undefined
-      const others = owners.get(known.id)?.filter(other => other !== known) ?? []
-      if (others.length > 0) owners.set(known.id, others)
-      else owners.delete(known.id)
+      const own = owners.get(known.id)
+      own?.delete(known)
+      if (own?.size === 0) owners.delete(known.id)
       return true
     },
-    list: () => [...owners.values()].flat(),
+    list: () => [...owners.values()].flatMap(own => [...own]),
     keys: () => (list ??= [...plain.keys()]),
-    copy: () =>
-      createRing(
-        { plain: new Map(plain), digests: new Map(digests), owners: new Map(owners) },
-        plans,
-        sha256,
-      ),
+    copy() {
+      const copied = new Map([...owners].map(([id, own]) => [id, new Set(own)]))
+      const all = { plain: new Map(plain), digests: new Map(digests), owners: copied }
+      return createRing(all, plans, sha256)
+    },
   }
 
   function findByDigest(key: string): KnownKey | undefined {
