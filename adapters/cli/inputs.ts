@@ -116,7 +116,7 @@ export async function checkKeys(
 function readRecord(record: KeyRecord): ApiKey {
   const { expires } = record ?? {}
   if (typeof expires !== 'string') return record as ApiKey
-  return { ...record, expires: instantOf('expires', expires) }
+  return { ...(record as ApiKey), expires: instantOf('expires', expires) }
 }
 
 function isSame(one: ApiKey, other: ApiKey): boolean {
