@@ -76,12 +76,21 @@ export async function forward(forwarding: Forwarding): Promise<void> {
   }
 
   function onSilence(): void {
-    const isClientsTurn = incoming
-      ? response.writableNeedDrain
-      : !outgoing?.socket?.connecting && !response.req.complete && !outgoing?.writableNeedDrain
-    if (isClientsTurn) return void outgoing?.socket?.setTimeout(timeoutMs)
-    silence = timedOut(timeoutMs)
-    ;(incoming ?? outgoing)?.destroy(new Error(silence.reason))
+    const own = outgoing?.socket
+    const received = own?.bytesRead
+    // After a pause of this process, what has come in the meantime is read first.
+    setImmediate(() => {
+      if (incoming?.complete) return
+      if (isClientsTurn() || own?.bytesRead !== received) return void own?.setTimeout(timeoutMs)
+      silence = timedOut(timeoutMs)
+      ;(incoming ?? outgoing)?.destroy(new Error(silence.reason))
+    })
+  }
+
+  /** The client is still to send its body, or to read the response. */
+  function isClientsTurn(): boolean {
+    if (incoming) return response.writableNeedDrain
+    return !response.req.complete && !outgoing?.writableNeedDrain && !outgoing?.socket?.connecting
   }
 
   /** The service failed: before its response with an error in its place, within it with an early end. */
