@@ -4,7 +4,7 @@ import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
 import { createStore } from '../../src/store.js'
 import type { ConsoleOptions } from '../console/index.js'
-import { createToken, isToken } from '../http/token.js'
+import { isToken } from '../http/token.js'
 import { memoryRateLimits } from '../memory.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import { EDGE_ANIMALS } from '../test-double/edge-animals.js'
@@ -157,7 +157,7 @@ export async function digests({ keys }: Pick<StoreSettings, 'keys'>) {
  */
 export function controlToken(): string {
   const given = process.env['ADOPTION_STORE_CONTROL_TOKEN']
-  if (!given) return createToken()
+  if (!given) return crypto.randomUUID()
   if (isToken.accepts(given)) return given
   throw new UsageError(`ADOPTION_STORE_CONTROL_TOKEN must be ${isToken.expected}`)
 }

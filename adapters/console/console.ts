@@ -2,7 +2,7 @@ import { ApiError, notFound, toApiError } from '../../src/errors.js'
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { toAnswer } from '../http/pages.js'
-import { createToken, hasToken, tokenCookie } from '../http/token.js'
+import { hasToken, tokenCookie } from '../http/token.js'
 import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './options.js'
 import { pageFile } from './page-files.js'
@@ -22,7 +22,7 @@ export interface ConsoleHandler extends ApiHandler {
  * @throws OptionError
  */
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ConsoleHandler {
-  const { control, worlds, token = createToken(), ...main } = readConsoleOptions(given)
+  const { control, worlds, token = crypto.randomUUID(), ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
   const own = monitor({ ...main, policyOf: policiesOf(handler) })
   /** Worlds are recorded only while someone watches them. */

@@ -103,7 +103,7 @@ export const DOUBLE_OPTIONS = {
    */
   control: withDefault(
     typed<boolean | string>({
-      expected: `true, false or a token: ${isToken.expected}`,
+      expected: 'true, false or a token',
       accepts: value => isBoolean.accepts(value) || isToken.accepts(value),
       secret: true,
     }),

@@ -1,6 +1,5 @@
 import { notFound } from '../../src/errors.js'
 import { check, isObject } from '../../src/lib/options.js'
-import { createToken } from '../http/token.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds, type Worlds } from './control/worlds.js'
@@ -44,7 +43,7 @@ export interface ControlHandler extends ServedHandler {
  */
 export function withControl(double: JudgedDouble, options: TestDoubleOptions): ControlHandler {
   const { control } = options
-  const token = typeof control === 'string' ? control : createToken()
+  const token = typeof control === 'string' ? control : crypto.randomUUID()
   const worlds = createWorlds(options, double)
   const maxBodyBytes = Math.max(double.maxBodyBytes, MAX_BODY_BYTES)
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
 import { CHROMIUM, PATIENCE } from './chromium.js'
@@ -92,4 +93,21 @@ export async function manyKeys(t: TestContext): Promise<string> {
   const path = join(folder, 'keys.json')
   await writeFile(path, JSON.stringify(Object.fromEntries(keys)))
   return path
+}
+
+/** axe finds no violation. */
+export async function assertAccessible(page: Page, state: string): Promise<void> {
+  await page.evaluate(await axe())
+  const { violations } = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; nodes: { failureSummary: string; html: string }[] }[]
+  }
+  const found = violations.map(({ id, nodes }) => [
+    id,
+    nodes.map(({ html, failureSummary }) => `${html.slice(0, 120)} ${failureSummary}`),
+  ])
+  assert.deepEqual(found, [], state)
+}
+
+function axe(): Promise<string> {
+  return readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 }

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type Call, manyKeys, openedAt, started, withoutChromium } from './console-page.js'
+import {
+  assertAccessible,
+  type Call,
+  manyKeys,
+  openedAt,
+  started,
+  withoutChromium,
+} from './console-page.js'
 
 /** CI keeps the files in this folder. */
 const SCREENSHOTS = process.env['SCREENSHOTS']
@@ -87,22 +93,6 @@ async function assertFits(page: Page, state: string): Promise<void> {
       .map(({ className, textContent }) => className + textContent.slice(0, 40))
   `)
   assert.deepEqual(wide, [], state)
-}
-
-async function assertAccessible(page: Page, state: string): Promise<void> {
-  await page.evaluate(await axe())
-  const { violations } = (await page.evaluate('axe.run()')) as {
-    violations: { id: string; nodes: { failureSummary: string; html: string }[] }[]
-  }
-  const found = violations.map(({ id, nodes }) => [
-    id,
-    nodes.map(({ html, failureSummary }) => `${html.slice(0, 120)} ${failureSummary}`),
-  ])
-  assert.deepEqual(found, [], state)
-}
-
-function axe(): Promise<string> {
-  return readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 }
 
 async function photograph(page: Page, name: string): Promise<void> {

@@ -501,7 +501,7 @@ test('cli - the banner shows the options in effect', async t => {
     ready,
     /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01T00:00:00.000Z$/m,
   )
-  assert.match(ready, /^ {2}Control {3}http:.*\/_control\/[0-9a-f]{32}$/m)
+  assert.match(ready, /^ {2}Control {3}http:.*\/_control\/[0-9a-f-]{36}$/m)
   assert.match(ready, /^ {2}Docs {6}http:.*\/docs$/m)
   assert.doesNotMatch(ready, /requests a minute/)
   assert.doesNotMatch((await started(t)).ready, /Mode|Control/)

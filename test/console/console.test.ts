@@ -235,7 +235,7 @@ test('console - opens to its token only, first in the address and then in a cook
   }
   assert.throws(() => withConsole(store(), { token: 'short' }), /^OptionError: .*got a string$/)
   const { token: random } = withConsole(store())
-  assert.ok(random.length === 32 && random !== withConsole(store()).token)
+  assert.ok(random.length === 36 && random !== withConsole(store()).token)
 
   const { get, fetch } = await served(t)
   const info = await get('/_console/info', { origin: 'http://evil.test' })

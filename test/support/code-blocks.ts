@@ -229,7 +229,7 @@ async function startOf(t: TestContext): Promise<string> {
     banner += chunk
     if (banner.includes('Ctrl+C\n')) break
   }
-  const stable = banner.replaceAll(/(token=|_control\/)\w+/g, '$1…')
+  const stable = banner.replaceAll(/(token=|_control\/)[\w-]+/g, '$1…')
   return stable.replaceAll(/127\.0\.0\.1:\d+/g, DOCUMENTED_HOST)
 }
 

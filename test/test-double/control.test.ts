@@ -115,7 +115,7 @@ test('control - opens to its token only, in the address, as a bearer or in the c
     assert.doesNotMatch(names, /access-control|x-ratelimit/)
   }
   await using random = await createTestDouble({ control: true }).listen()
-  assert.match(random.control ?? '', /\/_control\/[0-9a-f]{32}$/)
+  assert.match(random.control ?? '', /\/_control\/[0-9a-f-]{36}$/)
   await using without = await createTestDouble().listen()
   assert.equal(without.control, null)
   assert.throws(() => createTestDouble({ control: 'short' }), /^OptionError: .*got a string$/)

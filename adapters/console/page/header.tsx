@@ -10,6 +10,8 @@ const NAMES: Record<View, string> = {
   start: 'Start',
 }
 
+const ICON = document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href
+
 const BANNERS = {
   lost: 'The server does not answer. What is shown may be out of date.',
   refused: 'The server has another token now: open the address that it printed.',
@@ -22,7 +24,7 @@ export function Header(props: PanelProps & { readonly views: readonly View[] }) 
   const worlds = [...new Set(['', ...info.worlds, world])]
   return (
     <header class="top line">
-      <Paw />
+      <img src={ICON} width="22" height="22" alt="" />
       <h1>Adoption Store</h1>
       <nav aria-label="Views">
         {views.map(view => (
@@ -68,17 +70,5 @@ export function Header(props: PanelProps & { readonly views: readonly View[] }) 
       </span>
       {live.connection !== 'open' && <p class="banner problem">{BANNERS[live.connection]}</p>}
     </header>
-  )
-}
-
-function Paw() {
-  return (
-    <svg class="paw" viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
-      <ellipse cx="5.2" cy="11" rx="2.2" ry="2.9" />
-      <ellipse cx="9.4" cy="6" rx="2.2" ry="3" />
-      <ellipse cx="14.6" cy="6" rx="2.2" ry="3" />
-      <ellipse cx="18.8" cy="11" rx="2.2" ry="2.9" />
-      <path d="M12 11.2c-3.2 0-6 3.6-6 6.2 0 1.9 1.4 2.8 2.9 2.8 1.2 0 2-.6 3.1-.6s1.9.6 3.1.6c1.5 0 2.9-.9 2.9-2.8 0-2.6-2.8-6.2-6-6.200z" />
-    </svg>
   )
 }

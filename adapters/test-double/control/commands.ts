@@ -28,7 +28,7 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import { readBody } from '../../../src/protocol/body.js'
 import { withBodyRead } from '../../exchanges/read-request.js'
 import { toAnswer } from '../../http/pages.js'
-import { hasToken, isToken } from '../../http/token.js'
+import { hasToken } from '../../http/token.js'
 import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
 import type { JudgedDouble, ReportOptions } from '../double.js'
@@ -55,10 +55,9 @@ export async function command(target: string, given: Command): Promise<ApiRespon
   const { request, maxBodyBytes, token } = given
   try {
     const [first = '', ...rest] = target.split('/')
-    // No command is that long.
-    const isInAddress = isToken.accepts(first)
-    if (!hasToken(request, token, isInAddress ? first : '')) throw strangerError()
-    const path = isInAddress ? rest.join('/') : target
+    if (!hasToken(request, token, first))
+      throw new ApiError('invalid_request', 'Send the token: /_control/<token>/…', { status: 403 })
+    const path = first === token ? rest.join('/') : target
     if (request.refusal) throw request.refusal
     const [, name = path, id] = /^([^/]+)\/([^/]+)$/.exec(path) ?? []
     const methods = ROUTES.get(id === undefined ? name : `${name}/<id>`)
@@ -73,12 +72,6 @@ export async function command(target: string, given: Command): Promise<ApiRespon
     const wrong = thrown instanceof OptionError || thrown instanceof RangeError
     return failure(request.method, wrong ? invalidRequest(thrown.message) : toApiError(thrown))
   }
-}
-
-function strangerError(): ApiError {
-  const message =
-    'Commands need the token of the control address that the server printed: `/_control/<token>/…`, or `Authorization: Bearer <token>`.'
-  return new ApiError('invalid_request', message, { status: 403 })
 }
 
 /** A form in a browser cannot send `application/json` without a preflight. */
