@@ -37,7 +37,10 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     },
     async send(call) {
       const request = plain(call)
-      return await transmit(request).catch((error: unknown) => refusalOf(request, error))
+      // The connection may end because of the request before; a server that crashes does so again.
+      return await transmit(request)
+        .catch((error: unknown) => (isReset(error) ? transmit(request) : Promise.reject(error)))
+        .catch((error: unknown) => refusalOf(request, error))
     },
     sendTogether: calls => onConnection(calls.map(plain)),
     download: target =>
@@ -110,8 +113,7 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
    */
   async function refusalOf(request: PlainRequest, error: unknown): Promise<Reply> {
     const { body, headers } = request
-    const isReset = error instanceof NoReply && isClosed(error.code)
-    if (!isReset || body === undefined || fetch) throw error
+    if (!isReset(error) || body === undefined || fetch) throw error
     const { length } = typeof body === 'string' ? new TextEncoder().encode(body) : body
     const announced = { ...headers, 'content-length': String(length) }
     const head = { ...request, headers: announced, body: undefined }
@@ -127,6 +129,10 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
 
 function isUrl(target: string): boolean {
   return target.startsWith('http')
+}
+
+function isReset(error: unknown): boolean {
+  return error instanceof NoReply && isClosed(error.code)
 }
 
 function inWords(

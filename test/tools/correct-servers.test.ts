@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -50,6 +51,26 @@ test("verify - a server on Go's net/http breaks nothing", {
   const port = await start(t, program, [KEY])
   assert.deepEqual(await broken({ baseUrl: `http://127.0.0.1:${port}/v1` }), UNANNOUNCED)
 })
+
+const BENCH = join(ROOT, 'test/bench/package.json')
+
+for (const framework of ['express', 'fastify', 'hono']) {
+  test(`verify - a server on ${framework} breaks nothing`, {
+    skip: !isInstalled(framework) && 'needs npm install --prefix test/bench',
+  }, async t => {
+    const words = [join(FOLDER, 'frameworks.mjs'), framework, KEY, BENCH]
+    const port = await start(t, process.execPath, words)
+    assert.deepEqual(await broken({ baseUrl: `http://127.0.0.1:${port}/v1` }), UNANNOUNCED)
+  })
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    return createRequire(BENCH).resolve(name) !== ''
+  } catch {
+    return false
+  }
+}
 
 /** A program that prints its port. */
 async function start(t: TestContext, program: string, words: readonly string[]): Promise<number> {

@@ -148,7 +148,7 @@ test('verify - --list prints every check and sends nothing', async () => {
   assert.equal(code, 0)
   const lines = stdout.trimEnd().split('\n')
   assert.equal(lines.length, CHECKS.length)
-  assert.match(lines[0] ?? '', /^auth\.missing\.list +MUST, spec §5: /)
+  assert.match(lines[0] ?? '', /^list\.empty +MUST, spec §4\.1: /)
   const auth = JSON.parse((await verify(['--list', '--json', '--only', 'auth'])).stdout)
   assert.deepEqual(Object.keys(auth[0]), ['id', 'level', 'source', 'title'])
   assert.equal(auth.length, CHECKS.filter(({ id }) => id.startsWith('auth.')).length)
