@@ -178,13 +178,13 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
   }
 
   function inOrder(one: Candidate, other: Candidate): number {
-    return compare(rank(one), rank(other))
+    return compare(rank(one, faults), rank(other, faults))
   }
+}
 
-  /** Fewest faults first, then by the positions of the requests, then as the faults are listed. */
-  function rank({ schedule, positions }: Candidate): readonly number[] {
-    return [schedule.length, ...positions, ...schedule.map(({ fault }) => faults.indexOf(fault))]
-  }
+/** Fewest faults first, then by the positions of the requests, then as the faults are listed. */
+function rank({ schedule, positions }: Candidate, faults: readonly Fault[]): readonly number[] {
+  return [schedule.length, ...positions, ...schedule.map(({ fault }) => faults.indexOf(fault))]
 }
 
 /** One of each. */
