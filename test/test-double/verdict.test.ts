@@ -416,7 +416,7 @@ test('verdict - a restored journal is in the report, but not in one since the st
   assert.match(other.report().findings[0]?.seen ?? '', /^`page` was sent; `offset` was sent$/)
 })
 
-test('verdict - what is kept of a caller and of a period is bounded', async () => {
+test('verdict - what is kept of a caller and of a window is bounded', async () => {
   const plans = { free: { perMinute: 1, perDay: 1e6 } }
   const double = createTestDouble({ journal: 1, plans })
   await createApi(double).exhaust()
@@ -428,8 +428,8 @@ test('verdict - what is kept of a caller and of a period is bounded', async () =
   for (let n = 1; n <= 40_000; n++) {
     recording.see({ ...rejected, n, connection: n, requestDigest: `request ${n}` })
   }
-  for (let period = 1; period <= 10_000; period++) {
-    const recording = verdict.record(`after reset ${period}`, double.clock)
+  for (let window = 1; window <= 10_000; window++) {
+    const recording = verdict.record(`after reset ${window}`, double.clock)
     for (const n of [1, 2, 3, 4]) recording.see({ ...rejected, n })
     recording.end()
   }
