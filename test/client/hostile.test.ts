@@ -155,7 +155,9 @@ test('hostile - what the server would refuse is refused before it is sent, by th
     { name: 'Rex', categoryId: 2n ** 63n },
   ]) {
     const { code, message } = await failure(store.createPet(pet as never))
-    assert.deepEqual(await failure(client().createPet(pet as never)), { code, message })
+    const own = await failure(client().createPet(pet as never))
+    // The store also shows an integer that is out of range.
+    assert.deepEqual(own, { code, message: message.replace(/, got \d+$/, '') })
   }
   assert.deepEqual(seen, [])
 })
