@@ -279,7 +279,6 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     ],
     [['--limits', 'rediss://h?ca=/nowhere.pem'], 2, /--limits \?ca \/nowhere\.pem does not exist/],
     [['--limits', 'redis://me:s3cret@h', '--control'], 2, /--control could reset redis:\/\/…; use/],
-    [['copy', 'a.json', 'memory:'], 2, /copy <to> takes a file that ends with /],
     [['copy', 'postgres://me:s3cret@127.0.0.1:1/my.json', 'b.json'], 1, /nothing listens there/],
     [['copy', '/nowhere.json', 'b.json'], 2, /\/nowhere\.json does not exist/],
   ]
