@@ -591,6 +591,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
       names: ({ path }) => path.endsWith('/__proto__'),
       'long-key': ({ headers }) => String(headers['authorization']).length > 5_000,
       headers: ({ headers }) => String(headers['cookie']).startsWith('a=%'),
+      'byte-order-mark': ({ bytes }) => bytes?.[0] === 0xef,
       utf8: ({ text }) => text.includes('\ufffd'),
       head: ({ method, headers }) => method === 'HEAD' && 'authorization' in headers,
     }).map(([name, where]) => [
@@ -613,18 +614,6 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     wrong: answers(
       ({ query }) => query === 'limit=1&limit=2',
       given => ({ ...given, status: 200, body: `[${'{},'.repeat(100)}{}]` }),
-    ),
-  },
-  'robust.byte-order-mark': {
-    wrong: serve => async request => {
-      if (request.bytes?.[0] !== 0xef) return serve(request)
-      const given = await serve({ ...request, bytes: undefined })
-      return { ...given, body: given.body.replace('"name":"', '"name":"\ufeff') }
-    },
-  },
-  'robust.duplicate': {
-    wrong: created((pet, text) =>
-      text.includes('"categoryId":7,"categoryId"') ? { ...pet, categoryId: 8 } : pet,
     ),
   },
   'robust.pollution': {
