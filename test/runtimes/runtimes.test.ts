@@ -69,7 +69,7 @@ test('runtimes - workerd', { skip: missing('workerd') }, async t => {
   })
   const options = ['serve', 'config.capnp', '--control-fd=1']
   const child = spawn('workerd', options, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => child.kill())
+  t.after(() => child.kill('SIGKILL'))
   const [line] = await once(child.stdout, 'data')
   const { port } = JSON.parse(String(line).split('\n')[0] as string)
   await judge('workerd', (await (await fetch(`http://127.0.0.1:${port}`)).json()) as Outcome)
