@@ -32,7 +32,8 @@ export function byHand(context: ActorContext): Actor {
         wait = backoff
       } else {
         const { status, retryAfter, isExhausted, untilReset } = answer
-        wait = retryAfter ?? (isExhausted ? untilReset : 0)
+        // A 503 says when the storage may be back, which may be before the next window.
+        wait = Math.max(retryAfter ?? 0, isExhausted ? untilReset : 0)
         if (status < 429) return answer.text
         if (status >= 500 && call.do === 'create' && !hasIdempotency) throw new Error(answer.text)
         wait = Math.max(wait, status === 429 ? 0 : backoff)
