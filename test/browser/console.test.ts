@@ -356,6 +356,7 @@ test('console page - faults are armed, listed, used up and cleared', { skip }, a
   await note.getByText('key demo-pro').waitFor()
   await faults.getByLabel('Request header').fill('')
   await faults.getByRole('button', { name: 'Arm' }).click()
+  await faults.getByRole('listitem').nth(1).waitFor()
   assert.equal((await call('GET', '/pets', 'demo-pro')).status, 503)
   await faults.getByText('always, 1 so far').waitFor()
   await faults.getByRole('button', { name: 'Clear all' }).click()

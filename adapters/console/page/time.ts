@@ -39,9 +39,8 @@ export function countOf(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-/** At most five characters, for a place that keeps its width: `9,999`, `10.0k`, `120k`, `1.0M`. */
+/** At most five characters, for a place that keeps its width: `9,999`, `10K`, `120K`, `1M`. */
 export function shortCountOf(value: number): string {
   if (value < 10_000) return countOf(value)
-  if (value >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`
-  return `${(value / 1_000).toFixed(value < 100_000 ? 1 : 0)}k`
+  return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 }
