@@ -79,7 +79,13 @@ const CONSOLE_OPTIONS = {
    * and `_`, at least 16.
    * @default made at random: `withConsole(…).token`
    */
-  token: optional(isToken),
+  token: optional(
+    typed<string>({
+      expected: 'at least 16 letters, digits, - and _',
+      accepts: isToken,
+      secret: true,
+    }),
+  ),
 }
 /** A panel whose source is missing is not shown. */
 export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}

@@ -1,13 +1,8 @@
-import { type Rule, rule } from '../../src/lib/options.js'
 import type { ApiRequest } from '../../src/protocol/api.js'
 
-/** What opens the console and the control tree. */
-export const isToken: Rule<string> = {
-  ...rule<string>(
-    'at least 16 letters, digits, - and _',
-    token => typeof token === 'string' && /^[\w-]{16,}$/.test(token),
-  ),
-  secret: true,
+/** What opens the console and the control tree: at least 16 letters, digits, - and _. */
+export function isToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w-]{16,}$/.test(value)
 }
 
 /**

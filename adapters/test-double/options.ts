@@ -104,7 +104,7 @@ export const DOUBLE_OPTIONS = {
   control: withDefault(
     typed<boolean | string>({
       expected: 'true, false or a token',
-      accepts: value => isBoolean.accepts(value) || isToken.accepts(value),
+      accepts: value => isBoolean.accepts(value) || isToken(value),
       secret: true,
     }),
     false,
