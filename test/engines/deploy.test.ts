@@ -233,7 +233,7 @@ test('deploy - the systemd unit is valid, and names options that exist', {
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
   assert.deepEqual([status, stderr], [0, ''])
   const [, start = ''] = /^ExecStart=\/usr\/bin\/env animal-adoption-store (.*)$/m.exec(unit) ?? []
-  const help = execFileSync(process.execPath, [MAIN, '--help'], { encoding: 'utf8' })
+  const help = execFileSync(process.execPath, [MAIN, 'serve', '--help'], { encoding: 'utf8' })
   const flags = start.split(' ').filter(word => word.startsWith('--'))
   assert.ok(flags.length > 4)
   for (const flag of flags) assert.ok(help.includes(`${flag} `), flag)
