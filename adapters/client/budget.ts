@@ -4,7 +4,7 @@ import { type Limits, untilReset } from './headers.js'
 import type { WaitReason } from './hooks.js'
 import type { GateOptions } from './options.js'
 import { createPace, type Turn } from './pace.js'
-import type { Pause, SharedKey } from './shared-key.js'
+import type { Pause, SharedKey } from './shared-through-redis.js'
 
 export type Budget = ReturnType<typeof createBudget>
 

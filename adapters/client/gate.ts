@@ -4,7 +4,7 @@ import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
 import { type Limits, requestedWait } from './headers.js'
 import type { Sending } from './hooks.js'
 import type { GateOptions } from './options.js'
-import { createSharedKey, type Pause } from './shared-key.js'
+import { createSharedKey, type Pause } from './shared-through-redis.js'
 import { createThrottle } from './throttle.js'
 
 /** A response, as far as it concerns the gate. */

@@ -18,7 +18,7 @@ import {
 import type { Clock } from '../../src/ports.js'
 import type { Retrying, Sending, Wait } from './hooks.js'
 import type { LimitHeaders } from './limit-headers.js'
-import type { RedisConnection } from './shared-key.js'
+import type { RedisConnection } from './shared-through-redis.js'
 import type { Sleep, Time } from './time.js'
 
 const GATE_OPTIONS = {

@@ -2,7 +2,7 @@ import { onAbort } from './abort.js'
 import type { Budget } from './budget.js'
 import { ClosedError, QueueFullError } from './errors.js'
 import type { GateOptions } from './options.js'
-import type { SharedKey, Unit } from './shared-key.js'
+import type { SharedKey, Unit } from './shared-through-redis.js'
 
 interface Waiting {
   readonly start: (unit: Unit | undefined) => void

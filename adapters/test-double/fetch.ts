@@ -4,7 +4,7 @@ import type { ReadRequest } from '../exchanges/read-request.js'
 import { toResponse } from '../fetch.js'
 import { splitTarget } from '../http/api-request.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
-import { fetchFailed, type LosableAnswer } from './faults/lost.js'
+import { fetchFailed, type LosableAnswer } from './faults/lose-response.js'
 import { keptAlive } from './keep-alive.js'
 import { at, textResponse } from './text-response.js'
 

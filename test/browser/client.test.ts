@@ -27,7 +27,7 @@ test('client - a browser bundle holds nothing of Node, and is at most 20 KB gzip
 })
 
 test('client - a process that shares no key reads neither bottleneck nor a Redis client', async () => {
-  const entry = new URL('adapters/client/shared-key.js', BUILD_URL)
+  const entry = new URL('adapters/client/shared-through-redis.js', BUILD_URL)
   const imports = (await readFile(entry, 'utf8')).matchAll(/^import .* from '([^']+)'/gm)
   for (const [, name = ''] of imports) assert.match(name, /^\.\.?\//)
 })

@@ -8,7 +8,7 @@ import type { FaultKind } from '../../exchanges/fault-kinds.js'
 import { changes } from '../../exchanges/fault-kinds.js'
 import type { DelayFault, StatusFault, TrickleFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
-import { lost } from './lost.js'
+import { lost } from './lose-response.js'
 
 /** Has the store answer a request, with the faults taken for it. */
 export async function injectFault(
