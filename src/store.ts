@@ -259,5 +259,9 @@ function protect({ rateLimits, rateLimitTimeoutMs }: StoreSettings, emit: Emit) 
 
 /** Not part of the language, but of every JavaScript runtime. */
 declare function setTimeout(task: () => void, ms: number): unknown
+declare function clearTimeout(timer: unknown): void
 
-const startTimer: Timer = (task, ms) => void setTimeout(task, ms)
+const startTimer: Timer = (task, ms) => {
+  const timer = setTimeout(task, ms)
+  return () => clearTimeout(timer)
+}

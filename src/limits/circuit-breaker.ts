@@ -3,8 +3,8 @@ import type { RateLimitStore } from '../ports.js'
 import type { Decision } from './decide.js'
 import { memoryRateLimits } from './memory.js'
 
-/** Runs a task after some ms. */
-export type Timer = (task: () => void, ms: number) => void
+/** Runs a task after some ms. @returns cancels it */
+export type Timer = (task: () => void, ms: number) => () => void
 
 export interface CircuitBreakerOptions {
   readonly rateLimits: RateLimitStore
@@ -99,18 +99,16 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
     const answer = ask()
     if (!isPromise(answer)) return answer
     return new Promise((resolve, reject) => {
-      let isOver = false
-      answer.then(resolve, reject).finally(() => {
-        isOver = true
-      })
       const giveUp = () => {
-        if (isOver) return
         open = true
         pauseRetries()
         reject(new Error(`The rate limit store did not answer within ${timeoutMs} ms`))
       }
       // A busy process reads what has arrived first, so that its own delay is not the server's.
-      timer(() => isOver || timer(giveUp, 1), timeoutMs)
+      let cancel = timer(() => {
+        cancel = timer(giveUp, 1)
+      }, timeoutMs)
+      answer.then(resolve, reject).finally(() => cancel())
     })
   }
 

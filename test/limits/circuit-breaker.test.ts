@@ -99,6 +99,17 @@ test('circuit breaker - counts kept in this process need none', async t => {
   assert.equal(timers.mock.callCount(), 0)
 })
 
+test('circuit breaker - an answer in time leaves no timer behind', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  const { rateLimits } = remoteLimits()
+  const waits = { rateLimitTimeoutMs: 60_000 }
+  const store = createStore({ storage: memoryStorage(), apiKeys: KEYS, rateLimits, ...waits })
+  const before = timers()
+  await store.forKey('a').listPets()
+  await settled()
+  assert.equal(timers(), before)
+})
+
 /** A store over a remote rate limit store, with its time in the hands of the test. */
 function open(t: TestContext, serverOf?: (partition: string) => string) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
