@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 /** What happened, in order. Its digest is the same wherever the same world runs. */
 export interface Trace {
   add(line: string): void
+  /** The event of that name is over, with everything that followed from it at once. */
+  endStep(name: string): void
   digest(): string
   /** The last lines. */
   end(): readonly string[]
@@ -15,19 +17,33 @@ const PIECE = 16_384
 export function createTrace(now: () => number, begin: number): Trace {
   const hash = createHash('sha256')
   let piece = ''
+  let step: string[] = []
   let lines: string[] = []
 
   return {
-    add(text) {
-      const line = `${((now() - begin) / 1000).toFixed(4)} ${text}`
-      lines.push(line)
-      if (lines.length > 2 * KEPT) lines = lines.slice(-KEPT)
-      piece += `${line}\n`
+    add,
+    endStep(name) {
+      add(name)
+      // What happens at once happens in an order of its own on each version of Node.
+      piece += `${step.sort().join('\n')}\n`
+      step = []
       if (piece.length < PIECE) return
       hash.update(piece)
       piece = ''
     },
-    digest: () => hash.copy().update(piece).digest('hex').slice(0, 16),
+    digest: () =>
+      hash
+        .copy()
+        .update(piece + step.sort().join())
+        .digest('hex')
+        .slice(0, 16),
     end: () => lines.slice(-KEPT),
+  }
+
+  function add(text: string): void {
+    const line = `${((now() - begin) / 1000).toFixed(4)} ${text}`
+    lines.push(line)
+    if (lines.length > 2 * KEPT) lines = lines.slice(-KEPT)
+    step.push(line)
   }
 }

@@ -71,7 +71,7 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
   /** Whether anything happened, and nothing has failed so far. */
   async function next(): Promise<boolean> {
     const name = await scheduler.step()
-    if (name !== undefined) trace.add(name)
+    if (name !== undefined) trace.endStep(name)
     return name !== undefined && violation === undefined
   }
 }
