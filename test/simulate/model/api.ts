@@ -296,13 +296,13 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
 
   function expectCreate(call: Call, key: KeyRecord): (response: WireResponse) => void {
     const { request, now } = call
-    if ((request.body ?? '').length > MAX_BODY_BYTES) return errorOf(413, 'payload_too_large')
     const name = nameIn(request.body)
     const text = name === undefined ? undefined : animals.get(name)
     if (request.isCut) {
       return ({ status }) =>
         ensure(status >= 400, 'response.true', () => `half a body was answered with ${status}`)
     }
+    if ((request.body ?? '').length > MAX_BODY_BYTES) return errorOf(413, 'payload_too_large')
     if (name === undefined || text === undefined) return errorOf(400, 'invalid_request')
     const given = request.headers['idempotency-key']?.replaceAll('"', '')
     const isNamed = idempotencyMs !== null && given !== undefined
