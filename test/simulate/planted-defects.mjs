@@ -30,7 +30,7 @@ export const DEFECTS = [
     breaks: ['ids.ascending', 'file.opens'],
     file: 'adapters/json-file/document.js',
     from: 'yield `,"nextId":${nextId}`;',
-    to: 'yield `,"nextId":${(pets.at(-1)?.id ?? 0) + 1}`;',
+    to: 'yield `,"nextId":${pets.at(-1)?.id ?? 0}`;',
   },
   {
     name: 'creates are acknowledged before they are durable',
