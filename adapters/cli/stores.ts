@@ -14,6 +14,7 @@ import { readBytes } from './files.js'
 import { duration, readValue } from './options.js'
 import { note } from './output.js'
 import type { Stops } from './stops.js'
+
 /** A storage named on the command line. */
 export interface OpenStorage {
   readonly storage: PetStorage

@@ -19,9 +19,9 @@ export interface Watching {
 }
 
 /**
- * Watches `--seed` and `--keys` with `--watch`, and reads `--keys` again on SIGHUP. A file with an error changes nothing. It polls, because watchers of the
- * system follow a folder: they miss a symbolic link whose target is swapped, as Kubernetes does for
- * mounted ConfigMaps and Secrets, and a folder that is removed and made again.
+ * Reloads `--seed` and `--keys` when they change, with `--watch`, and `--keys` on SIGHUP. A file with an
+ * error changes nothing. It polls, because the system's watchers follow a folder: they miss a folder that is
+ * replaced, and a symbolic link whose target is swapped, as in the ConfigMaps and Secrets of Kubernetes.
  *
  * @param notes receive what has changed, or the error in the file
  */
@@ -33,9 +33,9 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
   let latest = new Promise<void>(resolve => {
     begin = resolve
   })
-  const listeners = [on(keys, reloadKeys), on(seed === 'edge' ? undefined : seed, reloadSeed)]
-  const [{ listener: hangUp }] = listeners as [(typeof listeners)[number]]
-  if (keys !== undefined) process.on('SIGHUP', hangUp)
+  const onKeys = on(keys, reloadKeys)
+  const watched = [onKeys, on(seed === 'edge' ? undefined : seed, reloadSeed)]
+  if (keys !== undefined) process.on('SIGHUP', onKeys.listener)
   return {
     reloadInto(opened, atStart) {
       known = atStart
@@ -43,8 +43,8 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
       begin()
     },
     async stop() {
-      process.off('SIGHUP', hangUp)
-      for (const { path, listener } of listeners) if (path) unwatchFile(path, listener)
+      process.off('SIGHUP', onKeys.listener)
+      for (const { path, listener } of watched) if (path) unwatchFile(path, listener)
     },
   }
 

@@ -13,7 +13,7 @@ import { storedKeySchema, storedPetSchema } from './parse-document.js'
 /** What the last process has left. */
 export interface Left {
   readonly hasJournal: boolean
-  /** Says that the journal ends in a write that nobody was told of. */
+  /** Reports that the journal ends in an unfinished write, which was never acknowledged. */
   readonly unfinished?: JsonFileError
 }
 

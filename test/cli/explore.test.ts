@@ -22,7 +22,7 @@ const CLIENT = `
   await send({ headers })
 `
 
-/** A busy machine takes long enough to be told how far it is. */
+/** On a busy machine, a run takes long enough for `exec` to print its progress. */
 function withoutProgress(stderr: string): string {
   return stderr.replaceAll(/^\d+ of at most .*\n/gm, '')
 }

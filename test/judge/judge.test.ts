@@ -144,7 +144,12 @@ for (const [pause, finds] of [
 ] as const) {
   const service = (_: number, now: number) =>
     rejected({ reset: Math.floor(now / 60_000) * 60 + 60 })
-  judged(`is told to wait by Reset only, and waits ${pause} ms`, times(10, pause), service, finds)
+  judged(
+    `gets a Reset without Retry-After, and waits ${pause} ms`,
+    times(10, pause),
+    service,
+    finds,
+  )
 }
 
 judged(
