@@ -9,8 +9,6 @@ export interface Page {
   /** @default 'application/json' */
   readonly type?: string
   readonly text: string
-  /** The same text, for clients that accept it compressed. */
-  readonly gzip?: Uint8Array | undefined
   /** Added to the usual ones, or in their place. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -50,24 +48,14 @@ export function toAnswer(method: string, page: Page): ApiResponse {
   }
 }
 
-/** 304 to a client that has it already (RFC 9110 §13.1.2), and compressed if accepted. */
+/** 304 to a client that has it already (RFC 9110 §13.1.2). */
 function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
   const tag = page.headers?.['ETag']
-  if (tag !== undefined && headers['if-none-match']?.split(/\s*,\s*/).includes(tag)) {
-    return { status: 304, headers: { ...page.headers }, body: '' }
+  if (tag === undefined || !headers['if-none-match']?.split(/\s*,\s*/).includes(tag)) {
+    return toAnswer(method, page)
   }
-  const answer = toAnswer(method, page)
-  const { gzip } = page
-  if (!gzip || !ACCEPTS_GZIP.test(headers['accept-encoding'] ?? '')) return answer
-  const encoding = { 'Content-Encoding': 'gzip', 'Content-Length': String(gzip.length) }
-  return {
-    ...answer,
-    headers: { ...answer.headers, ...encoding },
-    pieces: method === 'HEAD' ? undefined : () => [gzip],
-  }
+  return { status: 304, headers: { ...page.headers }, body: '' }
 }
-
-const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
 
 interface Sources {
   /** More than the style sheets of this server. */

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { Awaitable } from '../../src/lib/async.js'
 import { settingsOf } from '../../src/lib/options.js'
 import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
@@ -60,7 +58,7 @@ function swaggerUi(): string | undefined {
   }
 }
 
-/** Reading and compressing the bundle of 1.5 MB takes a while. */
+/** The bundle has 1.5 MB. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => (made ??= make())
@@ -70,13 +68,11 @@ async function swaggerUiFile(name: string, type: string): Promise<Page> {
   const directory = swaggerUi()
   if (!directory) return NOT_INSTALLED
   const text = await readFile(join(directory, name), 'utf8')
-  const headers = { ...PUBLIC, ETag: tagOf(text), Vary: 'Accept-Encoding' }
-  return { type, text, headers, gzip: await promisify(gzip)(text) }
+  return { type, text, headers: { ...PUBLIC, ETag: tagOf(text) } }
 }
 
-/** Weak, as it is the same for the compressed text. */
 function tagOf(text: string): string {
-  return `W/"${createHash('sha256').update(text).digest('base64url')}"`
+  return `"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
 /** Empty without a valid Host; the address is then relative. */

@@ -95,32 +95,17 @@ test('withDocs - HEAD has no body, and everything else is passed on', async () =
   }
 })
 
-test('withDocs - files are cached by ETag, and compressed', async () => {
+test('withDocs - files are cached by ETag', async () => {
   const handler = withDocs(store)
   for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
     const plain = await get(handler, path)
     const { etag = '' } = plain.headers
-    assert.match(etag, /^W\/"[\w-]+"$/)
+    assert.match(etag, /^"[\w-]+"$/)
     const again = await get(handler, path, { headers: { 'if-none-match': `"other", ${etag}` } })
     assert.deepEqual([again.status, again.body, again.headers['etag']], [304, '', etag])
     assert.equal(again.headers['content-length'], undefined)
     assert.equal((await get(handler, path, { headers: { 'if-none-match': '"x"' } })).status, 200)
   }
-  await using server = await listen(handler, { port: 0 })
-  const bundle = `${server.origin}/docs/swagger-ui-bundle.js`
-  const [zipped, plain] = await Promise.all(
-    ['gzip, br', 'gzip;q=0'].map(encoding =>
-      fetch(bundle, { headers: { 'accept-encoding': encoding } }),
-    ),
-  )
-  assert.ok(zipped && plain)
-  assert.equal(zipped.headers.get('content-encoding'), 'gzip')
-  assert.equal(zipped.headers.get('vary'), 'Accept-Encoding')
-  assert.equal(plain.headers.get('content-encoding'), null)
-  assert.ok(Number(zipped.headers.get('content-length')) < 500_000)
-  assert.equal(await zipped.text(), await plain.text())
-  const head = await fetch(bundle, { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
-  assert.equal(head.headers.get('content-length'), zipped.headers.get('content-length'))
 })
 
 test('withDocs - the description downloads as a file', async () => {
