@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { withConsole } from '../../adapters/console/index.js'
-import { listen } from '../../adapters/http/index.js'
+import { type HttpServer, listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
@@ -15,16 +15,16 @@ import { firstOutput } from '../support/first-output.js'
 import { MAIN, ROOT, ROOT_URL } from '../support/paths.js'
 import {
   createFolder,
+  deployed,
+  deployedNginx,
   startNginx,
   startPostgres,
   startRedis,
   unprivileged,
   withoutBoth,
   withoutNginx,
+  withoutResolvingNginx,
 } from './engines.js'
-
-/** Other nginx than that of the image look names up at the start only. */
-const CONFIG = deployed('nginx.conf').replace(/^ +resolver .*\n| resolve\b/gm, '')
 
 test('deploy - nginx looks the names of the containers up again', () => {
   const config = deployed('nginx.conf')
@@ -34,6 +34,13 @@ test('deploy - nginx looks the names of the containers up again', () => {
   for (const server of servers) assert.match(server, / resolve /)
   const [, minor = ''] = /image: nginx:1\.(\d+)/.exec(deployed('compose.yaml')) ?? []
   assert.ok(Number(minor) >= 28, minor)
+})
+
+test('deploy - nginx starts with the file as it is, whatever the names of the containers lead to', {
+  skip: withoutResolvingNginx,
+}, async () => {
+  await using nginx = await startNginx(deployed('nginx.conf'))
+  await assertError(await fetch(`${nginx.url}/v1/pets`), 503, 'storage_unavailable')
 })
 
 test('deploy - nginx balances requests, reports the client address, and hides a process that is down', {
@@ -51,9 +58,8 @@ test('deploy - nginx balances requests, reports the client address, and hides a 
       return listen({ ...store, handle }, { port: 0, proxyHops: 1 })
     }),
   )
-  const [one, two] = servers.map(({ port }) => `127.0.0.1:${port}`)
-  const config = CONFIG.replace('store-1:4280', `${one}`).replace('store-2:4280', `${two}`)
-  await using nginx = await startNginx(config)
+  const [one, two] = servers as [HttpServer, HttpServer]
+  await using nginx = await startNginx(deployedNginx(one.port, two.port))
   const remaining: number[] = []
   for (let n = 0; n < 4; n++) {
     // Clients cannot choose the address that is counted.
@@ -105,9 +111,7 @@ test('deploy - what nginx answers itself is JSON, and the API answers what it ca
 }, async () => {
   const store = createStore({ storage: memoryStorage(), apiKeys: { k: { id: 'k', plan: 'pro' } } })
   const server = await listen(store, { port: 0, proxyHops: 1 })
-  const address = `127.0.0.1:${server.port}`
-  const config = CONFIG.replace('store-1:4280', address).replace('store-2:4280', address)
-  await using nginx = await startNginx(config)
+  await using nginx = await startNginx(deployedNginx(server.port, server.port))
   const create = async (bytes: number) => {
     const headers = { authorization: 'Bearer k', 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'x'.repeat(bytes), categoryId: 1 })
@@ -138,9 +142,7 @@ test('deploy - a process that answers 503 for a moment stays in use', {
       ? { status: 503, headers: { 'Content-Type': 'application/json' }, body: '{"status":503}' }
       : store.handle(request)
   const server = await listen({ ...store, handle }, { port: 0, proxyHops: 1 })
-  const address = `127.0.0.1:${server.port}`
-  const config = CONFIG.replace('store-1:4280', address).replace('store-2:4280', address)
-  await using nginx = await startNginx(config)
+  await using nginx = await startNginx(deployedNginx(server.port, server.port))
   const list = () => fetch(`${nginx.url}/v1/pets`)
   for (let n = 0; n < 5; n++) assert.deepEqual(await (await list()).json(), { status: 503 })
   isBusy = false
@@ -289,8 +291,4 @@ async function assertError(response: Response, status: number, code: string): Pr
   const body = (await response.json()) as Record<string, unknown>
   assert.deepEqual([response.status, body['code'], body['status']], [status, code, status])
   assert.deepEqual(Object.keys(body), ['code', 'message', 'status'])
-}
-
-function deployed(file: string): string {
-  return readFileSync(new URL(`adapters/postgres/deploy/${file}`, ROOT_URL), 'utf8')
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -18,6 +18,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
+import { ROOT_URL } from '../support/paths.js'
 
 /** An engine installed on this machine, started on a free loopback port in a temporary folder. */
 export interface Engine extends AsyncDisposable {
@@ -51,6 +52,8 @@ export const withoutPgBouncer = withoutPostgres || missing(PGBOUNCER, 'PgBouncer
 /** Not engines: nothing in the package needs them. */
 export const withoutOpenSsl = OPENSSL ? false : 'openssl is not installed'
 export const withoutNginx = NGINX ? false : 'nginx is not installed'
+/** Since 1.27.3, nginx looks the names of upstreams up again. */
+export const withoutResolvingNginx = withoutNginx || tooOld(NGINX as string, [1, 27, 3])
 export const withoutBoth = withoutPostgres || withoutRedis
 
 /** @param settings such as `max_connections=20` */
@@ -221,6 +224,20 @@ ${config.replace('listen 80;', `listen 127.0.0.1:${port};`)}
   })
 }
 
+/** A file of the folder that deployments copy. */
+export function deployed(file: string): string {
+  return readFileSync(new URL(`adapters/postgres/deploy/${file}`, ROOT_URL), 'utf8')
+}
+
+/** The nginx.conf of that folder, for two processes of this machine. */
+export function deployedNginx(one: number, two: number): string {
+  // nginx before 1.27.3 looks names up at the start only.
+  return deployed('nginx.conf')
+    .replace(/^ +resolver .*\n| resolve\b/gm, '')
+    .replace('store-1:4280', `127.0.0.1:${one}`)
+    .replace('store-2:4280', `127.0.0.1:${two}`)
+}
+
 /** A self-signed certificate for 127.0.0.1. */
 export function createCertificate(keyFile: string, certificateFile: string): void {
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
@@ -370,6 +387,13 @@ export function unprivileged(): { uid?: number; gid?: number } {
 function findProgram(name: string, folders: readonly string[] = []): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter)
   return [...path, ...folders].map(folder => join(folder, name)).find(existsSync)
+}
+
+function tooOld(nginx: string, [major, minor, patch]: readonly [number, number, number]) {
+  const [, version = ''] = /nginx\/([\d.]+)/.exec(spawnSync(nginx, ['-v']).stderr.toString()) ?? []
+  const [a = 0, b = 0, c = 0] = version.split('.').map(Number)
+  const isOld = (a - major || b - minor || c - patch) < 0
+  return isOld && `nginx ${version} is older than ${major}.${minor}.${patch}`
 }
 
 /** Where Debian keeps it, the newest first. */

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { postgresStorage } from '../../adapters/postgres/index.js'
+import { firstOutput } from '../support/first-output.js'
+import { MAIN } from '../support/paths.js'
+import {
+  createFolder,
+  deployedNginx,
+  freePort,
+  startNginx,
+  startPostgres,
+  startRedis,
+  withoutBoth,
+  withoutNginx,
+} from './engines.js'
+
+/** How often each process is restarted. */
+const ROUNDS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 20 : 1
+const CALLERS = 12
+const LIMITS = { perMinute: 1_000_000_000, perDay: 1_000_000_000 }
+
+test('deploy - a rolling restart under load fails no request, creates included', {
+  skip: withoutBoth || withoutNginx,
+}, async t => {
+  await using postgres = await startPostgres()
+  await using redis = await startRedis()
+  const folder = createFolder('restart')
+  t.after(() => rmSync(folder, { recursive: true }))
+  const keys = join(folder, 'keys.json')
+  const key = { id: 'web', plan: 'enterprise', limits: LIMITS }
+  writeFileSync(keys, JSON.stringify({ s3cret: key }))
+  const ports = [await freePort(), await freePort()] as const
+  const words = ['--store', postgres.url, '--limits', redis.url, '--keys', keys]
+  const start = (port: number) =>
+    started(t, ...words, '--port', String(port), '--proxy-hops', '1', '--drain', '200ms')
+  const servers = [await start(ports[0]), await start(ports[1])]
+  await using nginx = await startNginx(deployedNginx(...ports))
+
+  const load = startLoad(`${nginx.url}/v1/pets`)
+  await load.answers(200)
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [at, port] of ports.entries()) {
+      const gone = once(servers[at] as ChildProcess, 'exit')
+      servers[at]?.kill('SIGTERM')
+      assert.deepEqual(await gone, [0, null])
+      await load.answers(100)
+      servers[at] = await start(port)
+      await load.answers(100)
+    }
+  }
+  const { answers, created, failures } = await load.stop()
+  t.diagnostic(`${answers} requests, ${created} of them creates, ${2 * ROUNDS} restarts`)
+  assert.deepEqual(failures, [])
+  await using storage = await postgresStorage({ url: postgres.url })
+  assert.equal(await storage.count(), created)
+})
+
+/** Callers that create and list by turns, each one request after the other. */
+function startLoad(url: string) {
+  const failures: string[] = []
+  let [answers, created, isStopping] = [0, 0, false]
+  let next = { at: Number.POSITIVE_INFINITY, reached: () => {} }
+  const headers = { authorization: 'Bearer s3cret', 'content-type': 'application/json' }
+  const create = { method: 'POST', headers, body: '{"name":"Ada","categoryId":1}' }
+  const running = Array.from({ length: CALLERS }, run)
+
+  return {
+    answers: (count: number) =>
+      new Promise<void>(reached => {
+        next = { at: answers + count, reached }
+      }),
+    async stop() {
+      isStopping = true
+      await Promise.all(running)
+      return { answers, created, failures }
+    },
+  }
+
+  async function run(): Promise<void> {
+    for (let isCreate = true; !isStopping; isCreate = !isCreate) {
+      const expected = isCreate ? 201 : 200
+      try {
+        const response = await fetch(url, isCreate ? create : { headers })
+        const text = await response.text()
+        if (response.status === 201) created++
+        if (response.status !== expected) failures.push(`${response.status} ${text}`)
+      } catch (error) {
+        failures.push(String((error as Error).cause ?? error))
+      }
+      if (++answers >= next.at) next.reached()
+    }
+  }
+}
+
+async function started(t: TestContext, ...words: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [MAIN, '--json', '--log', 'silent', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  await firstOutput(child)
+  return child
+}
