@@ -18,6 +18,7 @@ export type Entry = ReturnType<typeof entryOf>
 export function entryOf(answered: Answered, redact: Redact = redactorOf(answered, 'words')) {
   const { request, response, at, ms } = answered
   const { status, headers, about, deliver } = response
+  const { traceparent = '', 'x-request-id': requestId = '' } = request.headers
   return {
     /** Ms since the Unix epoch, by the store's clock. */
     at,
@@ -44,9 +45,20 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     replayed: headers['Idempotent-Replayed'] !== undefined,
     /** The code of the 429 that it would have been, if the store were not in shadow mode. */
     shadowed: about?.shadowed ?? null,
+    /** Of the `traceparent` that was sent: W3C Trace Context §3.2. */
+    traceId: TRACE_PARENT.exec(traceparent)?.[1] ?? null,
+    /** The `X-Request-Id` that was sent. */
+    requestId: REQUEST_ID.test(requestId) ? redact(requestId) : null,
     ms,
   }
 }
+
+/** Neither version ff nor an id of zeros is valid; later versions may add to it. */
+const TRACE_PARENT =
+  /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
+
+/** Anything else is ignored: it could fill the log. */
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 function secondsUntil(instant: number | undefined, now: number): number | null {
   return instant === undefined ? null : Math.max(0, Math.ceil((instant - now) / 1_000))

@@ -102,7 +102,38 @@ test('request log - json has the same fields, and no keys', async () => {
     lost: false,
     replayed: false,
     shadowed: null,
+    traceId: null,
+    requestId: null,
   })
+})
+
+test('request log - json names the trace and the request, as they were sent, and no response repeats them', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const parent = `00-${trace}-00f067aa0ba902b7-01`
+  const { get, lines } = logged('json')
+  const idsOf = async (headers: Readonly<Record<string, string>>) => {
+    const response = await get('/v1/pets', 'demo-free', '', headers)
+    assert.doesNotMatch(JSON.stringify(response), /4bf92f|request-id/i)
+    const { traceId, requestId } = JSON.parse(lines().at(-1) ?? '')
+    return [traceId, requestId]
+  }
+  const both = { traceparent: parent, 'x-request-id': '7f/3a==' }
+  assert.deepEqual(await idsOf(both), [trace, '7f/3a=='])
+  // A later version of the header may add to it.
+  assert.deepEqual(await idsOf({ traceparent: `01${parent.slice(2)}-x` }), [trace, null])
+  for (const wrong of [
+    `ff${parent.slice(2)}`,
+    parent.toUpperCase(),
+    parent.replace(trace, '0'.repeat(32)),
+    parent.replace('00f067aa0ba902b7', '0'.repeat(16)),
+    `${parent}, ${parent}`,
+  ]) {
+    assert.deepEqual(await idsOf({ traceparent: wrong }), [null, null], wrong)
+  }
+  assert.deepEqual(await idsOf({ 'x-request-id': 's3cret' }), [null, 'REDACTED'])
+  for (const wrong of ['a b', 'ü', 'x'.repeat(129)]) {
+    assert.deepEqual(await idsOf({ 'x-request-id': wrong }), [null, null], wrong)
+  }
 })
 
 test('request log - a key known by its digest is not logged where it stands alone', async () => {
@@ -162,9 +193,9 @@ function logged(format: 'pretty' | 'json', colors = false, rateLimit: boolean | 
   return {
     double,
     lines: () => written.map(withoutDuration),
-    async get(path: string, key?: string, query = '') {
-      const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
-      await handler.handle({ method: 'GET', path, query, headers })
+    async get(path: string, key?: string, query = '', others = {}) {
+      const headers = { ...others, ...(key !== undefined && { authorization: `Bearer ${key}` }) }
+      return handler.handle({ method: 'GET', path, query, headers })
     },
   }
 }
