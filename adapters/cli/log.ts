@@ -33,7 +33,10 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
       const start = performance.now()
       return chain(handler.handle(request), response => {
         const ms = performance.now() - start
-        write(lineOf(entryOf({ request, keys: keys(), sha256, response, at: clock(), ms })))
+        const entry = entryOf({ request, keys: keys(), sha256, response, at: clock(), ms })
+        const isOutside = response.outside === true && response.status === 404
+        const reason = isOutside ? `outside ${handler.basePath}` : undefined
+        write(lineOf({ ...entry, reason }))
         return response
       })
     },

@@ -1,12 +1,15 @@
 import type { Entry } from './entry.js'
 
+/** An entry, and why the request never reached the API. */
+export type LoggedEntry = Entry & { readonly reason?: string | undefined }
+
 /** The entry as JSON, with its time in ISO 8601. */
-export function jsonLine({ at, ms, ...entry }: Entry): string {
+export function jsonLine({ at, ms, ...entry }: LoggedEntry): string {
   return JSON.stringify({ time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
 }
 
 /** `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in UTC. */
-export function prettyLine(colors: boolean): (entry: Entry) => string {
+export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
   const paint = colors ? colored : (_: Color, text: string) => text
   return entry => {
     const { at, method, path, query, status, key, remaining, limit, ms } = entry
@@ -34,13 +37,14 @@ function printable(text: string): string {
   )
 }
 
-function outcomeOf({ status, code, retryAfter, lost, replayed, shadowed }: Entry): string {
+function outcomeOf(entry: LoggedEntry): string {
+  const { status, code, retryAfter, lost, replayed, shadowed, reason = '' } = entry
   if (status === null) return 'hangs, never answered'
   if (lost) return 'response lost'
   if (shadowed) return shadowed === 'api_key_banned' ? 'would be banned' : 'would be 429'
   if (replayed) return 'replayed'
   const isBanned = code === 'api_key_banned'
-  if (retryAfter === null) return isBanned ? 'banned' : ''
+  if (retryAfter === null) return isBanned ? 'banned' : reason
   return `${isBanned ? 'banned for' : 'retry in'} ${waitText(retryAfter)}`
 }
 

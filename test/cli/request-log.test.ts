@@ -23,6 +23,9 @@ test('request log - pretty lines are aligned and describe the outcome', async ()
   await get('/v1/pets', 's3cret')
   await get('/v1/pets', 's3cret')
   await get('/v1/pets')
+  // The commonest mistake: a base URL without `/v1`.
+  await get('/pets', 'demo-free')
+  await get('/v1/pet', 'demo-free')
   assert.deepEqual(lines(), [
     '12:01:07  GET   /v1/pets?limit=1                200  demo-free            59/60  # ms',
     '12:01:07  GET   /v1/pets/999                    404  demo-free            58/60  # ms',
@@ -30,6 +33,8 @@ test('request log - pretty lines are aligned and describe the outcome', async ()
     '12:01:07  GET   /v1/pets                        429  small                  0/1  retry in 53 s  # ms',
     '12:01:07  GET   /v1/pets                        429  small                  0/1  banned for 5 minutes  # ms',
     '12:01:07  GET   /v1/pets                        401  -                    59/60  # ms',
+    '12:01:07  GET   /pets                           404  -                           outside /v1  # ms',
+    '12:01:07  GET   /v1/pet                         404  demo-free            57/60  # ms',
   ])
 })
 
