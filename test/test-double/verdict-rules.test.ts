@@ -5,6 +5,7 @@ import { reportText } from '../../adapters/verdict/report.js'
 import type { Doubt } from '../../adapters/verdict/rules/rule.js'
 import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
+import { randomFrom } from './clients/api.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -370,7 +371,8 @@ for (const [pauses, verdict] of [
   [[3000, 1000, 3000, 1000, 3000], 'grows'],
   [[3000, 1000, 3000, 1000, 3000, 1000], 'grows'],
   [[3001, 1000, 3001, 1000, 3001, 1000], 'grows'],
-  [[1500, 1000, 1300, 1500, 1100, 1400], 'constant'],
+  [[1500, 1000, 1300, 1450, 1100, 1400], 'constant'],
+  [[1500, 1000, 1300, 1500, 1100, 1400], 'grows'],
   [[3000, 1000, 2000, 3000, 1503, 3000], 'grows'],
   [[1000, 2000, 1000, 3000, 3000, 2000], 'grows'],
 ] as const) {
@@ -378,6 +380,42 @@ for (const [pauses, verdict] of [
     const rows = failures(pauses)
     assert.deepEqual(findings(rows), verdict === 'constant' ? ['backoff.constant'] : [])
   })
+}
+
+for (const cap of [2, 2.5, 3, 20]) {
+  test(`verdict backoff.constant - decorrelated jitter up to ${cap} times its least pause is growth`, () => {
+    const isFound = found(250, random => {
+      let pause = 1000
+      return () => {
+        pause = Math.min(1000 * cap, 1000 + random() * (3 * pause - 1000))
+        return pause
+      }
+    })
+    assert.ok(isFound < 0.02, `${isFound}`)
+  })
+}
+
+for (const jitter of [0, 0.02, 0.1]) {
+  test(`verdict backoff.constant - a constant pause with ${100 * jitter} % of jitter is found`, () => {
+    const isFound = found(250, random => () => 1000 * (1 - jitter + 2 * jitter * random()))
+    assert.ok(isFound > 0.9, `${isFound}`)
+  })
+}
+
+/** The share of runs in which such pauses are a finding, of those that do not stay at the cap throughout. */
+function found(seeds: number, pauseOf: (random: () => number) => () => number): number {
+  let [all, accused] = [0, 0]
+  for (const length of [4, 5, 6, 8, 12, 20]) {
+    for (let seed = 1; seed <= seeds; seed++) {
+      const pause = pauseOf(randomFrom(seed * 31 + length))
+      const pauses = repeat(length, () => ({ at: pause() })).map(({ at }) => at)
+      const [first = 0] = pauses
+      if (first > 1000 && pauses.every(one => one === first)) continue
+      all++
+      accused += findings(failures(pauses)).length
+    }
+  }
+  return accused / all
 }
 
 test('verdict backoff.constant - retries of calls that wait side by side may seem to shrink', () => {

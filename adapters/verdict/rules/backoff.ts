@@ -103,8 +103,9 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
 
 /**
  * The shape of pauses that do not grow; undefined for those that do, and for too few pauses: three may
- * be equal by chance. The pauses of a polite client grow up to a cap, each with jitter; such pauses have
- * one of these shapes in less than one run in a hundred, unless the cap is below twice the first pause.
+ * be equal by chance. The pauses of a polite client grow up to a cap, each with jitter. Where the cap is
+ * at least twice the first pause, they have one of these shapes in less than one run in a hundred; a
+ * run that begins at its cap is constant.
  */
 function shapeOf(
   pauses: readonly number[],
@@ -120,12 +121,14 @@ function shapeOf(
   if (each((pause, before) => pause > 1.25 * before)) return undefined
   // Jitter over 100 ms makes four short pauses by chance, but not six.
   if (longest < (length < 6 ? 25 : 100)) return 'at once'
-  const atTop = pauses.filter(pause => pause >= 0.995 * longest - 2).length
-  if (first < 0.95 * longest && atTop >= Math.max(2, length / 3)) return undefined
+  // Timers are late, never early: shorter pauses beside equal longest ones are growth up to a cap.
+  const atCap = pauses.filter(pause => pause >= 0.998 * longest - 1).length
+  const isCapped = atCap >= Math.max(length < 6 ? 2 : 3, length / 3)
+  if (isCapped && shortest < 0.98 * longest) return undefined
   if (isEven(pauses) || hasOutlier(pauses, longest)) return 'constant'
   if (each((pause, before) => pause < (length < 6 ? 0.6 : 1) * before)) return 'shrinking'
   const risesLate = mean(pauses.slice(0, 2)) < 0.9 * mean(pauses.slice(2))
-  const rises = risesLate || first < 0.7 * mean(pauses.slice(1))
+  const rises = risesLate || first < 0.7 * mean(pauses.slice(1)) || atCap > 1
   const fewest = longest <= 1.6 * shortest ? 6 : longest <= 2.4 * shortest ? 8 : 12
   return length >= fewest && longest <= 3 * shortest && !rises ? 'jittered' : undefined
 }
