@@ -1,11 +1,8 @@
 // The API on Express, Fastify and Hono, written from the specification alone: one store, three ways in. Usage:
-// node frameworks.mjs <express|fastify|hono> <key> <package.json whose modules to use>. Prints its port.
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
+// node frameworks.mjs <express|fastify|hono> <key>. Prints its port.
 import { parse, stringify } from 'lossless-json'
 
-const [framework, KEY, from] = process.argv.slice(2)
-const load = name => import(pathToFileURL(createRequire(from).resolve(name)).href)
+const [framework, KEY] = process.argv.slice(2)
 const STATUSES = ['available', 'pending', 'sold']
 const pets = []
 
@@ -72,7 +69,7 @@ function get(id) {
 
 const servers = {
   async express() {
-    const { default: express } = await load('express')
+    const { default: express } = await import('express')
     const app = express()
     app.use((request, response, next) => {
       response.set(limits())
@@ -94,7 +91,7 @@ const servers = {
     const server = app.listen(0, '127.0.0.1', () => console.log(server.address().port))
   },
   async fastify() {
-    const { default: fastify } = await load('fastify')
+    const { default: fastify } = await import('fastify')
     const app = fastify()
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'string' }, async (_request, body) => body)
@@ -118,9 +115,9 @@ const servers = {
     console.log(app.server.address().port)
   },
   async hono() {
-    const [{ Hono }, { bodyLimit }, { serve }] = await Promise.all(
-      ['hono', 'hono/body-limit', '@hono/node-server'].map(load),
-    )
+    const { Hono } = await import('hono')
+    const { bodyLimit } = await import('hono/body-limit')
+    const { serve } = await import('@hono/node-server')
     const app = new Hono()
     const fail = (context, error) => {
       const [status, body] = bodyOf(error)
