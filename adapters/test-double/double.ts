@@ -292,9 +292,9 @@ function faultsOf(state: () => State): TestDouble['faults'] {
       return armed
     },
     list: () => state().faults.list(),
-    clear() {
-      state().faults.clear()
-      state().tell({ do: 'clear-faults' })
+    clear(fault) {
+      state().faults.clear(fault)
+      state().tell({ do: 'clear-faults', ...(fault && { fault }) })
     },
   }
 }

@@ -29,7 +29,8 @@ export type Act =
       readonly fault: FaultKind | null
       readonly source: () => HarSource
     }
-  | { readonly do: 'clock' | 'reset' | 'clear-faults' | 'clear-requests' | 'end-world' }
+  | { readonly do: 'clock' | 'reset' | 'clear-requests' | 'end-world' }
+  | { readonly do: 'clear-faults'; readonly fault?: Fault }
   | { readonly do: 'create'; readonly pet: NewPet }
   | { readonly do: 'arm'; readonly fault: Fault }
   | { readonly do: 'key'; readonly key: string }

@@ -58,6 +58,11 @@ test('faults - apply only when armed, and as often as specified', async () => {
   ])
   double.faults.clear()
   assert.deepEqual(await statuses(1), [200])
+  const once = double.faults.arm({ kind: 'status', status: 503, until: '30s' })
+  double.faults.arm({ kind: 'status', status: 500, times: 2 })
+  await statuses(1)
+  double.faults.clear(once)
+  assert.deepEqual(await statuses(3), [500, 500, 200])
 })
 
 test('faults - can be restricted to an operation and a key', async () => {

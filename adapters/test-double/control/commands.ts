@@ -9,6 +9,7 @@ import {
 import type { Awaitable } from '../../../src/lib/async.js'
 import { toJson } from '../../../src/lib/json.js'
 import {
+  check,
   type Declared,
   isBoolean,
   isObject,
@@ -214,8 +215,9 @@ function clearRequests({ double }: Call): Reply {
   return NOTHING
 }
 
-function clearFaults({ double }: Call): Reply {
-  double.faults.clear()
+function clearFaults({ double, body }: Call): Reply {
+  if (body !== undefined) check('fault', body, isObject)
+  double.faults.clear(body as Fault | undefined)
   return NOTHING
 }
 

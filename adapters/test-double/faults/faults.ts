@@ -25,8 +25,8 @@ export interface Faults {
   arm(fault: Fault): ArmedFault
   /** The armed faults, with what is left of each. */
   list(): readonly ArmedFault[]
-  /** Disarms all of them. */
-  clear(): void
+  /** Disarms those equal to a fault, such as one that `list` or `arm` has returned; by default all. */
+  clear(fault?: Fault): void
   /** Takes what applies to this request: a delay, another fault, both, or undefined. */
   take(call: Call, headers: RequestHeaders): TakenFaults | undefined
   /** A snapshot has those that are armed, and may arm them again. */
@@ -66,8 +66,8 @@ export function createFaults(
   return {
     arm: fault => arm(fault, 'test', now()),
     list: () => armed.map(show),
-    clear() {
-      for (const one of armed) drop(one)
+    clear(fault) {
+      for (const one of armed) if (!fault || textOf(one.fault) === textOf(fault)) drop(one)
     },
     take(call, headers) {
       if (armed.length === 0) return undefined
@@ -149,6 +149,12 @@ export function createFaults(
 }
 
 const COUNTS = { left: undefined, waiting: undefined, fired: undefined, drawn: undefined }
+
+/** Without what changes while it is armed. */
+function textOf(given: Fault | ArmedFault): string {
+  const { left, waiting, fired, drawn, ...fault } = { ...COUNTS, ...given }
+  return JSON.stringify(fault)
+}
 
 function usualTimes({ from, until, chance }: Fault): number | 'always' {
   return from === undefined && until === undefined && chance === undefined ? 1 : 'always'

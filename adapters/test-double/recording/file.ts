@@ -62,6 +62,8 @@ const answer = z.object({
   fault: z.optional(z.custom<FaultKind>(isText)),
 })
 
+const fault = z.custom<Fault>(isObject, 'must be an object')
+
 const stepAct = z.discriminatedUnion('do', [
   send,
   z.object({ do: z.literal('run'), id }),
@@ -72,10 +74,11 @@ const stepAct = z.discriminatedUnion('do', [
     scale: z.optional(z.number()),
     auto: z.optional(z.boolean()),
   }),
-  z.object({ do: z.enum(['reset', 'clear-faults', 'clear-requests', 'end-world']) }),
+  z.object({ do: z.enum(['reset', 'clear-requests', 'end-world']) }),
+  z.object({ do: z.literal('clear-faults'), fault: z.exactOptional(fault) }),
   // What a program has passed on, for the store to check.
   z.object({ do: z.literal('create'), pet: z.custom<NewPet>() }),
-  z.object({ do: z.literal('arm'), fault: z.custom<Fault>(isObject, 'must be an object') }),
+  z.object({ do: z.literal('arm'), fault }),
   z.object({ do: z.literal('key'), key }),
   z.object({ do: z.literal('restore'), snapshot: json }),
   z.object({

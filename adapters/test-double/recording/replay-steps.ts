@@ -176,7 +176,7 @@ export async function takeSteps(
       case 'key':
         return target.addKey(step.key.name, recordOf(step.key))
       case 'clear-faults':
-        return target.faults.clear()
+        return target.faults.clear(step.fault)
       case 'clear-requests':
         return target.clearRequests()
       case 'end-world':

@@ -235,7 +235,9 @@ test('recording - what it cannot begin with is refused', async () => {
 
 const STORY: readonly Deed[] = [
   { do: 'seed', animals: [{ name: 'Ada', categoryId: 2n ** 62n }] },
+  { do: 'arm', fault: { kind: 'reset' } },
   { do: 'arm', fault: { kind: 'status', status: 503, retryAfter: 2 } },
+  { do: 'clear-faults', nth: 0 },
   { do: 'send', to: 'double', call: call('GET', 'pets') },
   { do: 'advance', ms: 61_000 },
   { do: 'send', to: 'double', call: call('POST', 'pets', '{"name":"Bo","categoryId":1}') },

@@ -18,7 +18,9 @@ export type Deed =
   | { readonly do: 'arm'; readonly fault: Fault }
   | { readonly do: 'seed'; readonly animals: readonly NewPet[] }
   | { readonly do: 'key'; readonly key: string; readonly record: ApiKey }
-  | { readonly do: 'save' | 'restore' | 'reset' | 'clear-faults' | 'clear-requests' }
+  | { readonly do: 'save' | 'restore' | 'reset' | 'clear-requests' }
+  /** One, or all where there is none. */
+  | { readonly do: 'clear-faults'; readonly nth: number }
   | { readonly do: 'world'; readonly animals: readonly NewPet[] | undefined }
   | { readonly do: 'end-world' }
 
@@ -115,7 +117,7 @@ const deed = fc.oneof(
   some(1, 'save'),
   some(1, 'restore'),
   some(1, 'reset'),
-  some(1, 'clear-faults'),
+  some(2, 'clear-faults', { nth: fc.nat(2) }),
   some(1, 'clear-requests'),
   some(1, 'world', { animals: fc.option(fc.array(animal, { maxLength: 2 }), { nil: undefined }) }),
   some(1, 'end-world'),
@@ -191,7 +193,7 @@ export async function act(double: TestDouble, deeds: readonly Deed[], door: Door
       case 'reset':
         return double.reset()
       case 'clear-faults':
-        return double.faults.clear()
+        return double.faults.clear(double.faults.list()[deed.nth])
       case 'clear-requests':
         return double.clearRequests()
       case 'world': {
