@@ -46,6 +46,8 @@ export interface Exchange extends SenderSeen {
   readonly fault: FaultKind | null
   /** The `Location` of the animal that was stored, where a fault sent an error in place of the 201. */
   readonly storedAt?: string | undefined
+  /** The stack of the call that sent it. Not enumerable: exchanges are the same with and without it. */
+  readonly stack?: Error | undefined
 }
 
 /** An exchange as it was, credentials included. It never leaves the process. */
@@ -84,7 +86,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const isInnocent = isPlain && unknown.length === 0 && refusal === null
   const redact = isInnocent ? asItIs : redactorOf(recorded, 'shown')
   // In the order in which the schema of a snapshot writes them.
-  return {
+  const outline: Exchange = {
     n: recorded.n,
     at: recorded.at,
     answeredAt: answer?.at ?? null,
@@ -112,6 +114,8 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     sequential: recorded.sequential,
     overlap: recorded.overlap,
   }
+  const { stack } = request
+  return stack ? Object.defineProperty(outline, 'stack', { value: stack }) : outline
 }
 
 function asItIs(text: string): string {

@@ -7,6 +7,8 @@ export interface ReadRequest extends ApiRequest {
   readonly body?: Uint8Array | string | undefined
   /** What was known of its sender when it was recorded, for a request that is replayed. */
   readonly seen?: SenderSeen | undefined
+  /** The stack of the call in this process that sent it, where that is asked for. */
+  readonly stack?: Error | undefined
 }
 
 /** What the connection of a request shows of its sender. */

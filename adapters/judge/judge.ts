@@ -1,7 +1,8 @@
 import { check, isBoolean, isFunction } from '../../src/lib/options.js'
 import { splitTarget } from '../http/api-request.js'
+import { verdictError } from '../verdict/annotations.js'
+import { captureStack, isOnGitHub } from '../verdict/call-site.js'
 import { createConnections } from '../verdict/callers.js'
-import { VerdictError } from '../verdict/report.js'
 import { createObserver, type JudgeReport, type Observer } from './observer.js'
 import { type JudgeOptions, type JudgeSettings, readJudgeOptions } from './options.js'
 import { judgeText } from './report.js'
@@ -46,7 +47,7 @@ export function judge(fetch: typeof globalThis.fetch, options: JudgeOptions): Ju
       const report = observer.report()
       const isClean = !notes || report.notes.every(({ allowed }) => allowed)
       if (!report.ok || !isClean || report.decided === 0) {
-        throw new VerdictError(report, judgeText(report))
+        throw verdictError(report, judgeText(report))
       }
     },
   }
@@ -73,6 +74,7 @@ function watch(
       ...splitTarget(url.pathname + url.search),
       headers,
       connection,
+      stack: isOnGitHub() ? captureStack() : undefined,
     })
     if (!observed) return fetch(input, init)
     try {

@@ -18,8 +18,10 @@ import { type Har, harOf } from '../exchanges/har.js'
 import { withBodyRead } from '../exchanges/read-request.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
 import type { ListenOptions } from '../http/listen.js'
+import { verdictError } from '../verdict/annotations.js'
+import { isOnGitHub } from '../verdict/call-site.js'
 import { createConnections } from '../verdict/callers.js'
-import { type Report, VerdictError } from '../verdict/report.js'
+import { type Report, reportText } from '../verdict/report.js'
 import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
 import { Clock, type VirtualClock } from './clock/clock.js'
 import { type CurrentState, createCurrentState } from './current-state.js'
@@ -175,7 +177,14 @@ export function createDouble(
   above?: Above & Partial<Pick<JudgedDouble, 'events'>>,
   watch?: Watch,
 ): JudgedDouble {
-  const { state: given, begin, baseUrl, allow, clients } = readDoubleOptions(options)
+  const {
+    state: given,
+    begin,
+    baseUrl,
+    allow,
+    clients,
+    callSites = isOnGitHub(),
+  } = readDoubleOptions(options)
   const { store, apiKeys, journal } = given
   const verdict = createVerdict(allow, above, clients)
   const events = above?.events ?? createEventLog()
@@ -195,7 +204,7 @@ export function createDouble(
   const state = current.get
   const connect = createConnections()
   const isWaiting = () => clock.delays() + (realTime?.delays() ?? 0) > 0
-  const inProcess = createFetch(() => state().handle, connect, baseUrl, isWaiting)
+  const inProcess = createFetch(() => state().handle, connect, baseUrl, isWaiting, callSites)
   const servers = createServers(() => double.handler, connect, events)
   // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its own.
   const { snapshot, restore } = snapshotsOf(current)
@@ -346,7 +355,9 @@ function reportsOf(
       const { since, notes } = settingsOf(ASSERT_OPTIONS, given)
       const found = reportSince(since)
       const isClean = !notes || found.notes.every(note => note.allowed)
-      if (!found.ok || !isClean || found.requests === 0) throw new VerdictError(found)
+      if (!found.ok || !isClean || found.requests === 0) {
+        throw verdictError(found, reportText(found, { withRequests: true }))
+      }
     },
   }
 

@@ -3,6 +3,7 @@ import type { ApiResponse } from '../../src/protocol/api.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import { toResponse } from '../fetch.js'
 import { splitTarget } from '../http/api-request.js'
+import { captureStack } from '../verdict/call-site.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import { fetchFailed, type LosableAnswer } from './faults/lose-response.js'
 import { keptAlive } from './keep-alive.js'
@@ -14,12 +15,14 @@ type FetchInput = Parameters<typeof fetch>[0]
  * Stands in for the global `fetch` below one base URL, without a socket: it behaves like undici's on one.
  *
  * @param isWaiting whether a request of the double is delayed
+ * @param hasStacks whether the stack of each call is captured
  */
 export function createFetch(
   begin: () => (request: ReadRequest) => Promise<ApiResponse>,
   connect: () => ConnectionSpan,
   baseUrl: string,
   isWaiting: () => boolean,
+  hasStacks: boolean,
 ) {
   const { origin } = new URL(baseUrl)
   const hanging = new Set<(reason: unknown) => void>()
@@ -28,6 +31,8 @@ export function createFetch(
 
   return {
     async fetch(input: FetchInput, given?: RequestInit): Promise<Response> {
+      // Before anything is awaited.
+      const stack = hasStacks ? captureStack() : undefined
       const init = given ?? undefined
       const connection = connect()
       const request = isSimple(input, init)
@@ -50,6 +55,7 @@ export function createFetch(
           headers,
           body,
           connection,
+          stack,
         })
         const answering = abortable(signal, exchange)
         // Most calls wait for nothing, and keeping the process alive costs more than nothing.

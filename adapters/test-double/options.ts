@@ -97,6 +97,11 @@ export const DOUBLE_OPTIONS = {
    */
   clients: optional(isCount),
   /**
+   * Whether findings name the line that sent the request, from the stack of each call of `fetch`.
+   * @default whether GITHUB_ACTIONS is `true`
+   */
+  callSites: optional(isBoolean),
+  /**
    * Also serve `/_control`, to those who know its token: true for a random one, which `listen()` gives
    * in `control`, or the token itself: letters, digits, `-` and `_`, at least 16.
    * @default false
@@ -136,6 +141,7 @@ function read(given: TestDoubleOptions) {
     control: _,
     allow,
     clients,
+    callSites,
     ...rest
   } = options
   const initial = pets && petsOf(pets)
@@ -151,6 +157,7 @@ function read(given: TestDoubleOptions) {
   return {
     allow,
     clients,
+    callSites,
     state: {
       store,
       apiKeys: store.apiKeys,

@@ -1,3 +1,4 @@
+import { callSiteOf } from './call-site.js'
 import type { Finding, Report, ShownRequest } from './report.js'
 import { type RuleId, ruleOf } from './rules/index.js'
 import { type Beginning, endOf, MOST_SHOWN, type Seen, type Violation } from './rules/rule.js'
@@ -88,7 +89,8 @@ function findingOf(
   allow: readonly string[],
 ): Finding {
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
-  return {
+  const sentFrom = first.stack && callSiteOf(first.stack)
+  const finding: Finding = {
     rule: rule as RuleId,
     key,
     seen: more === 0 ? seen.join('; ') : `${seen.join('; ')}; and ${more} more`,
@@ -101,6 +103,7 @@ function findingOf(
     evidence,
     allowed: allow.includes(rule),
   }
+  return sentFrom ? Object.defineProperty(finding, 'sentFrom', { value: sentFrom }) : finding
 }
 
 /** Such as `request 3 came 0.02 s after request 2, which got 503 with Retry-After: 1`. */

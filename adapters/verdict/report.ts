@@ -1,4 +1,5 @@
 import { count } from '../../src/lib/count.js'
+import type { CallSite } from './call-site.js'
 import type { RuleId } from './rules/index.js'
 
 /** What a client did wrong. */
@@ -35,6 +36,11 @@ export interface Finding {
   readonly evidence: readonly string[]
   /** Whether the option `allow` lists this rule. */
   readonly allowed: boolean
+  /**
+   * The line that sent the first of its requests, where stacks are captured. Not enumerable: reports are
+   * the same with and without it.
+   */
+  readonly sentFrom?: CallSite | undefined
 }
 
 /** What a finding shows of a request. */
@@ -96,13 +102,16 @@ export function findingText(finding: Finding, mark = ''): string {
 }
 
 function row(
-  { rule, key, iso, where, seen, fix, requests, evidence }: Finding,
+  { rule, key, iso, where, seen, fix, requests, evidence, sentFrom }: Finding,
   mark: string,
 ): string {
   const nobody = requests.length === 0 ? 'every key' : 'no valid key'
   const who = key === null ? nobody : `key ${key}`
   const place = where === null ? '' : `, ${where}`
-  return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n${evidence.map(text => `    evidence: ${text}\n`).join('')}    fix: ${fix}\n`
+  const from = sentFrom
+    ? `    sent from: ${sentFrom.file}:${sentFrom.line}:${sentFrom.column}\n`
+    : ''
+  return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n${from}${evidence.map(text => `    evidence: ${text}\n`).join('')}    fix: ${fix}\n`
 }
 
 function requestLine({ n, iso, method, url, status, retryAfter }: ShownRequest): string {

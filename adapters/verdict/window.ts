@@ -108,6 +108,7 @@ function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
     connection: exchange.connection,
     sequential: exchange.sequential,
     overlap: exchange.overlap,
+    stack: exchange.stack,
     isInProcess: requestHeaders['host'] === undefined,
     isOneByOne,
     idempotencyKey: requestHeaders['idempotency-key'] ?? null,

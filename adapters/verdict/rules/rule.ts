@@ -55,7 +55,7 @@ export interface Pair {
 }
 
 /** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
-export type Beginning = Pick<Seen, 'key' | 'at' | 'n'>
+export type Beginning = Pick<Seen, 'key' | 'at' | 'n' | 'stack'>
 
 /** Makes a violation less certain where less is known of the service: the same, a note, or nothing. */
 export type Doubt = (violation: Violation) => Violation | undefined
