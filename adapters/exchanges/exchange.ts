@@ -71,7 +71,7 @@ export interface Recorded extends Captured, SenderSeen {
  */
 export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const { request, operation, answer } = recorded
-  const { method, path, query, headers } = request
+  const { method, path, query, hasQuery = query !== '', headers } = request
   const { host, 'idempotency-key': idempotencyKey } = headers
   const known = parameters(pagination)
   const ofOperation = operation === 'listPets' ? known : []
@@ -95,7 +95,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     method: redact(method),
     path: '',
     query: '',
-    url: redact(query === '' ? path : `${path}?${withoutValues(query, known)}`),
+    url: redact(hasQuery ? `${path}?${withoutValues(query, known)}` : path),
     status,
     code: answer ? codeOf(answer.response) : null,
     requestHeaders: {

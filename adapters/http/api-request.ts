@@ -1,11 +1,12 @@
 import { ApiError, invalidRequest } from '../../src/errors.js'
+import type { ApiRequest } from '../../src/protocol/api.js'
 
 /** A request target or URL as the path and the query of an `ApiRequest`, percent-encoding kept. */
-export function splitTarget(target: string): { path: string; query: string } {
+export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' | 'hasQuery'> {
   const local = target.startsWith('/') ? target : withoutAuthority(target)
   const queryAt = local.indexOf('?')
-  if (queryAt < 0) return { path: local, query: '' }
-  return { path: local.slice(0, queryAt), query: local.slice(queryAt + 1) }
+  if (queryAt < 0) return { path: local, query: '', hasQuery: false }
+  return { path: local.slice(0, queryAt), query: local.slice(queryAt + 1), hasQuery: true }
 }
 
 /** RFC 9112 §3.2.2: a client of a proxy sends the whole URL, which means its path here. */

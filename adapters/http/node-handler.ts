@@ -104,12 +104,13 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       (connection && messageRefusal(message)) ?? targetRefusal(url, message.headers.host)
     // The bytes that follow may not be HTTP/1.1.
     if (refusal || headers['upgrade'] !== undefined) response.shouldKeepAlive = false
-    const { path, query } = splitTarget(url)
+    const { path, query, hasQuery } = splitTarget(url)
     const reported = proxyHops === 0 ? undefined : reportedAddress(message, proxyHops)
     return {
       method,
       path,
       query,
+      hasQuery,
       mount: mountOf(message as Mounted, url),
       headers,
       body: bodyOf(message, handler.maxBodyBytes, {

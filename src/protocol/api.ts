@@ -13,6 +13,8 @@ export interface ApiRequest {
   readonly path: string
   /** The query string without the `?`; '' without one. */
   readonly query: string
+  /** Whether there was a `?`, perhaps with nothing after it. */
+  readonly hasQuery?: boolean | undefined
   /** Names in lower case; repeated headers joined with ', '. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /**

@@ -88,6 +88,7 @@ test('curl - the journal of a double repeats what came over a socket', async t =
 /** Request heads without `Host`, and bodies; each character is one byte. */
 const SENT: readonly (readonly [head: string, body?: string])[] = [
   ['GET /v1/pets HTTP/1.1'],
+  ['GET /v1/pets? HTTP/1.1'],
   ['GET /v1/pets?limit={1,2}[3-4] HTTP/1.1\r\nuser-agent: x'],
   ["GET /v1/pets/'%00%20%27$HOME HTTP/1.1"],
   [
