@@ -80,14 +80,9 @@ export function withServerPages(handler: ApiHandler, options: PagesOptions): Api
   return withPages(handler, pages)
 }
 
-/**
- * The limits are as the latest requests found them. The storage is checked, and unavailable too while creates
- * fail; checks that take too long, or no longer do, count from the second on.
- */
+/** The limits are as the latest requests found them; the storage is checked, and unavailable too while creates fail. */
 function createReadiness({ draining, notes, store, seen }: PagesOptions) {
   let isAvailable = true
-  /** From 0 to 2: the storage is unavailable from 2 on, until it is 0 again. */
-  let slow = 0
   return async (): Promise<Page> => {
     const problem = await problemOfStore()
     if (isAvailable !== (problem === undefined)) {
@@ -105,12 +100,9 @@ function createReadiness({ draining, notes, store, seen }: PagesOptions) {
   async function problemOfStore(): Promise<unknown> {
     try {
       await store?.()
-      slow = Math.max(0, slow - 1)
-      return !isAvailable && slow > 0 ? new Error('it was too slow') : seen?.failure()
+      return seen?.failure()
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ETIMEDOUT') return error
-      slow = Math.min(2, slow + 1)
-      return isAvailable && slow < 2 ? undefined : error
+      return error
     }
   }
 }
