@@ -47,7 +47,7 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
 export interface Notes {
   /** A line for people, or with `--log json` a record. */
   say(event: string, message: string): void
-  /** The same, but each message at most once a minute, since every request may cause it. */
+  /** The same, but each event at most once a minute, since every request may cause it. */
   repeat(event: string, message: string): void
   /** Only with `--log json`, where the banner does not say it. */
   record(event: string, fields: object): void
@@ -60,18 +60,14 @@ export interface NotesOptions {
   readonly write: (line: string) => void
 }
 
-/** Messages that differ, such as by a number, must not pile up. */
-const REMEMBERED = 100
-
 export function createNotes({ asJson, clock, write }: NotesOptions): Notes {
   const lastSaid = new Map<string, number>()
   return {
     say,
     repeat(event, message) {
       const now = clock()
-      if (now - (lastSaid.get(message) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
-      if (lastSaid.size >= REMEMBERED) lastSaid.clear()
-      lastSaid.set(message, now)
+      if (now - (lastSaid.get(event) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
+      lastSaid.set(event, now)
       say(event, message)
     },
     record,

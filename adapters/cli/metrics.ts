@@ -98,11 +98,10 @@ function createMeters(registry: Registry) {
 type Meters = ReturnType<typeof createMeters>
 
 function countExchange({ request, response, ms }: ExchangeMessage, meters: Meters): void {
-  // A caller could invent any number of them.
-  const method = METHODS.includes(request.method) ? request.method : '_OTHER'
   const labels = {
     operation: response.about?.operation ?? '',
-    http_request_method: method,
+    // The parser of Node refuses methods that it does not know, so there are not many.
+    http_request_method: request.method,
     http_response_status_code: response.status,
   }
   meters.durations.observe(labels, ms / 1000)
@@ -145,8 +144,6 @@ const SECONDS = [
 ]
 
 const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Longer without an event, and the store has answered again in between. */
 const GAP = 2_000

@@ -55,7 +55,7 @@ test('metrics - requests, rejections, animals, bans and failures are counted, an
   assert.equal(requests('listPets', 'GET', 200), '1')
   assert.equal(requests('listPets', 'GET', 429), '3')
   assert.equal(requests('getPet', 'GET', 503), '1')
-  assert.equal(requests('', '_OTHER', 429), '1')
+  assert.equal(requests('', 'PROPFIND', 429), '1')
   assert.equal(value('adoption_store_rejections_total{code="rate_limit_exceeded"}'), '1')
   assert.equal(value('adoption_store_rejections_total{code="api_key_banned"}'), '3')
   assert.equal(value('adoption_store_rejections_total{code="storage_unavailable"}'), '1')
