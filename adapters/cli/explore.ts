@@ -7,16 +7,29 @@ import type { JournalEntry } from '../exchanges/recorder.js'
 import { readFaults } from '../test-double/explore/options.js'
 import { lastRequest, unnoticed } from '../test-double/explore/reason.js'
 import { type Schedule, scheduleText, splitWords } from '../test-double/explore/schedule.js'
-import { type Found, type Outcome, type Progress, search } from '../test-double/explore/search.js'
+import { type Found, type Outcome, search } from '../test-double/explore/search.js'
 import type { Fault } from '../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
 import { findingText, type Report } from '../verdict/report.js'
 import { ENDING, onSignals } from './child.js'
 import { usageError } from './errors.js'
-import { isProven, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
+import { isProven, prettyJson, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
 import { writeOutputs } from './files.js'
 import { EXPLORE, type ExecSettings, flagOf } from './options.js'
 import { createProgress } from './output.js'
+
+/** What the runs have shown, as `--report` holds it. */
+interface Explored {
+  readonly ok: boolean
+  /** Why a result without failures would prove nothing. */
+  readonly problem: string | null
+  readonly runs: number
+  readonly pruned: number
+  readonly exhausted: boolean
+  readonly failures: readonly CommandFailure[]
+  readonly notes: readonly { readonly schedule: string; readonly note: string }[]
+  readonly unreached: readonly string[]
+}
 
 /** A run of the command that has failed. */
 interface CommandFailure {
@@ -26,8 +39,15 @@ interface CommandFailure {
   readonly exitCode: number | undefined
   /** The end of what it has printed. */
   readonly output: string
+  /** The command that runs it again. */
+  readonly repeat: string
   readonly report: Report
   readonly requests: readonly JournalEntry[]
+}
+
+/** A run that has ended. */
+interface Ran extends Outcome<CommandFailure> {
+  readonly schedule: Schedule
 }
 
 /**
@@ -47,101 +67,77 @@ export async function explore(
   const setup = await readSetup(settings, words)
   const interruption = listenToSignals()
   const all: Ran[] = []
-  const tell = (failures: Found<CommandFailure>['failures']) => {
-    for (const failed of causesOf(failures)) {
-      say(failureText(failed, settings))
-      say(repeatText(failed[0].schedule, words, given))
-    }
-  }
   let bar = createProgress(1)
-  let lastSaid = performance.now()
-  const say = (line: string) => {
+  const say = (...lines: readonly string[]) => {
     bar.end()
-    process.stderr.write(`${line}\n`)
+    process.stderr.write(lines.map(line => `${line}\n`).join(''))
   }
   const run = async (schedule: Schedule) => {
-    const outcome = await reach(schedule, setup, interruption.signal)
+    const repeat = repeatText(scheduleText(schedule), words, given)
+    const outcome = await reach(schedule, setup, repeat, interruption.signal)
     all.push({ ...outcome, schedule })
     if (schedule.length === 0 && !outcome.failure) say(`Without a fault: ${requestsOf(outcome)}.`)
     return outcome
   }
-  const onProgress = ({ runs, left, failures, schedule }: Progress) => {
-    bar = createProgress(runs + left)
-    bar.show(runs, `${failures} failed  ${schedule}`)
-    if (bar.isShown || performance.now() - lastSaid < PROGRESS) return
-    lastSaid = performance.now()
-    say(`${runs} of at most ${runs + left} runs, ${count(failures, 'failure')}.`)
-  }
   const { depth, schedules = Number.POSITIVE_INFINITY, jobs } = settings
   try {
-    const options = { faults, depth, schedules, jobs, run, onProgress }
-    const found = await search<CommandFailure>(options)
-    const problem = nothingExplored(found, all)
-    tell(found.failures)
-    say(problem ?? summary(found, settings))
-    if (!problem) for (const line of hints(found, all, settings, faults)) say(line)
-    if (found.unreached.length > 0) {
-      const texts = found.unreached.map(scheduleText).join('; ')
-      say(`Not tried, as the command does not always send the same requests: ${texts}`)
-    }
-    await writeFiles(settings, found, all, problem)
-    return problem === undefined && found.failures.length === 0 ? 0 : 1
+    const found = await search<CommandFailure>({
+      ...{ faults, depth, schedules, jobs, run },
+      onProgress({ runs, left, failures, schedule }) {
+        bar = createProgress(runs + left)
+        bar.show(runs, `${failures} failed  ${schedule}`)
+      },
+    })
+    const result = resultOf(found, all)
+    say(...failureTexts(result.failures, settings), ...summary(result, settings, faults))
+    await writeFiles(settings, result, all)
+    return result.ok ? 0 : 1
   } catch (error) {
     bar.end()
     const code = interruption.code()
     if (code === undefined) throw error
-    tell(all.flatMap(({ schedule, failure }) => (failure ? [{ schedule, failure }] : [])))
+    const failures = all.flatMap(({ failure }) => failure ?? [])
+    say(...failureTexts(failures, settings))
     return code
   } finally {
     interruption.end()
   }
 }
 
-/** In ms: how often it says off a terminal how far it is. */
-const PROGRESS = 10_000
-
-/** A run that has ended. */
-interface Ran extends Outcome<CommandFailure> {
-  readonly schedule: Schedule
-}
-
 /** Runs the command with these faults, several times where its requests come in another order than before. */
 async function reach(
   schedule: Schedule,
   setup: Setup,
+  repeat: string,
   signal: AbortSignal,
 ): Promise<Outcome<CommandFailure>> {
   const { settings } = setup
   const capture = { timeoutMs: settings.timeout, signal }
   for (let triesLeft = 3; ; triesLeft--) {
-    const outcome = await runWithStore(setup, { schedule, capture }, async () => async run => {
-      const { seen, code, output, report, double } = run
+    const outcome = await runWithStore(setup, { schedule, capture }, async run => {
+      const { seen, code: exitCode, output, report } = run
+      const requests = run.double.requests()
       const reason = reasonOf(run, settings)
-      const failure = reason && {
-        schedule: scheduleText(schedule),
-        reason,
-        exitCode: code,
-        output,
-        report,
-        requests: double.requests(),
+      const text = scheduleText(schedule)
+      const failure = { schedule: text, reason, exitCode, output, repeat, report, requests }
+      return {
+        requests: seen.requests,
+        isReached: seen.isReached(),
+        failure: reason === undefined ? undefined : { ...failure, reason },
+        note: unnoticed(requests),
       }
-      const note = unnoticed(double.requests())
-      const isReached = seen.isReached()
-      return { requests: seen.requests, isReached, failure: failure || undefined, note }
     })
     if (outcome.isReached || outcome.failure || triesLeft === 1) return outcome
   }
 }
 
-function reasonOf(
-  { code, report, wasCalled, seen }: StoreRun,
-  settings: ExecSettings,
-): string | undefined {
+function reasonOf(run: StoreRun, settings: ExecSettings): string | undefined {
+  const { code, report, seen } = run
   if (code === undefined) {
     return `the command took longer than ${settings.timeout / 1_000} s, ${lastRequest(seen.requests)}`
   }
   if (code !== 0) return `the command exited with ${code}`
-  if (isProven(report, settings, wasCalled)) return undefined
+  if (isProven(run, settings)) return undefined
   const found = [...report.findings, ...report.notes].filter(({ allowed }) => !allowed)
   return `the verdict: ${found.map(({ rule }) => rule).join(', ') || 'no request for this API'}`
 }
@@ -168,7 +164,21 @@ function listenToSignals() {
   return { signal: controller.signal, code: () => code, end }
 }
 
-/** Why a result without failures would prove nothing. */
+function resultOf(found: Found<CommandFailure>, all: readonly Ran[]): Explored {
+  const { runs, pruned, exhausted, failures, notes, unreached } = found
+  const problem = nothingExplored(found, all)
+  return {
+    ok: problem === undefined && failures.length === 0,
+    problem: problem ?? null,
+    runs,
+    pruned,
+    exhausted,
+    failures: failures.map(({ failure }) => failure),
+    notes: notes.map(({ schedule, note }) => ({ schedule: scheduleText(schedule), note })),
+    unreached: unreached.map(scheduleText),
+  }
+}
+
 function nothingExplored(
   { runs, pruned, exhausted, failures, unreached }: Found<CommandFailure>,
   [first]: readonly Ran[],
@@ -188,8 +198,36 @@ function nothingExplored(
   return `${NOTHING} no fault was tried. See --faults and --schedules.`
 }
 
+/** The result, and what the search has left open, each in one line. */
 function summary(
-  { runs, pruned, exhausted, failures, unreached }: Found<CommandFailure>,
+  result: Explored,
+  settings: ExecSettings,
+  faults: readonly Fault[],
+): readonly string[] {
+  const { problem, notes, unreached } = result
+  const lines = [problem ?? countsText(result, settings)]
+  if (problem === null && notes.length > 0) {
+    const runs = notes.map(({ schedule }) => schedule).join(', ')
+    lines.push(
+      `Passed although a response was cut off, malformed or an error, and not asked for again: ${runs}`,
+    )
+  }
+  const tried = faults.map(({ kind }) => kind)
+  const kinds = (Object.keys(FAULT_KINDS) as Fault['kind'][]).filter(kind => !tried.includes(kind))
+  if (problem === null && kinds.length > 0) {
+    const more = kinds.map(kind => kindOf(kind).text?.examples[0] ?? kind)
+    const option = `--faults ${quoted([...settings.faults, ...more].join())}`
+    lines.push(`Not tried: ${kinds.join(', ')}; add them: ${option}`)
+  }
+  if (unreached.length > 0) {
+    const texts = unreached.join('; ')
+    lines.push(`Not tried, as the command does not always send the same requests: ${texts}`)
+  }
+  return lines
+}
+
+function countsText(
+  { runs, pruned, exhausted, failures, unreached }: Explored,
   { depth, schedules = Number.POSITIVE_INFINITY }: ExecSettings,
 ): string {
   const counts = `${count(runs, 'run')}, ${pruned} pruned, ${count(failures.length, 'failure')}`
@@ -199,59 +237,26 @@ function summary(
   return `Stopped by --schedules ${schedules} before every schedule of at most ${faults} was tried: ${counts}.`
 }
 
-/** What the search has left open, each in one line. */
-function hints(
-  { failures, notes }: Found<CommandFailure>,
-  [first]: readonly Ran[],
-  { faults: given }: ExecSettings,
-  faults: readonly Fault[],
+/** Failures with the same reason and rules, and faults at the same requests, have one cause and one text. */
+function failureTexts(
+  failures: readonly CommandFailure[],
+  settings: ExecSettings,
 ): readonly string[] {
-  const lines: string[] = []
-  const points = failures.flatMap(({ schedule }) => schedule.map(({ point }) => point))
-  const failed = new Set(points.map(point => point.replace(/#.*/, '')))
-  const sent = new Set(first?.requests.flatMap(({ operation }) => operation ?? []))
-  const others = [...sent].filter(operation => !failed.has(operation))
-  if (failed.size > 0 && others.length > 0) {
-    const scoped = others.map(operation => `reset${JSON.stringify({ operation })}`)
-    const setUp = [...failed].join(' and ')
-    const option = `--faults ${quoted(scoped.join())}`
-    lines.push(`If ${setUp} is only the set-up of your test, give no faults to it: ${option}`)
-  }
-  if (notes.length > 0) {
-    const runs = notes.map(({ schedule }) => scheduleText(schedule)).join(', ')
-    lines.push(
-      `Passed although a response was cut off, malformed or an error, and not asked for again: ${runs}`,
-    )
-  }
-  const tried = faults.map(({ kind }) => kind)
-  const kinds = (Object.keys(FAULT_KINDS) as Fault['kind'][]).filter(kind => !tried.includes(kind))
-  const more = kinds.map(kind => kindOf(kind).text?.examples[0] ?? kind)
-  const option = `--faults ${quoted([...given, ...more].join())}`
-  if (kinds.length > 0) lines.push(`Not tried: ${kinds.join(', ')}; add them: ${option}`)
-  return lines
-}
-
-type Failed = [Failure, ...Failure[]]
-type Failure = Found<CommandFailure>['failures'][number]
-
-/** Failures with the same reason and rules, and faults at the same requests, have one cause. */
-function causesOf(failures: readonly Failure[]): Iterable<Failed> {
-  const causes = new Map<string, Failed>()
-  for (const one of failures) {
-    const { reason, report } = one.failure
+  const causes = new Map<string, CommandFailure[]>()
+  for (const failure of failures) {
+    const { reason, report, schedule } = failure
+    const points = schedule.split(' ').map(step => step.replace(/=.*/, ''))
     const rules = [...report.findings, ...report.notes].map(({ rule }) => rule)
-    const cause = [reason, ...one.schedule.map(({ point }) => point), ...rules].join()
-    const known = causes.get(cause)
-    if (known) known.push(one)
-    else causes.set(cause, [one])
+    const cause = [reason, ...points, ...rules].join()
+    causes.set(cause, [...(causes.get(cause) ?? []), failure])
   }
-  return causes.values()
+  return [...causes.values()].map(same => failureText(same, settings))
 }
 
 const TAIL_LINES = 20
 
-function failureText(failed: Failed, { idempotency }: ExecSettings): string {
-  const { reason, output, report } = failed[0].failure
+function failureText(same: readonly CommandFailure[], { idempotency }: ExecSettings): string {
+  const [{ reason, output, report, repeat }] = same as [CommandFailure]
   const lines = output.trim() === '' ? [] : output.trimEnd().split('\n')
   const shown = lines.slice(-TAIL_LINES)
   const tail = [...(shown.length < lines.length ? ['…'] : []), ...shown]
@@ -261,25 +266,25 @@ function failureText(failed: Failed, { idempotency }: ExecSettings): string {
   ]
   const isKeyless = report.notes.some(({ rule }) => rule === 'create.repeated') && !idempotency
   return [
-    `Failed: ${failed.map(one => scheduleText(one.schedule) || 'without a fault').join(', ')}: ${reason}`,
+    `Failed: ${same.map(({ schedule }) => schedule || 'without a fault').join(', ')}: ${reason}`,
     ...tail.map(line => `  | ${line}`),
     ...found.map(text => text.trimEnd()),
     ...(isKeyless ? ['    here, --idempotency enables it'] : []),
+    `To repeat: ${repeat}`,
   ].join('\n')
 }
 
 function repeatText(
-  schedule: Schedule,
+  schedule: string,
   words: readonly string[],
   given: ReadonlyMap<string, string>,
 ): string {
-  const text = scheduleText(schedule)
   const options = [...given]
     .filter(([name]) => !OF_SEARCH.includes(name))
     .map(([name, value]) => `${flagOf(name)}${value && `=${value}`}`)
-  const schedules = text === '' ? [] : ['--schedule', text]
+  const schedules = schedule === '' ? [] : ['--schedule', schedule]
   const all = ['exec', ...options, ...schedules, '--', ...words]
-  return `To repeat: npx animal-adoption-store ${all.map(quoted).join(' ')}`
+  return `npx animal-adoption-store ${all.map(quoted).join(' ')}`
 }
 
 /** Options of the search and its files: all others hold for each run. */
@@ -298,34 +303,22 @@ function requestsOf({ requests }: Outcome<unknown>): string {
 
 async function writeFiles(
   { report, junit }: ExecSettings,
-  found: Found<CommandFailure>,
+  result: Explored,
   all: readonly Ran[],
-  problem: string | undefined,
 ): Promise<void> {
-  const { runs, pruned, exhausted, failures, notes, unreached } = found
-  const result = {
-    ok: problem === undefined && failures.length === 0,
-    problem: problem ?? null,
-    runs,
-    pruned,
-    exhausted,
-    failures: failures.map(({ failure }) => failure),
-    notes: notes.map(({ schedule, note }) => ({ schedule: scheduleText(schedule), note })),
-    unreached: unreached.map(scheduleText),
-  }
-  const wasExplored = testCase('something was explored', problem && { message: problem })
-  const cases = all.map(({ schedule, failure, isReached }) => {
-    const problem = failure && { message: failure.reason, details: failure.output }
-    const skipped = isReached || failure ? undefined : 'its requests did not come again'
-    return testCase(scheduleText(schedule) || 'without a fault', problem, skipped)
-  })
+  const wasExplored = testCase('something was explored', result.problem)
+  const cases = all.map(({ schedule, failure, isReached }) => ({
+    ...testCase(scheduleText(schedule) || 'without a fault', failure?.reason, failure?.output),
+    skipped: isReached || failure ? undefined : 'its requests did not come again',
+  }))
   const xml = () => toJUnit('animal-adoption-store explore', [wasExplored, ...cases])
   await writeOutputs([
-    { flag: '--report', path: report, text: () => `${JSON.stringify(result, null, 2)}\n` },
+    { flag: '--report', path: report, text: () => prettyJson(result) },
     { flag: '--junit', path: junit, text: xml },
   ])
 }
 
-function testCase(name: string, failure: JUnitCase['failure'] | '', skipped?: string): JUnitCase {
-  return { group: 'explore', name, failure: failure || undefined, skipped }
+function testCase(name: string, message: string | null = null, details?: string): JUnitCase {
+  const failure = message === null ? undefined : { message, ...(details && { details }) }
+  return { group: 'explore', name, failure }
 }

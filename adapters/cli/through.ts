@@ -32,10 +32,10 @@ export async function execThrough(
   const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
   const { code = 1 } = await runChild(words, environmentOf(proxy.url, apiKey)).finally(proxy.close)
   const report = observer.report()
-  const untested = report.decided === 0 ? undecidedText(report) : undefined
+  const result = { report, untested: report.decided === 0 ? undecidedText(report) : undefined }
   process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))
-  await writeOutputs(reports(settings, report, untested))
-  return code === 0 && !isProven(report, settings, untested === undefined) ? 1 : code
+  await writeOutputs(reports(settings, result))
+  return code === 0 && !isProven(result, settings) ? 1 : code
 }
 
 function judgeSettings({ clients, allow, pagination }: ExecSettings, baseUrl: string) {
