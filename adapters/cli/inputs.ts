@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { parseJson } from '../../src/lib/json.js'
 import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
 import type { OptionError } from '../../src/lib/options.js'
@@ -18,7 +16,7 @@ import { readBytes } from './files.js'
 export async function readSeed(path: string): Promise<PetSnapshot> {
   const list = await readJson('--seed', path)
   if (!Array.isArray(list)) {
-    throw new UsageError(`--seed ${path} must be an array of animals`, '--seed')
+    throw new UsageError(`--seed ${path} must be an array of animals`)
   }
   const schema = z.strictObject(newPetSchema.shape, 'must be a JSON object')
   const pets = list.map((item, index) => {
@@ -33,7 +31,7 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
       ? `unknown field \`${unknown.keys[0]}\`; expected ${fields}`
       : describeIssues(parsed.error, item, 'it')
     const place = `animal ${index + 1}${nameOf(item)}`
-    throw new UsageError(`--seed ${path}: ${place}: ${problem}`, '--seed')
+    throw new UsageError(`--seed ${path}: ${place}: ${problem}`)
   })
   return { pets, nextId: pets.length + 1 }
 }
@@ -51,7 +49,7 @@ type KeyRecord = Omit<ApiKey, 'expires'> & { readonly expires?: unknown }
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   // Not shown: it holds the keys.
   if (path.trimStart().startsWith('{')) {
-    throw new UsageError('--keys takes a file, not its content: --keys <file.json>', '--keys')
+    throw new UsageError('--keys takes a file, not its content: --keys <file.json>')
   }
   const keys = await readKeyFile(path)
   if (Object.keys(keys).length === 0) throw notKeys(path)
@@ -66,67 +64,29 @@ export async function readKeyFile(path: string): Promise<KeyFile> {
 }
 
 function notKeys(path: string): UsageError {
-  const message = `--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`
-  return new UsageError(message, '--keys')
+  return new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)
 }
 
-/** How many keys to read before requests get a turn. */
-export const SLICE = 1_000
-
-/**
- * Errors name positions only, as any text of the file may be a key.
- *
- * @param known keys that are valid: the file's stay the same objects where they are equal
- * @throws UsageError
- */
-export async function checkKeys(
-  path: string,
-  file: KeyFile,
-  known: Readonly<Record<string, ApiKey>> = {},
-): Promise<Record<string, ApiKey>> {
-  const keys: [string, ApiKey][] = []
-  const changed = new Set<unknown>()
-  for (const [at, [key, record]] of Object.entries(file).entries()) {
-    if (at % SLICE === 0) await setImmediate()
-    const read = attempt(at, () => readRecord(record))
-    const before = Object.hasOwn(known, key) ? known[key] : undefined
-    const isEqual = before !== undefined && isSame(before, read)
-    if (!isEqual) changed.add(read?.id)
-    keys.push([key, isEqual ? before : read])
-  }
+/** Errors name positions only, as any text of the file may be a key. @throws UsageError */
+export function checkKeys(path: string, file: KeyFile): Record<string, ApiKey> {
   const ring = createApiKeys({}, PLANS, sha256)
-  for (const [at, [key, record]] of keys.entries()) {
-    if (at % SLICE === 0) await setImmediate()
-    // Keys of one id have one plan, so that all of them are checked if one has changed.
-    if (changed.has(record?.id)) attempt(at, () => ring.add(key, record))
-  }
+  const keys = Object.entries(file).map(([key, record], at) => {
+    try {
+      const read = readRecord(record)
+      ring.add(key, read)
+      return [key, read]
+    } catch (error) {
+      throw new UsageError(`--keys ${path}: key ${at + 1}${problemOf(error as OptionError)}`)
+    }
+  })
   // From entries: a key may be named like a property of objects.
   return Object.fromEntries(keys)
-
-  function attempt<T>(at: number, task: () => T): T {
-    try {
-      return task()
-    } catch (error) {
-      const problem = `key ${at + 1}${problemOf(error as OptionError)}`
-      throw new UsageError(`--keys ${path}: ${problem}`, '--keys')
-    }
-  }
 }
 
 function readRecord(record: KeyRecord): ApiKey {
   const { expires } = record ?? {}
   if (typeof expires !== 'string') return record as ApiKey
   return { ...(record as ApiKey), expires: instantOf('expires', expires) }
-}
-
-function isSame(one: ApiKey, other: ApiKey): boolean {
-  return (
-    one.id === other?.id &&
-    one.plan === other.plan &&
-    one.expires === other.expires &&
-    (one.limits === other.limits || isDeepStrictEqual(one.limits, other.limits)) &&
-    Object.keys(one).length === Object.keys(other).length
-  )
 }
 
 function problemOf({ option, expected, message }: OptionError): string {
@@ -140,14 +100,6 @@ export function sha256(text: string): string {
 }
 
 async function readJson(flag: string, path: string): Promise<unknown> {
-  const refuse = (problem: string) => new UsageError(`${flag} ${path} ${problem}`, flag)
-  const attempt = <T>(read: () => T, problem: () => string): T => {
-    try {
-      return read()
-    } catch {
-      throw refuse(problem())
-    }
-  }
   const bytes = await readBytes(path, flag)
   const text = attempt(
     () => decodeUtf8(bytes),
@@ -157,11 +109,21 @@ async function readJson(flag: string, path: string): Promise<unknown> {
     () => parseJson(text),
     () => `is not valid JSON${describeSyntaxError(text)}`,
   )
-  // Each of the two takes a while for many keys.
-  await setImmediate()
   const duplicate = findDuplicate(text)
   if (!duplicate) return value
   // In --keys, the name may be a key.
   const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
   throw refuse(`has ${name} twice, at ${duplicate.place}`)
+
+  function attempt<T>(read: () => T, problem: () => string): T {
+    try {
+      return read()
+    } catch {
+      throw refuse(problem())
+    }
+  }
+
+  function refuse(problem: string): UsageError {
+    return new UsageError(`${flag} ${path} ${problem}`)
+  }
 }

@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { checkKeys } from '../../adapters/cli/inputs.js'
 import { createApiKeys } from '../../src/protocol/api-keys.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { firstOutput } from '../support/first-output.js'
@@ -14,17 +13,6 @@ import { MAIN } from '../support/paths.js'
 const folder = temporaryFolders()
 const WEB = { id: 'web', plan: 'pro' } as const
 const CI = { id: 'ci', plan: 'free' } as const
-
-test('keys - what a file has not changed stays the same object, and is not checked again', async () => {
-  const known = await checkKeys('keys.json', { a: WEB, b: CI })
-  const next = await checkKeys('keys.json', { a: { ...WEB }, b: { ...CI, plan: 'pro' } }, known)
-  assert.equal(next['a'], known['a'])
-  assert.deepEqual(next['b'], { id: 'ci', plan: 'pro' })
-  const longer = { a: WEB, c: { id: 'web', plan: 'free' } } as const
-  await assert.rejects(checkKeys('keys.json', longer, known), /key 2 must be one plan for each id/)
-  const stray = { a: { ...WEB, planet: 'earth' } } as never
-  await assert.rejects(checkKeys('keys.json', stray, known), /key 1 has an unknown field/)
-})
 
 test('keys - 20,000 keys of one customer are added in the time of so many of different ones', () => {
   const cpu = (idOf: (n: number) => string) => {
