@@ -47,8 +47,8 @@ const ACTIONS = {
     (await import('./check.js')).check(name),
   verify: async (settings: VerifySettings, { operands: [baseUrl] }: Call) =>
     (await import('./verify.js')).verifyCommand(settings, baseUrl),
-  keys: async (settings: KeysSettings, call: Call) =>
-    (await import('./keys.js')).keysCommand(settings, call),
+  keys: async (settings: KeysSettings, { operands }: Call) =>
+    (await import('./keys.js')).keysCommand(settings, operands),
   replay: async (settings: ReplaySettings, { operands: [path = ''], stopOnSignal }: Call) =>
     (await import('./replay.js')).replayCommand(settings, path, stopOnSignal),
   diff: async (_: unknown, { operands: [good = '', bad = ''] }: Call) =>

@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os'
 import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { ServeSettings } from './options.js'
@@ -33,7 +32,6 @@ export function banner(ready: Ready, source: string, settings: ServeSettings): s
   const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
   const rows: readonly Row[] = [
     ['Base URL', baseUrl],
-    ...networkUrls(settings.host, baseUrl).map((url, at): Row => [at === 0 ? 'Network' : '', url]),
     ...rowIf('Staging', staging?.baseUrl),
     ...rowIf('Console', console),
     ['Docs', `${origin}/docs`],
@@ -48,16 +46,6 @@ export function banner(ready: Ready, source: string, settings: ServeSettings): s
   ]
   const lines = rows.map(([label, value]) => `  ${label.padEnd(9)} ${value}`)
   return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
-}
-
-/** With a `--host` that means all addresses, where other machines reach it. */
-function networkUrls(host: string, baseUrl: string): readonly string[] {
-  if (!/^(0|0\.0\.0\.0|::)$/.test(host)) return []
-  const { port, pathname } = new URL(baseUrl)
-  return Object.values(networkInterfaces())
-    .flatMap(addresses => addresses ?? [])
-    .filter(({ family, internal }) => family === 'IPv4' && !internal)
-    .map(({ address }) => `http://${address}:${port}${pathname}`)
 }
 
 function keyRows({ apiKeys }: Ready, { keys, rateLimit }: ServeSettings): readonly Row[] {

@@ -1,6 +1,6 @@
 import { note } from './output.js'
 import { withStops } from './stops.js'
-import { openToRead, refuseMissing } from './stores.js'
+import { openToRead } from './stores.js'
 
 /**
  * Reads all of a storage. Resolves with the exit code: 1 when something is damaged.
@@ -8,7 +8,6 @@ import { openToRead, refuseMissing } from './stores.js'
  * @throws UsageError, and whatever the storage throws that cannot be opened
  */
 export async function check(name: string): Promise<number> {
-  refuseMissing(name)
   return withStops(async stops => {
     const { storage, problems, notes, ...opened } = await openToRead('check <store>', name, stops)
     for (const text of notes) note(text)

@@ -1,5 +1,5 @@
-import { distance, nearestFirst } from '../../src/lib/nearest.js'
-import { COMMANDS, CONFLICTS, type Command, type CommandName } from './commands.js'
+import { nearestFirst } from '../../src/lib/nearest.js'
+import { COMMANDS, type Command, type CommandName } from './commands.js'
 import { UsageError, withoutSecrets } from './errors.js'
 import { flagOf, GENERAL, type Option, type Options, readOption } from './options.js'
 
@@ -18,8 +18,8 @@ export interface CommandLine {
 }
 
 /**
- * Reads which options are given, not their values: options of the environment, such as
- * `ADOPTION_STORE_STAGING_PORT` for `--staging-port`, count where the command takes them.
+ * Reads which options are given, not their values. Options that are not given come from the environment,
+ * such as `ADOPTION_STORE_STAGING_PORT` for `--staging-port`.
  *
  * @throws UsageError
  */
@@ -35,13 +35,10 @@ export function parseCommandLine(
   const command = at < 0 ? unnamed : readCommand(String(own[at]))
   const { given, operands } = parseWords(at < 0 ? own : own.toSpliced(at, 1), command)
   const inherited = variablesOf(command, environment).filter(({ name }) => !given.has(name))
-  const all = new Map([...inherited.map(({ name, text }) => [name, text] as const), ...given])
-  const unfit = inherited.filter(({ name }) => misfitOf(command, name, all, given))
-  for (const { name } of unfit) all.delete(name)
   return {
     command,
     isNamed: at >= 0,
-    given: all,
+    given: new Map([...inherited.map(({ name, text }) => [name, text] as const), ...given]),
     variables: new Map(inherited.map(({ name, variable }) => [flagOf(name), variable])),
     operands,
     last: words.slice(end + 1),
@@ -52,11 +49,14 @@ export function parseCommandLine(
 export function readSettings(line: CommandLine): Record<string, unknown> {
   const { command, given } = line
   checkOperands(line)
-  for (const name of given.keys()) {
-    const misfit = misfitOf(command, name, given, given)
-    if (misfit) throw new UsageError(misfit.message, ...misfit.names.map(flagOf))
-  }
   const options = Object.entries(optionsOf(command))
+  for (const [name, { needs = name, excludes = [] }] of options) {
+    if (!given.has(name)) continue
+    if (!given.has(needs)) throw new UsageError(`${flagOf(name)} needs ${flagOf(needs)}`)
+    const other = excludes.find(one => given.has(one))
+    if (other === undefined) continue
+    throw new UsageError(`${flagOf(name)} cannot be combined with ${flagOf(other)}; use only one`)
+  }
   return Object.fromEntries(
     options.map(([name, option]) => [name, readOption(name, option, given.get(name))]),
   )
@@ -67,9 +67,8 @@ export function readCommand(word: string): CommandName {
   // What people type for `serve`.
   if (word === 'start') return 'serve'
   if (isCommand(word)) return word as CommandName
-  const names = Object.keys(COMMANDS)
-  const hint = suggest(word, [...names, 'start']) ?? `expected one of ${names.join(', ')}`
-  throw new UsageError(`Unknown command '${withoutSecrets(word)}'; ${hint}`)
+  const known = nearestFirst(word, [...Object.keys(COMMANDS), 'start']).join(', ')
+  throw new UsageError(`Unknown command '${withoutSecrets(word)}'; expected one of ${known}`)
 }
 
 function isCommand(word: string): boolean {
@@ -123,23 +122,8 @@ function unknownOption(flag: string, options: readonly [name: string, option: Op
   )
   if (takers.length > 0) return new UsageError(`${flag} works with ${takers.join(' and ')} only`)
   const known = options.map(([name]) => flagOf(name))
-  return new UsageError(`Unknown option ${flag}; ${suggest(flag, known) ?? 'see --help'}`)
-}
-
-/** Why an option has no meaning beside the others. */
-function misfitOf(
-  command: CommandName,
-  name: string,
-  all: CommandLine['given'],
-  deciding: CommandLine['given'],
-) {
-  const { needs = name } = optionsOf(command)[name] as Option
-  if (!all.has(needs)) return { message: `${flagOf(name)} needs ${flagOf(needs)}`, names: [name] }
-  const [, other, instead] =
-    CONFLICTS.find(([one, other]) => one === name && deciding.has(other)) ?? []
-  if (other === undefined) return undefined
-  const message = `${flagOf(name)} cannot be combined with ${flagOf(other)}; ${instead}`
-  return { message, names: [name, other] }
+  const nearest = nearestFirst(flag, known).slice(0, 2).join(' or ')
+  return new UsageError(`Unknown option ${flag}; did you mean ${nearest}? See --help`)
 }
 
 /** @throws UsageError */
@@ -157,15 +141,6 @@ function checkOperands({ command, isNamed, operands, last }: CommandLine): void 
   const word = String([...operands, ...last][0])
   if (!isNamed) readCommand(word)
   throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
-}
-
-/** Undefined when no known name is close enough to be what was meant. */
-function suggest(typed: string, names: readonly string[]): string | undefined {
-  const [nearest = ''] = nearestFirst(typed, names)
-  const [one, other] = [typed, nearest].map(name => /[a-z]/.exec(name)?.[0])
-  const most = one === other ? Math.max(2, nearest.length / 3) : 1
-  const isClose = distance(typed, nearest) <= most
-  return isClose ? `did you mean ${nearest}?` : undefined
 }
 
 interface Variable {

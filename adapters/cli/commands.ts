@@ -129,27 +129,3 @@ export const COMMANDS = {
 } as const satisfies Readonly<Record<string, Command>>
 
 export type CommandName = keyof typeof COMMANDS
-
-type Conflict = readonly [one: string, other: string, instead: string]
-
-/** Pairs that contradict each other, and what to do instead. */
-export const CONFLICTS: readonly Conflict[] = [
-  ['empty', 'seed', 'use only one'],
-  ['console', 'noConsole', 'use only one'],
-  ['key', 'keyEnv', 'use only one'],
-  ['spareKey', 'spareKeyEnv', 'use only one'],
-  ['port', 'check', 'it opens no console'],
-  ['explore', 'schedule', 'use only one'],
-  ['explore', 'record', 'repeat one run with --schedule and add it there'],
-  ['explore', 'har', 'repeat one run with --schedule and add it there'],
-  [
-    'explore',
-    'requireFaults',
-    'a run may not need every fault that the command arms, so run it once without --explore',
-  ],
-  ['har', 'through', 'it keeps no bodies; --report has the requests of each finding'],
-  // The server may have pages.
-  ...Object.keys({ ...STORE, ...RUN, ...EXPLORE, requireFaults: true })
-    .filter(name => name !== 'pagination')
-    .map((name): Conflict => [name, 'through', 'the store is elsewhere']),
-]

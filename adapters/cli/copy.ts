@@ -1,7 +1,7 @@
 import { UsageError } from './errors.js'
 import { createProgress, note } from './output.js'
 import { withStops } from './stops.js'
-import { openStorage, openToRead, refuseMissing } from './stores.js'
+import { openStorage, openToRead } from './stores.js'
 
 /**
  * Copies all animals and the next id into a storage that was never used, all or nothing.
@@ -10,7 +10,6 @@ import { openStorage, openToRead, refuseMissing } from './stores.js'
  */
 export async function copy(from: string, to: string): Promise<void> {
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
-  refuseMissing(from)
   await withStops(async stops => {
     const source = await openToRead('copy <from>', from, stops)
     const [problem] = source.problems

@@ -14,7 +14,7 @@ export async function readBytes(path: string, ...flag: readonly string[]): Promi
     return await readFile(path)
   } catch (error) {
     const name = [...flag, withoutSecrets(path)].join(' ')
-    throw new UsageError(`${name} ${unreadable(error)}`, ...flag)
+    throw new UsageError(`${name} ${unreadable(error)}`)
   }
 }
 
@@ -45,7 +45,5 @@ export async function writeOutputs(outputs: readonly Output[]): Promise<void> {
       problems.push(`${flag} cannot write ${withoutSecrets(path)}: ${code}`)
     }
   }
-  if (problems.length > 0) {
-    throw new UsageError(problems.join('; '), ...outputs.map(({ flag }) => flag))
-  }
+  if (problems.length > 0) throw new UsageError(problems.join('; '))
 }

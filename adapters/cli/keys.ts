@@ -5,7 +5,6 @@ import { printable } from '../../src/lib/printable.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { NODE_DISK } from '../storage/disk.js'
 import { ifPresent, realPathOf, replaceFile, syncFolder } from '../storage/files.js'
-import type { CommandLine } from './command-line.js'
 import { UsageError, withoutSecrets } from './errors.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './inputs.js'
 import { flagOf, KEYS, type KeysSettings } from './options.js'
@@ -19,10 +18,9 @@ import { note } from './output.js'
  */
 export async function keysCommand(
   settings: KeysSettings,
-  call: Pick<CommandLine, 'operands' | 'given'>,
+  [action, path = '', name]: readonly string[],
 ): Promise<void> {
-  const [action, path = '', name] = call.operands
-  const unfit = Object.keys(KEYS).find(option => call.given.has(option))
+  const unfit = (Object.keys(KEYS) as (keyof KeysSettings)[]).find(option => settings[option])
   if (unfit !== undefined && (action === 'list' || action === 'revoke')) {
     throw new UsageError(`${flagOf(unfit)} works with keys new only`)
   }
@@ -100,7 +98,7 @@ async function revoke(path: string, name: string): Promise<void> {
 /** @throws UsageError */
 async function readChecked(path: string): Promise<KeyFile> {
   const keys = await readKeyFile(path)
-  await checkKeys(path, keys)
+  checkKeys(path, keys)
   return keys
 }
 
@@ -123,7 +121,7 @@ async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Pro
   const isNew = !(await ifPresent(NODE_DISK.stat(target, { bigint: true })))
   const content = async () => {
     const keys = change(isNew ? {} : await readChecked(path))
-    await checkKeys(path, keys)
+    checkKeys(path, keys)
     const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
     return [`{\n  ${lines.join(',\n  ')}\n}\n`]
   }

@@ -5,7 +5,7 @@ import { withoutSecrets } from './errors.js'
 /** The options that name a port. */
 export type PortFlag = 'port' | 'staging-port' | 'metrics'
 
-/** Listens, or says in one line which option to change. @throws ListenError */
+/** Listens, or says in one line which option to change. */
 export async function listenOn(
   handler: ApiHandler,
   options: ListenOptions & { readonly host: string; readonly port: number },
@@ -17,40 +17,14 @@ export async function listenOn(
   // What can be typed again: npm passes on only what follows `--`.
   const command = process.env['npm_lifecycle_event'] === 'start' ? `npm start -- ${words}` : words
   const free = `use ${command} to pick a free one`
-  const problems: Readonly<Record<string, readonly [flag: string, message: string]>> = {
-    EADDRINUSE: [portFlag, `port ${port} is taken`],
-    EACCES: [portFlag, `port ${port} is not allowed; ${free}`],
-    EADDRNOTAVAIL: ['host', `${host} is not an address of this machine; use --host 127.0.0.1`],
-    ENOTFOUND: ['host', `${host} is not a known host; use --host 127.0.0.1`],
+  const problems: Readonly<Record<string, string>> = {
+    EADDRINUSE: `port ${port} is taken; ${free}`,
+    EACCES: `port ${port} is not allowed; ${free}`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; use --host 127.0.0.1`,
+    ENOTFOUND: `${host} is not a known host; use --host 127.0.0.1`,
   }
-  return listen(handler, options).catch(async error => {
-    const { code } = error as NodeJS.ErrnoException
-    const [flag, message] = problems[code ?? ''] ?? []
-    if (message === undefined) throw error
-    const taken = code === 'EADDRINUSE' ? `${await ownerOf(host, port)}; ${free}` : ''
-    throw new ListenError(`${message}${taken}`, `--${flag}`)
+  return listen(handler, options).catch((error: NodeJS.ErrnoException) => {
+    const message = problems[error.code ?? '']
+    throw message === undefined ? error : new Error(message)
   })
-}
-
-/** Whether this very store answers there already, after "port 4280 is taken". */
-async function ownerOf(host: string, port: number): Promise<string> {
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/`
-  const init = { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(1_000) }
-  try {
-    const { name } = (await (await fetch(url, init)).json()) as { readonly name?: unknown }
-    return name === 'animal-adoption-store' ? `: a store answers at ${url} already` : ''
-  } catch {
-    return ''
-  }
-}
-
-/** The address cannot be bound: exit code 1, since the same words may work later. */
-class ListenError extends Error {
-  override readonly name = 'ListenError'
-  readonly flags: readonly string[]
-
-  constructor(message: string, flag: string) {
-    super(message)
-    this.flags = [flag]
-  }
 }

@@ -29,6 +29,8 @@ interface More {
   readonly alone?: string
   /** The option without which it has no meaning. */
   readonly needs?: string
+  /** The options that contradict it. */
+  readonly excludes?: readonly string[]
 }
 
 /** A type of values. */
@@ -61,8 +63,8 @@ function option<T>(kind: Kind<T>, value: string, help: string, more?: More): Opt
 }
 
 /** An option that is on or off. */
-function toggle(help: string, short?: string): Option<boolean> {
-  return { help, kind: { takes: 'no value', read: () => true }, ...(short && { short }) }
+function toggle(help: string, more?: More): Option<boolean> {
+  return { help, kind: { takes: 'no value', read: () => true }, ...more }
 }
 
 /** @throws UsageError */
@@ -76,8 +78,7 @@ export function readOption(name: string, { kind, ...about }: Option, given?: str
 export function readValue<T>(kind: Kind<T>, text: string, name: string): T {
   const value = kind.read(text)
   if (value !== undefined) return value
-  const [flag = ''] = name.split(' ')
-  throw new UsageError(`${name} takes ${kind.takes}, got '${withoutSecrets(text)}'`, flag)
+  throw new UsageError(`${name} takes ${kind.takes}, got '${withoutSecrets(text)}'`)
 }
 
 /**
@@ -177,12 +178,6 @@ function valid<T>(read: () => T): T | undefined {
 }
 
 const PORT = wholeNumber(0, 65_535)
-/** Also as a number of ms. */
-const DELAY: Kind<number> = {
-  ...duration({ least: 0, most: 600_000 }),
-  read: given =>
-    wholeNumber(0, 600_000).read(given) ?? duration({ least: 0, most: 600_000 }).read(given),
-}
 const MANY = wholeNumber(1, 1_000_000)
 const BUDGET = wholeNumber(1, 999_999_999_999_999)
 const LOG_FORMAT = oneOf({ pretty: 'pretty', json: 'json', silent: 'silent' })
@@ -192,8 +187,8 @@ const PLAN = oneOf({ free: 'free', pro: 'pro', business: 'business', enterprise:
 
 /** Options of every command. */
 export const GENERAL = {
-  help: toggle('print this help', 'h'),
-  version: toggle('print the version', 'v'),
+  help: toggle('print this help', { short: 'h' }),
+  version: toggle('print the version', { short: 'v' }),
 }
 
 export const SERVER = {
@@ -206,7 +201,7 @@ export const SERVER = {
   keepAlive: option(duration(), 'duration=72s', 'how long an idle connection is kept'),
   stagingPort: option(PORT, 'n', 'serve a second, separate store on this port'),
   console: toggle('also serve the console with --keys or on other hosts, behind a token'),
-  noConsole: toggle('no console at / and no /_console'),
+  noConsole: toggle('no console at / and no /_console', { excludes: ['console'] }),
   watch: toggle('reload --seed and --keys when the files change'),
   drain: option(
     duration({ least: 0 }),
@@ -220,7 +215,7 @@ export const SERVER = {
     { alone: 'on' },
   ),
   log: option(LOG_FORMAT, 'format=pretty', 'request log on stderr: pretty, json or silent'),
-  quiet: toggle('no banner and no request log', 'q'),
+  quiet: toggle('no banner and no request log', { short: 'q' }),
   json: toggle('print one line of JSON on stdout when ready'),
   open: toggle('open the console in a browser'),
 }
@@ -231,7 +226,7 @@ export const STORE = {
     'file.json|edge',
     'animals for an empty store: an array of NewPet (demo data)',
   ),
-  empty: toggle('start without the demo animals'),
+  empty: toggle('start without the demo animals', { excludes: ['seed'] }),
   keys: option(
     text,
     'file.json',
@@ -246,7 +241,7 @@ export const STORE = {
     'store a create with an Idempotency-Key once, and keep the key (24h)',
     { alone: '24h' },
   ),
-  delay: option(DELAY, 'duration=0s', 'wait before every response; a number is ms'),
+  delay: option(duration({ least: 0, most: 600_000 }), 'duration=0s', 'wait before every response'),
   control: toggle('serve /_control: clock, faults, verdict, reset, snapshots'),
   clock: option(instant, 'instant', 'freeze the clock at this ISO instant; implies --control'),
 }
@@ -281,7 +276,9 @@ const FAULTS = 'reset,truncate,status:503,status:503-after,status:429'
 const OF_EXPLORE = { needs: 'explore' }
 
 export const EXPLORE = {
-  explore: toggle('run the command again and again, each time with other faults'),
+  explore: toggle('run the command again and again, each time with other faults', {
+    excludes: ['schedule', 'record', 'har', 'requireFaults'],
+  }),
   faults: option(list, `fault=${FAULTS}`, 'what to try', OF_EXPLORE),
   depth: option(MANY, 'n=1', 'maximum faults per run', OF_EXPLORE),
   schedules: option(MANY, 'n', 'maximum number of runs', OF_EXPLORE),
@@ -292,16 +289,27 @@ export const EXPLORE = {
 const OF_THROUGH = { needs: 'through' }
 
 export const THROUGH = {
-  through: option(text, 'base-url', 'judge against this server instead of a private store'),
+  through: option(text, 'base-url', 'judge against this server instead of a private store', {
+    excludes: Object.keys({ ...STORE, ...RUN, ...EXPLORE, requireFaults: true })
+      // The server may have pages.
+      .filter(name => name !== 'pagination'),
+  }),
   key: option(text, 'key', 'API key for the command', OF_THROUGH),
-  keyEnv: option(text, 'NAME', 'environment variable that holds it', OF_THROUGH),
+  keyEnv: option(text, 'NAME', 'environment variable that holds it', {
+    ...OF_THROUGH,
+    excludes: ['key'],
+  }),
 }
 
 export const VERIFY = {
   key: option(text, 'key', 'API key'),
-  keyEnv: option(text, 'NAME', 'environment variable that holds the API key'),
+  keyEnv: option(text, 'NAME', 'environment variable that holds the API key', {
+    excludes: ['key'],
+  }),
   spareKey: option(text, 'key', 'throwaway key for --limits'),
-  spareKeyEnv: option(text, 'NAME', 'environment variable that holds the spare key'),
+  spareKeyEnv: option(text, 'NAME', 'environment variable that holds the spare key', {
+    excludes: ['spareKey'],
+  }),
   limits: toggle('exhaust the spare key: 429, Retry-After, ban; up to eight minutes'),
   idempotency: toggle('also check Idempotency-Key'),
   readOnly: toggle('create no animals'),
@@ -324,7 +332,7 @@ export const KEYS = {
 
 export const REPLAY = {
   until: option(wholeNumber(0, 999_999_999), 'n', 'the last step to replay (all)'),
-  check: toggle('only compare, without a console'),
+  check: toggle('only compare, without a console', { excludes: ['port'] }),
   port: SERVER.port,
 }
 

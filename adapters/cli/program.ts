@@ -15,7 +15,7 @@ export async function run(words: readonly string[]): Promise<void> {
     line = parseCommandLine(words, process.env)
     await runLine(line)
   } catch (error) {
-    fail(error, line ?? words)
+    fail(error, line)
   }
 }
 
@@ -28,11 +28,8 @@ async function runLine(line: CommandLine): Promise<void> {
   if (command === 'version') return printVersion()
   if (command === 'help') return printHelp(operands[0])
   const { runCommand } = await import('./actions.js')
-  process.exitCode = await runCommand(command, settings, {
-    operands,
-    given,
-    stopOnSignal: stop => stopOnSignal(stop, line),
-  })
+  const call = { operands, given, stopOnSignal: (stop: Stop) => stopOnSignal(stop, line) }
+  process.exitCode = await runCommand(command, settings, call)
 }
 
 /** @throws UsageError for an unknown command */
@@ -63,31 +60,19 @@ function stopOnSignal(stop: Stop, line: CommandLine): void {
   }
 }
 
-interface Failure extends Pick<Error, 'name' | 'message'> {
-  /** The options to correct, such as `--port`. */
-  readonly flags?: readonly string[]
-}
-
-/** @param line undefined where there is none, and its words where they could not be read */
-function fail(error: unknown, line?: CommandLine | readonly string[]): void {
-  const {
-    name,
-    message,
-    flags = [],
-  } = (error instanceof Error ? error : { name: '', message: String(error) }) as Failure
+/** @param line undefined where it could not be read */
+function fail(error: unknown, line?: CommandLine): void {
+  const { name, message } = error instanceof Error ? error : new Error(String(error))
   // By name, as each file of the bundle has classes of its own.
   const isUsage = name === 'UsageError' || name === 'OptionError'
   // Those are one line but for the data in them; of others, such as a missing module, the first says it.
   const text = printable(isUsage ? message : (message.split('\n')[0] ?? ''))
-  const read = line && 'given' in line ? line : undefined
-  const hints = [...(read?.variables ?? [])]
-    .filter(([flag]) => flags.includes(flag))
+  const hints = [...(line?.variables ?? [])]
+    .filter(([flag]) => text.split(/[^\w-]/).includes(flag))
     .map(([flag, variable]) => ` (${flag} is set by ${variable})`)
   const shown = `${text}${hints.join('')}`
   const record = { time: new Date().toISOString(), event: 'failed', message: shown }
-  const asJson = read
-    ? read.command === 'serve' && read.given.get('log') === 'json'
-    : /(^| )--log[= ]json( |$)/.test(String((line as string[] | undefined)?.join(' ')))
+  const asJson = line?.given.get('log') === 'json'
   process.stderr.write(`${asJson ? JSON.stringify(record) : `animal-adoption-store: ${shown}`}\n`)
   process.exitCode = isUsage ? 2 : 1
 }

@@ -29,7 +29,7 @@ export async function replayCommand(
   const until = given ?? length
   if (until > length) {
     const expected = `a step from 0 to ${length}, the last one of ${path}`
-    throw new UsageError(`--until takes ${expected}, got '${until}'`, '--until')
+    throw new UsageError(`--until takes ${expected}, got '${until}'`)
   }
   const { controlled, shown } = openConsole(file)
   const { double } = controlled

@@ -53,8 +53,9 @@ export async function serve(
     await stopAll(stops)
     notes.record('stopped', {})
   }
-  const running = { notes, stops, draining: draining.signal }
-  const { ready, source } = await stopOnFailure(stops, () => start(settings, running))
+  const { ready, source } = await stopOnFailure(stops, () =>
+    start(settings, { notes, stops, draining: draining.signal }),
+  )
   stopOnSignal(stop)
   const { apiKeys: _keys, console: _, control: __, ...shown } = ready
   notes.record('ready', shown)
@@ -80,15 +81,22 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** What all servers of one process share. */
-interface Running {
+/** What the environments of one process share. */
+interface Shared {
   readonly notes: Notes
   /** What to stop, the last first. */
   readonly stops: Stops
   readonly draining: AbortSignal
+  readonly apiKeys: Keys
+  readonly metrics: Metrics | undefined
+  /** Opens the console and the control tree. */
+  readonly token: string
 }
 
-async function start(settings: ServeSettings, running: Running) {
+async function start(
+  settings: ServeSettings,
+  running: Pick<Shared, 'notes' | 'stops' | 'draining'>,
+) {
   const { notes, stops } = running
   const { port, stagingPort } = settings
   notes.record('starting', { version: version(), node: process.version, pid: process.pid })
@@ -127,14 +135,6 @@ async function openMetrics(
 
 /** How long a proxy may still use an idle connection, in ms. */
 const GRACE = 1_000
-
-/** What the environments of one process share. */
-interface Shared extends Running {
-  readonly apiKeys: Keys
-  readonly metrics: Metrics | undefined
-  /** Opens the console and the control tree. */
-  readonly token: string
-}
 
 interface Opened {
   readonly server: HttpServer
@@ -241,42 +241,31 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
  * @throws UsageError
  */
 function checkServe(settings: ServeSettings): void {
-  const { host, proxyHops, store, seed, keys, watch, limits, requireLimits } = settings
-  const { quiet, json, log } = settings
+  const { host, proxyHops, store, seed, keys, watch, limits, requireLimits, control } = settings
   const shown = `--host ${withoutSecrets(host)}`
-  const isLocal = LOOPBACK.test(host)
   if (watch && seed === undefined && keys === undefined) {
-    refuse('--watch needs a file to watch: add --seed <file.json> or --keys <file.json>', 'watch')
+    throw new UsageError('--watch needs a file: add --seed <file.json> or --keys <file.json>')
   }
   if (requireLimits && !/^(redis|valkey)/.test(limits)) {
-    refuse('--require-limits needs counters on a server: add --limits redis://…', 'require-limits')
+    throw new UsageError('--require-limits needs counters on a server: add --limits redis://…')
   }
-  if (isControlled(settings)) {
-    const flags = ['host', 'proxy-hops', 'control', 'clock', 'store', 'limits']
-    const open = '--proxy-hops would let others use --control; use only one of them'
-    if (proxyHops > 0) refuse(open, ...flags)
-    if (!isLocal) refuse(`${shown} would let others use --control; use 127.0.0.1`, ...flags)
-    for (const [name, used] of Object.entries({ store, limits })) {
-      const message = `--control could reset ${withoutSecrets(used)}; use it with --${name} memory:`
-      if (used !== 'memory:') refuse(message, ...flags)
-    }
+  if (!LOOPBACK.test(host) && keys === undefined) {
+    const fix = 'add --keys <file.json>, or use 127.0.0.1'
+    throw new UsageError(`${shown} would expose the demo keys; ${fix}`)
   }
-  if (!isLocal && keys === undefined) {
-    refuse(`${shown} would expose the demo keys; add --keys <file.json>, or use 127.0.0.1`, 'host')
-  }
-  const [open] = [settings.console && '--console', isControlled(settings) && '--control'].filter(
-    Boolean,
-  )
-  const isSilent = !json && (quiet || log === 'json')
-  if (open && isSilent && !process.env['ADOPTION_STORE_CONTROL_TOKEN']) {
-    const message = `${open} prints its address, and ${quiet ? '--quiet' : '--log json'} does not show it`
-    const fix = 'add --json, or set ADOPTION_STORE_CONTROL_TOKEN'
-    refuse(`${message}; ${fix}`, 'console', 'control', 'clock', 'json', 'quiet', 'log')
-  }
-}
-
-function refuse(message: string, ...flags: readonly string[]): never {
-  throw new UsageError(message, ...flags.map(flag => `--${flag}`))
+  if (!isControlled(settings)) return
+  const flag = control ? '--control' : '--clock'
+  const problems = [
+    proxyHops > 0 && `--proxy-hops would let others use ${flag}; use only one of them`,
+    !LOOPBACK.test(host) && `${shown} would let others use ${flag}; use 127.0.0.1`,
+    ...Object.entries({ store, limits }).map(
+      ([name, used]) =>
+        used !== 'memory:' &&
+        `${flag} could reset ${withoutSecrets(used)}; use it with --${name} memory:`,
+    ),
+  ]
+  const problem = problems.find(text => text !== false)
+  if (problem !== undefined) throw new UsageError(problem)
 }
 
 function writeLine(line: string): void {

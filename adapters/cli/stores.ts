@@ -70,7 +70,7 @@ export async function openStorage(
   if (file?.kind === 'json') return openJsonFile(file.path, stops, warn)
   const known = 'a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…'
   const all = isMain ? `memory:, ${known}` : known
-  throw new UsageError(`${flag} takes ${all}; got '${withoutSecrets(name)}'`, flag)
+  throw new UsageError(`${flag} takes ${all}; got '${withoutSecrets(name)}'`)
 }
 
 /**
@@ -81,10 +81,17 @@ export async function openStorage(
  */
 export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
   const file = fileOf(name)
-  if (file?.kind === 'json') return readJson(file.path)
-  if (file) return { ...(await openSqlite(file.path, stops, true)), problems: [], notes: [] }
-  return { ...(await openStorage(flag, name, stops)), problems: [], notes: [] }
+  if (!file) return { ...(await openStorage(flag, name, stops)), problems: [], notes: [] }
+  const { kind, path } = file
+  // Opening a missing file would create it. Where a journal of it is left, opening says what to restore.
+  if (!existsSync(path) && !existsSync(path + JOURNALS[kind])) {
+    throw new UsageError(`${path} does not exist`)
+  }
+  if (kind === 'json') return readJson(path)
+  return { ...(await openSqlite(path, stops, true)), problems: [], notes: [] }
 }
+
+const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
 
 /** The file that a storage is in; undefined for one that is in no file. */
 export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } | undefined {
@@ -94,19 +101,6 @@ export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } 
   if (/\.(sqlite3?|db)$/.test(name)) return { kind: 'sqlite', path: name }
   return name.endsWith('.json') ? { kind: 'json', path: name } : undefined
 }
-
-/**
- * Opening a missing file would create it. Where a journal of it is left, opening says what to restore.
- *
- * @throws UsageError
- */
-export function refuseMissing(name: string): void {
-  const { kind, path } = fileOf(name) ?? {}
-  if (!kind || !path || existsSync(path) || existsSync(path + JOURNALS[kind])) return
-  throw new UsageError(`${path} does not exist`)
-}
-
-const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
 
 /**
  * Undefined for `memory:`, where the store counts by itself.
@@ -124,14 +118,14 @@ export async function openLimits(
   if (file) return openSqliteLimits(file.path, stops)
   if (!/^(redis|valkey)s?:/.test(name)) {
     const known = 'memory:, sqlite:<file>, redis://…, rediss://… or valkey://…'
-    throw new UsageError(`--limits takes ${known}; got '${withoutSecrets(name)}'`, '--limits')
+    throw new UsageError(`--limits takes ${known}; got '${withoutSecrets(name)}'`)
   }
   const { addressOf, redisRateLimits } = await import('../redis/open.js')
   const { url, address, own } = readServerUrl('--limits', name, 'REDIS_URL', LIMITS, addressOf)
   if (url.includes('?')) {
     // Not shown: it may be the rest of a password.
     const known = 'takes timeout, ca after the ?; write a ? in a password as %3F'
-    throw new UsageError(`--limits ${known}`, '--limits')
+    throw new UsageError(`--limits ${known}`)
   }
   const { ca } = own
   if (ca && !/^(rediss|valkeys):/.test(url)) {
@@ -250,14 +244,14 @@ function readServerUrl(
   const fromVariable = target.includes('//') ? undefined : process.env[variable]
   if (!target.includes('//') && !fromVariable) {
     const shown = withoutSecrets(target)
-    throw new UsageError(`${flag} ${shown} needs the variable ${variable} to be a URL`, flag)
+    throw new UsageError(`${flag} ${shown} needs the variable ${variable} to be a URL`)
   }
   const [url, inherited] = takeParameters(fromVariable ?? target, names)
   try {
     return { url, address: addressOf(url), own: { ...inherited, ...own } }
   } catch (error) {
     const source = fromVariable ? ` (from ${variable})` : ''
-    throw new UsageError(`${flag}: ${(error as Error).message}${source}`, flag)
+    throw new UsageError(`${flag}: ${(error as Error).message}${source}`)
   }
 }
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -157,24 +157,6 @@ test('cli - own keys replace the demo keys and are never shown', async t => {
   assert.doesNotMatch(output + log, /s3cret/)
 })
 
-test('cli - on all addresses, it prints addresses that can be opened', async t => {
-  const path = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
-  const headers = { authorization: 'Bearer s3cret' }
-  const words = ['--keys', path, '--host', '0.0.0.0', '--console', '--staging-port', '0']
-  const { ready: printed } = await started(t, ...words)
-  const addresses = printed.match(/http:\/\/[^\s']+/g) ?? []
-  const others = Object.values(networkInterfaces())
-    .flatMap(one => one ?? [])
-    .filter(({ family, internal }) => family === 'IPv4' && !internal)
-  assert.ok(addresses.length >= 5 + others.length, printed)
-  for (const address of addresses) {
-    const accept = 'text/html, application/json'
-    const init = { headers: { ...headers, accept }, redirect: 'manual' } as const
-    const expected = address.endsWith('/v1') ? 404 : address.includes('token') ? 303 : 200
-    assert.equal((await fetch(address, init)).status, expected, address)
-  }
-})
-
 test('cli - with own keys or behind a proxy, the console is off unless asked for, and needs its token', async t => {
   const path = await file(t, '{"s3cret":{"id":"ci","plan":"pro"}}')
   const page = (url: string, cookie = '') =>
@@ -208,15 +190,8 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
   const { log } = await stopped(locked)
   assert.equal(log.includes(String(searchParams.get('token'))), false)
 
-  for (const words of [['--quiet'], ['--log', 'json']]) {
-    for (const flag of ['--console', '--control']) {
-      const { code, stderr } = await ended('--keys', path, flag, ...words)
-      assert.equal(code, 2)
-      assert.match(stderr, /--con\w+ prints its address, and --\S+.* does not show it; add --json/)
-    }
-  }
   const both = await ended('--console', '--no-console')
-  assert.match(both.stderr, /--console cannot be combined with --no-console/)
+  assert.match(both.stderr, /--no-console cannot be combined with --console; use only one/)
 })
 
 test('cli - a file keeps the animals between runs, and is seeded once', async t => {
@@ -233,7 +208,7 @@ test('cli - a file keeps the animals between runs, and is seeded once', async t 
 })
 
 test('cli - a signal lets requests in flight finish and exits with 0', async t => {
-  const server = await startedInProcess(t, '--json', '--delay', '300')
+  const server = await startedInProcess(t, '--json', '--delay', '300ms')
   const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
   await arrived(JSON.parse(server.ready).origin)
   assert.equal((await stopped(server, 'SIGINT')).code, 0)
@@ -241,7 +216,7 @@ test('cli - a signal lets requests in flight finish and exits with 0', async t =
 })
 
 test('cli - a second signal exits at once', async t => {
-  const server = await startedInProcess(t, '--json', '--delay', '600000')
+  const server = await startedInProcess(t, '--json', '--delay', '10m')
   const { baseUrl, origin } = JSON.parse(server.ready)
   const cutOff = assert.rejects(fetch(`${baseUrl}/pets`, { headers: FREE }))
   await arrived(origin)
@@ -261,7 +236,7 @@ test('cli - a storage that cannot be closed is one line, and all else stops neve
   const folder = await temporaryFolder(t)
   const [home, away] = [join(folder, 'home'), join(folder, 'away')]
   await mkdir(home)
-  const words = ['--store', join(home, 'pets.json'), '--staging-port', '0', '--delay', '300']
+  const words = ['--store', join(home, 'pets.json'), '--staging-port', '0', '--delay', '300ms']
   const server = await startedInProcess(t, '--json', '--log', 'silent', ...words)
   const { baseUrl, staging } = JSON.parse(server.ready)
   assert.equal((await fetch(`${baseUrl}/pets`, ADA)).status, 201)
@@ -290,24 +265,18 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
     [words.split(' '), code, line] as const
   const duration = 'takes a duration such as 500ms, 61s, 24h or 1d, in whole ms from'
   const cases = [
-    given(`-p ${taken}`, 1, /port \d+ is taken; use --port 0/),
+    given(`-p ${taken}`, 1, /port \d+ is taken; use --port 0 to pick a free one$/m),
     given(`--staging-port ${taken}`, 1, /port \d+ is taken; use --staging-port 0/),
     given('--port 65536', 2, /--port takes a whole number from 0 to 65535, got '65536'/),
     given('--port 0x1', 2, /--port takes a whole number/),
     given('--port', 2, /--port needs a value: --port <n>/),
-    given('--prot 1', 2, /Unknown option --prot; did you mean --port\?/),
-    given('--ratelimit off', 2, /Unknown option --ratelimit; did you mean --rate-limit\?/),
-    given('--xyzzy', 2, /Unknown option --xyzzy; see --help/),
+    given('--prot 1', 2, /Unknown option --prot; did you mean --port or /),
+    given('--ratelimit off', 2, /Unknown option --ratelimit; did you mean --rate-limit or /),
     given('--json=1', 2, /--json takes no value/),
-    given('opanapi', 2, /Unknown command 'opanapi'; did you mean openapi\?/),
-    given('nope', 2, /Unknown command 'nope'; expected one of serve/),
-    given(
-      'xyzzy',
-      2,
-      /Unknown command 'xyzzy'; expected one of serve, exec, copy, check, verify, k/,
-    ),
+    given('opanapi', 2, /Unknown command 'opanapi'; expected one of openapi, /),
+    given('xyzzy', 2, /Unknown command 'xyzzy'; expected one of .*\bserve, /),
     given('serve now', 2, /Unexpected 'now' after serve; see --help/),
-    given('--watch', 2, /--watch needs a file to watch: add --seed <file\.json> or --keys/),
+    given('--watch', 2, /--watch needs a file: add --seed <file\.json> or --keys/),
     given('--drain 30d', 2, RegExp(`--drain ${duration} 0ms to 2147483647ms, got '30d'`)),
     given('--idempotency=0s', 2, RegExp(`--idempotency ${duration} 1ms, got '0s'`)),
     given('--store postgres://x/y?timeout=25d', 2, /--store \?timeout takes .*, got '25d'/),
@@ -412,7 +381,7 @@ test('cli - invalid usage shows no password and no key', async () => {
       ['--control', '--store', 'postgres://db/x?user=a&password=s3cret'],
       /--control could reset postgres:\/\/…; use it with --store memory:/,
     ],
-    [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; expected one of serve,/],
+    [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; expected one of /],
     [['serve', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
     [
       ['exec', 'env', 'DB=postgres://u:s3cret@h/x'],
@@ -479,8 +448,6 @@ test('cli - options that are not given come from the environment', async t => {
       { ADOPTION_STORE_EMPTY: '1', ADOPTION_STORE_SEED: seed },
       /use only one \(--seed is set by ADOPTION_STORE_SEED\) \(--empty is set by .*_EMPTY\)/,
     ],
-    // A path may look like an option.
-    [{ ADOPTION_STORE_SEED: 'x --port .json', PORT: '0' }, /exist \(--seed is set by [A-Z_]+\)$/m],
     [{ ADOPTION_STORE_CLOCK: 'soon' }, /got 'soon' \(--clock is set by ADOPTION_STORE_CLOCK\)/],
     [
       { ADOPTION_STORE_STORE: 'postgres:', DATABASE_URL: 'nowhere' },
@@ -496,7 +463,7 @@ test('cli - options that are not given come from the environment', async t => {
 })
 
 test('cli - the banner shows the options in effect', async t => {
-  const { ready } = await started(t, '--rate-limit=off', '--delay=5', '--clock=2030-01-01')
+  const { ready } = await started(t, '--rate-limit=off', '--delay=5ms', '--clock=2030-01-01')
   assert.match(
     ready,
     /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01T00:00:00.000Z$/m,
@@ -671,34 +638,6 @@ test('cli - with --log json, everything is a record: start, requests, reloads, s
   assert.match(last.message, /^port \d+ is taken; use --port 0/)
 })
 
-test('cli - wrong options are a record where --log json is one of them', async () => {
-  for (const words of [
-    ['--log', 'json', '--bogus'],
-    ['serve', '--log=json', '--port', 'x'],
-  ]) {
-    const { code, stderr } = await ended(...words)
-    const { event, message } = JSON.parse(stderr)
-    assert.deepEqual([code, event], [2, 'failed'])
-    assert.match(message, /--bogus|--port/)
-  }
-})
-
-test('cli - a port that is taken by a store is said to be, with words that npm start accepts', async t => {
-  const { origin } = await ready(t)
-  const { port } = new URL(origin)
-  for (const [variables, words] of [
-    [{}, '--port 0'],
-    [{ npm_lifecycle_event: 'start' }, 'npm start -- --port 0'],
-  ] as const) {
-    const { code, stderr } = await endedIn(variables, '-p', port)
-    assert.equal(code, 1)
-    assert.equal(
-      stderr,
-      `animal-adoption-store: port ${port} is taken: a store answers at ${origin}/ already; use ${words} to pick a free one\n`,
-    )
-  }
-})
-
 test('cli - --open opens the console in a browser', {
   skip: process.platform !== 'linux',
 }, async t => {
@@ -805,14 +744,14 @@ test('cli - help prints one command, with its options only', async () => {
   assert.deepEqual(flagsOf(top), [])
   const unknown = await ended('help', 'exce')
   assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
-  assert.match(unknown.stderr, /Unknown command 'exce'; did you mean exec\?/)
+  assert.match(unknown.stderr, /Unknown command 'exce'; expected one of exec, /)
 })
 
 test('cli - start is serve, and a mistyped word suggests it', async t => {
   const { baseUrl } = JSON.parse((await started(t, 'start', '--json', '-q')).ready)
   assert.equal((await fetch(`${baseUrl}/pets`)).status, 401)
   for (const [words, line] of [
-    [['strat'], /Unknown command 'strat'; did you mean start\?$/m],
+    [['strat'], /Unknown command 'strat'; expected one of start, /],
     [['verify', '--report', 'x'], /--report works with exec only$/m],
     [['--report', 'x'], /--report works with exec only$/m],
   ] as const) {

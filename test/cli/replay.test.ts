@@ -215,7 +215,7 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     [['replay', file, '--port', '99999'], /^--port takes a whole number from 0 to 65535/],
     [
       ['replay', file, '--check', '--port', '5'],
-      /^--port cannot be combined with --check; it opens no console$/,
+      /^--check cannot be combined with --port; use only one$/,
     ],
     [['replay', 'none.json'], /^none\.json does not exist$/],
     [['replay', tmpdir()], /is a folder; name a file in it$/],
@@ -230,7 +230,7 @@ test('replay, diff - unfit words and files are refused in one line', async t => 
     [['serve', '--record', 'x.json'], /^--record works with exec only/],
     [
       ['exec', '--explore', '--record', 'x.json', '--', 'true'],
-      /^--explore cannot be combined with --record; repeat one run with --schedule and add it there$/,
+      /^--explore cannot be combined with --record; use only one$/,
     ],
     [['--quiet', 'replay', file], /^--quiet works with serve only$/],
   ]
