@@ -19,7 +19,7 @@ export interface CommandLine {
 
 /**
  * Reads which options are given, not their values. Options that are not given come from the environment,
- * such as `ADOPTION_STORE_STAGING_PORT` for `--staging-port`.
+ * such as `ADOPTION_STORE_STAGING_PORT` for `--staging-port`, unless those that are given contradict them.
  *
  * @throws UsageError
  */
@@ -34,7 +34,16 @@ export function parseCommandLine(
   const unnamed = words.includes('--') ? 'exec' : 'serve'
   const command = at < 0 ? unnamed : readCommand(String(own[at]))
   const { given, operands } = parseWords(at < 0 ? own : own.toSpliced(at, 1), command)
-  const inherited = variablesOf(command, environment).filter(({ name }) => !given.has(name))
+  const options = optionsOf(command)
+  const found = variablesOf(command, environment)
+  const known = new Set([...given.keys(), ...found.map(({ name }) => name)])
+  const inherited = found.filter(({ name }) => {
+    const { needs = name, excludes = [] } = options[name] as Option
+    const isExcluded = [...given.keys()].some(
+      other => excludes.includes(other) || options[other]?.excludes?.includes(name),
+    )
+    return !given.has(name) && !isExcluded && known.has(needs)
+  })
   return {
     command,
     isNamed: at >= 0,
@@ -122,7 +131,7 @@ function unknownOption(flag: string, options: readonly [name: string, option: Op
   )
   if (takers.length > 0) return new UsageError(`${flag} works with ${takers.join(' and ')} only`)
   const known = options.map(([name]) => flagOf(name))
-  const nearest = nearestFirst(flag, known).slice(0, 2).join(' or ')
+  const [nearest] = nearestFirst(flag, known)
   return new UsageError(`Unknown option ${flag}; did you mean ${nearest}? See --help`)
 }
 
@@ -151,9 +160,10 @@ interface Variable {
 
 /** `PORT` and `HOST` as hosting platforms set them, too. An empty variable counts as not set. */
 function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): readonly Variable[] {
-  const { hasVariables, groups }: Command = COMMANDS[command]
-  if (!hasVariables) return []
-  const options = Object.entries<Option>(Object.assign({}, ...Object.values(groups)))
+  const { variables = [], groups }: Command = COMMANDS[command]
+  const options = Object.entries<Option>(Object.assign({}, ...Object.values(groups))).filter(
+    ([name]) => variables === 'all' || variables.includes(name),
+  )
   return options.flatMap(([name, option]) => {
     const general = flagOf(name).slice(2).toUpperCase().replaceAll('-', '_')
     const names = [`ADOPTION_STORE_${general}`, ...(/^(port|host)$/.test(name) ? [general] : [])]

@@ -22,8 +22,8 @@ export interface Command {
   readonly examples: readonly string[]
   /** Its options by the heading that they have in the help. */
   readonly groups: Readonly<Record<string, Options>>
-  /** Whether options that are not given come from the environment. */
-  readonly hasVariables?: true
+  /** The options that come from the environment if they are not given. */
+  readonly variables?: 'all' | readonly string[]
   /** How many words follow it; `exec` takes a command instead. */
   readonly operands: readonly [least: number, most: number]
 }
@@ -38,7 +38,7 @@ export const COMMANDS = {
     does: 'serve the API on this machine',
     examples: ['serve --store pets.json --keys keys.json', 'serve --control --clock 2030-01-01'],
     groups: { Server: SERVER, Store: STORE },
-    hasVariables: true,
+    variables: 'all',
     operands: NONE,
   },
   exec: {
@@ -53,7 +53,7 @@ export const COMMANDS = {
       'Many runs': EXPLORE,
       'Another server': THROUGH,
     },
-    hasVariables: true,
+    variables: 'all',
     operands: NONE,
   },
   copy: {
@@ -78,6 +78,7 @@ export const COMMANDS = {
     more: 'It checks from outside, within the limits of its key. Exit codes: 0 no MUST is broken, 1 a MUST is broken, 2 the server cannot be verified.',
     examples: ['verify http://127.0.0.1:4280/v1 --key demo-pro', 'verify --list'],
     groups: { Options: VERIFY },
+    variables: ['key', 'spareKey'],
     operands: [0, 1],
   },
   keys: {
@@ -109,7 +110,7 @@ export const COMMANDS = {
     does: 'print the OpenAPI 3.1 description',
     examples: ['openapi >openapi.json', 'openapi --idempotency --pagination'],
     groups: { Options: DESCRIBED },
-    hasVariables: true,
+    variables: 'all',
     operands: NONE,
   },
   help: {

@@ -9,14 +9,14 @@ const INDENT = 31
 /** @param name whose help it is; without one, a list of all commands */
 export function helpText(name?: CommandName): string {
   if (name === undefined || name === 'help' || name === 'version') return listOfCommands()
-  const { usage, does, more = '', examples, groups, hasVariables }: Command = COMMANDS[name]
+  const { usage, does, more = '', examples, groups, variables }: Command = COMMANDS[name]
   const tables = Object.entries<Options>({ ...groups, General: GENERAL })
   return sections(
     `Usage: ${PROGRAM} ${usage}`,
     wrapped(`${does.charAt(0).toUpperCase()}${does.slice(1)}. ${more}`),
     examplesText(examples),
     ...tables.map(([title, options]) => `${title}:\n${rowsOf(options)}`),
-    hasVariables ? wrapped(VARIABLES) : '',
+    variables === 'all' ? wrapped(VARIABLES) : '',
   )
 }
 

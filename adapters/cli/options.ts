@@ -81,26 +81,6 @@ export function readValue<T>(kind: Kind<T>, text: string, name: string): T {
   throw new UsageError(`${name} takes ${kind.takes}, got '${withoutSecrets(text)}'`)
 }
 
-/**
- * The key that was given, or that a variable holds. In an error it is never shown.
- *
- * @param flag the option of the key, such as `--key`; the other is `--key-env`
- * @throws UsageError
- */
-export function readKey(
-  flag: string,
-  given: string | undefined,
-  variable: string | undefined,
-): string | undefined {
-  if (variable === undefined) return given
-  const key = process.env[variable]
-  if (key) return key
-  // Not shown where it may be a key.
-  const name = /^[A-Z_][A-Z\d_]*$/.test(variable) ? variable : 'the one given'
-  const message = 'takes the name of an environment variable, such as ADOPTION_KEY'
-  throw new UsageError(`${flag}-env ${message}; ${name} is not set`)
-}
-
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
 }
@@ -286,30 +266,18 @@ export const EXPLORE = {
   timeout: option(duration(), 'duration=60s', 'time limit of a run', OF_EXPLORE),
 }
 
-const OF_THROUGH = { needs: 'through' }
-
 export const THROUGH = {
   through: option(text, 'base-url', 'judge against this server instead of a private store', {
     excludes: Object.keys({ ...STORE, ...RUN, ...EXPLORE, requireFaults: true })
       // The server may have pages.
       .filter(name => name !== 'pagination'),
   }),
-  key: option(text, 'key', 'API key for the command', OF_THROUGH),
-  keyEnv: option(text, 'NAME', 'environment variable that holds it', {
-    ...OF_THROUGH,
-    excludes: ['key'],
-  }),
+  key: option(text, 'key', 'API key for the command', { needs: 'through' }),
 }
 
 export const VERIFY = {
-  key: option(text, 'key', 'API key'),
-  keyEnv: option(text, 'NAME', 'environment variable that holds the API key', {
-    excludes: ['key'],
-  }),
-  spareKey: option(text, 'key', 'throwaway key for --limits'),
-  spareKeyEnv: option(text, 'NAME', 'environment variable that holds the spare key', {
-    excludes: ['spareKey'],
-  }),
+  key: option(text, 'key', 'API key; also ADOPTION_STORE_KEY'),
+  spareKey: option(text, 'key', 'throwaway key for --limits; also ADOPTION_STORE_SPARE_KEY'),
   limits: toggle('exhaust the spare key: 429, Retry-After, ban; up to eight minutes'),
   idempotency: toggle('also check Idempotency-Key'),
   readOnly: toggle('create no animals'),

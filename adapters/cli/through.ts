@@ -8,7 +8,7 @@ import { runChild } from './child.js'
 import { usageError } from './errors.js'
 import { checkCommand, isProven, reports } from './exec.js'
 import { writeOutputs } from './files.js'
-import { type ExecSettings, readKey } from './options.js'
+import type { ExecSettings } from './options.js'
 
 /** How long the service may be silent, in ms. */
 const TIMEOUT_MS = 60_000
@@ -27,10 +27,11 @@ export async function execThrough(
 ): Promise<number> {
   checkCommand(settings, words)
   const judged = judgeSettings(settings, baseUrl)
-  const apiKey = readKey('--key', settings.key, settings.keyEnv)
-  const observer = createObserver(judged, apiKey === undefined ? [] : [apiKey])
+  const observer = createObserver(judged, settings.key === undefined ? [] : [settings.key])
   const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
-  const { code = 1 } = await runChild(words, environmentOf(proxy.url, apiKey)).finally(proxy.close)
+  const { code = 1 } = await runChild(words, environmentOf(proxy.url, settings.key)).finally(
+    proxy.close,
+  )
   const report = observer.report()
   const result = { report, untested: report.decided === 0 ? undecidedText(report) : undefined }
   process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))

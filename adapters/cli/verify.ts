@@ -6,7 +6,7 @@ import { prepare, selectChecks, sumOfRequests, verify } from '../verify/verify.j
 import { VerifyError } from '../verify/verify-error.js'
 import { UsageError, usageError } from './errors.js'
 import { writeOutputs } from './files.js'
-import { flagOf, readKey, type VerifySettings } from './options.js'
+import { flagOf, type VerifySettings } from './options.js'
 import { createProgress } from './output.js'
 
 /**
@@ -38,11 +38,10 @@ async function verifyServer(
   if (baseUrl === undefined) {
     throw new UsageError('Expected verify <base-url> --key <key> [options]; see verify --help')
   }
-  const apiKey = readKey('--key', settings.key, settings.keyEnv)
+  const { key: apiKey, spareKey } = settings
   if (apiKey === undefined) {
-    throw new UsageError('verify needs an API key: add --key <key> or --key-env <NAME>')
+    throw new UsageError('verify needs an API key: add --key <key>, or set ADOPTION_STORE_KEY')
   }
-  const spareKey = readKey('--spare-key', settings.spareKey, settings.spareKeyEnv)
   const rules = { limits, idempotency, readOnly, only, skip, bail, openApiUrl }
   const options: VerifyOptions = { baseUrl, apiKey, spareKey, ...rules }
   // Checks the options before anything is shown: an address may hold a password.
