@@ -145,7 +145,7 @@ export function createClient(given: ClientOptions): Client {
       const page: readonly Pet[] = await list({ limit, status, after }, call)
       if (after !== undefined && page[0] && page[0].id <= after) {
         throw new ContractError(
-          `GET ${url} has more than ${limit} animals and no pagination (the server option \`pagination\`).`,
+          `GET ${url} lists ${limit} animals and has no pagination (the server option \`pagination\`): there may be more.`,
         )
       }
       yield* page

@@ -29,6 +29,8 @@ interface Entry {
   readonly requests: Set<number>
   /** The first of these, */
   readonly shown: Seen[]
+  /** the `n` of what they came too early after, by their own, */
+  readonly causes: Map<number, number>
   /** and what they show. */
   readonly evidence: string[]
 }
@@ -47,7 +49,7 @@ export function createEntries(entries: Map<string, Entry> = new Map()) {
         const id = `${rule} ${isLikely} ${key}`
         const entry: Entry = entries.get(id) ?? {
           ...{ rule, key, isLikely, first, place, texts: new Map(), more: 0 },
-          ...{ requests: new Set(), shown: [], evidence: [] },
+          ...{ requests: new Set(), shown: [], causes: new Map(), evidence: [] },
         }
         entries.set(id, entry)
         if (entry.texts.has(seen) || entry.texts.size < MOST_TEXTS) {
@@ -56,7 +58,7 @@ export function createEntries(entries: Map<string, Entry> = new Map()) {
         if (entry.place.number === place.number) {
           for (const { exchange, cause } of shown) {
             if (cause && cause.n > after) show(entry, cause)
-            show(entry, exchange)
+            show(entry, exchange, cause)
             if (cause && entry.evidence.length < MOST_SENTENCES) {
               entry.evidence.push(evidenceOf(exchange, cause))
             }
@@ -78,28 +80,32 @@ export function createEntries(entries: Map<string, Entry> = new Map()) {
   }
 }
 
-function show({ requests, shown }: Entry, exchange: Seen): void {
+function show({ requests, shown, causes }: Entry, exchange: Seen, cause?: Seen): void {
   if (requests.size >= MOST_SHOWN || requests.has(exchange.n)) return
   requests.add(exchange.n)
-  if (shown.length < MOST_REQUESTS) shown.push(exchange)
+  if (shown.length >= MOST_REQUESTS) return
+  shown.push(exchange)
+  if (cause) causes.set(exchange.n, cause.n)
 }
 
 function findingOf(
-  { rule, key, first, place, texts, more, requests, shown, evidence }: Entry,
+  { rule, key, first, place, texts, more, requests, shown, causes, evidence }: Entry,
   allow: readonly string[],
 ): Finding {
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
+  const { fix, flag = null } = ruleOf(rule)
   const sentFrom = first.stack && callSiteOf(first.stack)
   const finding: Finding = {
     rule: rule as RuleId,
     key,
     seen: more === 0 ? seen.join('; ') : `${seen.join('; ')}; and ${more} more`,
-    fix: ruleOf(rule).fix,
+    fix,
+    flag,
     at: first.at,
     iso: new Date(first.at).toISOString(),
     where: place.where,
     requests: [...requests],
-    shown: shown.map(requestOf),
+    shown: shown.map(exchange => requestOf(exchange, causes.get(exchange.n))),
     evidence,
     allowed: allow.includes(rule),
   }
@@ -116,7 +122,10 @@ function evidenceOf({ n, at }: Seen, cause: Seen): string {
   return `request ${n} came ${seconds} s after request ${cause.n}, which got ${cause.status} with ${wait}`
 }
 
-function requestOf({ n, at, method, url, status, headers }: Seen): ShownRequest {
+function requestOf(
+  { n, at, method, url, status, headers }: Seen,
+  tooEarlyAfter: number | null = null,
+): ShownRequest {
   const retryAfter = headers['retry-after'] ?? null
-  return { n, iso: new Date(at).toISOString(), method, url, status, retryAfter }
+  return { n, iso: new Date(at).toISOString(), method, url, status, retryAfter, tooEarlyAfter }
 }

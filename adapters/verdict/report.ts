@@ -1,15 +1,10 @@
 import { count } from '../../src/lib/count.js'
+import type * as z from '../../src/lib/zod.js'
 import type { CallSite } from './call-site.js'
-import type { RuleId } from './rules/index.js'
+import type { findingSchema, Plain, reportSchema, shownRequestSchema } from './schema.js'
 
 /** What a client did wrong. */
-export interface Report {
-  /** Whether there is no finding, apart from allowed ones. */
-  readonly ok: boolean
-  /** How many requests it covers. */
-  readonly requests: number
-  /** How many requests the journal has dropped; they are judged nevertheless. */
-  readonly dropped: number
+export interface Report extends Plain<Omit<z.infer<typeof reportSchema>, 'findings' | 'notes'>> {
   /** What is certain. */
   readonly findings: readonly Finding[]
   /** What is likely, but has another explanation. */
@@ -17,25 +12,7 @@ export interface Report {
 }
 
 /** One rule violated with one key. */
-export interface Finding {
-  readonly rule: RuleId
-  /** The id of the key; null for requests without a valid one, and for a fault of every key. */
-  readonly key: string | null
-  readonly seen: string
-  readonly fix: string
-  /** When it was first seen, by the double's clock. */
-  readonly at: number
-  readonly iso: string
-  /** Where it was first seen, such as 'world w1, after reset 2'; null for the journal. */
-  readonly where: string | null
-  /** The `n` of the exchanges there that show it: the first hundred. */
-  readonly requests: readonly number[]
-  /** The first few of them, for when the journal no longer has them. */
-  readonly shown: readonly ShownRequest[]
-  /** What they show, in sentences that name the requests: the first three. */
-  readonly evidence: readonly string[]
-  /** Whether the option `allow` lists this rule. */
-  readonly allowed: boolean
+export interface Finding extends Plain<z.infer<typeof findingSchema>> {
   /**
    * The line that sent the first of its requests, where stacks are captured. Not enumerable: reports are
    * the same with and without it.
@@ -44,18 +21,7 @@ export interface Finding {
 }
 
 /** What a finding shows of a request. */
-export interface ShownRequest {
-  readonly n: number
-  /** By the double's clock. */
-  readonly iso: string
-  readonly method: string
-  /** Path and query, of which long ones are cut. */
-  readonly url: string
-  /** Null when it was never answered. */
-  readonly status: number | null
-  /** The header as it was sent. */
-  readonly retryAfter: string | null
-}
+export interface ShownRequest extends Plain<z.infer<typeof shownRequestSchema>> {}
 
 /** The client was not polite, or nothing shows that it is. */
 export class VerdictError extends Error {

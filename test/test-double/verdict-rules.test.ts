@@ -549,10 +549,13 @@ test('verdict - the evidence is the pair: the rejection, and what came too early
     'request 3 came 0.02 s after request 2, which got 503 with Retry-After: 1',
   ])
   assert.deepEqual(
-    [requests, shown.map(({ n }) => n)],
+    [requests, shown.map(({ n, tooEarlyAfter }) => [n, tooEarlyAfter])],
     [
       [2, 3],
-      [2, 3],
+      [
+        [2, null],
+        [3, 2],
+      ],
     ],
   )
   const text = reportText(report(rows))

@@ -2,7 +2,8 @@ import { type CreateWatch, isLost, type Rule, remember, type Seen } from './rule
 
 export const CREATES = {
   id: 'create.repeated',
-  fix: 'Send each create with an Idempotency-Key, retry it with the same key, and enable `idempotency` on the store.',
+  fix: 'Send each create with an Idempotency-Key, retry it with the same key, and start the store with --idempotency (the option `idempotency`).',
+  flag: '--idempotency',
   violatedBy:
     "a create whose response a fault lost, or replaced by an error once it was stored (`when: 'after'`), sent again without its `Idempotency-Key` and stored twice; always a note, as somebody may want two equal animals",
   fromOutside:

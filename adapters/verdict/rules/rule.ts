@@ -8,6 +8,8 @@ export interface Rule {
   /** It never changes. */
   readonly id: string
   readonly fix: string
+  /** The option of the command line that the fix needs. */
+  readonly flag?: string
   /** What violates it. */
   readonly violatedBy: string
   /** How it is judged from outside a service, where that is not `exact`. */

@@ -1,0 +1,64 @@
+import * as z from '../../src/lib/zod.js'
+import { RULES } from './rules/index.js'
+
+const text = z.string()
+const count = z.int().check(z.minimum(0))
+const number = z.int().check(z.minimum(1))
+
+export const shownRequestSchema = z.object({
+  n: number,
+  /** By the double's clock. */
+  iso: text,
+  method: text,
+  /** Path and query, of which long ones are cut. */
+  url: text,
+  /** Null when it was never answered. */
+  status: z.nullable(z.int()),
+  /** The header as it was sent. */
+  retryAfter: z.nullable(text),
+  /** The `n` of the rejected request that it came too early after; null for any other violation. */
+  tooEarlyAfter: z.nullable(number),
+})
+
+export const findingSchema = z.object({
+  rule: z.enum(RULES.map(({ id }) => id)),
+  /** The id of the key; null for requests without a valid one, and for a fault of every key. */
+  key: z.nullable(text),
+  seen: text,
+  fix: text,
+  /** The option of `exec` and `serve` that the fix needs, such as `--idempotency`. */
+  flag: z.nullable(text),
+  /** When it was first seen, by the double's clock. */
+  at: z.number(),
+  iso: text,
+  /** Where it was first seen, such as 'world w1, after reset 2'; null for the journal. */
+  where: z.nullable(text),
+  /** The `n` of the exchanges there that show it: the first hundred. */
+  requests: z.array(number),
+  /** The first few of them, for when the journal no longer has them. */
+  shown: z.array(shownRequestSchema),
+  /** What they show, in sentences that name the requests: the first three. */
+  evidence: z.array(text),
+  /** Whether the option `allow` lists this rule. */
+  allowed: z.boolean(),
+})
+
+export const reportSchema = z.object({
+  /** Whether there is no finding, apart from allowed ones. */
+  ok: z.boolean(),
+  /** How many requests it covers. */
+  requests: count,
+  /** How many requests the journal has dropped; they are judged nevertheless. */
+  dropped: count,
+  /** What is certain. */
+  findings: z.array(findingSchema),
+  /** What is likely, but has another explanation. */
+  notes: z.array(findingSchema),
+})
+
+/** What a schema describes, for those who only read it. */
+export type Plain<T> = T extends readonly (infer Item)[]
+  ? readonly Plain<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Plain<T[Name]> }
+    : T
