@@ -5,11 +5,13 @@ import { choicesOf } from './random.js'
 import type { Delay, Scheduler } from './scheduler.js'
 import { ensure } from './violation.js'
 
-/** A machine with one disk, on which one process runs at a time. */
+/** A machine with one disk. */
 export interface Machine {
-  /** The disk as a new process sees it. The process before is dead. */
+  /** The disk as a new process sees it. */
   start(): Disk
-  /** The process ends between two calls to the disk; what it wrote stays, synced or not. */
+  /** That process ends by itself. */
+  exit(disk: Disk): void
+  /** All processes end between two calls to the disk; what they wrote stays, synced or not. */
   kill(): void
   /** The same, and of what was not synced any part may be lost. */
   cutPower(): void
@@ -25,8 +27,9 @@ export interface Machine {
   failures(): number
   /** The names of all files and folders beside the document. */
   names(): Promise<readonly string[]>
-  /** How many files the process has open. */
+  /** How many files are open. */
   handles(): number
+  dispose(): void
 }
 
 export type DiskCall = 'any' | keyof Disk
@@ -42,7 +45,7 @@ const FOLDER = '/data'
 const LATENCY: Delay = { least: 0.02, most: 4 }
 /** In bytes, by all processes of a world: several times what any world has written. */
 const MOST_WRITTEN = 400_000_000
-/** Above every pid that a system gives, so that dead processes are dead. */
+/** Above every pid that a system gives. */
 const NO_PROCESS = 5_000_000
 /** Take space, and so fail on a full disk. */
 const GROWING = new Set(['open', 'write', 'writeSync', 'mkdir'])
@@ -51,25 +54,30 @@ const IN_MEMORY = new Set(['existsSync', 'statSync', 'close', 'link'])
 
 export function createMachine(seed: string, scheduler: Scheduler): Machine {
   let disk: SimulatedDisk<never> = simulatedDisk({}, atOnce)
-  let life = 0
+  let pids = NO_PROCESS
   let cuts = 0
   let written = 0
   let failed = 0
   let isFull = false
   let failures: DiskFailure[] = []
   let alarms: Alarm[] = []
-  let handles = new Set<unknown>()
+  const alive = new Set<number>()
+  const handles = new Map<unknown, number>()
+  const realKill = process.kill
+  process.kill = pid => {
+    if (alive.has(pid)) return true
+    throw Object.assign(new Error('kill ESRCH'), { code: 'ESRCH' })
+  }
 
   return {
     start() {
-      handles = new Set()
-      return watched(disk.as(NO_PROCESS + ++life), life)
+      alive.add(++pids)
+      return watched(disk.as(pids))
     },
-    kill() {
-      life++
-    },
+    exit: ({ pid }) => void alive.delete(pid),
+    kill: () => alive.clear(),
     cutPower() {
-      life++
+      alive.clear()
       disk = simulatedDisk(stateAfterCut(), atOnce)
     },
     atCall(left, when, task, call = 'any') {
@@ -88,7 +96,10 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
     },
     failures: () => failed,
     names: () => disk.as(NO_PROCESS).readdir(FOLDER),
-    handles: () => handles.size,
+    handles: () => [...handles.values()].filter(pid => alive.has(pid)).length,
+    dispose() {
+      process.kill = realKill
+    },
   }
 
   /** Nothing of what was not synced, everything, or more often any part. */
@@ -99,23 +110,23 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
     return choices.pick([...states, part, part])
   }
 
-  function watched(calls: Disk, own: number): Disk {
+  function watched(calls: Disk): Disk {
     return new Proxy(calls, {
       get(_, name: keyof Disk) {
         if (name === 'pid') return calls.pid
         const call = calls[name] as (...given: unknown[]) => unknown
-        return name.endsWith('Sync') ? callNow(name, call, own) : callLater(name, call, own)
+        return name.endsWith('Sync') ? callNow(name, call, calls) : callLater(name, call, calls)
       },
     })
   }
 
-  function callNow(name: keyof Disk, call: Call, own: number): Call {
+  function callNow(name: keyof Disk, call: Call, { pid }: Disk): Call {
     return (...given) => {
       // A dead process goes on in this one, but nothing it does has an effect.
-      if (life !== own) return name === 'writeSync' ? given[3] : call(...given)
+      if (!alive.has(pid)) return name === 'writeSync' ? given[3] : call(...given)
       if (name !== 'writeSync') return call(...given)
       ring(name, 'before')
-      if (life !== own) return given[3]
+      if (!alive.has(pid)) return given[3]
       const failure = failureOf(name)
       if (!failure || failure.isDone) call(...(failure ? shortened(name, given) : given))
       ring(name, 'after')
@@ -125,20 +136,20 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
   }
 
   /** A call that takes time. It never ends if the process dies meanwhile. */
-  function callLater(name: keyof Disk, call: Call, own: number): Call {
+  function callLater(name: keyof Disk, call: Call, { pid }: Disk): Call {
     return (...given) =>
       new Promise((resolve, reject) => {
-        if (life !== own) return
+        if (!alive.has(pid)) return
         scheduler.later(`disk ${name}`, LATENCY, () => {
-          if (life !== own) return
+          if (!alive.has(pid)) return
           ring(name, 'before')
-          if (life !== own) return
+          if (!alive.has(pid)) return
           if (name === 'write') count(given[3] as number)
           const failure = failureOf(name)
           if (!failure || failure.isDone) {
             const done = call(...(failure ? shortened(name, given) : given)) as Promise<unknown>
             if (failure) done.catch(() => {})
-            else done.then(result => resolve(opened(name, given, result)), reject)
+            else done.then(result => resolve(opened(name, given, result, pid)), reject)
           }
           if (failure) reject(errorOf(failure, name))
           ring(name, 'after')
@@ -146,8 +157,13 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
       })
   }
 
-  function opened(name: keyof Disk, [file]: readonly unknown[], result: unknown): unknown {
-    if (name === 'open') handles.add(result)
+  function opened(
+    name: keyof Disk,
+    [file]: readonly unknown[],
+    result: unknown,
+    pid: number,
+  ): unknown {
+    if (name === 'open') handles.set(result, pid)
     if (name === 'close') handles.delete(file)
     return result
   }

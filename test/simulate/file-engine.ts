@@ -1,20 +1,27 @@
-import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
 import { memoryRateLimits } from '../../adapters/memory.js'
+import type { Disk } from '../../adapters/storage/disk.js'
 import type { RateLimitSnapshot } from '../../src/index.js'
 import { ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'
 import type { Backend, Engine, EngineOptions } from './engine.js'
+import { Violation } from './violation.js'
 
 const FOLDER = '/data/'
+const IN_USE = /is in use by process/
 
 /** One process, a JSON file on a simulated disk, and counts in memory. */
 export async function createFileEngine(options: EngineOptions): Promise<Engine> {
-  const { seed, setting, scheduler, model, note } = options
+  const { seed, setting, scheduler, model, note, fail } = options
   const machine = createMachine(seed, scheduler)
   let path = `${FOLDER}pets.json`
   let files = 1
   let kept: RateLimitSnapshot | undefined
   let deaths = 0
+  /** What processes have open, by name. */
+  let held: readonly string[] = []
+  let intruder: Promise<void> | undefined
+  let refusals = 0
 
   return {
     processes: 1,
@@ -23,15 +30,11 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     async copy() {
       const next = `${FOLDER}pets-${++files}.json`
       const before = deaths
-      try {
-        await copyTo(next)
-        if (deaths === before) path = next
-      } catch (error) {
-        if (deaths === before) machine.kill()
-        throw error
-      }
+      await copyTo(next)
+      if (deaths === before) path = next
     },
     async leftovers() {
+      await intruder
       const beside = `${path.slice(FOLDER.length)}.`
       // A process that dies while it opens may leave an empty folder, which nothing reads.
       const isLock = (name: string) => name.startsWith(`${beside}lock.`)
@@ -45,39 +48,97 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     cutPower: () => ended(machine.cutPower),
     setFull: machine.setFull,
     heal: machine.heal,
-    failures: what => (what === 'read' ? 0 : machine.failures()),
+    failures: what => (what === 'read' ? 0 : machine.failures() + (what === 'open' ? refusals : 0)),
     happenings: {
       'disk-fails': ({ calls, failure }) =>
         machine.atCall(calls, 'before', () => machine.failNext(failure)),
+      'second-process': ({ calls, when, call }) => machine.atCall(calls, when, intrude, call),
     },
-    dispose() {},
+    dispose: machine.dispose,
   }
 
   function ended(how: () => void): readonly number[] {
     how()
     deaths++
     kept = undefined
+    held = []
+    intruder = undefined
     return [0]
+  }
+
+  /** Another process opens the file, and closes it at once if it may. */
+  function intrude(): void {
+    if (intruder) return
+    const before = deaths
+    const failures = machine.failures()
+    const disk = machine.start()
+    const end = (outcome: string) => {
+      if (deaths !== before) return
+      note(`second process ${outcome}`)
+      machine.exit(disk)
+      intruder = undefined
+    }
+    intruder = openFile(path, disk)
+      .then(storage => storage.close())
+      .then(
+        () => end('was alone'),
+        error => {
+          if (machine.failures() === failures && !IN_USE.test(error.message)) fail(error)
+          end('refused')
+        },
+      )
+  }
+
+  /** No two processes ever have the same file open. */
+  async function openFile(
+    name: string,
+    disk: Disk,
+    report: (message: string) => void = () => {},
+  ): Promise<JsonFileStorage> {
+    const before = deaths
+    const onError = ({ message }: Error) => report(message)
+    const storage = await jsonFileStorage(name, { disk, onError }).catch(error => {
+      machine.exit(disk)
+      if (intruder && IN_USE.test(error.message)) refusals++
+      throw error
+    })
+    // A dead process goes on in this one.
+    if (deaths !== before) return storage
+    if (held.includes(name)) fail(new Violation('file.alone', `${name} was opened twice`))
+    held = [...held, name]
+    return {
+      ...storage,
+      close() {
+        held = held.filter(other => other !== name)
+        return storage.close()
+      },
+    }
   }
 
   async function copyTo(next: string): Promise<void> {
     const disk = machine.start()
-    const source = await jsonFileStorage(path, { disk, onError() {} })
-    const target = await jsonFileStorage(next, { disk, onError() {} })
-    await target.restore(await source.dump())
-    await target.close()
-    await source.close()
+    try {
+      const source = await openFile(path, disk)
+      const target = await openFile(next, disk)
+      await target.restore(await source.dump())
+      await target.close()
+      await source.close()
+    } finally {
+      machine.exit(disk)
+    }
   }
 
   async function open(): Promise<Backend> {
     const before = deaths
-    const storage = await jsonFileStorage(path, {
-      disk: machine.start(),
-      onError: ({ message }) =>
+    const disk = machine.start()
+    const storage = await openFile(
+      path,
+      disk,
+      message =>
         // A dead process goes on in this one, and finds the document of the next.
         deaths === before &&
         note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
-    })
+    )
     const rateLimits = memoryRateLimits()
     const { idempotencyKeys: opened = [] } = await storage.dump()
     return {
@@ -100,7 +161,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         try {
           await storage.close()
         } finally {
-          if (deaths === before) machine.kill()
+          machine.exit(disk)
         }
         if (deaths === before && keeps && setting.keepsLimits) kept = await rateLimits.dump()
       },

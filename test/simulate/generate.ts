@@ -167,6 +167,8 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     restoreBeforeDeath,
     () => ({ kind: 'swap' }),
     some => ({ kind: 'disk-fails', failure: failureOf(some), calls: some.below(15) }),
+    some => ({ kind: 'second-process', ...momentOf(some) }),
+    restartBesideAnother,
     failureBeforeDeath,
     failureBeforePowerCut,
     some => ({ kind: 'disk-full', ms: some.below(20_000) }),
@@ -223,6 +225,16 @@ function failureBeforePowerCut(choices: Choices): readonly object[] {
 function restoreBeforeDeath(choices: Choices): readonly object[] {
   const calls = choices.below(25)
   return [{ kind: 'restore' }, { kind: 'kill', calls, when: 'before' }]
+}
+
+/** Another process opens the file while this one gives its lock back, or takes it again. */
+function restartBesideAnother(choices: Choices): readonly object[] {
+  const call = choices.pick(['mkdir', 'readdir', 'rename', 'rmdir', 'unlink'] as const)
+  const moment = { call, calls: choices.below(3), when: choices.pick(['before', 'after'] as const) }
+  return [
+    { kind: choices.pick(['restart', 'kill']), ...moment },
+    { kind: 'second-process', ...moment },
+  ]
 }
 
 function stepOf(choices: Choices): number {

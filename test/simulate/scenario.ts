@@ -69,6 +69,7 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'swap' }
   | { readonly kind: 'disk-fails'; readonly failure: DiskFailure; readonly calls: number }
   | { readonly kind: 'driver-fails'; readonly failure: DriverFailure; readonly calls: number }
+  | ({ readonly kind: 'second-process' } & DiskMoment)
   | { readonly kind: 'lock'; readonly ms: number }
   | { readonly kind: 'disk-full'; readonly ms: number }
   | { readonly kind: 'network-cut'; readonly ms: number }

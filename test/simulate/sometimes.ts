@@ -13,6 +13,9 @@ const BOTH = [
  * nothing.
  */
 export const SOMETIMES: Readonly<Record<string, readonly string[]>> = {
-  file: [...BOTH, 'refused to open', 'unfinished write', 'could not be compacted'],
+  file: [
+    ...[...BOTH, 'refused to open', 'unfinished write', 'could not be compacted'],
+    ...['second process refused', 'second process was alone'],
+  ],
   sqlite: [...BOTH, 'lock', 'interruption', 'counted alone', 'counts lost'],
 }

@@ -20,6 +20,7 @@ export const INVARIANTS = {
   'limits.kept': 'counts in a file survive a crash, and what was synced a power cut',
   'limits.window': 'no window admits more than its limit',
   'file.opens': 'after every crash the file opens, unless the disk fails meanwhile',
+  'file.alone': 'no two processes have one file open',
   'file.tidy': 'a closed storage leaves the document and nothing else',
   'storage.available': 'a create fails with 503 only while the disk fails',
   'storage.prompt': 'no request waits for a lock longer than the time limits of the storage',

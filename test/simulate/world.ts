@@ -120,10 +120,10 @@ function createWorld(
   }
   let coming = events.length
   for (const event of events) {
-    const happen = happenings[event.kind] as (event: PlannedEvent) => void
+    const happen = happenings[event.kind] as ((event: PlannedEvent) => void) | undefined
     scheduler.after(event.kind, event.at, () => {
       coming--
-      happen(event)
+      happen?.(event)
     })
   }
   return { settle, interrupt: server.interrupt }
