@@ -1,23 +1,48 @@
 import { toFetchHandler } from '../../adapters/fetch.js'
 import type { ApiRequest, Store } from '../../src/index.js'
+import { createHttpDoor } from './http-door.js'
 import type { WireRequest, WireResponse } from './network.js'
 import type { Setting } from './scenario.js'
+import type { Scheduler } from './scheduler.js'
 
-/** Has a store answer requests from the network. The store is called before this returns. */
-export function createDoor(
+/** What stands between the network and a store. */
+export interface Door {
+  /** Rejects when the connection is lost. */
+  answer(request: WireRequest): Promise<WireResponse>
+  /** Answers what has arrived, and takes nothing more. */
+  close(): Promise<void>
+  /** Its process is dead. */
+  destroy(): void
+}
+
+export interface DoorOptions {
+  readonly seed: string
+  readonly scheduler: Scheduler
+  /** Called with each request when the store is, which it calls at once. */
+  readonly decide: <T>(request: WireRequest, answer: () => Promise<T>) => Promise<T>
+  readonly fail: (error: unknown) => void
+}
+
+export async function createDoor(
+  kind: Setting['door'],
   store: Store,
-  { door }: Setting,
-): (request: WireRequest) => Promise<WireResponse> {
+  options: DoorOptions,
+): Promise<Door> {
+  if (kind === 'http') return createHttpDoor(store, options)
   let client = ''
   // It is read before the first wait.
   const fetchHandler = toFetchHandler(store, { client: () => client })
-  return request => {
-    if (door !== 'fetch' && !request.isCut) return readAnswer(store, request)
-    client = request.address
-    return readResponse(fetchHandler(toRequest(request)))
+  return {
+    answer: request =>
+      options.decide(request, () => {
+        if (kind !== 'fetch' && !request.isCut) return readAnswer(store, request)
+        client = request.address
+        return readResponse(fetchHandler(toRequest(request)))
+      }),
+    close: async () => {},
+    destroy() {},
   }
 }
-
 async function readAnswer(store: Store, request: WireRequest): Promise<WireResponse> {
   const [path = '', query = ''] = request.target.split('?')
   const { method, headers, body, address: client } = request

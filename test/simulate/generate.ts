@@ -66,7 +66,7 @@ function settingOf(choices: Choices): Setting {
     defaultStatus: choices.pick(['available', 'available', null]),
     cors: choices.chance(0.3),
     keepsLimits: choices.chance(0.3),
-    door: choices.pick(['fetch', 'handle'] as const),
+    door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
   }
 }
 

@@ -141,7 +141,12 @@ export function createNetwork(
     const lose = () => {
       if (!hangs) scheduler.later(`reset to ${from}`, NOTICED, () => client.fail('ECONNRESET'))
     }
-    const repeat = () => arrive(request, response => miss(from, response))
+    const repeat = () =>
+      arrive(
+        request,
+        response => miss(from, response),
+        () => {},
+      )
     if (isRepeated) scheduler.later(`repeat of ${from}`, REPEATED, repeat)
     if (isLost) {
       lose()
@@ -150,20 +155,24 @@ export function createNetwork(
     scheduler.later(`request of ${from}`, current.delay, () => {
       if (scheduler.now() < cutEnd) return lose()
       const sent = isCut ? { ...request, isCut } : request
-      const isHeard = arrive(sent, response => {
-        const loseIt = () => {
-          miss(from, response)
-          lose()
-        }
-        if (isCut || isResponseLost || scheduler.now() < cutEnd) return loseIt()
-        scheduler.later(`response to ${from}`, current.delay, () => {
-          if (scheduler.now() < cutEnd) return loseIt()
-          const isWhole = !isResponseCut || response.body === ''
-          // Half of an error tells nobody why the request was rejected.
-          if (!isWhole) miss(from, response)
-          client.answer(response, isWhole)
-        })
-      })
+      const isHeard = arrive(
+        sent,
+        response => {
+          const loseIt = () => {
+            miss(from, response)
+            lose()
+          }
+          if (isCut || isResponseLost || scheduler.now() < cutEnd) return loseIt()
+          scheduler.later(`response to ${from}`, current.delay, () => {
+            if (scheduler.now() < cutEnd) return loseIt()
+            const isWhole = !isResponseCut || response.body === ''
+            // Half of an error tells nobody why the request was rejected.
+            if (!isWhole) miss(from, response)
+            client.answer(response, isWhole)
+          })
+        },
+        lose,
+      )
       if (!isHeard) client.fail('ECONNREFUSED')
     })
   }
@@ -173,10 +182,14 @@ export function createNetwork(
   }
 
   /** Whether anybody listens. */
-  function arrive(request: WireRequest, answer: (response: WireResponse) => void): boolean {
+  function arrive(
+    request: WireRequest,
+    answer: (response: WireResponse) => void,
+    lose: () => void,
+  ): boolean {
     const answering = server(request)
     if (!answering) return false
-    void answering.then(answer)
+    void answering.then(answer, lose)
     return true
   }
 }

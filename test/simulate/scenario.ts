@@ -22,8 +22,8 @@ export interface Setting {
   readonly cors: boolean
   /** Whether counts survive a restart that was asked for. */
   readonly keepsLimits: boolean
-  /** Through `toFetchHandler`, or `handle` of the store. */
-  readonly door: 'fetch' | 'handle'
+  /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */
+  readonly door: 'http' | 'fetch' | 'handle'
   /** Only in a world with SQLite. */
   readonly sqlite?: SqliteSetting
 }

@@ -1,7 +1,7 @@
 import { createStore, type Pet, type PetSnapshot, type Store } from '../../src/index.js'
-import { createDoor } from './door.js'
+import { createDoor, type Door } from './door.js'
 import type { Backend, Engine } from './engine.js'
-import type { ApiModel } from './model/api.js'
+import type { ApiModel, Expectation } from './model/api.js'
 import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { WireRequest, WireResponse } from './network.js'
@@ -54,13 +54,19 @@ interface Place {
   /** From before it serves until it has closed everything, or is dead. */
   isOpen: boolean
   running: Process | undefined
+  /** Through which it is asked, until it is dead. */
+  door: Door | undefined
 }
 
 interface Process {
   readonly store: Store
   readonly backend: Backend
-  readonly serve: (request: WireRequest) => Promise<WireResponse>
+  readonly serve: Serve
+  /** At once, without the door. */
+  readonly serveNow: Serve
 }
+
+type Serve = (request: WireRequest) => Promise<WireResponse>
 
 /** A snapshot, and what the model knew then. */
 interface Saved {
@@ -88,7 +94,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
   const { seed, setting, scheduler, engine, model, clock, note, fail, trace } = options
   const waiting = new Set<() => void>()
   const places: readonly Place[] = Array.from({ length: engine.processes }, (_, number) => ({
-    ...{ number, life: 0, isOpen: false, running: undefined },
+    ...{ number, life: 0, isOpen: false, running: undefined, door: undefined },
   }))
   /** Whether nothing has been opened since everything ended. */
   let isFresh = true
@@ -151,6 +157,8 @@ export function createServerLife(options: ServerOptions): ServerLife {
     place.life++
     place.isOpen = false
     place.running = undefined
+    place.door?.destroy()
+    place.door = undefined
     if (places.some(({ isOpen }) => isOpen)) return
     isFresh = true
     model.crash()
@@ -196,8 +204,11 @@ export function createServerLife(options: ServerOptions): ServerLife {
       ),
       idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
     })
-    const process = { store, backend, serve: createServe(place, store, backend) }
+    const serve = (kind: Setting['door']) => createServe(place, store, backend, kind)
+    const [through, now] = [await serve(setting.door), await serve('handle')]
+    const process = { store, backend, serve: through.serve, serveNow: now.serve }
     if (own !== place.life) return process
+    place.door = through.door
     const isFirst = isFresh
     isFresh = false
     place.isOpen = true
@@ -206,15 +217,33 @@ export function createServerLife(options: ServerOptions): ServerLife {
     return process
   }
 
-  function createServe(place: Place, store: Store, backend: Backend): Process['serve'] {
-    const answer = createDoor(store, setting)
+  async function createServe(
+    place: Place,
+    store: Store,
+    backend: Backend,
+    kind: Setting['door'],
+  ): Promise<{ readonly door: Door; readonly serve: Serve }> {
+    const expectations = new Map<WireRequest, Expectation>()
     const own = place.life
-    return async request => {
-      const expected = model.expect(request, clock())
-      const response = await backend.admit(expected, () => answer(request))
+    const door = await createDoor(kind, store, {
+      ...{ seed: `${seed} ${place.number}.${own}`, scheduler, fail },
+      decide(request, answer) {
+        const expected = model.expect(request, clock())
+        expectations.set(request, expected)
+        return backend.admit(expected, answer)
+      },
+    })
+    const serve: Serve = async given => {
+      // It may arrive twice.
+      const request = { ...given }
+      const response = await door.answer(request).catch(error => {
+        if (own !== place.life) return never()
+        throw error
+      })
       if (own !== place.life) return never()
       try {
-        expected.check(response)
+        expectations.get(request)?.check(response)
+        expectations.delete(request)
       } catch (error) {
         fail(error)
       }
@@ -223,6 +252,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
       trace(lineOf(request, response))
       return response
     }
+    return { door, serve }
   }
 
   /** Everything that was there before is there, and is all. */
@@ -290,6 +320,8 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const failures = engine.failures('create')
     const { backend } = place.running ?? {}
     place.running = undefined
+    await place.door?.close()
+    if (own !== place.life) return
     await backend?.close(keeps).catch(error => {
       if (error instanceof Violation) throw error
       if (own !== place.life) return
@@ -368,7 +400,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const common = { from: INTERRUPTER, address: 'local', isCut: false, target: '/v1/pets' }
     const headers = { authorization: `Bearer ${INTERRUPTER}`, 'content-type': 'application/json' }
     const isCreate = interruptions % 2 === 0
-    void other.serve(
+    void other.serveNow(
       isCreate
         ? { ...common, method: 'POST', headers, body: JSON.stringify(pet) }
         : { ...common, method: 'GET', headers, body: undefined },

@@ -16,6 +16,7 @@ export const INVARIANTS = {
   'ids.ascending': 'ids ascend without gaps, and none is used again',
   'reads.linearizable': 'a list or get shows one state of the store between its begin and its end',
   'response.true': 'status, body and headers are those of the model',
+  'response.sent': 'every request that was taken gets one response, in order',
   'limits.exact': 'admitted, rejected and banned as the model decides, with true headers',
   'limits.kept': 'counts in a file survive a crash, and what was synced a power cut',
   'limits.window': 'no window admits more than its limit',
