@@ -1,5 +1,5 @@
 import { SUNSET } from '../../src/index.js'
-import { OTHERS, RULE_BREAKERS } from './actors/index.js'
+import { BREAKERS, OTHERS } from './actors/index.js'
 import type { DiskFailure } from './disk.js'
 import { type Choices, choicesOf } from './random.js'
 import type {
@@ -29,7 +29,7 @@ export function scenarioOf(name: string): Scenario {
 
 function settingOf(choices: Choices): Setting {
   const kinds = Array.from({ length: 2 + choices.below(4) }, () => choices.pick(OTHERS))
-  const breakers = Array.from({ length: BREAKERS }, () => choices.pick(RULE_BREAKERS))
+  const breakers = Array.from({ length: 3 }, () => choices.pick(BREAKERS))
   const isRough = choices.chance(0.5)
   // Where nobody is rejected, more reaches the storage.
   const isGenerous = choices.chance(0.5)
@@ -70,13 +70,11 @@ function settingOf(choices: Choices): Setting {
   }
 }
 
-const BREAKERS = 3
-
 /** Without any, requests arrive in the very millisecond that they are planned for. */
 const DELAYS = [0, 1, 20, 400, 3_000].map(most => ({ least: Math.min(most, 0.1), most }))
 
 function isBreaker(kind: string): boolean {
-  return RULE_BREAKERS.includes(kind)
+  return BREAKERS.includes(kind)
 }
 
 const GENEROUS: Limits = { perMinute: 100_000, perDay: 10_000_000, banAfter: 10 }

@@ -23,43 +23,6 @@ test('pet history - decides as a search through all orders does, for thousands o
   assert.ok(counts.sound > 1_000 && counts.broken > 1_000, JSON.stringify(counts))
 })
 
-test('pet history - an animal that was acknowledged is there after a crash, and one that was not may be', () => {
-  const open = () => {
-    const history = createPetHistory()
-    history.create('a', textOf('a')).stored(petOf(1, 'a'))
-    history.create('b', textOf('b'))
-    history.crash()
-    return history
-  }
-  open().reopen([petOf(1, 'a')], 2)
-  open().reopen([petOf(1, 'a'), petOf(2, 'b')], 3)
-  const fails = (pets: readonly SeenPet[], nextId: number, invariant: string) =>
-    assert.throws(() => open().reopen(pets, nextId), { invariant })
-  fails([petOf(2, 'b')], 3, 'animals.kept')
-  fails([petOf(1, 'a'), petOf(2, 'b'), petOf(3, 'b')], 4, 'animals.once')
-  fails([petOf(1, 'a')], 1, 'ids.ascending')
-  fails([petOf(1, 'a')], 3, 'ids.ascending')
-})
-
-test('pet history - with a key, however often it is sent, it is stored once', () => {
-  const history = createPetHistory()
-  const [first, second] = [history.create('a', textOf('a'), 1), history.create('a', textOf('a'), 1)]
-  first.stored(petOf(1, 'a'))
-  second.stored(petOf(1, 'a'), true)
-  const third = history.create('a', textOf('a'), 1)
-  assert.throws(() => third.stored(petOf(2, 'a')), { invariant: 'animals.once' })
-})
-
-test('pet history - a restore replaces everything but what was under way', () => {
-  const history = createPetHistory()
-  history.create('a', textOf('a')).stored(petOf(1, 'a'))
-  history.create('b', textOf('b')).stored(petOf(2, 'b'))
-  const late = history.create('c', textOf('c'))
-  history.replace([petOf(1, 'a'), petOf(2, 'c')], [petOf(1, 'a')], 2)
-  late.stored(petOf(2, 'c'))
-  assert.throws(() => history.read().got(2, petOf(2, 'b')), { invariant: 'animals.kept' })
-})
-
 type Input =
   | { readonly create: string }
   | { readonly list: number }

@@ -33,18 +33,16 @@ export type Cancel = () => void
 
 interface Entry {
   readonly at: number
-  readonly number: number
   readonly name: string
-  task: (() => void) | undefined
+  readonly task: () => void
 }
 
 export function createScheduler(seed: string, start: number): Scheduler {
-  const queue = createHeap()
+  /** By time, the next at the end; those of the same time in the order in which they were added. */
+  const queue: Entry[] = []
   const counts = new Map<string, number>()
   let now = start
   let steps = 0
-  let number = 0
-  let cancelled = 0
 
   return {
     now: () => now,
@@ -56,32 +54,30 @@ export function createScheduler(seed: string, start: number): Scheduler {
     },
     after: add,
     async step() {
-      for (let entry = queue.take(); entry; entry = queue.take()) {
-        const { task } = entry
-        if (!task) {
-          cancelled--
-          continue
-        }
-        now = Math.max(now, entry.at)
-        steps++
-        entry.task = undefined
-        task()
-        await settled()
-        return entry.name
-      }
-      return undefined
+      const entry = queue.pop()
+      if (!entry) return undefined
+      now = Math.max(now, entry.at)
+      steps++
+      entry.task()
+      await settled()
+      return entry.name
     },
-    waiting: () => queue.size() - cancelled,
-    names: () => queue.entries.filter(({ task }) => task).map(({ name }) => name),
+    waiting: () => queue.length,
+    names: () => queue.map(({ name }) => name),
   }
 
   function add(name: string, ms: number, task: () => void): Cancel {
-    const entry: Entry = { at: now + Math.max(0, ms), number: ++number, name, task }
-    queue.add(entry)
+    const entry: Entry = { at: now + Math.max(0, ms), name, task }
+    let [low, high] = [0, queue.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((queue[middle] as Entry).at > entry.at) low = middle + 1
+      else high = middle
+    }
+    queue.splice(low, 0, entry)
     return () => {
-      if (!entry.task) return
-      entry.task = undefined
-      cancelled++
+      const at = queue.indexOf(entry)
+      if (at >= 0) queue.splice(at, 1)
     }
   }
 }
@@ -92,52 +88,4 @@ const { setImmediate } = globalThis
 /** Resolves when nothing else can happen: all microtasks have run, and none of them waits for anything real. */
 export function settled(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
-}
-
-/** Entries by time; those of the same time in the order in which they were added. */
-function createHeap() {
-  const entries: Entry[] = []
-
-  return {
-    entries: entries as readonly Entry[],
-    size: () => entries.length,
-    add(entry: Entry): void {
-      let at = entries.push(entry) - 1
-      for (; at > 0; at = parentOf(at)) {
-        const parent = entries[parentOf(at)] as Entry
-        if (isBefore(parent, entry)) break
-        entries[at] = parent
-      }
-      entries[at] = entry
-    },
-    take(): Entry | undefined {
-      const first = entries[0]
-      const last = entries.pop()
-      if (!first || !last || entries.length === 0) return first
-      let at = 0
-      for (;;) {
-        const child = firstChild(at)
-        if (child === undefined || isBefore(last, entries[child] as Entry)) break
-        entries[at] = entries[child] as Entry
-        at = child
-      }
-      entries[at] = last
-      return first
-    },
-  }
-
-  function firstChild(at: number): number | undefined {
-    const left = 2 * at + 1
-    const [one, other] = [entries[left], entries[left + 1]]
-    if (!one) return undefined
-    return other && isBefore(other, one) ? left + 1 : left
-  }
-}
-
-function parentOf(at: number): number {
-  return (at - 1) >> 1
-}
-
-function isBefore(one: Entry, other: Entry): boolean {
-  return one.at < other.at || (one.at === other.at && one.number < other.number)
 }

@@ -64,22 +64,3 @@ test('simulate - a failure is shrunk to the events that it needs', async () => {
   const { plan } = await shrink(failure, run, () => false)
   assert.deepEqual(plan.events, [{ at: 17 }, { at: 58 }])
 })
-
-test('simulate - a failure of all worlds together says with what to repeat the run', async () => {
-  let worlds = 0
-  const ended = async () => (++worlds === 3 ? new Violation('memory.bounded', 'left') : undefined)
-  const found = await simulate({
-    seed: 9,
-    kinds: ['file'],
-    isEnough: steps => steps >= 100_000,
-    memory: { ended },
-  })
-  assert.equal(found.worlds, 3)
-  assert.equal(found.failure?.again, `--seed 9 --steps ${found.steps} --world file`)
-  const again = await simulate({
-    seed: 9,
-    kinds: ['file'],
-    isEnough: steps => steps >= found.steps,
-  })
-  assert.deepEqual([again.worlds, again.digest], [3, found.digest])
-})

@@ -1,11 +1,11 @@
-import { ACTORS, RULE_BREAKERS } from './actors/index.js'
+import { ACTORS, BREAKERS } from './actors/index.js'
 
 const BOTH = [
   ...['create', 'list', 'get', 'HEAD', 'replay', 'repeated create', 'key is free again'],
   ...['400', '401', '404', '405', '410', '413', '422', '503'],
   ...['rate_limit_exceeded', 'api_key_banned', '429 for a polite client'],
   ...['start', 'crash', 'restart', 'snapshot', 'restore', 'restore failed', 'swap'],
-  ...RULE_BREAKERS.map(kind => `broke ${ACTORS[kind]?.breaks}`),
+  ...BREAKERS.map(kind => `broke ${ACTORS[kind]?.breaks}`),
 ]
 
 /**

@@ -1,87 +1,46 @@
-import { type Actor, type ActorContext, BASE_URL, type CallPlan, impatient } from './actor.js'
+import type { Actor, ActorContext } from './actor.js'
 import { bodyOf, targetOf } from './pet-of.js'
+import { ruleBreaker, type Sent } from './rule-breaker.js'
 
 const MOST_ATTEMPTS = 5
 const LONGEST_WAIT = 120_000
 
-/** A careful client written by hand: it sends one request at a time, and waits as long as it is asked to. */
+/** A careful client written by hand: it breaks no rule, and tries again what may be tried again. */
 export function byHand(context: ActorContext): Actor {
-  const { setting, sleep, random, key, hasIdempotency } = context
-  const fetch = impatient(context)
-  let last: Promise<unknown> = Promise.resolve()
+  const { setting, random, hasIdempotency } = context
   let creates = 0
   let wait = 0
 
-  return {
-    act(call) {
-      const turn = last.then(() => attempt(call, `${setting.name.replace(' ', '-')}-${++creates}`))
-      last = turn.catch(() => {})
-      return turn
-    },
-  }
+  return ruleBreaker(context, async (client, call) => {
+    const isRisky = call.do === 'create' && !hasIdempotency
+    const request = requestOf()
+    for (let attempts = 1; attempts <= MOST_ATTEMPTS && wait <= LONGEST_WAIT; attempts++) {
+      await client.pause(wait)
+      const reply = await client.send(request)
+      const { status = 0, isExhausted, reset, date } = reply
+      // By the clock of the server, as its own may be off.
+      const untilReset = isExhausted ? Math.max(0, reset * 1_000 - date) : 0
+      // A 503 says when the storage may be back, which may be before the next window.
+      wait = Math.max(reply.wait, untilReset)
+      const isLost = status === 0 || status >= 500
+      if (status !== 429 && (!isLost || isRisky)) return false
+      if (isLost) wait = Math.max(wait, 1_000 * 2 ** attempts + Math.floor(random() * 1_000))
+    }
+    return false
 
-  async function attempt(call: CallPlan, name: string): Promise<string> {
-    for (let attempts = 1; ; attempts++) {
-      if (wait > LONGEST_WAIT) throw giveUp(wait)
-      await sleep(wait)
-      wait = 0
-      const answer = await send(call, name)
-      const backoff = 1_000 * 2 ** attempts + Math.floor(random() * 1_000)
-      if (answer === undefined) {
-        if (call.do === 'create' && !hasIdempotency) throw new Error('The answer is lost')
-        wait = backoff
-      } else {
-        const { status, retryAfter, isExhausted, untilReset } = answer
-        // A 503 says when the storage may be back, which may be before the next window.
-        wait = Math.max(retryAfter ?? 0, isExhausted ? untilReset : 0)
-        if (status < 429) return answer.text
-        if (status >= 500 && call.do === 'create' && !hasIdempotency) throw new Error(answer.text)
-        wait = Math.max(wait, status === 429 ? 0 : backoff)
+    function requestOf(): Sent {
+      if (call.do !== 'create') {
+        return [
+          call.do === 'list' ? targetOf(call) : call.do === 'get' ? `/pets/${call.id}` : '/pets',
+        ]
       }
-      if (attempts === MOST_ATTEMPTS) throw giveUp(wait)
-    }
-  }
-
-  function giveUp(ms: number): Error {
-    return new Error(`Gave up, and would have to wait ${ms} ms`)
-  }
-
-  async function send(call: CallPlan, name: string) {
-    try {
-      const response = await fetch(...requestOf(call, name))
-      const { status, headers } = response
-      const retryAfter = headers.get('retry-after')
-      const reset = Number(headers.get('x-ratelimit-reset')) * 1_000
-      // The head of a rejection says when to come again, whatever becomes of its body.
-      const text = await response.text().catch(lost => {
-        if (status !== 429) throw lost
-        return ''
-      })
-      return {
-        status,
-        text,
-        retryAfter: retryAfter === null ? undefined : Number(retryAfter) * 1_000,
-        isExhausted: headers.get('x-ratelimit-remaining') === '0',
-        // By the clock of the server, as its own may be off.
-        untilReset: Math.max(0, reset - Date.parse(headers.get('date') ?? '')),
+      const headers = {
+        'content-type': 'application/json',
+        ...(hasIdempotency && {
+          'idempotency-key': `"${setting.name.replace(' ', '-')}-${++creates}"`,
+        }),
       }
-    } catch {
-      return undefined
+      return ['/pets', { method: 'POST', headers, body: bodyOf(call.pet) }]
     }
-  }
-
-  function requestOf(call: CallPlan, name: string): [string, RequestInit] {
-    const headers = { authorization: `Bearer ${key()}` }
-    if (call.do !== 'create') {
-      const target =
-        call.do === 'list' ? targetOf(call) : call.do === 'get' ? `/pets/${call.id}` : '/pets'
-      return [BASE_URL + target, { headers }]
-    }
-    const own = {
-      ...headers,
-      'content-type': 'application/json',
-      ...(hasIdempotency && { 'idempotency-key': `"${name}"` }),
-    }
-    return [`${BASE_URL}/pets`, { method: 'POST', headers: own, body: bodyOf(call.pet) }]
-  }
+  })
 }

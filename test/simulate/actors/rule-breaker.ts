@@ -29,19 +29,17 @@ export interface OneByOne {
   pause(ms: number): Promise<void>
 }
 
+/** Does one thing. Resolves with whether the rule is broken for certain. */
+export type BreakRule = (client: OneByOne, call: CallPlan) => Promise<boolean>
+
 /** It sends nothing at all while it would have to wait longer. */
 const LONGEST_WAIT = 120_000
 
 /**
  * A client that sends one request at a time and waits out every Retry-After, but for one rule that it
  * breaks: the verdict has to find that, and nothing else.
- *
- * @param breakRule does one thing; resolves with whether the rule is broken for certain
  */
-export function ruleBreaker(
-  context: ActorContext,
-  breakRule: (client: OneByOne, call: CallPlan) => Promise<boolean>,
-): Actor {
+export function ruleBreaker(context: ActorContext, breakRule: BreakRule): Actor {
   const { clock, sleep, key } = context
   const fetch = impatient(context)
   let last: Promise<unknown> = Promise.resolve()
@@ -79,7 +77,13 @@ export function ruleBreaker(
         ...init,
         headers: { authorization, ...(init.headers as Record<string, string>) },
       })
-      const reply = readReply(response, await response.text())
+      const { status } = response
+      // The head of a rejection says when to come again, whatever becomes of its body.
+      const text = await response.text().catch(lost => {
+        if (status !== 429) throw lost
+        return '{}'
+      })
+      const reply = readReply(response, text)
       opensAt = Math.max(opensAt, clock() + reply.wait)
       return reply
     } catch (error) {
