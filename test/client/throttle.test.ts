@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Client, ConnectionError, RateLimitError } from '../../adapters/client/index.js'
+import { RateLimitError } from '../../adapters/client/index.js'
 import {
   answering,
   createClientServer,
@@ -247,24 +247,6 @@ test('throttle - retries go first, in the order in which they failed', async () 
   faults.push(slow(time, fault), slow(time, fault), slow(time, fault))
   await time.run(Promise.all([4, 5, 6, 7, 8].map(limit => pets.listPets({ limit }))))
   assert.deepEqual(order, '123456456'.split('').concat('7', '8'))
-})
-
-test('throttle - a POST is retried after a 429, and after nothing else', async () => {
-  const { client, faults, time, seen, store } = createClientServer()
-  const add = (pets: Client) => time.run(pets.createPet({ name: 'Rex', categoryId: 1 }))
-  faults.push(answering(429, { 'retry-after': '1' }))
-  assert.equal((await add(client())).id, 1)
-  for (const fault of [answering(503, { 'retry-after': '1' }), answering(500), answering(502)]) {
-    faults.push(fault)
-    await assert.rejects(add(client()), { name: 'ApiError' })
-  }
-  for (const fault of [reset, hang]) {
-    faults.push(fault)
-    await assert.rejects(add(client()), ConnectionError)
-  }
-  assert.equal(seen.length, 2 + 3 + 2)
-  // The reset lost the answer, and not the animal.
-  assert.equal((await store.listPets()).length, 2)
 })
 
 test('throttle - gives up after maxRetries, with the last error', async () => {

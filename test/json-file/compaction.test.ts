@@ -30,28 +30,6 @@ test('json file - inserts wait for a compaction, reads do not, and a crash durin
   assert.deepEqual(beside(path), [])
 })
 
-test('json file - a crash between document and journal of a compaction neither loses nor repeats', async () => {
-  const { path, storage, idle } = await opened({}, call => {
-    if (call === 'rename pets.json.journal') throw diskError('EIO')
-  })
-  await insert(storage, 'a', 'b')
-  idle()
-  await assert.rejects(storage.insert(REX), { code: 'EIO' })
-  assert.deepEqual(await stored(path), ['a', 'b'])
-  await assert.rejects(storage.close(), { code: 'EIO' })
-  assert.deepEqual(await stored(path), ['a', 'b'])
-})
-
-test('json file - a close during a compaction completes it', async () => {
-  const { path, storage, calls, idle } = await opened()
-  await insert(storage, 'a', 'b')
-  idle()
-  await until(() => calls.at(-1) === 'open document')
-  await storage.close()
-  assert.deepEqual(beside(path), [])
-  assert.deepEqual(await stored(path), ['a', 'b'])
-})
-
 test('json file - when idle, a large document is compacted only for a share of it', async () => {
   const { path, storage, calls, idle } = await opened()
   await storage.restore({ pets: [{ id: 1, ...REX, name: 'x'.repeat(2_000_000) }], nextId: 2 })

@@ -3,10 +3,9 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
-import { type Disk, NODE_DISK } from '../../adapters/storage/disk.js'
 import type { PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
-import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+import { diskError, watchedDisk } from './disk-faults.js'
 import {
   faults,
   gate,
@@ -20,40 +19,6 @@ import {
 } from './json-files.js'
 
 const folder = temporaryFolders()
-
-/** Of the disk calls that may fail, every third by default. */
-const STEP = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1 : 3
-
-test('json file - an insert is written and synced before it resolves', async () => {
-  const { storage, calls } = await opened()
-  await storage.insert(REX)
-  // A journal that the folder does not know yet would be lost with its inserts.
-  assertOrder(calls.splice(0), 'rename journal', 'writeSync', 'fdatasync', 'open data', 'fsync')
-  await storage.insert(REX)
-  assertOrder(calls, 'writeSync', 'fdatasync')
-})
-
-test('json file - a compaction syncs the new document before it replaces the old one', async () => {
-  const { storage, calls } = await opened()
-  await storage.insert(REX)
-  calls.splice(0)
-  await storage.close()
-  const written = ['open document', 'write', 'fsync', 'rename document'] as const
-  // Only then is the journal not needed any more.
-  assertOrder(calls, ...written, 'open data', 'fsync', 'rename pets.json.journal', 'unlink removed')
-})
-
-test('json file - a document is made durable before it is served: its process may have died before the sync', async () => {
-  const { storage, path } = await opened()
-  await storage.close()
-  const calls: DiskCall[] = []
-  const again = await jsonFileStorage(path, {
-    whenIdle: never,
-    disk: watchedDisk(call => void calls.push(call)),
-  })
-  assertOrder(calls, 'open data', 'fsync')
-  await again.close()
-})
 
 test('json file - inserts that wait together share one write and one sync', async () => {
   const { storage, calls } = await opened()
@@ -191,26 +156,6 @@ for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
   }
 }
 
-test('json file - a write that ends in the middle of a line leaves no trace', async () => {
-  let room = Number.POSITIVE_INFINITY
-  const writeSync: Disk['writeSync'] = (file, bytes, offset, length, position) => {
-    if (room === 0) throw diskError('ENOSPC')
-    const fitting = Math.min(length, room)
-    room -= fitting
-    return NODE_DISK.writeSync(file, bytes, offset, fitting, position)
-  }
-  const { storage, path } = await opened({ disk: { ...NODE_DISK, writeSync } })
-  await storage.insert(REX)
-  const whole = fs.readFileSync(`${path}.journal`)
-  room = 90
-  await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), { code: 'ENOSPC' })
-  assert.equal(room, 0)
-  assert.deepEqual(fs.readFileSync(`${path}.journal`), whole)
-  room = 200
-  assert.equal((await storage.insert(REX)).id, 2)
-  assert.deepEqual(await storedIds(path), [1, 2])
-})
-
 test('json file - nothing is acknowledged while a failed write cannot be undone', async () => {
   const disk = faults()
   const { storage, path } = await opened({}, disk.before)
@@ -265,68 +210,6 @@ for (const failing of ['one call fails', 'all calls from one on fail']) {
   })
 }
 
-test('json file - whichever call of a restore fails, it is all or nothing', async () => {
-  const snapshot = { pets: [{ id: 2, ...REX, name: 'Tom' }], nextId: 9 }
-  for (let nth = 1; ; nth += STEP) {
-    let left = Number.POSITIVE_INFINITY
-    const { storage, path } = await opened({}, () => {
-      if (--left === 0) throw diskError('EIO')
-    })
-    await storage.insert(REX)
-    const before = await storage.dump()
-    left = nth
-    const restored = await storage.restore(snapshot).then(
-      () => true,
-      () => false,
-    )
-    if (left > 0) break
-    const expected = restored ? snapshot : before
-    assert.deepEqual(await storage.dump(), expected, `call ${nth}`)
-    assert.deepEqual(await storedIds(path), idsOf(expected), `call ${nth}`)
-    assert.equal((await storage.insert(REX)).id, expected.nextId, `call ${nth}`)
-    assert.deepEqual(await storedIds(path), idsOf(await storage.dump()), `call ${nth}`)
-    await storage.close()
-  }
-})
-
-test('json file - a restore rejects while its folder cannot be synced, and changes nothing', async () => {
-  const disk = faults()
-  const { storage, path } = await opened({}, disk.before)
-  disk.fail('open data', 'EIO')
-  const snapshot = { pets: [{ id: 7, ...REX }], nextId: 8 }
-  await assert.rejects(storage.restore(snapshot), { code: 'EIO' })
-  await assert.rejects(storage.insert(REX), { code: 'EIO' })
-  disk.work()
-  assert.equal((await storage.insert(REX)).id, 1)
-  assert.deepEqual(await storedIds(path), [1])
-})
-
-test('json file - whichever call fails, at any time, acknowledged inserts stay', async () => {
-  for (let nth = 1; ; nth += STEP) {
-    let left = Number.POSITIVE_INFINITY
-    const whenIdle = (task: () => void) => {
-      task()
-      return () => {}
-    }
-    const { storage, path } = await opened({ whenIdle }, () => {
-      if (--left === 0) throw diskError('EIO')
-    })
-    left = nth
-    const acknowledged: number[] = []
-    for (let count = 0; count < 4; count++) {
-      await storage.insert(REX).then(
-        ({ id }) => acknowledged.push(id),
-        () => {},
-      )
-    }
-    await storage.close().catch(() => {})
-    assert.deepEqual(idsOf(await storage.dump()), acknowledged, `call ${nth}`)
-    assert.deepEqual(await storedIds(path), acknowledged, `call ${nth}`)
-    assert.ok(acknowledged.length >= 3, `call ${nth}`)
-    if (left > 0) break
-  }
-})
-
 test('json file - a create on a failing disk is 503, lists still work, and the next create succeeds', async () => {
   const disk = faults()
   const { storage } = await opened({}, disk.before)
@@ -342,15 +225,6 @@ test('json file - a create on a failing disk is 503, lists still work, and the n
   disk.work()
   assert.equal((await store.handle({ ...request, method: 'POST' })).status, 201)
 })
-
-/** Whether these calls were made in this order, others in between or not. */
-function assertOrder(calls: readonly DiskCall[], ...expected: readonly DiskCall[]): void {
-  let at = -1
-  for (const call of expected) {
-    at = calls.indexOf(call, at + 1)
-    assert.ok(at >= 0, `${call} in its place in ${calls.join(', ')}`)
-  }
-}
 
 function opened(options: JsonFileOptions = {}, before?: Parameters<typeof openWatched>[2]) {
   return openWatched(folder(), { whenIdle: never, ...options }, before)

@@ -9,8 +9,9 @@ import { type Choices, choicesOf } from './random.js'
 import type { Delay } from './scheduler.js'
 import { Violation } from './violation.js'
 
-/** Between two pieces of a request, and until a client reads that does not read at once. */
-const PAUSE: Delay = { least: 0.1, most: 200 }
+/** Between two pieces of a request, and until a client reads that does not read at once, in ms. */
+export const LONGEST_PAUSE = 200
+const PAUSE: Delay = { least: 0.1, most: LONGEST_PAUSE }
 /** Names a request, so that the handler knows it again. */
 const NUMBER = 'x-simulated'
 

@@ -487,46 +487,22 @@ test('verify - a 5xx breaks a MUST in a check that would pass, skip or miss a SH
   }
 })
 
-test('verify - the first 5xx of a check is shown, as a status that was not expected', async () => {
-  const wrong = answers(
-    ({ path }) => /\/(0|9223372036854775806)$/.test(path),
-    given => ({ ...given, status: 503, headers: {}, body: '<h1>boom</h1>' }),
-  )
-  const options = { ...(await openFaulty({ wrong })), apiKey: MAIN_KEY, only: ['error.every'] }
-  const { results } = await verify(options)
-  assert.deepEqual(results.find(({ outcome }) => outcome === 'failed')?.failure, {
-    sent: 'GET /pets/0, with the key',
-    came: '503 | content-type: text/plain;charset=UTF-8 | <h1>boom</h1>',
-    expected: 'a status below 500',
-  })
-})
-
 test('verify - options are checked at construction, and never show a key', () => {
-  const rule =
-    'an address that begins with http:// or https://, without user name, query and fragment'
-  for (const [options, message] of [
-    [{ baseUrl: 'localhost:4280' }, `Expected \`baseUrl\` to be ${rule}, got a string`],
-    [{ baseUrl: 'http://me:s3cret@a/v1' }, `Expected \`baseUrl\` to be ${rule}, got a string`],
-    [
-      { apiKey: 's3cret key' },
-      'Expected `apiKey` to be printable ASCII without spaces, got a string',
-    ],
-    [{ level: 'MAY' }, "Expected `level` to be one of 'MUST', 'SHOULD', got 'MAY'"],
-    [
-      { limits: true },
-      'Expected `spareKey` to be a throwaway key that the checks of limits may exhaust, got none',
-    ],
-    [
-      { limits: true, apiKey: 's3cret', spareKey: 's3cret' },
-      'Expected `spareKey` to be a second key, got the same one',
-    ],
+  for (const [option, options] of [
+    ['baseUrl', { baseUrl: 'localhost:4280' }],
+    ['baseUrl', { baseUrl: 'http://me:s3cret@a/v1' }],
+    ['apiKey', { apiKey: 's3cret key' }],
+    ['level', { level: 'MAY' }],
+    ['spareKey', { limits: true }],
+    ['spareKey', { limits: true, apiKey: 's3cret', spareKey: 's3cret' }],
   ] as const) {
     const given = { baseUrl: 'http://a/v1', apiKey: 'k', ...options } as VerifyOptions
     assert.throws(
       () => verifySuite(test, given),
       (error: Error) => {
         assert.ok(error instanceof OptionError)
-        assert.equal(error.message, message)
+        assert.equal(error.option, option)
+        assert.doesNotMatch(error.message, /s3cret/)
         return true
       },
     )

@@ -4,10 +4,8 @@ import { result } from '../harness/children.mjs'
 export const STORES = {
   ours: [],
   memory: [],
-  'ours-sqlite': [],
   array: [],
   lowdb: ['lowdb'],
-  sqlite: [],
 }
 
 /** All figures of one store at one size, from a fresh process; undefined after `seconds`. */

@@ -2,6 +2,7 @@ import type { SqliteRateLimits } from '../../../adapters/sqlite/index.js'
 import type { Policy, RateLimitStore } from '../../../src/index.js'
 import { isPromise } from '../../../src/lib/async.js'
 import type { Backend } from '../engine.js'
+import { LONGEST_PAUSE } from '../http-door.js'
 import type { Counter, Expectation } from '../model/api.js'
 import { createLimitModel } from '../model/limits.js'
 import type { Scheduler } from '../scheduler.js'
@@ -22,8 +23,8 @@ export interface WatchOptions {
 
 /** The time limit of the counters, in ms. */
 const LIMITS_PATIENCE = 100
-/** A request waits for both, and each asks again within some ms. */
-const LONGEST_CALL = LIMITS_PATIENCE + PATIENCE + 50
+/** A request waits for both, each asks again within some ms, and its body may come in pieces. */
+const LONGEST_CALL = LIMITS_PATIENCE + PATIENCE + 50 + LONGEST_PAUSE
 
 /** Has the model decide when the limiter does, with the counts that it uses. */
 export function watchLimits(options: WatchOptions): Pick<Backend, 'rateLimits' | 'admit'> {
