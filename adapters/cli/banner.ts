@@ -16,6 +16,8 @@ export interface Ready {
   readonly console: string | null
   /** The base of the control tree, with its token, or null without it. */
   readonly control: string | null
+  /** The address of `--metrics`. */
+  readonly metrics?: string
   readonly pid: number
   readonly staging?: { readonly baseUrl: string; readonly origin: string }
 }
@@ -36,6 +38,7 @@ export function banner(ready: Ready, source: string, settings: ServeSettings): s
     ...rowIf('Console', console),
     ['Docs', `${origin}/docs`],
     ...rowIf('Control', control),
+    ...rowIf('Metrics', ready.metrics),
     ['Animals', `${animals}, ${source}`],
     ['Storage', store === 'memory:' ? 'memory, lost when the server stops' : store],
     ...rowIf('Limits', limits === 'memory:' ? undefined : limits),

@@ -15,7 +15,7 @@ import type { StoreSettings, VerdictSettings } from './options.js'
 
 type ControlledSettings = StoreSettings & Partial<Pick<VerdictSettings, 'allow' | 'clients'>>
 
-interface ControlledEnvironment extends Required<Environment> {
+interface ControlledEnvironment extends Environment {
   readonly double: JudgedDouble
 }
 
@@ -72,7 +72,6 @@ export async function openControlled(
     source: initial.source,
     store: 'memory:',
     limits: 'memory:',
-    backends: {},
     // A reset restores the initial state, which is what has changed.
     async reload(changed) {
       const { double } = current

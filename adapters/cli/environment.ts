@@ -12,8 +12,8 @@ import { EDGE_ANIMALS } from '../test-double/edge-animals.js'
 import type { TestDouble } from '../test-double/index.js'
 import { demoAnimals } from './demo.js'
 import { UsageError } from './errors.js'
-import { type Backends, watchRequests } from './health.js'
-import { messageOf, type Notes, noteFailures } from './log.js'
+import { type Health, watchHealth } from './health.js'
+import { messageOf, type Notes } from './log.js'
 import type { Metrics } from './metrics.js'
 import type { ServeSettings, StoreSettings } from './options.js'
 import type { Stops } from './stops.js'
@@ -31,7 +31,7 @@ export interface Environment {
   /** The backends as they may be shown: without user and password. */
   readonly store: string
   readonly limits: string
-  readonly backends: Backends
+  readonly health?: Health
   /** Applies what a changed file of `--keys` or `--seed` now holds. */
   reload(changed: { readonly keys?: Keys; readonly initial?: Initial }): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
@@ -63,7 +63,7 @@ export async function openEnvironment(
   )
   const { storage } = opened
   const limits = await openLimits(settings.limits, requireLimits, stops)
-  const isDegraded = await limits?.ping().then(
+  const degraded = await limits?.ping().then(
     () => false,
     error => {
       const then = 'this process counts by itself until the server answers'
@@ -89,8 +89,8 @@ export async function openEnvironment(
     apiKeys: keys,
     ...(limits?.rateLimitTimeoutMs && { rateLimitTimeoutMs: limits.rateLimitTimeoutMs }),
   })
-  metrics?.watch(store, opened.connections)
-  noteFailures(store.events, notes)
+  const health = watchHealth({ events: store.events, ping: opened.ping, degraded }, notes)
+  metrics?.watch(store, health, opened.connections)
   let known = keys
   return {
     handler: withDelay(store, settings.delay),
@@ -104,7 +104,7 @@ export async function openEnvironment(
     source: isSeeded ? initial.source : stored,
     store: opened.name,
     limits: limits?.name ?? 'memory:',
-    backends: { store: opened.ping, seen: watchRequests(store.events, isDegraded) },
+    health,
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
       if (!keys) return

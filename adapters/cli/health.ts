@@ -4,18 +4,22 @@ import { type Page, withPages } from '../http/pages.js'
 import { messageOf, type Notes } from './log.js'
 import { version } from './version.js'
 
-export interface Backends {
-  /** Rejects while nothing can be stored. */
-  readonly store?: (() => Promise<void>) | undefined
-  /** What the latest requests say. */
-  readonly seen?: Seen | undefined
-}
-
-interface Seen {
-  /** Why creates fail, once several in a row did. */
-  failure(): unknown
+/** How the backends of a store are. */
+export interface Health {
+  /** Whether animals can be stored, as the storage and the latest creates say. */
+  isAvailable(): Promise<boolean>
   /** Whether this process decided the latest requests by itself. */
   isDegraded(): boolean
+  /** How long it did so, in all. */
+  degradedMs(): number
+}
+
+export interface WatchedStore {
+  readonly events: StoreEmitter
+  /** Rejects while nothing can be stored. */
+  readonly ping: (() => Promise<void>) | undefined
+  /** Whether the limits were degraded at the start. */
+  readonly degraded?: boolean | undefined
 }
 
 /** So many creates have to fail in a row: one may have met a moment that is over. */
@@ -23,39 +27,94 @@ const FAILURES = 3
 /** Later, a create may try again, in ms. */
 const MEMORY = 5_000
 
-/** @param degraded whether the limits were so at the start */
-export function watchRequests(events: StoreEmitter, degraded = false): Seen {
+/**
+ * Watches what fails behind the API, where a client sees a 503, or nothing at all.
+ *
+ * @param notes receive the reasons, which responses do not expose
+ */
+export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Notes): Health {
+  const degradation = createSpell(degraded)
+  const outage = createSpell()
   let failures = 0
   let latest: { readonly error: unknown; readonly at: number } | undefined
+  let checking: Promise<boolean> | undefined
   events.on('pet.created', () => {
     failures = 0
   })
   events.on('storage.failed', ({ operation, error }) => {
+    notes.repeat('storage.failed', `store: ${operation} failed: ${messageOf(error)}`)
     if (operation !== 'createPet') return
     failures++
     latest = { error, at: performance.now() }
   })
-  events.on('ratelimit.degraded', () => {
-    degraded = true
+  events.on('ratelimit.degraded', ({ error }) => {
+    degradation.begin()
+    notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}`)
   })
-  events.on('ratelimit.recovered', () => {
-    degraded = false
-  })
+  events.on('ratelimit.recovered', () =>
+    notes.say('ratelimit.recovered', 'limits: the server decides again', degradation.end()),
+  )
   return {
-    failure: () =>
-      latest && failures >= FAILURES && performance.now() - latest.at < MEMORY
-        ? latest.error
-        : undefined,
-    isDegraded: () => degraded,
+    isAvailable: () =>
+      (checking ??= check().finally(() => {
+        checking = undefined
+      })),
+    isDegraded: degradation.isOn,
+    degradedMs: degradation.totalMs,
+  }
+
+  async function check(): Promise<boolean> {
+    const problem = await problemOfStore()
+    if (problem === undefined && outage.isOn()) {
+      notes.say('storage.recovered', 'store: available again', outage.end())
+    } else if (problem !== undefined && !outage.isOn()) {
+      outage.begin()
+      notes.say('storage.unavailable', `store: ${messageOf(problem)}`)
+    }
+    return problem === undefined
+  }
+
+  async function problemOfStore(): Promise<unknown> {
+    try {
+      await ping?.()
+      return failureOfCreates()
+    } catch (error) {
+      return error
+    }
+  }
+
+  function failureOfCreates(): unknown {
+    const isRecent = latest && failures >= FAILURES && performance.now() - latest.at < MEMORY
+    return isRecent ? latest?.error : undefined
   }
 }
 
-export interface PagesOptions extends Backends {
+/** A state that begins and ends again and again, and how long it lasted. */
+function createSpell(isOn = false) {
+  let since = isOn ? performance.now() : undefined
+  let before = 0
+  const lasting = () => (since === undefined ? 0 : performance.now() - since)
+  return {
+    isOn: () => since !== undefined,
+    begin(): void {
+      since ??= performance.now()
+    },
+    end(): { readonly ms: number } {
+      const ms = lasting()
+      before += ms
+      since = undefined
+      return { ms: Math.round(ms) }
+    },
+    totalMs: () => before + lasting(),
+  }
+}
+
+export interface PagesOptions {
+  /** Undefined for a double, which has everything in memory. */
+  readonly health: Health | undefined
   /** Aborted once this process wants no new requests: a load balancer should use another. */
   readonly draining: AbortSignal
   readonly control: boolean
-  /** Receive why the storage is unavailable; responses do not expose it. */
-  readonly notes: Notes
 }
 
 /**
@@ -64,45 +123,26 @@ export interface PagesOptions extends Backends {
  * storage answers.
  */
 export function withServerPages(handler: ApiHandler, options: PagesOptions): ApiHandler {
+  const { health, draining, control } = options
   const index = {
     name: 'animal-adoption-store',
     api: handler.basePath,
     docs: '/docs',
     openapi: '/openapi.json',
     health: '/healthz',
-    ...(options.control && { control: '/_control' }),
+    ...(control && { control: '/_control' }),
+  }
+  const readiness = async (): Promise<Page> => {
+    const store = (await health?.isAvailable()) === false ? 'unavailable' : 'ok'
+    const status = draining.aborted ? 'draining' : store
+    const limits = health?.isDegraded() ? 'degraded' : 'ok'
+    const text = JSON.stringify({ status, store, limits })
+    return { status: status === 'ok' ? 200 : 503, text }
   }
   const pages = new Map<string, () => Page | Promise<Page>>([
     ['/', () => ({ text: `${JSON.stringify(index, null, 2)}\n` })],
     ['/healthz', () => ({ text: JSON.stringify({ status: 'ok', version: version() }) })],
-    ['/readyz', createReadiness(options)],
+    ['/readyz', readiness],
   ])
   return withPages(handler, pages)
-}
-
-/** The limits are as the latest requests found them; the storage is checked, and unavailable too while creates fail. */
-function createReadiness({ draining, notes, store, seen }: PagesOptions) {
-  let isAvailable = true
-  return async (): Promise<Page> => {
-    const problem = await problemOfStore()
-    if (isAvailable !== (problem === undefined)) {
-      isAvailable = problem === undefined
-      if (isAvailable) notes.say('store.available', 'store: available again')
-      else notes.say('store.unavailable', `store: ${messageOf(problem)}`)
-    }
-    const state = isAvailable ? 'ok' : 'unavailable'
-    const status = draining.aborted ? 'draining' : state
-    const limits = seen?.isDegraded() ? 'degraded' : 'ok'
-    const text = JSON.stringify({ status, store: state, limits })
-    return { status: status === 'ok' ? 200 : 503, text }
-  }
-
-  async function problemOfStore(): Promise<unknown> {
-    try {
-      await store?.()
-      return seen?.failure()
-    } catch (error) {
-      return error
-    }
-  }
 }

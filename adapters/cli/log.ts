@@ -1,4 +1,3 @@
-import type { StoreEmitter } from '../../src/events.js'
 import { chain } from '../../src/lib/async.js'
 import { printable } from '../../src/lib/printable.js'
 import { MINUTE } from '../../src/limits/decide.js'
@@ -8,6 +7,7 @@ import type { Sha256 } from '../../src/protocol/api-keys.js'
 import { entryOf } from '../exchanges/entry.js'
 import { jsonLine, prettyLine } from '../exchanges/line.js'
 import type { Keys } from '../exchanges/redact.js'
+import { jsonRecord } from './output.js'
 
 export interface RequestLogOptions {
   readonly format: 'pretty' | 'json' | 'silent'
@@ -46,11 +46,13 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
 /** What the server says on stderr besides requests. */
 export interface Notes {
   /** A line for people, or with `--log json` a record. */
-  say(event: string, message: string): void
+  say(event: string, message: string, fields?: object): void
   /** The same, but each event at most once a minute, since every request may cause it. */
   repeat(event: string, message: string): void
   /** Only with `--log json`, where the banner does not say it. */
   record(event: string, fields: object): void
+  /** Calls back for each event, whether it is written or not. */
+  listen(listener: (event: string) => void): void
 }
 
 export interface NotesOptions {
@@ -62,6 +64,7 @@ export interface NotesOptions {
 
 export function createNotes({ asJson, clock, write }: NotesOptions): Notes {
   const lastSaid = new Map<string, number>()
+  const listeners: ((event: string) => void)[] = []
   return {
     say,
     repeat(event, message) {
@@ -71,30 +74,19 @@ export function createNotes({ asJson, clock, write }: NotesOptions): Notes {
       say(event, message)
     },
     record,
+    listen: listener => void listeners.push(listener),
   }
 
-  function say(event: string, message: string): void {
+  function say(event: string, message: string, fields = {}): void {
     const [line = ''] = message.split('\n', 1)
-    record(event, { message: line })
+    record(event, { message: line, ...fields })
     if (!asJson) write(`animal-adoption-store: ${printable(line)}`)
   }
 
   function record(event: string, fields: object): void {
-    if (asJson) write(JSON.stringify({ time: new Date(clock()).toISOString(), event, ...fields }))
+    for (const listener of listeners) listener(event)
+    if (asJson) write(jsonRecord(event, fields, clock()))
   }
-}
-
-/** Says what fails behind the API: a client sees a 503, or nothing at all. */
-export function noteFailures(events: StoreEmitter, notes: Notes): void {
-  events.on('storage.failed', ({ operation, error }) =>
-    notes.repeat('storage.failed', `store: ${operation} failed: ${messageOf(error)}`),
-  )
-  events.on('ratelimit.degraded', ({ error }) =>
-    notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}`),
-  )
-  events.on('ratelimit.recovered', () =>
-    notes.say('ratelimit.recovered', 'limits: the server decides again'),
-  )
 }
 
 export function messageOf(error: unknown): string {

@@ -1,22 +1,23 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { toApiError } from '../../src/errors.js'
-import type { ApiHandler, ApiRequest } from '../../src/protocol/api.js'
+import { ERROR_STATUS } from '../../src/errors.js'
+import { OPERATIONS } from '../../src/pets/specification.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
 import type { Store } from '../../src/store.js'
 import { codeOf } from '../exchanges/exchange.js'
 import type { ExchangeMessage } from '../http/index.js'
-import { refuseStrangers } from '../http/loopback.js'
-import { type Page, toAnswer, withPages } from '../http/pages.js'
+import { toAnswer, withPages } from '../http/pages.js'
 import type { Connections } from '../postgres/index.js'
 import type { BatchMessage } from '../storage/batches.js'
+import type { Health } from './health.js'
+import type { Notes } from './log.js'
+import { version } from './version.js'
 
 export interface Metrics {
-  /** Counts what this store announces. */
-  watch(store: Pick<Store, 'events'>, connections?: () => Connections): void
-  /** Also answers `GET /metrics`, over loopback only. */
-  beside(handler: ApiHandler): ApiHandler
-  /** Answers `GET /metrics` and nothing else, to everyone. */
-  readonly alone: ApiHandler
+  /** Counts what this store announces, and asks for the state of its backends. */
+  watch(store: Pick<Store, 'events'>, health: Health, connections?: () => Connections): void
+  /** Answers `GET /metrics` and nothing else. */
+  readonly handler: ApiHandler
   stop(): Promise<void>
 }
 
@@ -24,10 +25,13 @@ export interface Metrics {
  * The metrics of this process. Names follow the conventions of OpenTelemetry where it has one, and
  * begin with `adoption_store_` otherwise.
  */
-export function createMetrics(): Metrics {
+export function createMetrics(notes: Pick<Notes, 'listen'>): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const meters = createMeters(registry)
+  const watched: Health[] = []
+  gaugeHealth(watched, [registry])
+  gaugeReloads(notes, [registry])
   const onExchange = (message: unknown) => countExchange(message as ExchangeMessage, meters)
   const onBatch = (message: unknown) => countBatch(message as BatchMessage, meters)
   subscribe('animal-adoption-store.exchange', onExchange)
@@ -35,17 +39,14 @@ export function createMetrics(): Metrics {
   const page = async () => ({ type: registry.contentType, text: await registry.metrics() })
 
   return {
-    watch({ events }, connections) {
+    watch({ events }, health, connections) {
+      watched.push(health)
       events.on('pet.created', () => meters.created.inc())
       events.on('key.banned', () => meters.bans.inc())
       events.on('storage.failed', ({ operation }) => meters.failures.inc({ operation }))
-      const degraded = secondsSinceLast(seconds => meters.degraded.inc(seconds))
-      events.on('ratelimit.degraded', degraded)
       if (connections) gaugeConnections(connections, [registry])
     },
-    beside: handler =>
-      withPages(handler, new Map([[PATH, request => overLoopback(request, page)]])),
-    alone: withPages(NOTHING, new Map([[PATH, page]])),
+    handler: withPages(NOTHING, new Map([[PATH, page]])),
     async stop() {
       unsubscribe('animal-adoption-store.exchange', onExchange)
       unsubscribe('animal-adoption-store.batch', onBatch)
@@ -60,11 +61,18 @@ function createMeters(registry: Registry) {
   const histogram = (name: string, buckets: number[], help: string, ...labelNames: string[]) =>
     new Histogram({ name, help, labelNames, buckets, registers })
   const storage = 'adoption_store_storage'
-  const degraded = 'Time during which this process counted requests by itself'
   const shadowed = 'Requests that were served only because of shadow mode'
   const waits = 'How long the oldest item of a batch had waited for it'
   const queues = 'Items that were left to wait when the latest batch began'
   const requests = ['operation', 'http_request_method', 'http_response_status_code']
+  const rejections = counter('rejections', 'Responses with an Error body', 'code')
+  const shadow = counter('shadow_rejections', shadowed, 'code')
+  const failed = 'Operations that the storage failed'
+  const failures = counter('storage_failures', failed, 'operation')
+  // The first of them would not count as an increase otherwise.
+  for (const code of Object.keys(ERROR_STATUS)) rejections.inc({ code }, 0)
+  for (const code of LIMITED) shadow.inc({ code }, 0)
+  for (const operation of OPERATIONS) failures.inc({ operation }, 0)
   return {
     durations: histogram(
       'http_server_request_duration_seconds',
@@ -72,12 +80,11 @@ function createMeters(registry: Registry) {
       'Time until a response is decided',
       ...requests,
     ),
-    rejections: counter('rejections', 'Responses with an Error body', 'code'),
+    rejections,
     created: counter('pets_created', 'Animals added'),
-    shadowed: counter('shadow_rejections', shadowed, 'code'),
+    shadowed: shadow,
     bans: counter('bans', 'Bans that began'),
-    failures: counter('storage_failures', 'Operations that the storage failed', 'operation'),
-    degraded: counter('rate_limit_degraded_seconds', degraded),
+    failures,
     batches: histogram(`${storage}_batch_items`, BATCH_ITEMS, 'Items of a batch', 'queue'),
     batchDurations: histogram(
       `${storage}_batch_duration_seconds`,
@@ -118,16 +125,6 @@ function countBatch({ name: queue, items, left, waitMs, ms }: BatchMessage, mete
   meters.queues.set({ queue }, left)
 }
 
-async function overLoopback(request: ApiRequest, page: () => Promise<Page>): Promise<Page> {
-  try {
-    refuseStrangers(request)
-    return await page()
-  } catch (error) {
-    const { code, message, status } = toApiError(error)
-    return { status, text: JSON.stringify({ code, message, status }) }
-  }
-}
-
 const PATH = '/metrics'
 
 const NOTHING: ApiHandler = {
@@ -145,17 +142,60 @@ const SECONDS = [
 
 const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 
-/** Longer without an event, and the store has answered again in between. */
-const GAP = 2_000
+const LIMITED = ['rate_limit_exceeded', 'api_key_banned']
 
-/** Events that follow each other closely are one time span. */
-function secondsSinceLast(add: (seconds: number) => void): () => void {
-  let last = Number.NEGATIVE_INFINITY
-  return () => {
-    const now = performance.now()
-    if (now - last < GAP) add((now - last) / 1000)
-    last = now
+/** As they are when they are asked for. */
+function gaugeHealth(watched: readonly Health[], registers: Registry[]): void {
+  new Gauge({
+    name: 'adoption_store_storage_available',
+    help: 'Whether animals can be stored, as in /readyz',
+    registers,
+    async collect() {
+      const states = await Promise.all(watched.map(one => one.isAvailable()))
+      // Unknown while none is open yet.
+      this.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))
+    },
+  })
+  new Gauge({
+    name: 'adoption_store_rate_limit_degraded',
+    help: 'Whether this process counts requests by itself',
+    registers,
+    collect() {
+      this.set(Number(watched.some(one => one.isDegraded())))
+    },
+  })
+  new Counter({
+    name: 'adoption_store_rate_limit_degraded_seconds_total',
+    help: 'Time during which this process counted requests by itself',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(watched.reduce((sum, one) => sum + one.degradedMs() / 1000, 0))
+    },
+  })
+  const labelNames = ['version']
+  const help = 'The version of this package'
+  new Gauge({ name: 'adoption_store_build_info', help, labelNames, registers }).set(
+    { version: version() },
+    1,
+  )
+}
+
+/** As Prometheus does of its own configuration. The files of the start were valid. */
+function gaugeReloads(notes: Pick<Notes, 'listen'>, registers: Registry[]): void {
+  const gauge = (what: string, help: string) =>
+    new Gauge({ name: `adoption_store_last_reload_${what}`, help, registers })
+  const successful = gauge('successful', 'Whether the latest reload of --keys or --seed succeeded')
+  const at = gauge('success_timestamp_seconds', 'When the latest one that succeeded was')
+  const onSuccess = () => {
+    successful.set(1)
+    at.setToCurrentTime()
   }
+  onSuccess()
+  notes.listen(event => {
+    if (event === 'reloaded') onSuccess()
+    else if (event === 'reload.failed') successful.set(0)
+  })
 }
 
 function gaugeConnections(connections: () => Connections, registers: Registry[]): void {

@@ -136,11 +136,9 @@ export interface Address {
   readonly port: number
 }
 
-/** `on` is the word of the bare option. */
-const addressOrOn: Kind<Address | 'on'> = {
+const address: Kind<Address> = {
   takes: '<host> or <host>:<port>',
   read: given => {
-    if (given === 'on') return given
     if (/^\d*$/.test(given) || !URL.canParse(`http://${given}`)) return undefined
     const { hostname, port, pathname } = new URL(`http://${given}`)
     if (hostname === '' || pathname !== '/') return undefined
@@ -189,10 +187,10 @@ export const SERVER = {
     'how long to report "not ready" on SIGTERM before stopping',
   ),
   metrics: option(
-    addressOrOn,
+    address,
     'host:port',
-    'GET /metrics for Prometheus: over loopback only, or on this address',
-    { alone: 'on' },
+    'serve GET /metrics for Prometheus on this address (127.0.0.1:9464)',
+    { alone: '127.0.0.1:9464' },
   ),
   log: option(LOG_FORMAT, 'format=pretty', 'request log on stderr: pretty, json or silent'),
   quiet: toggle('no banner and no request log', { short: 'q' }),

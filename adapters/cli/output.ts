@@ -5,6 +5,22 @@ export function note(message: string): void {
   process.stderr.write(`animal-adoption-store: ${printable(message)}\n`)
 }
 
+/** A record of `--log json`. Its `level` is that of pino: 30 info, 40 warning, 50 error, 60 fatal. */
+export function jsonRecord(event: string, fields: object, time: number): string {
+  const level = LEVELS[event] ?? 30
+  return JSON.stringify({ level, time: new Date(time).toISOString(), event, ...fields })
+}
+
+const LEVELS: Readonly<Record<string, number>> = {
+  'seed.ignored': 40,
+  'storage.warning': 40,
+  'ratelimit.degraded': 40,
+  'storage.failed': 50,
+  'storage.unavailable': 50,
+  'reload.failed': 50,
+  failed: 60,
+}
+
 /** How far it is, on stderr, on terminals only. */
 export function createProgress(total: number) {
   const isShown = process.stderr.isTTY === true

@@ -1,5 +1,6 @@
 import { printable } from '../../src/lib/printable.js'
 import { type CommandLine, parseCommandLine, readCommand, readSettings } from './command-line.js'
+import { jsonRecord } from './output.js'
 import type { Stop } from './serve.js'
 
 /**
@@ -71,9 +72,9 @@ function fail(error: unknown, line?: CommandLine): void {
     .filter(([flag]) => text.split(/[^\w-]/).includes(flag))
     .map(([flag, variable]) => ` (${flag} is set by ${variable})`)
   const shown = `${text}${hints.join('')}`
-  const record = { time: new Date().toISOString(), event: 'failed', message: shown }
   const asJson = line?.given.get('log') === 'json'
-  process.stderr.write(`${asJson ? JSON.stringify(record) : `animal-adoption-store: ${shown}`}\n`)
+  const record = () => jsonRecord('failed', { message: shown }, Date.now())
+  process.stderr.write(`${asJson ? record() : `animal-adoption-store: ${shown}`}\n`)
   process.exitCode = isUsage ? 2 : 1
 }
 

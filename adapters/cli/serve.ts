@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { withConsole } from '../console/index.js'
 import type { HttpServer } from '../http/listen.js'
+import { overLoopback } from '../http/loopback.js'
 import type { DocsOptions } from '../openapi/docs.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { Ready } from './banner.js'
@@ -81,22 +82,23 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** What the environments of one process share. */
-interface Shared {
+/** What all servers of one process share. */
+interface Running {
   readonly notes: Notes
   /** What to stop, the last first. */
   readonly stops: Stops
   readonly draining: AbortSignal
+}
+
+/** What the environments of one process share. */
+interface Shared extends Running {
   readonly apiKeys: Keys
   readonly metrics: Metrics | undefined
   /** Opens the console and the control tree. */
   readonly token: string
 }
 
-async function start(
-  settings: ServeSettings,
-  running: Pick<Shared, 'notes' | 'stops' | 'draining'>,
-) {
+async function start(settings: ServeSettings, running: Running) {
   const { notes, stops } = running
   const { port, stagingPort } = settings
   notes.record('starting', { version: version(), node: process.version, pid: process.pid })
@@ -105,7 +107,7 @@ async function start(
   const watching = reloads && (await import('./watch.js')).watchFiles(settings, notes)
   if (watching) stops.push(watching.stop)
   const apiKeys = await readApiKeys(settings)
-  const metrics = await openMetrics(settings, stops)
+  const metrics = await openMetrics(settings, running)
   const shared = { ...running, apiKeys, metrics, token: controlToken() }
   // For experiments: it shares no animals and no counters with the first, and is lost when it stops.
   const own = { ...settings, store: 'memory:', limits: 'memory:' }
@@ -114,23 +116,22 @@ async function start(
   const production = await open(settings, shared, 'port', port, staging?.server.url)
   const environments = [production.environment, ...(staging ? [staging.environment] : [])]
   if (watching) watching.reloadInto(environments, apiKeys)
-  const ready = readyOf(settings, production, staging?.server, shared.token)
+  const ready = {
+    ...readyOf(settings, production, staging?.server, shared.token),
+    ...(metrics && { metrics: metrics.url }),
+  }
   return { ready, source: production.environment.source }
 }
 
-/** On the port of the API, or on an address of its own. */
-async function openMetrics(
-  { metrics: address }: ServeSettings,
-  stops: Stops,
-): Promise<Metrics | undefined> {
+/** On an address of their own, which no proxy of the API leads to. */
+async function openMetrics({ metrics: address }: ServeSettings, { notes, stops }: Running) {
   if (address === undefined) return undefined
-  const metrics = (await import('./metrics.js')).createMetrics()
-  stops.push(metrics.stop)
-  if (address !== 'on') {
-    const { close } = await listenOn(metrics.alone, { ...address, proxyHops: 0 }, 'metrics')
-    stops.push(close)
-  }
-  return metrics
+  const metrics = (await import('./metrics.js')).createMetrics(notes)
+  const { handler } = metrics
+  const reachable = LOOPBACK.test(address.host) ? overLoopback(handler) : handler
+  const { origin, close } = await listenOn(reachable, address, 'metrics')
+  stops.push(metrics.stop, close)
+  return { ...metrics, url: origin + handler.basePath }
 }
 
 /** How long a proxy may still use an idle connection, in ms. */
@@ -170,12 +171,10 @@ async function open(
     demoKeys: keys === undefined ? Object.keys(DEMO_KEYS) : [],
     stagingBaseUrl,
   })
-  const pages = { ...environment.backends, draining, control, notes }
-  const paged = withServerPages(documented, pages)
+  const paged = withServerPages(documented, { health: environment.health, draining, control })
   const shown = hasConsole(settings) ? withConsole(paged, { ...environment.console, token }) : paged
-  const observed = metrics && settings.metrics === 'on' ? metrics.beside(shown) : shown
   const address = { host, port, proxyHops, keepAliveTimeout: keepAlive }
-  const server = await listenOn(observed, address, portFlag)
+  const server = await listenOn(shown, address, portFlag)
   // The double first: a request that waits on a frozen clock would never be answered.
   const stop = () => (draining.aborted ? server.drain(GRACE) : server.close())
   stops.push(stop, async () => environment.double?.close())

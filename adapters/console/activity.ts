@@ -86,8 +86,8 @@ export function createActivity(world: ConsoleWorld): Activity {
 
 /** A door's `isGone` holds Node's messages in memory, and a request that is sent again has another caller. */
 function withoutConnection(given: ApiRequest, body: ReadRequest['body']): ReadRequest {
-  const { method, path, query, headers, mount, client, reported, refusal } = given
-  return { method, path, query, headers, body, mount, client, reported, refusal }
+  const { method, path, query, headers, mount, client, refusal } = given
+  return { method, path, query, headers, body, mount, client, refusal }
 }
 
 const secretKeys = new WeakMap<object, readonly string[]>()

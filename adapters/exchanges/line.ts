@@ -3,9 +3,10 @@ import type { Entry } from './entry.js'
 /** An entry, and why the request never reached the API. */
 export type LoggedEntry = Entry & { readonly reason?: string | undefined }
 
-/** The entry as JSON, with its time in ISO 8601. */
+/** The entry as JSON, with its time in ISO 8601, and the level that pino gives to failures of a server. */
 export function jsonLine({ at, ms, ...entry }: LoggedEntry): string {
-  return JSON.stringify({ time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
+  const level = entry.status !== null && entry.status < 500 ? 30 : 50
+  return JSON.stringify({ level, time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
 }
 
 /** `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in UTC. */

@@ -119,8 +119,6 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       }),
       passesOn: next !== undefined,
       client: addressKey(reported ?? message.socket.remoteAddress),
-      // Clients speak HTTP/1.1; a proxy such as nginx speaks HTTP/1.0 by default.
-      reported: proxyHops > 0 || message.httpVersion === '1.0' ? reported !== undefined : undefined,
       connection: connection?.tracked,
       pipelined: connection?.isPipelined(),
       isGone: () => response.destroyed || connection?.isGone() === true,

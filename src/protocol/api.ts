@@ -28,11 +28,6 @@ export interface ApiRequest {
   readonly mount?: string | undefined
   /** The caller's address. Requests without a valid key are counted by it. */
   readonly client?: string | undefined
-  /**
-   * Behind trusted proxies: whether they reported `client`. Also false when an untrusted proxy is in
-   * front, so that the caller may be anybody. Undefined otherwise.
-   */
-  readonly reported?: boolean | undefined
   /** The connection it arrived on, as `ApiHandler.connect` returned it. */
   readonly connection?: Connection | undefined
   /** Whether it was sent before the response to the one ahead of it on its connection. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { watchRequests, withServerPages } from '../../adapters/cli/health.js'
+import { watchHealth, withServerPages } from '../../adapters/cli/health.js'
+import { createNotes } from '../../adapters/cli/log.js'
 import { createEvents } from '../../src/events.js'
 
 const PET = { pet: { id: 1, name: 'Rex', categoryId: 1 } }
@@ -12,6 +13,28 @@ test('readyz - limits are as the latest requests found them', async () => {
   assert.deepEqual(await readyz(), [200, 'ok', 'degraded'])
   emit('ratelimit.recovered', {})
   assert.deepEqual(await readyz(), [200, 'ok', 'ok'])
+})
+
+test('readyz - an outage of the limits is measured from its first failure, and recorded at its end', async t => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  const { emit, health, said } = open()
+  const failed = { error: new Error('slow') }
+  emit('ratelimit.degraded', failed)
+  // A request now and then.
+  for (now = 3_000; now < 30_000; now += 3_000) emit('ratelimit.degraded', failed)
+  assert.deepEqual([health.isDegraded(), health.degradedMs()], [true, 30_000])
+  emit('ratelimit.recovered', {})
+  now = 60_000
+  assert.deepEqual([health.isDegraded(), health.degradedMs()], [false, 30_000])
+  assert.deepEqual(said(), [
+    ['ratelimit.degraded', 'limits: slow'],
+    ['ratelimit.recovered', 'limits: the server decides again', 30_000],
+  ])
+  now = 70_000
+  emit('ratelimit.degraded', failed)
+  now = 71_000
+  assert.equal(health.degradedMs(), 31_000)
 })
 
 test('readyz - creates that fail three times in a row make the store unavailable, for a while or until one succeeds', async t => {
@@ -31,8 +54,13 @@ test('readyz - creates that fail three times in a row make the store unavailable
   assert.deepEqual(await readyz(), [503, 'unavailable', 'ok'])
   now = 5_000
   assert.deepEqual(await readyz(), [200, 'ok', 'ok'])
-  const both = ['store: locked', 'store: available again']
-  assert.deepEqual(said, [...both, ...both])
+  assert.deepEqual(said(), [
+    ['storage.failed', 'store: createPet failed: locked'],
+    ['storage.unavailable', 'store: locked'],
+    ['storage.recovered', 'store: available again', 0],
+    ['storage.unavailable', 'store: locked'],
+    ['storage.recovered', 'store: available again', 5_000],
+  ])
 })
 
 test('readyz - a check that fails makes the store unavailable until one succeeds', async () => {
@@ -45,19 +73,22 @@ test('readyz - a check that fails makes the store unavailable until one succeeds
     states.push((await readyz())[0])
   }
   assert.deepEqual(states, [200, 503, 503, 200])
-  assert.deepEqual(said, ['store: moved', 'store: available again'])
+  assert.deepEqual(
+    said().map(([, message]) => message),
+    ['store: moved', 'store: available again'],
+  )
 })
 
-function open(store?: () => Promise<void>) {
+function open(ping?: () => Promise<void>) {
   const { events, emit } = createEvents()
-  const said: string[] = []
-  const notes = { say: (_: string, message: string) => void said.push(message) }
+  const written: string[] = []
+  const write = (line: string) => void written.push(line)
+  const notes = createNotes({ asJson: true, clock: () => 0, write })
+  const health = watchHealth({ events, ping }, notes)
   const pages = withServerPages({ basePath: '/v1', handle: () => assert.fail() } as never, {
-    store,
-    seen: watchRequests(events),
+    health,
     draining: new AbortController().signal,
     control: false,
-    notes: notes as never,
   })
   const readyz = async () => {
     const request = { method: 'GET', path: '/readyz', query: '', headers: {} }
@@ -65,5 +96,11 @@ function open(store?: () => Promise<void>) {
     const answer = JSON.parse(String(body))
     return [status, answer.store, answer.limits]
   }
-  return { emit, readyz, said }
+  /** Event, message and duration of each record. */
+  const said = () =>
+    written.map(line => {
+      const { event, message, ms } = JSON.parse(line)
+      return ms === undefined ? [event, message] : [event, message, ms]
+    })
+  return { emit, readyz, said, health }
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { watchHealth } from '../../adapters/cli/health.js'
 import { sha256 } from '../../adapters/cli/inputs.js'
 
-import { createNotes, noteFailures, withRequestLog } from '../../adapters/cli/log.js'
+import { createNotes, withRequestLog } from '../../adapters/cli/log.js'
 import { redactorOf } from '../../adapters/exchanges/redact.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
@@ -78,11 +79,12 @@ test('request log - a failing storage is a record', async () => {
   }
   const store = createStore({ storage: { ...memoryStorage(), insert }, apiKeys: {} })
   const write = (line: string) => lines.push(line)
-  noteFailures(store.events, createNotes({ asJson: true, clock, write }))
+  const notes = createNotes({ asJson: true, clock, write })
+  watchHealth({ events: store.events, ping: undefined }, notes)
   await assert.rejects(store.createPet({ name: 'Rex', categoryId: 1 }), { status: 503 })
   const message = 'store: createPet failed: permission denied for table pets'
   const time = '2030-01-01T12:01:07.000Z'
-  assert.deepEqual(lines, [JSON.stringify({ time, event: 'storage.failed', message })])
+  assert.deepEqual(lines, [JSON.stringify({ level: 50, time, event: 'storage.failed', message })])
 })
 
 test('request log - json has the same fields, and no keys', async () => {
@@ -91,6 +93,7 @@ test('request log - json has the same fields, and no keys', async () => {
   const [{ ms, ...entry }] = lines().map(line => JSON.parse(line))
   assert.equal(ms, '#')
   assert.deepEqual(entry, {
+    level: 30,
     time: '2030-01-01T12:01:07.000Z',
     method: 'GET',
     path: '/v1/pets/REDACTED',

@@ -139,14 +139,21 @@ test('cli - a revoked right is said on stderr, in the log and in the metrics, wi
   await admin.query('GRANT USAGE ON SCHEMA adoption_store TO clerk')
   await admin.query('GRANT ALL ON ALL TABLES IN SCHEMA adoption_store TO clerk')
   const own = url.replace('//adoption@', '//clerk:hunter2@')
-  const server = await started(t, '--store', `${own}?timeout=60s`, '--metrics', '--log', 'json')
+  const server = await started(
+    t,
+    '--store',
+    `${own}?timeout=60s`,
+    '--metrics=127.0.0.1:0',
+    '--log',
+    'json',
+  )
   await admin.query('REVOKE INSERT ON adoption_store.pets FROM clerk')
   for (let n = 0; n < 3; n++) {
     assert.equal((await fetch(`${server.ready.baseUrl}/pets`, ADA)).status, 503)
   }
   // A failure drops its connection; a list opens one again.
   assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
-  const metrics = await (await fetch(`${server.ready.origin}/metrics`)).text()
+  const metrics = await (await fetch(server.ready.metrics)).text()
   assert.match(metrics, /^adoption_store_storage_failures_total\{operation="createPet"\} 3$/m)
   assert.match(metrics, /^db_client_connection_count\{[^}]*state="idle"[^}]*\} [1-9]/m)
   const log = await stopped(server)
