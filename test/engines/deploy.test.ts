@@ -224,6 +224,26 @@ test('deploy - the images pin the clients that the tests run with, and compose n
   }
 })
 
+test('deploy - the manifest for Kubernetes fits the image', () => {
+  const [manifest, dockerfile] = [deployed('kubernetes.yaml'), deployed('Dockerfile')]
+  const [, port = ''] = /EXPOSE (\d+)/.exec(dockerfile) ?? []
+  assert.ok(manifest.includes(`{ name: api, containerPort: ${port} }`))
+  const probes = [...manifest.matchAll(/(\w+)Probe:\n +httpGet: \{ path: (\S+), port: api \}/g)]
+  assert.deepEqual(
+    probes.map(([, kind, path]) => `${kind} ${path}`),
+    ['startup /healthz', 'liveness /healthz', 'readiness /readyz'],
+  )
+  const [, keys = ''] = /"--keys", "([^"]*)\/keys\.json"/.exec(dockerfile) ?? []
+  assert.ok(manifest.includes(`mountPath: ${keys}, readOnly: true`))
+  const [, drain] = /"--drain", "(\d+)s"/.exec(dockerfile) ?? []
+  const [, grace] = /terminationGracePeriodSeconds: (\d+)/.exec(manifest) ?? []
+  assert.ok(Number(grace) > Number(drain) + 15)
+  // Options that the image does not have come from the environment.
+  const [, metrics = ''] = /ADOPTION_STORE_METRICS, value: '(.*)'/.exec(manifest) ?? []
+  assert.match(metrics, /^0\.0\.0\.0:9464$/)
+  assert.ok(!dockerfile.includes('--metrics'))
+})
+
 test('deploy - the systemd unit is valid, and names options that exist', {
   skip: spawnSync('systemd-analyze', ['--version']).status !== 0 && 'systemd is not installed',
 }, t => {
