@@ -63,6 +63,7 @@ const LAYERS = [
     'adapters/postgres/',
     'adapters/redis/',
     'adapters/sqlite/',
+    'adapters/indexeddb/',
   ],
   ['adapters/openapi/', 'adapters/client/'],
   ['adapters/test-double/', 'adapters/judge/', 'adapters/verify/', 'adapters/console/'],

@@ -20,6 +20,7 @@ const BEYOND_NODE = [
   'verify/hostile.',
   'crash/',
   'engines/',
+  'indexeddb/',
   'judge/proxy-corpus.',
   'postgres/',
   'redis/',

@@ -22,6 +22,7 @@ const BROWSER = {
 
 const USES = `
 import { createClient } from 'animal-adoption-store/client'
+import { indexedDbStorage } from 'animal-adoption-store/indexeddb'
 import { createTestDouble } from 'animal-adoption-store/test-double'
 
 const double = createTestDouble({ apiKeys: { a: { id: 'a', plan: 'pro' } } })
@@ -29,7 +30,7 @@ const client = createClient({ baseUrl: double.baseUrl, apiKey: 'a', fetch: doubl
 const limits = { perMinute: 9, perDay: 99 }
 double.addKey('b', { id: 'b', plan: 'enterprise', limits })
 const served: Promise<string> = double.listen().then(({ url }) => url)
-export const used = [client.listPets({ limit: 1 }), served]
+export const used = [client.listPets({ limit: 1 }), served, indexedDbStorage('pets').ping()]
 `
 
 /** Mistakes that the compiler finds, each in a line of its own. */
@@ -46,6 +47,7 @@ const MISTAKES = [
   'client.listPets({ limt: 1 })',
   "client.listPets({ status: 'lost' })",
   "client.createPet({ name: 'Ada' })",
+  "indexedDbStorage('pets', { timeout: 1 })",
 ]
 
 test('types - a browser project without the types of Node compiles, but for mistakes in options and calls', () => {

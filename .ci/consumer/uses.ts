@@ -4,6 +4,7 @@ import { ApiError, createStore, type Pet, type Pets, type StoreEvents } from 'an
 import { createClient } from 'animal-adoption-store/client'
 import { toFetchHandler } from 'animal-adoption-store/fetch'
 import { listen } from 'animal-adoption-store/http'
+import { indexedDbRateLimits, indexedDbStorage } from 'animal-adoption-store/indexeddb'
 import { jsonFileStorage } from 'animal-adoption-store/json-file'
 import { type JudgeReport, judge } from 'animal-adoption-store/judge'
 import { memoryStorage } from 'animal-adoption-store/memory'
@@ -36,5 +37,11 @@ export const overEngines = async () =>
   createStore({
     storage: await postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),
     rateLimits: await redisRateLimits({ send: async () => 'OK' }),
+    apiKeys: {},
+  })
+export const inBrowser = () =>
+  createStore({
+    storage: indexedDbStorage('adoption'),
+    rateLimits: indexedDbRateLimits('adoption'),
     apiKeys: {},
   })

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { createTestDouble, type Har } from '../../adapters/test-double/index.js'
-import { CHROMIUM, PATIENCE } from './chromium.js'
+import { CHROMIUM } from './chromium.js'
+import { newProfile, startChromium } from './profile.js'
 
 const SKIP = CHROMIUM === undefined && 'Chromium is not installed'
 const ADA = '{"name":"Ada","categoryId":9223372036854775807}'
@@ -67,24 +66,6 @@ async function recorded(): Promise<Har> {
 
 /** A page, and the address at which this Chromium serves its developer tools. */
 async function browser(t: TestContext): Promise<{ page: Page; origin: string }> {
-  const profile = await mkdtemp(join(tmpdir(), 'adoption-chromium-'))
-  t.after(() => rm(profile, { recursive: true, force: true, maxRetries: 10 }))
-  const flags = ['--headless', '--no-sandbox', '--remote-debugging-port=0']
-  const child = spawn(CHROMIUM ?? '', [...flags, `--user-data-dir=${profile}`, 'about:blank'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  for await (const line of createInterface(child.stderr)) {
-    const [, host] = /^DevTools listening on ws:\/\/([^/]+)/.exec(line) ?? []
-    if (host === undefined) continue
-    const origin = `http://${host}`
-    const connected = await chromium.connectOverCDP(origin, { timeout: PATIENCE })
-    t.after(() => connected.close())
-    const [context] = connected.contexts()
-    assert.ok(context)
-    const page = await context.newPage()
-    page.setDefaultTimeout(PATIENCE)
-    return { page, origin }
-  }
-  throw new Error('Chromium ended before it listened')
+  const { context, devtools } = await startChromium(t, await newProfile(t))
+  return { page: await context.newPage(), origin: devtools }
 }

@@ -4,10 +4,10 @@ import { ROOT } from '../support/paths.js'
 
 const HERE = join(ROOT, 'test/runtimes')
 
-/** The program as one module without imports, which any runtime can load. */
-export async function bundled(): Promise<string> {
+/** A program below `test/` as one module without imports, which any runtime can load. */
+export async function bundled(program: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [join(HERE, 'program.ts')],
+    entryPoints: [join(ROOT, 'test', program)],
     bundle: true,
     write: false,
     format: 'esm',

@@ -3,16 +3,15 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { chromium } from 'playwright-core'
 import { CHROMIUM } from '../browser/chromium.js'
 import { bundled } from './bundle.js'
+import { runInChromium } from './in-chromium.js'
 import type { run } from './program.js'
+import { claimedFor } from './table.js'
 
 type Outcome = Awaited<ReturnType<typeof run>>
 
@@ -35,7 +34,11 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-const program = bundled()
+const ran: string[] = []
+const isAnyMissing =
+  CHROMIUM === undefined || ['bun', 'deno', 'workerd'].some(command => missing(command))
+
+const program = bundled('runtimes/program.ts')
 const expected = program.then(async text => {
   const module = `data:text/javascript;base64,${Buffer.from(text).toString('base64')}`
   return ((await import(module)) as { run: () => Promise<Outcome> }).run()
@@ -78,52 +81,19 @@ test('runtimes - workerd', { skip: missing('workerd') }, async t => {
 test('runtimes - a page, a worker and a service worker in Chromium', {
   skip: CHROMIUM === undefined && !isRequired && 'Chromium is not installed',
 }, async t => {
-  const files: Readonly<Record<string, string>> = {
-    '/program.mjs': await program,
-    '/page.mjs': `import { run } from './program.mjs'; globalThis.outcome = run()`,
-    '/worker.mjs': `import { run } from './program.mjs'; run().then(outcome => postMessage(outcome))`,
-    '/service.mjs': `import { run } from './program.mjs'
-      addEventListener('install', () => skipWaiting())
-      addEventListener('activate', event => event.waitUntil(clients.claim()))
-      addEventListener('fetch', event => {
-        if (event.request.url.endsWith('/outcome'))
-          event.respondWith(run().then(outcome => Response.json(outcome)))
-      })`,
+  const outcomes = await runInChromium(t, await program)
+  for (const [place, outcome] of Object.entries(outcomes)) {
+    await judge('chromium', outcome as Outcome, place)
   }
-  const server = createServer(({ url = '' }, response) => {
-    const type = url === '/' ? 'text/html' : 'text/javascript'
-    response.writeHead(200, {
-      'content-type': type,
-      'content-security-policy': "script-src 'self'",
-    })
-    response.end(files[url] ?? '<!doctype html><script type="module" src="/page.mjs"></script>')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM as string,
-    args: ['--no-sandbox'],
-  })
-  t.after(() => browser.close())
-  const page = await browser.newPage()
-  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-  const inPage = async (script: string) =>
-    judge('chromium', (await page.evaluate(script)) as Outcome)
-  await inPage('globalThis.outcome')
-  await inPage(`new Promise(resolve => {
-    new Worker('/worker.mjs', { type: 'module' }).onmessage = ({ data }) => resolve(data)
-  })`)
-  await inPage(`(async () => {
-    const controlled = new Promise(resolve => {
-      navigator.serviceWorker.addEventListener('controllerchange', resolve)
-    })
-    await navigator.serviceWorker.register('/service.mjs', { type: 'module' })
-    await controlled
-    return (await fetch('/outcome')).json()
-  })()`)
 })
 
-async function judge(runtime: string, outcome: Outcome): Promise<void> {
+test('runtimes - the page claims what has run', {
+  skip: isAnyMissing && 'some are missing',
+}, () => {
+  assert.deepEqual(claimedFor('test/runtimes/runtimes.test.ts'), ran)
+})
+
+async function judge(runtime: string, outcome: Outcome, place = runtime): Promise<void> {
   const { passed, failed, skipped, digest } = outcome
   const reference = await expected
   const isKnown = (text: string) => KNOWN[runtime]?.some(name => text.startsWith(name))
@@ -134,6 +104,7 @@ async function judge(runtime: string, outcome: Outcome): Promise<void> {
   const known = failed.filter(isKnown).length
   assert.equal(passed + known + skipped.length, reference.passed + reference.skipped.length)
   assert.equal(digest, reference.digest)
+  ran.push(place)
 }
 
 /** Runs the program, which prints its outcome. */

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { BUILD_URL } from '../support/paths.js'
+import { claimedFor } from './table.js'
 
 /** Serves a request on a socket, closes, and does the same for a test double. */
 const PROGRAM = `
@@ -28,7 +29,13 @@ await double.close()
 console.log('closed')
 `
 
-for (const [runtime, words] of Object.entries({ bun: [], deno: ['run', '--allow-all'] })) {
+const RUNTIMES = { node: [], bun: [], deno: ['run', '--allow-all'] }
+
+test('sockets - the page claims what runs here', () => {
+  assert.deepEqual(claimedFor('test/runtimes/sockets.test.ts'), Object.keys(RUNTIMES))
+})
+
+for (const [runtime, words] of Object.entries(RUNTIMES)) {
   const isMissing =
     process.env['ADOPTION_STORE_RUNTIMES'] !== 'required' &&
     spawnSync(runtime, ['--version']).error !== undefined
