@@ -24,8 +24,3 @@ export async function keptAlive<T>(promise: Promise<T>): Promise<T> {
     end()
   }
 }
-
-/** How many resources of the process that takes. */
-export function keepers(): number {
-  return pending > 0 ? 1 : 0
-}

@@ -1,7 +1,6 @@
 import type { Awaitable } from '../../src/lib/async.js'
 import type { Clock } from './clock/clock.js'
 import type { EventLog } from './events.js'
-import { keepers } from './keep-alive.js'
 
 /** Time that can be made to pass. */
 export interface PassingTime {
@@ -27,7 +26,7 @@ export async function runOn<T>(
   let isQuiet = false
   const end = () => {
     isDone = true
-    turns.keepAlive()
+    onActivity()
   }
   const onActivity = () => {
     isQuiet = false
@@ -39,7 +38,7 @@ export async function runOn<T>(
   try {
     while (!isDone) {
       isQuiet = true
-      await turns.pass(clock.next() !== undefined)
+      await turns.pass(clock.next() !== undefined, () => isQuiet)
       const next = clock.next()
       if (next === undefined || isDone || !isQuiet || isBusy()) continue
       // Another run must not pass time as well before what ends now has had its effect.
@@ -52,17 +51,13 @@ export async function runOn<T>(
   }
 }
 
-/** What keeps the process alive, but for turns and calls such as ours; none where nobody counts it. */
-export function countResources(): number {
-  const { process }: { process?: Partial<NodeJS.Process> } = globalThis
-  const names = process?.getActiveResourcesInfo?.() ?? []
-  return Math.max(0, names.filter(name => name !== 'Immediate').length - keepers())
-}
-
 /** Lets everything else in the process happen. */
 export interface Turns {
-  /** @param keepsAlive whether a process that waits for nothing else goes on */
-  pass(keepsAlive: boolean): Promise<void>
+  /**
+   * @param keepsAlive whether a process that waits for nothing else goes on
+   * @param isQuiet whether nothing has happened since the call
+   */
+  pass(keepsAlive: boolean, isQuiet?: () => boolean): Promise<void>
   /** Keeps the process alive until `pass` is over. */
   keepAlive(): void
 }

@@ -18,11 +18,11 @@ import {
   OptionError,
   type OptionsOf,
   optional,
-  type Rule,
+  rule,
   type SettingsOf,
   settingsOf,
 } from '../../../src/lib/options.js'
-import { type Duration, durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
+import { durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
@@ -38,7 +38,7 @@ import type { ExchangeFilter } from '../filter.js'
 import type { Snapshot } from '../snapshot.js'
 import type { WorldOptions, Worlds } from './worlds.js'
 
-const ANYTHING: Rule = { expected: 'anything', accepts: () => true }
+const ANYTHING = rule<string | undefined>('anything', () => true)
 
 /** A request for a command, and what it applies to. */
 export interface Command {
@@ -60,15 +60,19 @@ export async function command(target: string, given: Command): Promise<ApiRespon
       throw new ApiError('invalid_request', 'Send the token: /_control/<token>/…', { status: 403 })
     const path = first === token ? rest.join('/') : target
     if (request.refusal) throw request.refusal
-    const [, name = path, id] = /^([^/]+)\/([^/]+)$/.exec(path) ?? []
-    const methods = ROUTES.get(id === undefined ? name : `${name}/<id>`)
+    const [, name = path, id = ''] = /^([^/]+)\/([^/]+)$/.exec(path) ?? []
+    const methods = COMMANDS.get(id === '' ? name : `${name}/<id>`)
     if (!methods)
-      throw notFound(`Unknown command; expected one of ${[...ROUTES.keys()].join(', ')}.`)
+      throw notFound(`Unknown command; expected one of ${[...COMMANDS.keys()].join(', ')}.`)
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const run = Object.hasOwn(methods, method) ? methods[method] : undefined
     if (!run) throw methodNotAllowed(request.method, Object.keys(methods).join(', '))
-    const body = method === 'GET' ? undefined : await readValue(request, maxBodyBytes)
-    return respond(request.method, await run({ ...given, body, id: id ?? '' }))
+    const sent =
+      method === 'GET'
+        ? Object.fromEntries(new URLSearchParams(request.query))
+        : await readValue(request, maxBodyBytes)
+    const isCreated = method === 'POST' && CREATING.includes(name)
+    return respond(request.method, await run({ ...given, sent, id }), isCreated ? 201 : 200)
   } catch (thrown) {
     const wrong = thrown instanceof OptionError || thrown instanceof RangeError
     return failure(request.method, wrong ? invalidRequest(thrown.message) : toApiError(thrown))
@@ -89,30 +93,31 @@ async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unk
   return none ? undefined : readBody(read, maxBodyBytes)
 }
 
-/** A command whose body has been read; a GET has no body. */
 interface Call extends Command {
-  readonly body: unknown
+  /** The parameters of a GET, the body of any other. */
+  readonly sent: unknown
   /** What follows the command's name, as in `worlds/<id>`. */
   readonly id: string
 }
 
-type Run = (call: Call) => Awaitable<Reply>
+/** Returns a value to send as JSON, a text, or nothing. */
+type Run = (call: Call) => Awaitable<unknown>
 
 /** Every command of the tree. */
-const ROUTES = new Map<string, Readonly<Record<string, Run>>>([
-  ['health', { GET: () => ok({ status: 'ok', pid: process.pid }) }],
+const COMMANDS = new Map<string, Readonly<Record<string, Run>>>([
+  ['health', { GET: () => ({ status: 'ok', pid: process.pid }) }],
   ['clock', { GET: readClock, POST: changeClock }],
   ['reset', { POST: reset }],
   ['digest', { GET: readDigest }],
   ['snapshot', { GET: takeSnapshot, PUT: restore }],
-  ['pets', { POST: async ({ double, body }) => made(await double.seed(body as NewPet[])) }],
+  ['pets', { POST: ({ double, sent }) => double.seed(sent as NewPet[]) }],
   ['keys', { POST: addKey }],
-  ['requests', { GET: listRequests, DELETE: clearRequests }],
+  ['requests', { GET: listRequests, DELETE: ({ double }) => double.clearRequests() }],
   [
     'faults',
     {
-      GET: ({ double }) => ok({ faults: double.faults.list() }),
-      POST: ({ double, body }) => made(double.faults.arm(body as Fault)),
+      GET: ({ double }) => ({ faults: double.faults.list() }),
+      POST: ({ double, sent }) => double.faults.arm(sent as Fault),
       DELETE: clearFaults,
     },
   ],
@@ -121,22 +126,23 @@ const ROUTES = new Map<string, Readonly<Record<string, Run>>>([
   ['worlds/<id>', { DELETE: disposeWorld }],
 ])
 
-function readClock({ double: { clock } }: Call): Reply {
+const CREATING = ['pets', 'keys', 'faults', 'worlds']
+
+function readClock({ double: { clock } }: Call) {
   const { now, ...settings } = clock.dump()
-  return ok({ now, iso: new Date(now).toISOString(), ...settings })
+  return { now, iso: new Date(now).toISOString(), ...settings }
 }
 
 const CLOCK_RULES = {
-  set: optional(ANYTHING as Rule<Instant>),
-  advance: optional(ANYTHING as Rule<Duration>),
+  ...named('set', 'advance'),
   frozen: optional(isBoolean),
   scale: optional(isScale),
   auto: optional(isBoolean),
 }
 
-function changeClock(call: Call): Reply {
+function changeClock(call: Call) {
   const { clock } = call.double
-  const given = fields(call.body, CLOCK_RULES)
+  const given = fields(call, CLOCK_RULES)
   const { set, advance, frozen, scale, auto } = given
   if (Object.values(given).every(value => value === undefined)) {
     const expected = `one of ${Object.keys(CLOCK_RULES).join(', ')}`
@@ -155,47 +161,37 @@ function changeClock(call: Call): Reply {
   return readClock(call)
 }
 
-function reset(call: Call): Promise<Reply> {
+function reset(call: Call) {
   call.double.reset()
   return readDigest(call)
 }
 
-async function readDigest({ double }: Call): Promise<Reply> {
-  return ok({ digest: await double.digest() })
+async function readDigest({ double }: Call) {
+  return { digest: await double.digest() }
 }
 
-async function takeSnapshot({ double, request }: Call): Promise<Reply> {
-  const { name } = parameters(request, 'name')
-  const snapshot = await double.snapshot()
-  return ok(name === undefined ? snapshot : { name, ...snapshot })
+async function takeSnapshot(call: Call) {
+  const { name } = fields(call, named('name'))
+  return { ...(name !== undefined && { name }), ...(await call.double.snapshot()) }
 }
 
-async function restore(call: Call): Promise<Reply> {
-  await call.double.restore(call.body as Snapshot)
+async function restore(call: Call) {
+  await call.double.restore(call.sent as Snapshot)
   return readDigest(call)
 }
 
-function addKey({ double, body }: Call): Reply {
-  const { key, ...record } = fields(body, {
-    key: isString,
-    id: ANYTHING,
-    plan: ANYTHING,
-    limits: ANYTHING,
-  })
-  double.addKey(key, record as unknown as ApiKey)
-  return made({ id: record.id, plan: record.plan })
+function addKey(call: Call) {
+  const rules = { key: isString, ...named('id', 'plan', 'limits') }
+  const { key, ...record } = fields(call, rules)
+  call.double.addKey(key, record as unknown as ApiKey)
+  return { id: record.id, plan: record.plan }
 }
 
-function listRequests({ double, request }: Call): Reply {
-  const { status, since, until, ...filter } = parameters(
-    request,
-    'key',
-    'operation',
-    'method',
-    'path',
-    'status',
-    'since',
-    'until',
+function listRequests(call: Call) {
+  const { double } = call
+  const { status, since, until, ...filter } = fields(
+    call,
+    named('key', 'operation', 'method', 'path', 'status', 'since', 'until'),
   )
   const requests = double.requests({
     ...(filter as ExchangeFilter),
@@ -203,81 +199,52 @@ function listRequests({ double, request }: Call): Reply {
     since: instantIn(since),
     until: instantIn(until),
   })
-  return ok({ requests, dropped: double.dropped })
+  return { requests, dropped: double.dropped }
 }
 
 function instantIn(text: string | undefined): Instant | undefined {
   return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : text
 }
 
-function clearRequests({ double }: Call): Reply {
-  double.clearRequests()
-  return NOTHING
+function report(call: Call) {
+  const found = call.double.report(fields(call, named('since')) as ReportOptions)
+  const asText = call.request.headers['accept']?.startsWith('text/plain')
+  return asText ? reportText(found) : found
 }
 
-function clearFaults({ double, body }: Call): Reply {
-  if (body !== undefined) check('fault', body, isObject)
-  double.faults.clear(body as Fault | undefined)
-  return NOTHING
+function clearFaults({ double, sent }: Call): void {
+  check('fault', sent, optional(isObject))
+  double.faults.clear(sent as Fault | undefined)
 }
 
-function report({ double, request }: Call): Reply {
-  const { since } = parameters(request, 'since') as ReportOptions
-  const found = double.report({ since })
-  const asText = request.headers['accept']?.startsWith('text/plain')
-  return asText ? { status: 200, text: reportText(found) } : ok(found)
-}
-
-async function createWorld({ worlds, request, token, body = {} }: Call): Promise<Reply> {
+function createWorld({ worlds, request, token, sent = {} }: Call) {
   if (!worlds) throw notFound('Worlds cannot be nested.')
-  const given = fields(body, {
-    pets: ANYTHING,
-    keys: optional(isSecretObject),
-    clock: ANYTHING,
-  }) as WorldOptions
-  return made(await worlds.create({ origin: `http://${request.headers['host']}`, token }, given))
+  const rules = { ...named('pets', 'clock'), keys: optional(isSecretObject) }
+  const given = fields({ sent }, rules) as WorldOptions
+  return worlds.create({ origin: `http://${request.headers['host']}`, token }, given)
 }
 
-function disposeWorld({ worlds, id }: Call): Reply {
+function disposeWorld({ worlds, id }: Call): void {
   if (!worlds?.dispose(id)) throw notFound(`Unknown world '${id}'.`)
-  return NOTHING
 }
 
-function ok(value: unknown): Reply {
-  return { status: 200, value }
+/** Rules for names whose values are checked where they are used. */
+function named<const N extends string>(...names: readonly N[]) {
+  const rules = names.map(name => [name, ANYTHING])
+  return Object.fromEntries(rules) as Record<N, typeof ANYTHING>
 }
 
-function made(value: unknown): Reply {
-  return { status: 201, value }
-}
-
-const NOTHING: Reply = { status: 204 }
-
-/** The named fields only. */
-function fields<D extends Declared>(body: unknown, rules: D): SettingsOf<D> {
-  if (isObject.accepts(body)) return settingsOf<D>(rules, { ...(body as OptionsOf<D>) })
+/** These only: a misspelled filter would match everything. */
+function fields<D extends Declared>({ sent }: Pick<Call, 'sent'>, rules: D): SettingsOf<D> {
+  if (isObject.accepts(sent)) return settingsOf<D>(rules, { ...(sent as OptionsOf<D>) })
   throw invalidRequest(`Send a JSON object with ${Object.keys(rules).join(', ')}.`)
 }
 
-/** The named parameters only: a misspelled filter would match everything. */
-function parameters({ query }: ApiRequest, ...names: readonly string[]) {
-  const rules = Object.fromEntries(names.map(name => [name, ANYTHING]))
-  const given = Object.fromEntries(new URLSearchParams(query))
-  return settingsOf<Declared>(rules, given) as Partial<Record<string, string>>
-}
-
-/** The response to a command: a value as JSON, a text, or nothing. */
-interface Reply {
-  readonly status: number
-  readonly value?: unknown
-  readonly text?: string
-}
-
 /** Without CORS headers, so that pages of other origins cannot read it. */
-function respond(method: string, { status, value, text }: Reply): ApiResponse {
-  if (text !== undefined)
-    return toAnswer(method, { status, type: 'text/plain; charset=utf-8', text })
-  return toAnswer(method, { status, text: value === undefined ? '' : toJson(value) })
+function respond(method: string, value: unknown, status: number): ApiResponse {
+  if (value === undefined) return toAnswer(method, { status: 204, text: '' })
+  if (typeof value !== 'string') return toAnswer(method, { status, text: toJson(value) })
+  return toAnswer(method, { status, type: 'text/plain; charset=utf-8', text: value })
 }
 
 export function failure(method: string, { code, message, status, headers }: ApiError): ApiResponse {

@@ -5,6 +5,7 @@ import type { Report } from '../../verdict/report.js'
 import type { VirtualClock } from '../clock/clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../options.js'
+import { runOn } from '../run.js'
 import type { Snapshot } from '../snapshot.js'
 import {
   endlessReason,
@@ -18,7 +19,7 @@ import { catchRejections } from './rejections.js'
 import { type Schedule, scheduleText } from './schedule.js'
 import type { Outcome } from './search.js'
 import { traceWaits } from './trace.js'
-import { EndlessError, runInVirtualTime, untilIdle } from './virtual-time.js'
+import { createQuickTurns, EndlessError, untilIdle } from './virtual-time.js'
 import { watchRequests } from './watch.js'
 
 /** What work has at hand: a double of its own, in virtual time. */
@@ -112,7 +113,8 @@ async function run(
     problem = await judge(result, settings.invariant, double, schedule)
   }
   try {
-    await runInVirtualTime(double, attempt, { limit: maxTime, isOver: seen.isOver })
+    const turns = createQuickTurns(double, { limit: maxTime, isOver: seen.isOver })
+    await runOn(double, attempt, turns)
   } catch (error) {
     problem = { reason: endlessReason(error as EndlessError, seen.requests, waits?.()), error }
   } finally {

@@ -1,5 +1,5 @@
 import type { JudgedDouble } from '../double.js'
-import { countResources, createTurns } from '../run.js'
+import { createTurns, type Turns } from '../run.js'
 
 /** The work does not end. The message completes a sentence that begins with it. */
 export class EndlessError extends Error {
@@ -18,65 +18,45 @@ const PATIENT_TURNS = 12
 /** How many turns of real time without anything happening prove that nothing will. */
 const IDLE_TURNS = 20
 
-type VirtualTime = Pick<JudgedDouble, 'clock' | 'events' | 'isBusy'>
+interface Limits {
+  /** How much time may pass, in ms. */
+  readonly limit: number
+  /** Whether the work must not go on. */
+  readonly isOver: () => boolean
+}
 
 /**
- * Runs work in virtual time, as `double.run` does, for many short runs: it waits in real time only
- * when the process waits for something other than the double, such as a file or a real timer.
- *
- * @param limit how much time may pass, in ms
- * @param isOver whether the work must not go on
- * @throws EndlessError
+ * Turns for `runOn` that suit many short runs: they take real time only when the process waits for
+ * something other than the double, such as a file or a real timer. They throw an EndlessError.
  */
-export async function runInVirtualTime(
-  { clock, events, isBusy }: VirtualTime,
-  work: () => Promise<void>,
-  { limit, isOver }: { readonly limit: number; readonly isOver: () => boolean },
-): Promise<void> {
+export function createQuickTurns(
+  { clock, isBusy }: Pick<JudgedDouble, 'clock' | 'isBusy'>,
+  { limit, isOver }: Limits,
+): Turns {
   const turns = createTurns()
   const others = countResources()
-  let isDone = false
-  let isQuiet = false
-  const onEvent = () => {
-    isQuiet = false
-  }
-  const end = () => {
-    isDone = true
-  }
-  events.activity.add(onEvent)
-  const result = work()
-  result.then(end, end)
-  try {
-    let [patient, idle, passed] = [0, 0, 0]
-    for (;;) {
-      isQuiet = true
-      for (let turn = 0; turn < QUICK_TURNS && !isDone; turn++) await oneTurn()
-      if (isDone) return await result
+  let [idle, passed] = [0, 0]
+  return {
+    async pass(_, isQuiet = () => true) {
+      for (let turn = 0; turn < QUICK_TURNS; turn++) await oneTurn()
       if (isOver()) throw new EndlessError('goes on sending requests')
-      if (!isQuiet || isBusy()) {
-        patient = 0
-        continue
-      }
-      if (patient < PATIENT_TURNS && countResources() > others) {
-        patient++
+      for (let turn = 0; turn < PATIENT_TURNS; turn++) {
+        if (!isQuiet() || isBusy() || countResources() <= others) break
         await turns.pass(true)
-        continue
       }
-      patient = 0
+      if (!isQuiet() || isBusy()) return
       const next = clock.next()
-      if (next !== undefined) {
-        idle = 0
-        passed += Math.max(0, next - clock.now())
-        if (passed > limit)
-          throw new EndlessError(`waits longer than ${limit / 1_000} s of virtual time`)
-        clock.reach(next)
-        continue
+      if (next === undefined) {
+        if (++idle > IDLE_TURNS) throw new EndlessError('waits for ever')
+        return turns.pass(true)
       }
-      if (++idle > IDLE_TURNS) throw new EndlessError('waits for ever')
-      await turns.pass(true)
-    }
-  } finally {
-    events.activity.delete(onEvent)
+      idle = 0
+      passed += Math.max(0, next - clock.now())
+      if (passed > limit) {
+        throw new EndlessError(`waits longer than ${limit / 1_000} s of virtual time`)
+      }
+    },
+    keepAlive() {},
   }
 }
 
@@ -87,4 +67,11 @@ export async function untilIdle({ isBusy }: Pick<JudgedDouble, 'isBusy'>): Promi
 
 function oneTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
+}
+
+/** What keeps the process alive, but for turns such as ours; none where nobody counts it. */
+function countResources(): number {
+  const { process }: { process?: Partial<NodeJS.Process> } = globalThis
+  const names = process?.getActiveResourcesInfo?.() ?? []
+  return names.filter(name => name !== 'Immediate').length
 }
