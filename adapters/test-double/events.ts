@@ -9,7 +9,8 @@ import type { FaultKind } from '../exchanges/fault-kinds.js'
 import type { HarSource } from '../exchanges/har.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
 import type { ClockState } from './clock/clock.js'
-import type { ArmedFault, DelayFault, Fault } from './faults/fault.js'
+import type { ArmedFault, Fault } from './faults/fault.js'
+import type { TakenFaults } from './faults/faults.js'
 
 /** Everything that changes a double or its worlds, in the order in which it takes effect. */
 export type Act =
@@ -18,7 +19,7 @@ export type Act =
       readonly id: number
       readonly request: ReadRequest
       readonly seen: Seen
-      readonly planned: Planned | undefined
+      readonly planned: TakenFaults | undefined
     }
   /** A delayed request is handled now. */
   | { readonly do: 'run'; readonly id: number }
@@ -37,12 +38,6 @@ export type Act =
   /** With the snapshot itself, which may have been another double's. */
   | { readonly do: 'restore'; readonly snapshot: object }
   | { readonly do: 'world'; readonly pets: PetSnapshot; readonly clock: Instant | undefined }
-
-/** Faults for one request, besides those that are armed. */
-export interface Planned {
-  readonly delay?: DelayFault | undefined
-  readonly fault?: Exclude<Fault, DelayFault> | undefined
-}
 
 /** What a double has noticed of a request as it arrived. */
 export interface Seen extends Pick<Exchange, 'connection' | 'sequential' | 'overlap'> {
@@ -77,8 +72,6 @@ export interface EventLog {
   readonly listeners: Set<(event: DoubleEvent) => void>
   /** Called when a request arrives, a response leaves, or a wait begins. */
   readonly activity: Set<() => void>
-  /** Decides when requests go on; undefined unless they are replayed. */
-  pace: Pace | undefined
   /** The id of the latest request. */
   sent: number
   /** How many requests have begun and not ended. */
@@ -89,11 +82,13 @@ export interface EventLog {
   worlds: number
 }
 
-export interface Pace {
-  /** Resolves when a delayed request is to be handled. */
-  run(id: number): Promise<void>
-  /** Resolves when the response may leave. */
-  answer(id: number): Promise<void>
+/** A request that a replay may have sent. */
+export interface ReplayableRequest extends ReadRequest {
+  readonly replay?: {
+    readonly planned: TakenFaults | undefined
+    /** Resolves when a delayed request is to be handled, or its response may leave. */
+    step(name: 'run' | 'answer'): Promise<void>
+  }
 }
 
 /** The events of a double, and which of its worlds writes to it. */
@@ -106,7 +101,6 @@ export function createEventLog(): EventLog {
   return {
     listeners: new Set(),
     activity: new Set(),
-    pace: undefined,
     sent: 0,
     open: 0,
     acts: 0,

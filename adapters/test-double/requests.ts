@@ -3,17 +3,16 @@ import { isClockTime } from '../../src/lib/time.js'
 import type { ApiHandler, ApiResponse } from '../../src/protocol/api.js'
 import type { Store } from '../../src/store.js'
 import type { FaultKind } from '../exchanges/fault-kinds.js'
-import type { ReadRequest } from '../exchanges/read-request.js'
 import type { Call, Recorder } from '../exchanges/recorder.js'
 import type { Clock } from './clock/clock.js'
-import type { Act, Track } from './events.js'
+import type { Act, ReplayableRequest, Track } from './events.js'
 import type { DelayFault } from './faults/fault.js'
 import type { Faults, TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 
 /** Sees every request as it arrives, and may inject faults besides those that are armed. */
 export type Watch = (call: Call) => {
-  readonly taken: TakenFaults | undefined
+  readonly planned: TakenFaults | undefined
   /** @param isFaultless whether no fault was injected */
   answered(answer: ApiResponse, isFaultless: boolean): void
 }
@@ -33,7 +32,7 @@ interface Time {
 
 /** The requests of one state. */
 export interface Requests {
-  handle(request: ReadRequest): Promise<ApiResponse>
+  handle(request: ReplayableRequest): Promise<ApiResponse>
   /** Whether one is being handled that is not waiting for the clock. */
   isBusy(): boolean
   /** The state is over: requests in flight go on without delays. */
@@ -67,7 +66,7 @@ export function createRequests(
       try {
         const { n, answering, end, source, injectedFault, answered } = arrive(request, id)
         const response = await answering
-        if (events.pace) await events.pace.answer(id)
+        if (request.replay) await request.replay.step('answer')
         end(response)
         tell({ do: 'answer', id, response, fault: injectedFault(), source })
         answered?.(response)
@@ -92,28 +91,32 @@ export function createRequests(
     for (const notice of events.activity) notice()
   }
 
-  function arrive(request: ReadRequest, id: number) {
+  function arrive(request: ReplayableRequest, id: number) {
     const { operation, key, request: identified } = store.identify(request)
     const call = { operation, key: key?.id }
     const { n, note, end, seen, source } = journal.begin(request, call)
     const watched = watch?.(call)
-    const taken = both(faults.take(call, request.headers), watched?.taken)
+    const planned = request.replay?.planned ?? watched?.planned
+    const taken = both(faults.take(call, request.headers), planned)
     let fault: FaultKind | null = null
     const answering = taken
       ? injectFault(taken.delay ? delayedStore(id) : store, identified, taken, {
           now,
-          delay: wait => delayed(wait, taken, id),
+          async delay(wait) {
+            await (request.replay?.step('run') ?? delay(wait))
+            if (taken.fault?.kind === 'hang') tell({ do: 'run', id })
+          },
           clockOf,
           pause: paused,
           note(kind) {
             fault = kind
             note(kind)
-            taken.fire(kind)
+            taken.fire?.(kind)
           },
           isKnown: key !== undefined,
         })
       : store.handle(identified)
-    tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned: watched?.taken })
+    tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned })
     const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
     return { n, answering, end, source, injectedFault: () => fault, answered }
   }
@@ -128,11 +131,6 @@ export function createRequests(
         return answering
       },
     }
-  }
-
-  async function delayed(wait: DelayFault, { fault }: TakenFaults, id: number): Promise<void> {
-    await (events.pace ? events.pace.run(id) : delay(wait))
-    if (fault?.kind === 'hang') tell({ do: 'run', id })
   }
 
   /** A body that trickles is under way, as its request was before: nothing else waits on the clock. */
@@ -163,8 +161,8 @@ function both(
     fault: given.fault ?? armed.fault,
     fire(kind) {
       const isGiven = (kind === 'delay' ? given.delay : given.fault) !== undefined
-      const one = isGiven ? given : armed
-      one.fire(kind)
+      const { fire } = isGiven ? given : armed
+      fire?.(kind)
     },
   }
 }

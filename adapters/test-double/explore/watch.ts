@@ -53,7 +53,7 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
       requests.push(sent)
       if (fault) unaffected.add(sent)
       return {
-        taken: fault && taken(fault, () => unaffected.delete(sent)),
+        planned: fault && planned(fault, () => unaffected.delete(sent)),
         answered({ status, body }, isFaultless) {
           if (isHanging) return
           sent.status = status
@@ -72,11 +72,10 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
   }
 }
 
-const NOTHING = { taken: undefined, answered() {} }
+const NOTHING = { planned: undefined, answered() {} }
 
-const HELD = { ...NOTHING, taken: taken({ kind: 'hang' }) }
+const HELD = { ...NOTHING, planned: { fault: { kind: 'hang' } } as const }
 
-function taken(fault: Fault, fire: () => void = () => {}): TakenFaults {
-  if (fault.kind === 'delay') return { delay: fault, fault: undefined, fire }
-  return { delay: undefined, fault, fire }
+function planned(fault: Fault, fire: () => void): TakenFaults {
+  return fault.kind === 'delay' ? { delay: fault, fire } : { fault, fire }
 }

@@ -34,11 +34,12 @@ export interface Faults {
   readonly use: FaultUse
 }
 
+/** What goes wrong with one request. */
 export interface TakenFaults {
-  readonly delay: DelayFault | undefined
-  readonly fault: Exclude<Fault, DelayFault> | undefined
+  readonly delay?: DelayFault | undefined
+  readonly fault?: Exclude<Fault, DelayFault> | undefined
   /** To be called when one of them, by its kind, has affected the response. */
-  fire(kind: Fault['kind']): void
+  readonly fire?: (kind: Fault['kind']) => void
 }
 
 /**

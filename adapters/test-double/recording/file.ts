@@ -3,8 +3,8 @@ import * as z from '../../../src/lib/zod.js'
 import { describeIssues, type NewPet, petSchema } from '../../../src/pets/schema.js'
 import type { Exchange } from '../../exchanges/exchange.js'
 import type { FaultKind } from '../../exchanges/fault-kinds.js'
-import type { Planned } from '../events.js'
 import type { Fault } from '../faults/fault.js'
+import type { TakenFaults } from '../faults/faults.js'
 import type { NamedKey } from './names.js'
 
 export const FORMAT = 'animal-adoption-store recording'
@@ -47,7 +47,7 @@ const send = z.object({
   key: z.nullable(z.string()),
   request,
   /** Faults that a schedule had for it, besides those that were armed. */
-  planned: z.optional(z.custom<Planned>(isObject, 'must be an object')),
+  planned: z.optional(z.custom<TakenFaults>(isObject, 'must be an object')),
 })
 
 /** A response leaves. */
@@ -96,8 +96,6 @@ const stepBase = z.object({
   at,
   /** The id of its world; absent outside of worlds. */
   world: z.optional(z.string()),
-  /** It belongs to a state that a reset had replaced; a replay leaves it out. */
-  late: z.optional(z.literal(true)),
   /** A hash of the digest before, this step and the state after it. */
   digest: z.string().check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 hex digits')),
 })

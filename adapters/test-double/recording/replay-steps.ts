@@ -4,16 +4,15 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ReadRequest } from '../../exchanges/read-request.js'
 import type { Worlds } from '../control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
-import type { Pace, Planned } from '../events.js'
-import type { TakenFaults } from '../faults/faults.js'
+import type { ReplayableRequest } from '../events.js'
 import type { TestDoubleOptions } from '../options.js'
-import type { Watch } from '../requests.js'
 import { withControl } from '../test-double.js'
 import { firstDifference } from './difference.js'
 import {
   type RecordingFile,
   type Refusal,
   readRecording,
+  type SendStep,
   type SentRequest,
   type Step,
 } from './file.js'
@@ -58,8 +57,6 @@ export async function openRecording(text: string): Promise<OpenRecording> {
 export interface ControlledDouble {
   readonly double: JudgedDouble
   readonly worlds: Worlds
-  /** Faults for the next request, besides those that are armed. */
-  plan(planned: Planned | undefined): void
 }
 
 /**
@@ -73,21 +70,12 @@ export function createDoubleFor(
   const { keys, options: given, at } = begin
   const options: TestDoubleOptions = { ...given, apiKeys: keysOf(keys), clock: at, control }
   let worlds: Worlds | undefined
-  let taken: TakenFaults | undefined
-  const around = (own: JudgedDouble) => {
+  const double = createDouble(options, own => {
     const handler = withControl(own, options)
     worlds = handler.worlds
     return handler
-  }
-  const watch: Watch = () => ({ taken, answered() {} })
-  const double = createDouble(options, around, undefined, watch)
-  return {
-    double,
-    worlds: worlds as Worlds,
-    plan(planned) {
-      taken = planned && { delay: planned.delay, fault: planned.fault, fire() {} }
-    },
-  }
+  })
+  return { double, worlds: worlds as Worlds }
 }
 
 /** Where the first step that came out otherwise stands, and what is different. */
@@ -111,7 +99,7 @@ export interface ReplayOptions {
  * @returns the first difference, at which it stops; undefined when every step came out as recorded
  */
 export async function takeSteps(
-  { double, worlds, plan }: ControlledDouble,
+  { double, worlds }: ControlledDouble,
   { begin, steps }: RecordingFile,
   { until = steps.length, send = request => double.handler.handle(request) }: ReplayOptions = {},
 ): Promise<Difference | undefined> {
@@ -121,15 +109,10 @@ export async function takeSteps(
   double.clock.stand(begin.at)
   const names = createKeyNames()
   names.learn(double.state().apiKeys)
-  const gates = createGates(events.sent)
-  events.pace = gates.pace
+  const gates = createGates()
   const log = logSteps(events, double.state(), names)
   try {
     for (const step of steps.slice(0, until)) {
-      if (step.late) {
-        log.skip(step)
-        continue
-      }
       await take(step)
       await gates.rest()
       const taken = log.steps[step.step - 1]
@@ -139,9 +122,6 @@ export async function takeSteps(
     return undefined
   } finally {
     log.stop()
-    plan(undefined)
-    // From now on, requests are live.
-    events.pace = undefined
     await gates.close()
   }
 
@@ -156,12 +136,10 @@ export async function takeSteps(
     target.clock.stand(step.at)
     switch (step.do) {
       case 'send':
-        plan(step.planned)
-        return gates.send(step.id, () => send(requestOf(step.request)))
+        return gates.send(step, send)
       case 'run':
-        return gates.open('run', step.id)
       case 'answer':
-        return gates.open('answer', step.id)
+        return gates.open(`${step.do} ${step.id}`)
       case 'clock':
         target.clock.auto = step.auto ?? false
         return
@@ -185,36 +163,25 @@ export async function takeSteps(
   }
 }
 
-/**
- * Has requests wait for the step in which they go on.
- *
- * @param before the id of the latest request of the double
- */
-function createGates(before: number) {
-  const ids: number[] = []
-  const opened = new Set<string>()
+/** Has requests wait for the step in which they go on. */
+function createGates() {
   const waiting = new Map<string, { pass(): void; fail(reason: Error): void }>()
   const sendings: Promise<void>[] = []
   let underWay = 0
   let onRest = () => {}
-  const pace: Pace = { run: id => pause('run', id), answer: id => pause('answer', id) }
   return {
-    pace,
-    /** @param id that of the request in the file */
-    send(id: number, send: () => Awaitable<unknown>): void {
-      ids.push(id)
+    send(
+      { id, request, planned }: SendStep,
+      send: (request: ReplayableRequest) => Awaitable<unknown>,
+    ) {
       underWay++
+      const replay = { planned, step: (name: string) => pause(`${name} ${id}`) }
       // A response that a fault loses is a failure for its sender, and nothing else.
-      sendings.push(
-        (async () => void (await send()))()
-          .catch(() => {})
-          .then(stop),
-      )
+      const sending = (async () => send({ ...requestOf(request), replay }))().catch(() => {})
+      sendings.push(sending.then(stop))
     },
     /** Lets a request go on. */
-    open(kind: keyof Pace, id: number): void {
-      const name = `${kind} ${id}`
-      opened.add(name)
+    open(name: string): void {
       const gate = waiting.get(name)
       if (!gate) return
       waiting.delete(name)
@@ -232,11 +199,9 @@ function createGates(before: number) {
     },
   }
 
-  async function pause(kind: keyof Pace, id: number): Promise<void> {
-    const name = `${kind} ${ids[id - before - 1] ?? 0}`
-    if (opened.has(name)) return
+  function pause(name: string): Promise<void> {
     stop()
-    await new Promise<void>((pass, fail) => waiting.set(name, { pass, fail }))
+    return new Promise((pass, fail) => waiting.set(name, { pass, fail }))
   }
 
   function stop(): void {

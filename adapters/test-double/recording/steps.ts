@@ -14,8 +14,6 @@ export interface StepLog {
   readonly steps: readonly Step[]
   /** Whether there were more than it keeps. */
   readonly isFull: boolean
-  /** Counts a step that is not taken, with the digest before it. */
-  skip(step: Step): void
   stop(): void
 }
 
@@ -37,26 +35,24 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
     get isFull() {
       return isFull
     },
-    skip: step => void steps.push(step),
     stop: () => void events.listeners.delete(hear),
   }
 
   function hear(event: DoubleEvent): void {
     const { act, world, state } = event
     if (act.do === 'reset' || act.do === 'restore' || act.do === 'world') current.set(world, state)
+    // A request may outlive its state, which nobody sees from then on.
+    if (current.get(world) !== state) return
     isFull ||= steps.length === MOST
     if (isFull) return
-    // A request may outlive the state that it changes.
-    const isLate = current.get(world) !== state
     const step = {
       step: steps.length + 1,
       at: state.now(),
       ...(world !== null && { world }),
-      ...(isLate && { late: true as const }),
       ...stepAct(event, before, names),
     }
     if (act.do === 'end-world') current.delete(world)
-    if (!isLate) digest = hashOf(toJson(sorted([digest, outcomeOf(step), observed(state)])))
+    digest = hashOf(toJson(sorted([digest, outcomeOf(step), observed(state)])))
     steps.push({ ...step, digest })
   }
 }

@@ -143,7 +143,7 @@ test('recording - replays up to the given step, even in the middle of a request'
   assert.equal(replayed.requests()[1]?.status, 200)
 })
 
-test('recording - a request that outlives a reset is marked, and left out of a replay', async () => {
+test('recording - what happens to a request after a reset is left out', async () => {
   await using double = createTestDouble()
   const recording = await double.record()
   double.faults.arm({ kind: 'delay', ms: 1_000 })
@@ -153,14 +153,8 @@ test('recording - a request that outlives a reset is marked, and left out of a r
   await late
   const opened = await openRecording(await recording.json())
   assert.deepEqual(
-    opened.steps.map(step => [step.do, step.late === true]),
-    [
-      ['arm', false],
-      ['send', false],
-      ['reset', false],
-      ['run', true],
-      ['answer', true],
-    ],
+    opened.steps.map(step => step.do),
+    ['arm', 'send', 'reset'],
   )
   const { double: replayed, difference } = await opened.replay()
   assert.deepEqual([difference, replayed.requests()], [undefined, []])
