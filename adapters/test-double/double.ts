@@ -237,7 +237,7 @@ export function createDouble(
     },
     addKey(key, record) {
       state().apiKeys.add(key, record)
-      state().tell({ do: 'key', key })
+      state().tell({ do: 'key' })
     },
     reset() {
       current.reset(begin)

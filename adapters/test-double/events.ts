@@ -30,11 +30,10 @@ export type Act =
       readonly fault: FaultKind | null
       readonly source: () => HarSource
     }
-  | { readonly do: 'clock' | 'reset' | 'clear-requests' | 'end-world' }
+  | { readonly do: 'clock' | 'reset' | 'clear-requests' | 'end-world' | 'key' }
   | { readonly do: 'clear-faults'; readonly fault?: Fault }
   | { readonly do: 'create'; readonly pet: NewPet }
   | { readonly do: 'arm'; readonly fault: Fault }
-  | { readonly do: 'key'; readonly key: string }
   /** With the snapshot itself, which may have been another double's. */
   | { readonly do: 'restore'; readonly snapshot: object }
   | { readonly do: 'world'; readonly pets: PetSnapshot; readonly clock: Instant | undefined }

@@ -8,7 +8,7 @@ export interface ServedHandler extends Required<ApiHandler> {
   /** Ends the delays of requests, as if their time had passed. */
   endDelays(): void
   /** What opens `/_control`; undefined without it. */
-  readonly token?: string
+  readonly token?: string | undefined
 }
 
 export interface DoubleServer extends HttpServer {
@@ -21,7 +21,7 @@ export type Listener = ServedHandler & ((request: unknown, response: unknown) =>
 
 export function toListener(served: ServedHandler): Listener {
   const { basePath, maxBodyBytes, connect, handle, endDelays, token } = served
-  const handler = { basePath, maxBodyBytes, connect, handle, endDelays, ...(token && { token }) }
+  const handler = { basePath, maxBodyBytes, connect, handle, endDelays, token }
   const listener = async (request: unknown, response: unknown) => {
     const { toNodeHandler } = await import('../http/index.js')
     toNodeHandler(handler)(request as never, response as never)

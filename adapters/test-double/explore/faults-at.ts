@@ -14,15 +14,9 @@ export interface Shown {
   readonly answer: { readonly status: number; readonly length: number } | undefined
 }
 
-/** A fault, and those that nobody can tell from it at this request. */
-export interface Distinct {
-  readonly fault: Fault
-  readonly twins: readonly Fault[]
-}
-
 export interface FaultsAt {
   /** By what the client receives, or by what is stored. */
-  readonly distinct: readonly Distinct[]
+  readonly distinct: readonly Fault[]
   /** How many others are the same as one of them, or as none. */
   readonly pruned: number
 }
@@ -31,10 +25,9 @@ export interface FaultsAt {
 export function faultsAt(request: Shown, faults: readonly Fault[]): FaultsAt {
   const possible = faults.filter(fault => isFor(fault, request))
   const effective = possible.filter(fault => !isNoFault(fault, request))
-  const late = storesNothing(request) ? effective.filter(isAfter) : []
-  const distinct = effective
-    .map(fault => ({ fault, twins: late.filter(other => isSameButLate(fault, other)) }))
-    .filter(({ fault }, _, all) => !all.some(({ twins }) => twins.includes(fault)))
+  const distinct = storesNothing(request)
+    ? effective.filter(late => !effective.some(fault => isSameButLate(fault, late)))
+    : effective
   return { distinct, pruned: possible.length - distinct.length }
 }
 
@@ -56,5 +49,9 @@ function storesNothing({ operation, answer }: Shown): boolean {
 }
 
 function isSameButLate(one: Fault, late: Fault): boolean {
-  return !isAfter(one) && faultText({ ...one, when: 'after' } as Fault) === faultText(late)
+  return (
+    isAfter(late) &&
+    !isAfter(one) &&
+    faultText({ ...one, when: 'after' } as Fault) === faultText(late)
+  )
 }

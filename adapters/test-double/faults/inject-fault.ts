@@ -77,40 +77,42 @@ async function refused(
   { now, note, isKnown }: Circumstances,
 ): Promise<ApiResponse> {
   if (!isKnown) return store.handle(request)
+  const at = now()
   const isAfter = fault.when === 'after'
-  const refusal = errorOf(fault, now())
-  const answered = await store.handle(isAfter ? request : { ...request, refusal })
-  if (isAfter) {
-    if (answered.status === 429) return answered
-    note(fault.kind)
-    return withContent(errorAfter(answered, request, refusal), request, fault)
-  }
-  const { headers, ...answer } = answered
-  const { [INJECTED]: mark, ...own } = headers
-  const response = { ...answer, headers: own }
-  if (mark === undefined) return response
+  const answer = await store.handle(isAfter ? request : { ...request, refusal: REFUSAL })
+  if (isAfter ? answer.status === 429 : answer.status !== REFUSAL.status) return answer
   note(fault.kind)
-  return withContent(response, request, fault)
+  return errorInstead(answer, request, fault, at)
 }
 
+/** Keeps the operation from running, with a status that the store never sends by itself. */
+const REFUSAL = new ApiError('internal_error', '', { status: 599 })
+
 /** The error in place of the response: what says something about its content goes with it. */
-function errorAfter(done: ApiResponse, { method }: ApiRequest, error: ApiError): ApiResponse {
-  const { code, message, status } = error
-  const text = toJson({ code, message, status })
-  const { [INJECTED]: _, ...own } = error.headers
-  const kept = Object.entries(done.headers).filter(isNotOfContent)
-  const storedAt = done.status === 201 ? done.headers['Location'] : undefined
-  const headers = {
-    ...Object.fromEntries(kept),
-    'Content-Type': 'application/json',
+function errorInstead(
+  answer: ApiResponse,
+  { method }: ApiRequest,
+  { status, code = codeOf(status), retryAfter = null, headers = {}, ...fault }: StatusFault,
+  now: number,
+): ApiResponse {
+  const { body = { code, message: 'Fault injected by this test.', status } } = fault
+  const isText = typeof body === 'string'
+  const text = isText ? body : toJson(body)
+  const kept = Object.entries(answer.headers).filter(isNotOfContent)
+  const own = {
+    'Content-Type': isText ? 'text/plain; charset=utf-8' : 'application/json',
     'Content-Length': String(utf8Length(text)),
-    ...own,
+    ...(retryAfter !== null && { 'Retry-After': retryAfterText(retryAfter, now) }),
+    ...(status === 429 && { 'Cache-Control': 'no-store' }),
   }
   return {
     status,
-    headers,
+    headers: merged({ ...Object.fromEntries(kept), ...own }, headers),
     body: method === 'HEAD' ? '' : text,
-    about: { ...done.about, storedAt },
+    about: {
+      ...answer.about,
+      storedAt: answer.status === 201 ? answer.headers['Location'] : undefined,
+    },
   }
 }
 
@@ -121,20 +123,6 @@ function isNotOfContent([name, value]: [string, string]): boolean {
 
 const NOT_OF_CONTENT =
   /^(date|vary|x-ratelimit-.*|ratelimit.*|access-control-.*|x-content-type-options|sunset|deprecation|link)$/i
-
-/** Tells an injected 429 from one of the store. It is removed before the response is sent. */
-const INJECTED = 'Fault-Injected'
-
-function errorOf({ status, code, retryAfter = null }: StatusFault, now: number): ApiError {
-  return new ApiError(code ?? codeOf(status), 'Fault injected by this test.', {
-    status,
-    headers: {
-      [INJECTED]: '1',
-      ...(retryAfter !== null && { 'Retry-After': retryAfterText(retryAfter, now) }),
-      ...(status === 429 && { 'Cache-Control': 'no-store' }),
-    },
-  })
-}
 
 function codeOf(status: number): ErrorCode {
   if (status === 502 || status === 504) return 'storage_unavailable'
@@ -147,25 +135,6 @@ function codeOf(status: number): ErrorCode {
 function retryAfterText(retryAfter: number | { readonly date: number }, now: number): string {
   if (typeof retryAfter === 'number') return String(retryAfter)
   return httpDate(now + retryAfter.date * 1000)
-}
-
-/** The response with the body and headers of the fault. */
-function withContent(
-  answer: ApiResponse,
-  { method }: ApiRequest,
-  { body, headers = {} }: StatusFault,
-): ApiResponse {
-  if (body === undefined) return { ...answer, headers: merged(answer.headers, headers) }
-  const text = typeof body === 'string' ? body : toJson(body)
-  const own = {
-    'Content-Type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
-    'Content-Length': String(utf8Length(text)),
-  }
-  return {
-    ...answer,
-    headers: merged(merged(answer.headers, own), headers),
-    body: method === 'HEAD' ? '' : text,
-  }
 }
 
 /** Names of headers compare without case. */

@@ -17,8 +17,8 @@ export type NamedKey = ApiKey & { readonly name: string }
 export interface KeyNames {
   /** Names the keys of a ring. Those with a name keep it. */
   learn(ring: KeyRing): readonly NamedKey[]
-  /** Names a key that was just added to a ring. */
-  added(ring: KeyRing, key: string): NamedKey
+  /** Names the key that was just added to a ring. */
+  added(ring: KeyRing): NamedKey
   /** The same value with names in place of keys. */
   hide<T>(value: T): T
   /** A request with names in place of keys, and without other credentials. */
@@ -26,65 +26,53 @@ export interface KeyNames {
 }
 
 export function createKeyNames(): KeyNames {
-  /** By the key, or by the record of a key that is known by its digest until it is used. */
-  const names = new Map<string | KnownKey, string>()
+  const names = new Map<KnownKey, string>()
+  /** By the key itself. One that is known by its digest is added when it is used. */
+  const byKey = new Map<string, string>()
   let hideText = (text: string) => text
 
-  const own: KeyNames = {
-    learn(ring) {
-      const plain = ring.keys().map(key => ({ key, record: ring.find(key) as KnownKey }))
-      const records = plain.map(({ record }) => record)
-      const digests = ring.list().filter(record => !records.includes(record))
-      const all = [...plain, ...digests.map(record => ({ key: record, record }))]
-      return all.map(({ key, record }) => named(key, record))
-    },
-    added(ring, key) {
-      const record = ring.find(key)
-      if (record) return named(key, record)
-      const plain = ring.keys().map(other => ring.find(other))
-      const added = ring.list().find(other => !names.has(other) && !plain.includes(other))
-      return named(added as KnownKey, added as KnownKey)
+  return {
+    learn,
+    added(ring) {
+      const before = new Set(names.keys())
+      learn(ring)
+      return named(ring.list().find(record => !before.has(record)) as KnownKey)
     },
     hide: value => deep(value, hideText) as typeof value,
     request(request, key) {
-      const token = bearerToken(request.headers['authorization'])
-      if (key && token !== undefined && !names.has(token)) {
-        names.set(token, nameOf(key))
-        update()
-      }
+      const token = bearerToken(request.headers['authorization']) ?? ''
+      if (key && !byKey.has(token)) nameKey(key, token)
       const hidden = withText(request, hideText)
       // A credential that is not valid is not named, but it is one.
       if (!key) return withText(hidden, redactorOf({ request, keys: [] }, 'words'))
-      const name = names.get(token ?? '') ?? ''
-      return { ...hidden, headers: { ...hidden.headers, authorization: `Bearer ${name}` } }
+      const authorization = `Bearer ${names.get(key)}`
+      return { ...hidden, headers: { ...hidden.headers, authorization } }
     },
   }
-  return own
 
-  function named(key: string | KnownKey, record: KnownKey): NamedKey {
-    return { name: nameOf(key), ...apiKeyOf(record) }
-  }
-
-  function nameOf(key: string | KnownKey): string {
-    const found = names.get(key)
-    if (found !== undefined) return found
-    const name = typeof key === 'string' && isPublic(key) ? key : `recorded-key-${names.size + 1}`
-    names.set(key, name)
-    if (typeof key === 'string') update()
-    return name
-  }
-
-  function update(): void {
-    const texts = [...names].filter(
-      (entry): entry is [string, string] => typeof entry[0] === 'string',
-    )
-    const byKey = new Map(texts.filter(([key, name]) => key !== name))
-    const long = createSecrets([...byKey.keys()].filter(({ length }) => length >= SHORTEST_SECRET))
-    const label = (key: string) => byKey.get(key) ?? ''
-    hideText = text => {
-      if (byKey.size === 0) return text
-      return long.hide(text, label).replace(WORD, word => byKey.get(word) ?? word)
+  function learn(ring: KeyRing): readonly NamedKey[] {
+    for (const key of ring.keys()) {
+      const record = ring.find(key) as KnownKey
+      const name = byKey.get(key)
+      if (name === undefined) nameKey(record, key)
+      else names.set(record, name)
     }
+    return ring.list().map(named)
+  }
+
+  function named(record: KnownKey): NamedKey {
+    const name = names.get(record) ?? `recorded-key-${names.size + 1}`
+    names.set(record, name)
+    return { name, ...apiKeyOf(record) }
+  }
+
+  function nameKey(record: KnownKey, key: string): void {
+    if (isPublic(key)) names.set(record, key)
+    byKey.set(key, named(record).name)
+    const hidden = new Map([...byKey].filter(([key, name]) => key !== name))
+    const long = createSecrets([...hidden.keys()].filter(({ length }) => length >= SHORTEST_SECRET))
+    const label = (key: string) => hidden.get(key) ?? ''
+    hideText = text => long.hide(text, label).replace(WORD, word => hidden.get(word) ?? word)
   }
 }
 

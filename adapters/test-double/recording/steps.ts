@@ -75,7 +75,7 @@ function stepAct({ act, state }: DoubleEvent, before: number, names: KeyNames): 
     case 'create':
       return names.hide({ do: 'create', pet: petOf(act.pet) })
     case 'key':
-      return { do: 'key', key: names.added(state.apiKeys, act.key) }
+      return { do: 'key', key: names.added(state.apiKeys) }
     case 'world': {
       const keys = names.learn(state.apiKeys)
       return names.hide({ ...act, keys, frozen: state.clock.dump().frozen, clock: undefined })

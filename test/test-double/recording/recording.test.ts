@@ -10,7 +10,6 @@ import {
 } from '../../../adapters/test-double/index.js'
 import { differencesOf } from '../../../adapters/test-double/recording/diff.js'
 import { readRecording } from '../../../adapters/test-double/recording/file.js'
-import { createDoubleFor, takeSteps } from '../../../adapters/test-double/recording/replay-steps.js'
 import { act, type Deed, type Door, type Scenario, scenario, TOKEN } from './scenario.js'
 
 const SECRETS = /k3y-that-must-not-leak|added-later-1234/
@@ -52,18 +51,7 @@ test('recording - through a socket and in process, the steps have equal digests'
     fc.asyncProperty(scenario, fc.boolean(), async (given, isRecordedOnSocket) => {
       const text = await recorded(given, isRecordedOnSocket ? overSocket : inProcess)
       assert.doesNotMatch(text, SECRETS)
-      const file = await readRecording(text, 'run.json')
-      const controlled = createDoubleFor(file)
-      const door = isRecordedOnSocket ? inProcess : overSocket
-      const { send, close } = await door(controlled.double)
-      const difference = await takeSteps(controlled, file, {
-        async send({ method, path, query, headers, body }) {
-          const init = { method, headers: headers as Record<string, string> }
-          const text = new TextDecoder().decode(body as Uint8Array)
-          await send(query ? `${path}?${query}` : path, { ...init, ...(text && { body: text }) })
-        },
-      })
-      await close()
+      const { difference } = await (await openRecording(text)).replay()
       assert.equal(difference && JSON.stringify(difference), undefined)
     }),
     { numRuns: LONG ? 150 : 30 },
