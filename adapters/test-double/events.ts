@@ -18,7 +18,9 @@ export type Act =
       readonly do: 'send'
       readonly id: number
       readonly request: ReadRequest
-      readonly seen: Seen
+      readonly seen: Pick<Exchange, 'connection' | 'sequential' | 'overlap'>
+      readonly operation: Operation | undefined
+      readonly key: KnownKey | undefined
       readonly planned: TakenFaults | undefined
     }
   /** A delayed request is handled now. */
@@ -37,12 +39,6 @@ export type Act =
   /** With the snapshot itself, which may have been another double's. */
   | { readonly do: 'restore'; readonly snapshot: object }
   | { readonly do: 'world'; readonly pets: PetSnapshot; readonly clock: Instant | undefined }
-
-/** What a double has noticed of a request as it arrived. */
-export interface Seen extends Pick<Exchange, 'connection' | 'sequential' | 'overlap'> {
-  readonly operation: Operation | undefined
-  readonly key: KnownKey | undefined
-}
 
 export interface DoubleEvent {
   readonly act: Act

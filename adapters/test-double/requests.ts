@@ -73,7 +73,9 @@ export function createRequests(
         // Nobody asks for what a request adds to a period that is over.
         if (isOver) judge()
         else if (clock.auto) clock.reach(retryTime(response, clock.now()))
-        return { ...response, about: { ...response.about, journal: n } }
+        // In place, as copies cost a tenth of a call: the response was made for this request.
+        const about = Object.assign(response.about ?? {}, { journal: n })
+        return Object.assign(response, { about })
       } finally {
         events.open--
         change(-1)
@@ -116,7 +118,7 @@ export function createRequests(
           isKnown: key !== undefined,
         })
       : store.handle(identified)
-    tell({ do: 'send', id, request, seen: { ...seen, operation, key }, planned })
+    tell({ do: 'send', id, request, seen, operation, key, planned })
     const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
     return { n, answering, end, source, injectedFault: () => fault, answered }
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 import { createTestDouble, type Fault, type TestDouble } from '../../adapters/test-double/index.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
@@ -92,14 +93,12 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
     [{ kind: 'hang', times: 0 }, /`times` to be an integer of at least 1, or 'always', got 0/],
     [{ kind: 'hang', probability: 0.5 }, /^Unknown option `probability`/],
     [{ kind: 'status', status: 200 }, /`status` to be an integer from 400 to 599, got 200/],
-    [{ kind: 'status', status: 600 }, /`status` to be an integer from 400 to 599, got 600/],
     [{ kind: 'status', status: 500, code: 'oops' }, /`code` to be one of 'invalid_request'/],
     [{ kind: 'status', status: 500, body: 7 }, /`body` to be a string, an object or an array/],
     [{ kind: 'status', status: 500, headers: { 'x\n': '1' } }, /`headers` to be/],
     [{ kind: 'delay', ms: 1, real: 'yes' }, /`real` to be true or false/],
     [{ kind: 'hang', nth: 0 }, /`nth` to be an integer of at least 1/],
     [{ kind: 'hang', real: true }, /Unknown option `real`/],
-    [{ kind: 'status', status: 429, retryAfter: -1 }, /`retryAfter` to be seconds/],
   ]
   for (const [fault, message] of wrong) {
     assert.throws(() => double.faults.arm(fault as Fault), { name: 'OptionError', message })
@@ -110,6 +109,9 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
 test('faults - accepts values at their bounds and rejects values beyond', () => {
   const double = createTestDouble()
   const century = 36_525 * 86_400
+  const circular: Record<string, unknown> = {}
+  circular['self'] = [circular]
+  const shared = { id: 2n ** 60n }
   const status = { kind: 'status', status: 503 }
   for (const fault of [
     { kind: 'delay', ms: 0 },
@@ -118,23 +120,27 @@ test('faults - accepts values at their bounds and rejects values beyond', () => 
     { ...status, retryAfter: { date: -century } },
     { ...status, headers: { "!#$%&'*+.^_`|~-a": '\t ~\u0080\u00ff' } },
     { ...status, headers: { 'X-Connection': '' } },
+    { ...status, body: { twice: [shared, shared], none: null, at: undefined } },
   ]) {
     double.faults.arm(fault as Fault)
   }
   for (const fault of [
     { kind: 'delay', ms: -1 },
+    { ...status, status: 600 },
     { ...status, retryAfter: 1.5 },
+    { ...status, retryAfter: -1 },
     { ...status, retryAfter: { date: century + 1 } },
     { ...status, retryAfter: { date: 1, unit: 's' } },
     { ...status, headers: { '': '1' } },
     { ...status, headers: { Connection: 'close' } },
     { ...status, headers: { 'X-A': '\u0100' } },
     { ...status, body: null },
+    { ...status, body: circular },
     { ...status, left: 0 },
     { ...status, left: 1, waiting: -1 },
   ]) {
     const arm = () => double.faults.arm(fault as Fault)
-    assert.throws(arm, { name: 'OptionError' }, JSON.stringify(fault))
+    assert.throws(arm, { name: 'OptionError' }, inspect(fault))
   }
   for (const fault of [1, 'hang', null]) {
     const create = () => createTestDouble({ faults: [fault as never] })
@@ -227,30 +233,6 @@ test('faults - a status can have any body and headers, in process and on a socke
   double.faults.arm({ kind: 'status', status: 502, body: page })
   const head = await fetch(`${url}/pets`, { method: 'HEAD', headers: FREE })
   assert.deepEqual([head.status, await head.text()], [502, ''])
-})
-
-test('faults - a body that cannot be sent as JSON is refused when armed', () => {
-  const { faults } = createTestDouble()
-  const circular: Record<string, unknown> = {}
-  circular['self'] = [circular]
-  assert.throws(() => faults.arm({ kind: 'status', status: 500, body: circular }), {
-    name: 'OptionError',
-    message: /^Expected `body` to be a string, an object or an array of plain JSON data, got /,
-  })
-  const shared = { id: 2n ** 60n }
-  const body = { twice: [shared, shared], none: null, is: true, at: undefined }
-  assert.equal(faults.arm({ kind: 'status', status: 500, body }).left, 1)
-  assert.equal(faults.list().length, 1)
-})
-
-test('faults - body and headers apply only to the injected status', async () => {
-  const limits = { perMinute: 1, perDay: 1 }
-  const double = createTestDouble({ plans: { free: limits } })
-  await double.fetch('pets', { headers: FREE })
-  double.faults.arm({ kind: 'status', status: 503, body: 'down', headers: { Via: '1.1 x' } })
-  const answer = await double.fetch('pets', { headers: FREE })
-  assert.deepEqual([answer.status, answer.headers.get('via')], [429, null])
-  assert.match(await answer.text(), /used up/)
 })
 
 test('faults - truncate sends the first half of the bytes, malformed that of the characters', async () => {

@@ -157,8 +157,6 @@ test('trickle - a reset, a close and a closed server send the rest at once', asy
   assert.equal(await (await double.fetch('pets', { headers: FREE })).text(), BODY)
 })
 
-/** What the two commands return. */
-
 const ZOE = { name: 'Zoë', categoryId: 1 }
 
 async function withZoe(): Promise<TestDouble> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTestDouble, type Report, reportText } from '../../adapters/test-double/index.js'
+import { createTestDouble, type Report } from '../../adapters/test-double/index.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
 const DOWN = { kind: 'status', status: 503 } as const
@@ -140,17 +140,4 @@ test('fault.unused - a fault in a snapshot may fire after any restore of it', as
   assert.deepEqual(double.report().notes, [])
   await double.restore(snapshot)
   assert.deepEqual(double.report({ since: 'start' }).notes, [])
-})
-
-test('fault.unused - the report as text names the fault, also without a request', () => {
-  const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 5, from: '1h', until: '2h', chance: 0.5 })
-  assert.equal(
-    reportText(double.report(), { withRequests: true }),
-    `Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?
-  fault.unused (likely) (every key, first at 2030-01-01T00:00:00.000Z)
-    seen: a fault was armed and never fired: delay:5ms{"from":1893459600000,"until":1893463200000,"chance":0.5,"seed":1}
-    fix: Arm it for a request that the client sends with a valid key, or remove it.
-`,
-  )
 })

@@ -5,7 +5,7 @@ import type { ApiResponse } from '../../../src/protocol/api.js'
 import { hashOf } from '../../exchanges/exchange.js'
 import type { ReadRequest } from '../../exchanges/read-request.js'
 import { sorted, usageThatCounts } from '../digest.js'
-import type { Act, DoubleEvent, EventLog, ObservableState, Seen } from '../events.js'
+import type { Act, DoubleEvent, EventLog, ObservableState } from '../events.js'
 import type { SentRequest, Step, StepAct } from './file.js'
 import type { KeyNames } from './names.js'
 
@@ -116,16 +116,17 @@ function outcomeOf({ step: _, at, ...act }: Omit<Step, 'digest' | 'do'> & StepAc
   return { ...act, id: undefined, request: undefined, planned: undefined, frozen: undefined }
 }
 
+type SendAct = Extract<Act, { do: 'send' }>
+
 function sendStep(
-  { id, request, seen, planned }: Extract<Act, { do: 'send' }>,
+  { id, request, seen, operation, key, planned }: SendAct,
   before: number,
   names: KeyNames,
 ): StepAct {
-  const { operation = null, key } = seen
   return {
     do: 'send',
     id: id - before,
-    operation,
+    operation: operation ?? null,
     key: key?.id ?? null,
     request: sentRequest(names.request(request, key), seen),
     ...(planned && { planned: names.hide({ delay: planned.delay, fault: planned.fault }) }),
@@ -140,7 +141,7 @@ function responseOf({ status, headers, body }: ApiResponse, names: KeyNames) {
   return { ...hidden, headers: { ...hidden.headers, 'Content-Length': length } }
 }
 
-function sentRequest(request: ReadRequest, seen: Seen): SentRequest {
+function sentRequest(request: ReadRequest, seen: SendAct['seen']): SentRequest {
   const { method, path, query, headers, body, client, mount, refusal } = request
   const { connection, sequential, overlap } = seen
   return {
