@@ -151,7 +151,7 @@ export function runWithStore<T>(
     const exchanges: HarSource[] = []
     let wasCalled = false
     double.events.listeners.add(({ act }) => {
-      if (act.do === 'send' && act.seen.operation !== undefined) wasCalled = true
+      if (act.do === 'send' && act.operation !== undefined) wasCalled = true
       // At once: a key may be revoked, or a world deleted, before the run ends.
       if (act.do === 'answer' && settings.har !== undefined) exchanges.push(act.source())
     })
