@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -108,7 +107,7 @@ export async function openEnvironment(
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
       if (!keys) return
-      const isChanged = (key: string) => !isDeepStrictEqual(known[key], keys[key])
+      const isChanged = (key: string) => known[key] !== keys[key]
       // All of them first: keys with one id have one plan.
       for (const key of Object.keys(known).filter(isChanged)) store.apiKeys.remove(key)
       for (const [key, record] of Object.entries(keys)) {

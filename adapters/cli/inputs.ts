@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { parseJson } from '../../src/lib/json.js'
 import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
 import type { OptionError } from '../../src/lib/options.js'
@@ -67,18 +69,33 @@ function notKeys(path: string): UsageError {
   return new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)
 }
 
-/** Errors name positions only, as any text of the file may be a key. @throws UsageError */
-export function checkKeys(path: string, file: KeyFile): Record<string, ApiKey> {
+/** How many keys to check before requests get a turn. */
+const SLICE = 1_000
+
+/**
+ * Errors name positions only, as any text of the file may be a key.
+ *
+ * @param known keys that are valid: where the file has equal ones, they stay the same objects
+ * @throws UsageError
+ */
+export async function checkKeys(
+  path: string,
+  file: KeyFile,
+  known: Readonly<Record<string, ApiKey>> = {},
+): Promise<Record<string, ApiKey>> {
   const ring = createApiKeys({}, PLANS, sha256)
-  const keys = Object.entries(file).map(([key, record], at) => {
+  const keys: [string, ApiKey][] = []
+  for (const [at, [key, record]] of Object.entries(file).entries()) {
+    if (at % SLICE === 0) await setImmediate()
     try {
       const read = readRecord(record)
       ring.add(key, read)
-      return [key, read]
+      const before = known[key]
+      keys.push([key, before && isDeepStrictEqual(before, read) ? before : read])
     } catch (error) {
       throw new UsageError(`--keys ${path}: key ${at + 1}${problemOf(error as OptionError)}`)
     }
-  })
+  }
   // From entries: a key may be named like a property of objects.
   return Object.fromEntries(keys)
 }
@@ -109,6 +126,8 @@ async function readJson(flag: string, path: string): Promise<unknown> {
     () => parseJson(text),
     () => `is not valid JSON${describeSyntaxError(text)}`,
   )
+  // Each of the two takes a while for many keys.
+  await setImmediate()
   const duplicate = findDuplicate(text)
   if (!duplicate) return value
   // In --keys, the name may be a key.

@@ -98,7 +98,7 @@ async function revoke(path: string, name: string): Promise<void> {
 /** @throws UsageError */
 async function readChecked(path: string): Promise<KeyFile> {
   const keys = await readKeyFile(path)
-  checkKeys(path, keys)
+  await checkKeys(path, keys)
   return keys
 }
 
@@ -121,7 +121,7 @@ async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Pro
   const isNew = !(await ifPresent(NODE_DISK.stat(target, { bigint: true })))
   const content = async () => {
     const keys = change(isNew ? {} : await readChecked(path))
-    checkKeys(path, keys)
+    await checkKeys(path, keys)
     const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
     return [`{\n  ${lines.join(',\n  ')}\n}\n`]
   }

@@ -1,5 +1,4 @@
 import { unwatchFile, watchFile } from 'node:fs'
-import { isDeepStrictEqual } from 'node:util'
 import { printable } from '../../src/lib/printable.js'
 import { type Environment, type Keys, readInitial } from './environment.js'
 import { checkKeys, readKeyFile } from './inputs.js'
@@ -65,7 +64,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
 
   async function reloadKeys(path: string): Promise<string> {
     // Unlike at startup, there may be none, once the last key was revoked.
-    const next = await checkKeys(path, await readKeyFile(path))
+    const next = await checkKeys(path, await readKeyFile(path), known)
     for (const environment of environments) await environment.reload({ keys: next })
     const difference = differenceOf(known, next)
     known = next
@@ -86,10 +85,7 @@ function differenceOf(before: Keys, after: Keys): string {
   const parts = Object.entries({
     added: idsOf(after, key => !Object.hasOwn(before, key)),
     removed: idsOf(before, key => !Object.hasOwn(after, key)),
-    changed: idsOf(
-      after,
-      key => Object.hasOwn(before, key) && !isDeepStrictEqual(before[key], after[key]),
-    ),
+    changed: idsOf(after, key => Object.hasOwn(before, key) && before[key] !== after[key]),
   })
   const texts = parts.flatMap(([what, ids]) => (ids.length > 0 ? `${what} ${ids.join(', ')}` : []))
   return texts.join('; ') || 'the same keys as before'

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { checkKeys } from '../../adapters/cli/inputs.js'
 import { createApiKeys } from '../../src/protocol/api-keys.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { firstOutput } from '../support/first-output.js'
@@ -13,6 +14,22 @@ import { MAIN } from '../support/paths.js'
 const folder = temporaryFolders()
 const WEB = { id: 'web', plan: 'pro' } as const
 const CI = { id: 'ci', plan: 'free' } as const
+
+test('keys - many are checked in slices, and stay the same objects where nothing has changed', async () => {
+  const file = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`k${n}`, WEB]))
+  const known = await checkKeys('keys.json', file)
+  let turns = 0
+  const count = () => {
+    turns++
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const next = await checkKeys('keys.json', { ...file, k0: { ...WEB, id: 'ci' } }, known)
+  clearImmediate(counting)
+  assert.ok(turns >= 3, `${turns} turns for others`)
+  assert.equal(next['k1'], known['k1'])
+  assert.deepEqual(next['k0'], { id: 'ci', plan: 'pro' })
+})
 
 test('keys - 20,000 keys of one customer are added in the time of so many of different ones', () => {
   const cpu = (idOf: (n: number) => string) => {
