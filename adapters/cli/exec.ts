@@ -1,5 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
+import { count } from '../../src/lib/count.js'
 import { nearestFirst } from '../../src/lib/nearest.js'
 import type { OptionError } from '../../src/lib/options.js'
+import { PAGE_SIZE } from '../../src/pets/specification.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { type HarSource, harOf } from '../exchanges/har.js'
 import { listen } from '../http/listen.js'
@@ -41,7 +44,8 @@ export async function exec(settings: ExecSettings, words: readonly string[]): Pr
     const isClean = code === 0 && findings.length + notes.length === 0
     const withoutEffect = faultsWithoutEffect(run.seen)
     say(resultText(result))
-    if (isClean && result.untested === undefined) say(untriedText(run.double, schedule))
+    if (isClean && result.untested === undefined) say(await untriedText(run.double, schedule))
+    if (run.late > 0) say(`${count(run.late, 'request')} ${LATE}\n`)
     await writeOutputs([
       ...reports(settings, result),
       { flag: '--har', path: settings.har, text: () => prettyJson(harOf(exchanges)) },
@@ -62,14 +66,26 @@ function resultText({ report, untested }: Result): string {
   return `${isEmpty ? '' : text}${untested}\n`
 }
 
+const LATE =
+  'came after the command had ended, from a process that it left running: they are not in the verdict.'
+
 /** What a clean run says nothing about, in one line. */
-function untriedText({ requests }: JudgedDouble, schedule: Schedule): string {
+async function untriedText(
+  { requests, inspect }: JudgedDouble,
+  schedule: Schedule,
+): Promise<string> {
+  const stored = await inspect.animals({ limit: PAGE_SIZE.maximum, after: 0 })
   const sent = requests()
-  const lists = sent.filter(({ operation, status }) => operation === 'listPets' && status === 200)
-  const isEmpty = lists.length > 0 && lists.every(({ body }) => body === '[]')
+  const lists = sent
+    .filter(({ operation, status }) => operation === 'listPets' && status === 200)
+    // A fault, or a redacted number, may have left something else than JSON.
+    .map(({ body }) => body?.match(/\{"id":/g)?.length ?? 0)
   const parts = [
     schedule.length === 0 && sent.every(({ fault }) => !fault) && 'faults (add --explore)',
-    isEmpty && 'lists with animals (add --seed <file.json>)',
+    lists.length > 0 && Math.max(...lists) === 0 && 'lists with animals (add --seed <file.json>)',
+    stored.length > PAGE_SIZE.default &&
+      lists.includes(PAGE_SIZE.default) &&
+      'animals beyond the first 20 (limit)',
   ].filter(part => part !== false)
   return parts.length === 0 ? '' : `Not tried: ${parts.join(', ')}.\n`
 }
@@ -124,6 +140,8 @@ export function checkCommand({ allow }: VerdictSettings, words: readonly string[
 export interface StoreRun extends ChildRun, Result {
   readonly double: JudgedDouble
   readonly seen: Watched
+  /** How many requests came after its end. */
+  readonly late: number
   /** With `--record`. */
   readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
   /** With `--har`. */
@@ -149,9 +167,9 @@ export function runWithStore<T>(
     stops.push(server.close, () => double.close())
     const recording = settings.record === undefined ? undefined : await double.record()
     const exchanges: HarSource[] = []
-    let wasCalled = false
+    let calls = 0
     double.events.listeners.add(({ act }) => {
-      if (act.do === 'send' && act.operation !== undefined) wasCalled = true
+      if (act.do === 'send' && act.operation !== undefined) calls++
       // At once: a key may be revoked, or a world deleted, before the run ends.
       if (act.do === 'answer' && settings.har !== undefined) exchanges.push(act.source())
     })
@@ -161,16 +179,26 @@ export function runWithStore<T>(
       ADOPTION_STORE_API_KEY: apiKey,
       ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control/${token}`,
     }
-    if (!capture && process.stderr.isTTY) {
-      note(
-        `exec sets ADOPTION_STORE_BASE_URL=${server.url}, ADOPTION_STORE_API_KEY and …_CONTROL_URL`,
-      )
-    }
-    const ended = await runChild(words, variables, capture)
+    const quiet = capture ? () => {} : announce(server.url, () => calls)
+    const ended = await runChild(words, variables, capture).finally(quiet)
     const report = double.report({ since: 'start' })
-    const untested = wasCalled ? undefined : UNTESTED
-    return use({ ...ended, double, report, untested, seen, recording, exchanges })
+    const untested = calls > 0 ? undefined : UNTESTED
+    const before = calls
+    if (!capture && calls > 0) await setTimeout(GRACE)
+    const late = calls - before
+    return use({ ...ended, double, report, untested, seen, late, recording, exchanges })
   })
+}
+
+/** In ms: how long to look for a process that goes on sending. */
+const GRACE = 100
+
+/** On a terminal: what the command finds in its environment, and from time to time how far it is. */
+function announce(url: string, calls: () => number): () => void {
+  if (!process.stderr.isTTY) return () => {}
+  note(`exec sets ADOPTION_STORE_BASE_URL=${url}, ADOPTION_STORE_API_KEY and …_CONTROL_URL`)
+  const timer = setInterval(() => note(`${count(calls(), 'request')} so far`), 5_000)
+  return () => clearInterval(timer)
 }
 
 /** The faults of `--schedule`. @throws UsageError */

@@ -68,6 +68,7 @@ export async function explore(
   const interruption = listenToSignals()
   const all: Ran[] = []
   let bar = createProgress(1)
+  let lastSaid = performance.now()
   const say = (...lines: readonly string[]) => {
     bar.end()
     process.stderr.write(lines.map(line => `${line}\n`).join(''))
@@ -86,10 +87,13 @@ export async function explore(
       onProgress({ runs, left, failures, schedule }) {
         bar = createProgress(runs + left)
         bar.show(runs, `${failures} failed  ${schedule}`)
+        if (bar.isShown || performance.now() - lastSaid < PROGRESS) return
+        lastSaid = performance.now()
+        say(`${runs} of at most ${runs + left} runs, ${count(failures, 'failure')}.`)
       },
     })
     const result = resultOf(found, all)
-    say(...failureTexts(result.failures, settings), ...summary(result, settings, faults))
+    say(...failureTexts(result.failures, settings), ...summary(result, settings, faults, all[0]))
     await writeFiles(settings, result, all)
     return result.ok ? 0 : 1
   } catch (error) {
@@ -103,6 +107,9 @@ export async function explore(
     interruption.end()
   }
 }
+
+/** In ms: how often it says off a terminal how far it is. */
+const PROGRESS = 10_000
 
 /** Runs the command with these faults, several times where its requests come in another order than before. */
 async function reach(
@@ -203,9 +210,10 @@ function summary(
   result: Explored,
   settings: ExecSettings,
   faults: readonly Fault[],
+  first: Ran | undefined,
 ): readonly string[] {
   const { problem, notes, unreached } = result
-  const lines = [problem ?? countsText(result, settings)]
+  const lines = [problem ?? countsText(result, settings), ...setUpHint(result, first)]
   if (problem === null && notes.length > 0) {
     const runs = notes.map(({ schedule }) => schedule).join(', ')
     lines.push(
@@ -224,6 +232,19 @@ function summary(
     lines.push(`Not tried, as the command does not always send the same requests: ${texts}`)
   }
   return lines
+}
+
+/** How to spare requests that only prepare a test: those with failures, where others have none. */
+function setUpHint({ failures }: Explored, first: Ran | undefined): readonly string[] {
+  const points = failures.flatMap(({ schedule }) => schedule.match(/\w+(?=#)/g) ?? [])
+  const failed = new Set<string>(points)
+  const sent = new Set(first?.requests.flatMap(({ operation }) => operation ?? []))
+  const others = [...sent].filter(operation => !failed.has(operation))
+  if (failed.size === 0 || others.length === 0) return []
+  const scoped = others.map(operation => `reset${JSON.stringify({ operation })}`).join()
+  const setUp = [...failed].join(' and ')
+  const option = `--faults ${quoted(scoped)}`
+  return [`If ${setUp} is only the set-up of your test, give no faults to it: ${option}`]
 }
 
 function countsText(

@@ -38,6 +38,8 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
   let failures = 0
   let latest: { readonly error: unknown; readonly at: number } | undefined
   let checking: Promise<boolean> | undefined
+  /** From 0 to 2, by checks that took too long: unavailable from 2 on, until it is 0 again. */
+  let slow = 0
   events.on('pet.created', () => {
     failures = 0
   })
@@ -77,9 +79,12 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
   async function problemOfStore(): Promise<unknown> {
     try {
       await ping?.()
-      return failureOfCreates()
+      slow = Math.max(0, slow - 1)
+      return outage.isOn() && slow > 0 ? new Error('it was too slow') : failureOfCreates()
     } catch (error) {
-      return error
+      if ((error as { code?: unknown }).code !== 'ETIMEDOUT') return error
+      slow = Math.min(2, slow + 1)
+      return outage.isOn() || slow === 2 ? error : undefined
     }
   }
 

@@ -18,13 +18,25 @@ export async function listenOn(
   const command = process.env['npm_lifecycle_event'] === 'start' ? `npm start -- ${words}` : words
   const free = `use ${command} to pick a free one`
   const problems: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is taken; ${free}`,
     EACCES: `port ${port} is not allowed; ${free}`,
     EADDRNOTAVAIL: `${host} is not an address of this machine; use --host 127.0.0.1`,
     ENOTFOUND: `${host} is not a known host; use --host 127.0.0.1`,
   }
-  return listen(handler, options).catch((error: NodeJS.ErrnoException) => {
-    const message = problems[error.code ?? '']
+  return listen(handler, options).catch(async (error: NodeJS.ErrnoException) => {
+    const taken = error.code === 'EADDRINUSE' && `port ${port} is taken${await owner(host, port)}`
+    const message = taken ? `${taken}; ${free}` : problems[error.code ?? '']
     throw message === undefined ? error : new Error(message)
   })
+}
+
+/** Whether this very store answers there already, in words. */
+async function owner(host: string, port: number): Promise<string> {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/`
+  const init = { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(1_000) }
+  try {
+    const { name } = (await (await fetch(url, init)).json()) as { readonly name?: unknown }
+    return name === 'animal-adoption-store' ? `: a store answers at ${url} already` : ''
+  } catch {
+    return ''
+  }
 }

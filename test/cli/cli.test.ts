@@ -642,6 +642,22 @@ test('cli - with --log json, everything is a record: start, requests, reloads, s
   assert.match(last.message, /^port \d+ is taken; use --port 0/)
 })
 
+test('cli - a port that is taken by a store is said to be, with words that npm start accepts', async t => {
+  const { origin } = await ready(t)
+  const { port } = new URL(origin)
+  for (const [variables, words] of [
+    [{}, '--port 0'],
+    [{ npm_lifecycle_event: 'start' }, 'npm start -- --port 0'],
+  ] as const) {
+    const { code, stderr } = await endedIn(variables, '-p', port)
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      `animal-adoption-store: port ${port} is taken: a store answers at ${origin}/ already; use ${words} to pick a free one\n`,
+    )
+  }
+})
+
 test('cli - --open opens the console in a browser', {
   skip: process.platform !== 'linux',
 }, async t => {

@@ -36,7 +36,8 @@ test('exec - starts empty, as do worlds, unless --seed is given', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const seed = join(folder, 'seed.json')
-  await writeFile(seed, '[{"name":"Ada","categoryId":1}]')
+  const animals = Array.from({ length: 21 }, () => ({ name: 'Ada', categoryId: 1 }))
+  await writeFile(seed, JSON.stringify(animals))
   const script = `${GET}
     const list = async (base, key) =>
       (await (await fetch(base + '/pets', { headers: { authorization: 'Bearer ' + key } })).json()).length
@@ -176,14 +177,16 @@ test('exec - a clean run says what it has not tried', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const seed = join(folder, 'seed.json')
-  await writeFile(seed, '[{"name":"Ada","categoryId":1}]')
+  const animals = Array.from({ length: 21 }, () => ({ name: 'Ada', categoryId: 1 }))
+  await writeFile(seed, JSON.stringify(animals))
   const list = (query: string) => borrowedCommand(`${GET} await get('/pets${query}')`)
   const faults = 'faults (add --explore)'
   const cases: [flags: string[], command: string[], untried: string | undefined][] = [
     [[], list(''), `${faults}, lists with animals (add --seed <file.json>)`],
-    [['--seed', seed], list(''), faults],
-    [['--seed', seed, '--schedule', 'listPets#1=delay:1ms'], list(''), undefined],
-    [['--seed', seed, '--schedule', 'listPets#1=malformed'], list(''), undefined],
+    [['--seed', seed], list(''), `${faults}, animals beyond the first 20 (limit)`],
+    [['--seed', seed], list('?limit=50'), faults],
+    [['--seed', seed, '--schedule', 'listPets#1=delay:1ms'], list('?limit=50'), undefined],
+    [['--seed', seed, '--schedule', 'listPets#1=malformed'], list('?limit=50'), undefined],
     [['--seed', seed], list('?page=2'), undefined],
   ]
   for (const [flags, command, untried] of cases) {
@@ -192,6 +195,22 @@ test('exec - a clean run says what it has not tried', async t => {
     const [, said] = /^Not tried: (.*)\.$/m.exec(stderr) ?? []
     assert.equal(said, untried, flags.join(' '))
   }
+})
+
+test('exec - says that a process of the command goes on sending', async () => {
+  const loop = `const headers = { authorization: 'Bearer ' + process.env.ADOPTION_STORE_API_KEY }
+    const send = () => fetch(process.env.ADOPTION_STORE_BASE_URL + '/pets', { headers }).then(send, () => process.exit())
+    send()`
+  const script = `import { spawn } from 'node:child_process'
+    spawn(process.execPath, ['-e', ${JSON.stringify(loop)}], { detached: true, stdio: 'ignore' }).unref()
+    const { ADOPTION_STORE_CONTROL_URL: control } = process.env
+    while ((await (await fetch(control + '/requests')).json()).requests.length === 0);`
+  const { code, stderr } = await exec(['--rate-limit', 'off'], scriptCommand(script))
+  assert.equal(code, 0)
+  assert.match(
+    stderr,
+    /^\d+ requests? came after the command had ended, from a process that it left r/m,
+  )
 })
 
 test('exec - on a terminal, it says what it sets; without a name, it is the command before --', {

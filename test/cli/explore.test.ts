@@ -22,6 +22,11 @@ const CLIENT = `
   await send({ headers })
 `
 
+/** On a busy machine, a run takes long enough for `exec` to print its progress. */
+function withoutProgress(stderr: string): string {
+  return stderr.replaceAll(/^\d+ of at most .*\n/gm, '')
+}
+
 test('exec --explore - the line to repeat a failure has the options that the runs had', async t => {
   const options = ['--strict', '--allow', 'name.unknown', '--idempotency', '1h', '--pagination']
   const search = ['--faults', 'reset', '--jobs', '2', '--report', (await folder(t))('a.json')]
@@ -41,13 +46,14 @@ test('exec --explore - runs the command once for each schedule, and is red when 
     scriptCommand,
   )
   assert.deepEqual([code, stdout], [1, ''])
-  const lines = stderr.trimEnd().split('\n')
+  const lines = withoutProgress(stderr).trimEnd().split('\n')
   const repeat = lines.splice(3, lines.findIndex(line => line.startsWith('Explored')) - 3)
   assert.deepEqual(lines, [
     'Without a fault: 2 requests, listPets#1 createPet#1.',
     'Failed: createPet#1=reset, createPet#1=status:503: the command exited with 7',
     '  | not created',
     'Explored every schedule of at most 1 fault: 5 runs, 0 pruned, 2 failures.',
+    `If createPet is only the set-up of your test, give no faults to it: --faults 'reset{"operation":"listPets"}'`,
     'Passed although a response was cut off, malformed or an error, and not asked for again: listPets#1=status:503',
     'Not tried: delay, trickle, hang, truncate, malformed; add them: --faults reset,status:503,delay:31s,trickle:16b/1s,hang,truncate,malformed',
   ])
@@ -109,7 +115,7 @@ test('exec --explore - is green when every schedule has passed, also with two fa
       script,
     )
     assert.equal(code, 0, stderr)
-    summaries.push(stderr)
+    summaries.push(withoutProgress(stderr))
   }
   assert.equal(
     summaries[0],
