@@ -63,19 +63,25 @@ test('readyz - creates that fail three times in a row make the store unavailable
   ])
 })
 
-test('readyz - a check that fails makes the store unavailable until one succeeds', async () => {
+test('readyz - a check that fails counts at once, and one that is too slow from the second on', async () => {
+  const slow = Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })
   let problem: Error | undefined
   const { readyz, said } = open(async () => {
     if (problem) throw problem
   })
-  const states: unknown[] = []
-  for (problem of [undefined, new Error('moved'), new Error('moved'), undefined]) {
-    states.push((await readyz())[0])
+  const states = async (...problems: (Error | undefined)[]) => {
+    const found: unknown[] = []
+    for (problem of problems) found.push((await readyz())[0])
+    return found
   }
-  assert.deepEqual(states, [200, 503, 503, 200])
+  assert.deepEqual(await states(new Error('moved'), undefined), [503, 200])
+  assert.deepEqual(await states(slow, undefined, slow, undefined), [200, 200, 200, 200])
+  assert.deepEqual(await states(slow, slow, undefined, slow, undefined, undefined), [
+    ...[200, 503, 503, 503, 503, 200],
+  ])
   assert.deepEqual(
     said().map(([, message]) => message),
-    ['store: moved', 'store: available again'],
+    ['store: moved', 'store: available again', 'store: no answer', 'store: available again'],
   )
 })
 
