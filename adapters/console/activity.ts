@@ -1,36 +1,31 @@
-import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+import type { ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
 import type { Answered } from '../exchanges/entry.js'
 import { codeOf } from '../exchanges/exchange.js'
-import { createLog, type Log } from '../exchanges/log.js'
+import { createLog } from '../exchanges/log.js'
 import type { ReadRequest } from '../exchanges/read-request.js'
-import { OUTCOMES, outcomeOf, type Second } from './messages.js'
 import type { ConsoleWorld } from './options.js'
+import { OUTCOMES, outcomeOf } from './outcome.js'
 
 /** An exchange as it was. */
 export interface Kept extends Answered {
   readonly request: ReadRequest
   /** 1, 2, 3 … in the order of the answers. */
   readonly n: number
+  /** When it was answered, in Unix seconds of real time. */
+  readonly second: number
+  /** The number of its connection; null where the door does not name it. */
+  readonly connection: number | null
 }
 
-/** The latest exchanges with an API, and how many there were in each of the last seconds. */
-export interface Activity extends Pick<Log<Kept>, 'last' | 'find' | 'since'> {
-  /**
-   * @param body the request's, as far as it was read
-   * @param start when the request came, by `performance.now()`; null when nobody watches, because
-   * reading the time costs more than all the rest
-   * @returns the response
-   */
-  record(
-    request: ApiRequest,
-    body: ReadRequest['body'],
-    response: ApiResponse,
-    start: number | null,
-  ): ApiResponse
-  /** The seconds from `at` on that had requests, oldest first. */
-  traffic(at: number): readonly Second[]
-  isWatched: boolean
+/** Requests in one second of real time. */
+export interface Second {
+  /** Unix seconds. */
+  readonly at: number
+  /** In the order of `OUTCOMES`. */
+  readonly counts: readonly number[]
 }
+
+export type Activity = ReturnType<typeof createActivity>
 
 const SECONDS = 300
 /** At least the latest exchange can be opened, however large it is. */
@@ -41,33 +36,56 @@ const LIMITS = { capacity: 500, bytes: 8 * 1_048_576, least: 1 }
  */
 const BURST = { requestsPerSecond: 1_000, kept: 20 }
 
-export function createActivity(world: ConsoleWorld): Activity {
+/** The latest exchanges with an API, and how many there were in each of the last seconds. */
+export function createActivity(world: ConsoleWorld) {
   const { last, find, since, add, trim } = createLog<Kept>(LIMITS)
+  const connections = new WeakMap<Connection, number>()
+  let numbered = 0
   const seconds: { readonly at: number; readonly counts: number[]; requests: number }[] = []
   return {
     isWatched: false,
     last,
     find,
     since,
-    record(given, body, response, start) {
+    /**
+     * @param body the request's, as far as it was read
+     * @param start when the request came, by `performance.now()`; null when nobody watches, because
+     * reading the time costs more than all the rest
+     * @returns the response
+     */
+    record(
+      given: ApiRequest,
+      body: ReadRequest['body'],
+      response: ApiResponse,
+      start: number | null,
+    ): ApiResponse {
       const ms = start === null ? null : performance.now() - start
       const at = world.clock()
       const request = withoutConnection(given, body)
       const keys = secretKeysOf(world)
+      const { at: second, requests } = count(response, world.clock === Date.now ? at : Date.now())
+      const connection = numberOf(given.connection)
       add(
-        { n: last() + 1, request, keys, response, at, ms },
+        { n: last() + 1, request, keys, response, at, ms, second, connection },
         (request.body?.length ?? 0) + response.body.length,
       )
-      const thisSecond = count(response, world.clock === Date.now ? at : Date.now())
-      if (thisSecond > BURST.requestsPerSecond) trim(BURST.kept)
+      if (requests > BURST.requestsPerSecond) trim(BURST.kept)
       return response
     },
-    traffic: from =>
+    /** The seconds from `at` on that had requests, oldest first. */
+    traffic: (from: number): readonly Second[] =>
       seconds.filter(({ at }) => at >= from).map(({ at, counts }) => ({ at, counts: [...counts] })),
   }
 
-  /** @returns how many requests this second has had */
-  function count(response: ApiResponse, now: number): number {
+  function numberOf(connection: Connection | undefined): number | null {
+    if (!connection) return null
+    const number = connections.get(connection) ?? ++numbered
+    connections.set(connection, number)
+    return number
+  }
+
+  /** @returns the second of real time, with its requests so far */
+  function count(response: ApiResponse, now: number) {
     const at = Math.floor(now / 1000)
     let second = seconds.at(-1)
     if (second?.at !== at) {
@@ -80,7 +98,8 @@ export function createActivity(world: ConsoleWorld): Activity {
     const code = status === 429 ? codeOf(response) : null
     const outcome = OUTCOMES.indexOf(outcomeOf({ status, code, lost }))
     second.counts[outcome] = (second.counts[outcome] ?? 0) + 1
-    return ++second.requests
+    second.requests++
+    return second
   }
 }
 

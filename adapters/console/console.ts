@@ -31,6 +31,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
   return {
     ...handler,
     token,
+    connect: () => handler.connect?.() ?? { end() {} },
     handle(request) {
       const { path } = request
       if (isConsole(request)) return answer(request)
@@ -64,7 +65,8 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
     const { method, path, query } = request
     try {
       const inAddress = new URLSearchParams(query).get('token')
-      if (!hasToken(request, token, inAddress ?? '')) throw strangerError()
+      if (!hasToken(request, token, inAddress ?? ''))
+        throw new ApiError('invalid_request', STRANGER, { status: 403 })
       if (path === '/' && inAddress !== null) return cookieAnswer(request, token)
       if (path === '/') return toAnswer(method, await pageFile('index.html'))
       const api = findApi(new URLSearchParams(query).get('world'))
@@ -91,10 +93,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
   }
 }
 
-function strangerError(): ApiError {
-  const message = 'Open the console at the address that the server printed: it ends in `?token=…`.'
-  return new ApiError('invalid_request', message, { status: 403 })
-}
+const STRANGER = 'Open the console at the address that the server printed: it ends in `?token=…`.'
 
 /** Takes the token out of the address bar. Lax: a link in a chat may open the console, and no other page can use it. */
 function cookieAnswer({ headers, mount = '' }: ApiRequest, token: string): ApiResponse {

@@ -6,34 +6,50 @@ import type { HarSource } from '../exchanges/har.js'
 import { type Redact, redactedBody, redactedHeaders, redactorOf } from '../exchanges/redact.js'
 import { type Kept, secretKeysOf } from './activity.js'
 import { hintsOf } from './hints.js'
-import type { ExchangeDetail, Listed, Side } from './messages.js'
 import type { ConsoleWorld } from './options.js'
 
-export function listedOf(kept: Kept, world: ConsoleWorld): Listed {
+/** A request in the list. */
+export type Listed = ReturnType<typeof listedOf>
+/** Everything about one exchange. */
+export type ExchangeDetail = ReturnType<typeof detailOf>
+export type Side = ReturnType<typeof sideOf>
+
+export function listedOf(kept: Kept, world: ConsoleWorld) {
   const redact = redactFor(kept, world)
-  const message = messageOf(kept.response)
+  const { n, second, connection, request, response } = kept
+  const message = messageOf(response)
   return {
-    n: kept.n,
-    journal: kept.response.about?.journal ?? null,
-    client: redact(
-      [kept.request.client, kept.request.headers['user-agent']].filter(Boolean).join(', '),
-    ),
+    n,
+    /** When it was answered, in Unix seconds of real time. */
+    second,
+    /** Its number in the journal of a test double. */
+    journal: response.about?.journal ?? null,
+    /** The program that sent it, as it names itself. */
+    client: redact(request.headers['user-agent'] ?? ''),
+    /** 1, 2, 3 …; null where the server does not know it. */
+    connection,
     ...entryOf(kept, redact),
+    /** The `message` of the Error body. */
     message: message === null ? null : redact(message),
+    /** What its sender probably meant, or would have got without shadow mode. */
     hints: hintsOf(kept, redact),
   }
 }
 
 /** @param origin where the API is, for the programs */
-export function detailOf(kept: Kept, world: ConsoleWorld, origin: string): ExchangeDetail {
+export function detailOf(kept: Kept, world: ConsoleWorld, origin: string) {
   const { method, url: target, requestBody, body, ...source } = archivedOf(kept, world, origin)
-  const headers = withPublicKey(source.requestHeaders, kept, world)
+  const { authorization = '' } = kept.request.headers
+  const [, key = ''] = /^bearer +(\S+)$/i.exec(authorization) ?? []
+  const headers = { ...source.requestHeaders, ...(world.isPublicKey(key) && { authorization }) }
   const own = Object.entries(headers).filter(([name]) => !ADDED_BY_CLIENTS.test(name))
   const again = { method, target, headers: Object.fromEntries(own), body: requestBody }
   return {
     ...listedOf(kept, world),
     request: sideOf(headers, textOf(requestBody)),
     response: sideOf(source.headers, body),
+    address: kept.request.client ?? null,
+    /** Programs that send the request again. */
     programs: {
       curl: curlOf(again, origin, { print: '-i', separator: ' \\\n  ', isLoose: true }),
       fetch: fetchCodeOf(again, origin),
@@ -70,26 +86,17 @@ function redactFor({ request, keys }: Kept, world: ConsoleWorld): Redact {
   return text => redactors.reduce((shown, redact) => redact(shown), text)
 }
 
-function withPublicKey(
-  redacted: Record<string, string>,
-  { request }: Kept,
-  { isPublicKey }: ConsoleWorld,
-): Record<string, string> {
-  const { authorization = '' } = request.headers
-  const [, key = ''] = /^bearer +(\S+)$/i.exec(authorization) ?? []
-  return isPublicKey(key) ? { ...redacted, authorization } : redacted
-}
-
 /** Headers that no one writes: browsers and `fetch` send them by themselves. */
 const ADDED_BY_CLIENTS =
   /^(sec-.*|accept|accept-encoding|accept-language|cache-control|connection|content-length|dnt|origin|pragma|priority|referer|user-agent)$/
 
 const MAX_BODY = 64 * 1024
 
-function sideOf(headers: Readonly<Record<string, string>>, body: string): Side {
+function sideOf(headers: Readonly<Record<string, string>>, body: string) {
   return {
     headers: Object.entries(headers),
     body: body.slice(0, MAX_BODY),
+    /** How many characters of the body are left out. */
     omitted: Math.max(0, body.length - MAX_BODY),
   }
 }

@@ -8,7 +8,6 @@ import { harOf } from '../exchanges/har.js'
 import { toAnswer } from '../http/pages.js'
 import type { Activity, Kept } from './activity.js'
 import { archivedOf, detailOf } from './exchange-detail.js'
-import type { Animals, Info } from './messages.js'
 import type { ConsoleWorld } from './options.js'
 import { pageFile } from './page-files.js'
 import { edited } from './resend.js'
@@ -49,18 +48,21 @@ export async function runRoute(call: Call): Promise<ApiResponse> {
 const ROUTES: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['GET page.js', async ({ request }) => toAnswer(request.method, await pageFile('page.js'))],
   ['GET page.css', async ({ request }) => toAnswer(request.method, await pageFile('page.css'))],
-  ['GET info', showInfo],
+  ['GET info', call => json(call.request, infoOf(call))],
   ['GET events', ({ request, api }) => api.streams.open(request.headers['last-event-id'])],
   ['GET exchanges/<n>', showExchange],
   ['POST exchanges/<n>/resend', resend],
   ['POST har', archive],
-  ['GET animals', listAnimals],
+  ['GET animals', async call => json(call.request, await animalsFrom(call))],
   ['POST animals', createAnimal],
 ])
 
-function showInfo({ request, handler, api: { world }, control, worlds }: Call): ApiResponse {
+export type Info = ReturnType<typeof infoOf>
+
+/** Which panels have a source, and which worlds there are. */
+function infoOf({ handler, api: { world }, control, worlds }: Call) {
   const panels = { animals: Boolean(world.animals), budgets: Boolean(world.usage), control }
-  return json(request, { basePath: handler.basePath, panels, worlds } satisfies Info)
+  return { basePath: handler.basePath, panels, worlds }
 }
 
 /** Where the API is, for programs. */
@@ -102,16 +104,20 @@ const MAX_ANIMALS = 1_000
 /** A name can be as long as a request. */
 const MAX_NAME = 200
 
-/** The animals with an id from `from` on. */
-async function listAnimals({ request, api }: Call): Promise<ApiResponse> {
+export type Animals = Awaited<ReturnType<typeof animalsFrom>>
+export type Animal = Animals['animals'][number]
+
+/** The animals with an id from `from` on, and whether there are others after these. */
+async function animalsFrom({ request, api }: Call) {
   const from = Number(new URLSearchParams(request.query).get('from')) || 1
   const pets = await animalsOf(api).list({ limit: MAX_ANIMALS + 1, after: from - 1 || undefined })
   const animals = pets.slice(0, MAX_ANIMALS).map(pet => ({
     ...pet,
     name: pet.name.length > MAX_NAME ? `${pet.name.slice(0, MAX_NAME)}…` : pet.name,
+    /** Digits: a browser would round the numbers of int64. */
     categoryId: String(pet.categoryId),
   }))
-  return json(request, { animals, more: pets.length > MAX_ANIMALS } satisfies Animals)
+  return { animals, more: pets.length > MAX_ANIMALS }
 }
 
 async function createAnimal({ request, handler, api }: Call): Promise<ApiResponse> {

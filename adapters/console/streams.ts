@@ -1,20 +1,24 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../src/errors.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
-import type { Activity } from './activity.js'
-import { listedOf } from './exchange-detail.js'
-import type { Update, WorldState } from './messages.js'
+import type { Activity, Second } from './activity.js'
+import { type Listed, listedOf } from './exchange-detail.js'
 import type { ConsoleWorld } from './options.js'
-import { stateOf } from './world.js'
+import { stateOf, type WorldState } from './world.js'
 
-/** Sends the exchanges of an API to their watchers, as server-sent events. */
-export interface Streams {
-  /**
-   * @param lastEventId where to resume, if the client has been here before
-   * @throws ApiError 503 above the most watchers
-   */
-  open(lastEventId: string | undefined): Promise<ApiResponse>
+/** One message of `/_console/events`. It contains only public API keys. */
+export interface Update {
+  /** The latest requests since the message before, oldest first. */
+  readonly entries: readonly Listed[]
+  /** How many more there were. */
+  readonly omitted: number
+  readonly traffic: readonly Second[]
+  /** Real time, in ms. */
+  readonly serverTime: number
+  readonly state: WorldState
 }
+
+export type Streams = ReturnType<typeof createStreams>
 
 interface Watcher {
   /** The `n` of the last exchange it knows, the state it knows, and when it was sent. */
@@ -33,11 +37,8 @@ const MAX_HISTORY = 500
 const STATE_INTERVALS = 5
 const HEARTBEAT = 10_000
 
-export function createStreams(
-  activity: Activity,
-  world: ConsoleWorld,
-  onEmpty: () => void,
-): Streams {
+/** Sends the exchanges of an API to their watchers, as server-sent events. */
+export function createStreams(activity: Activity, world: ConsoleWorld, onEmpty: () => void) {
   // Event ids of another process mean nothing here.
   const epoch = String(Date.now())
   const watchers = new Map<ServerResponse, Watcher>()
@@ -46,7 +47,11 @@ export function createStreams(
   let known = 0
 
   return {
-    async open(lastEventId) {
+    /**
+     * @param lastEventId where to resume, if the client has been here before
+     * @throws ApiError 503 above the most watchers
+     */
+    async open(lastEventId: string | undefined): Promise<ApiResponse> {
       if (watchers.size >= MAX_WATCHERS) {
         const message = `${MAX_WATCHERS} consoles are open already; close one.`
         throw new ApiError('invalid_request', message, { status: 503 })

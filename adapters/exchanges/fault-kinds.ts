@@ -121,7 +121,7 @@ export const FAULT_KINDS = {
         name: 'when',
         label: 'When',
         choices: [
-          ['before', 'before the operation'],
+          ['before', 'before it runs'],
           ['after', 'after it has run'],
         ],
       },

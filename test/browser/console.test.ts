@@ -15,11 +15,11 @@ const skip = withoutChromium
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
 
 test('console page - a request appears, opens, is copied and sent again', { skip }, async t => {
-  const { page, call } = await opened(t, AT_NOON)
+  const { page, call, baseUrl } = await opened(t, AT_NOON)
   await page.getByText('No requests yet.').waitFor()
   await call('POST', '/pets?dry=1', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
   const row = page.getByRole('button', {
-    name: /201 POST \/v1\/pets\?dry=1 .*demo-pro 299 of 300 left/,
+    name: /201 POST \/v1\/pets\?dry=1 .*demo-pro node c1 299 of 300 left/,
   })
   await row.click()
   await page.locator('.detail pre').nth(1).waitFor()
@@ -47,7 +47,9 @@ test('console page - a request appears, opens, is copied and sent again', { skip
 
   // What is sent again opens, folded with its equal.
   await page.getByRole('button', { name: 'Send again' }).click()
-  await page.getByRole('button', { name: /201 POST .* 2 times demo-pro 298 of 300 left/ }).waitFor()
+  await page
+    .getByRole('button', { name: /201 POST .* 2 times demo-pro node .*298 of 300 left/ })
+    .waitFor()
   await page.getByText('"id": 43').waitFor()
 
   // New requests wait while one is open, so that nothing moves under the reader.
@@ -63,6 +65,14 @@ test('console page - a request appears, opens, is copied and sent again', { skip
   assert.equal(await rows(page), 3)
   await page.locator('.requests').getByRole('button', { name: 'Resume' }).click()
   await page.getByText('4 requests').waitFor()
+
+  // Only what is equal is folded: these are from two programs.
+  await page.getByRole('button', { name: 'Fold equal' }).click()
+  for (const agent of ['curl/8.5.0', 'curl/8.5.0', 'Mozilla/5.0 (X11)']) {
+    await fetch(`${baseUrl}/nowhere`, { headers: { 'user-agent': agent } })
+  }
+  await page.getByRole('button', { name: /404 GET \/v1\/nowhere no key browser/ }).waitFor()
+  await page.getByRole('button', { name: /404 GET \/v1\/nowhere 2 times no key curl/ }).waitFor()
 })
 
 test('console page - beginners see commands that work, and keys, the base URL and links do as well', {
@@ -125,7 +135,7 @@ test('console page - requests are filtered, saved and linked; the address has th
     ['Operation', 'listPets', 1],
     ['Operation', 'Other', 1],
     ['Status', '2xx', 2],
-    ['Status', '5xx', 0],
+    ['Status', '5xx and lost', 0],
   ] as const) {
     const select = page.locator('.fields').getByLabel(name)
     await select.selectOption(option)
@@ -145,12 +155,12 @@ test('console page - requests are filtered, saved and linked; the address has th
 
   await page.getByRole('button', { name: /404/ }).click()
   await page.locator('.detail').getByText('not_found').first().waitFor()
-  assert.equal(new URL(page.url()).hash, '#activity?status=4&request=3')
+  assert.equal(new URL(page.url()).hash, '#activity?status=refused&request=3')
   await page.getByRole('button', { name: 'Copy link' }).click()
   await page.getByText('Copied the link.').waitFor()
   assert.equal(await clipboard(page), `${origin}/#activity?request=3`)
 
-  const { page: other } = await openedAt(t, console, 'activity?status=2&request=3')
+  const { page: other } = await openedAt(t, console, 'activity?status=ok&request=3')
   const pinned = other.getByRole('region', { name: 'Request 3' })
   await pinned.getByText('not_found').first().waitFor()
   await other.getByText('2 of 4 requests', { exact: true }).waitFor()
@@ -243,15 +253,24 @@ test('console page - the chart is five minutes at every width', {
     assert.equal(await page.locator('.bar').count(), 60)
     const legend = await page.locator('.legend b').allTextContents()
     assert.deepEqual(legend, ['3', '1', '0', '0', '0'])
+    await page.getByRole('button', { name: '4xx' }).click()
+    await page.getByText('1 of 4 requests', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.locator('.bar').first().click({ force: true })
+    await page.getByText('0 of 4 requests', { exact: true }).waitFor()
+    await page.locator('.bar:has(path[d^=M])').last().click()
+    await page.getByText(/^[1-4] of 4 requests$/).waitFor()
   }
 })
 
 test('console page - a ban is watched to its end on the virtual clock', { skip }, async t => {
   const { page, call } = await opened(t, AT_NOON)
   const budget = page.getByRole('region', { name: 'Budgets' })
-  await budget.getByText('60 left', { exact: true }).waitFor()
+  await budget.getByText('4 idle keys').click()
+  await budget.getByText('demo-free: 60 a minute, 1,000 a day').waitFor()
   for (let n = 0; n < 91; n++) await call('GET', '/pets', 'demo-free')
   await budget.getByText('0 of 60', { exact: true }).waitFor()
+  await budget.getByText('3 idle keys').waitFor()
   await budget.getByText('demo-free: banned for 5 min, level 1').waitFor()
   await page.getByText('api_key_banned Banned for 5 min.').first().waitFor()
 
@@ -358,6 +377,10 @@ test('console page - faults are armed, listed, used up and cleared', { skip }, a
   await faults.getByRole('button', { name: 'Arm' }).click()
   await faults.getByRole('listitem').nth(1).waitFor()
   assert.equal((await call('GET', '/pets', 'demo-pro')).status, 503)
+  await faults.getByText('always, 1 so far').waitFor()
+  const other = faults.getByRole('listitem').filter({ hasText: 'with X-Never' })
+  await other.getByRole('button', { name: 'Remove' }).click()
+  await other.waitFor({ state: 'detached' })
   await faults.getByText('always, 1 so far').waitFor()
   await faults.getByRole('button', { name: 'Clear all' }).click()
   await page.getByText('No fault is armed.').waitFor()
@@ -469,19 +492,10 @@ test('console page - of 10,000 requests it draws at most 100, and nothing moves'
   assert.deepEqual(await page.evaluate('window.shifts'), [])
   // All of them are equal.
   assert.equal(await rows(page), 1)
-  const [few, many] = await page.evaluate<number[]>(WIDTHS_OF_COUNTS)
-  assert.equal(many, few)
   await page.getByRole('button', { name: 'Fold equal' }).click()
   await page.getByRole('button', { name: 'Show 100 more' }).waitFor()
   assert.ok((await rows(page)) <= 100)
 })
-
-const WIDTHS_OF_COUNTS = `
-  ['×2', '×1,000'].map(text => {
-    const count = document.querySelector('.row .count')
-    count.firstChild.textContent = text
-    return count.offsetWidth
-  })`
 
 test('console page - an interrupted stream resumes where it was', { skip }, async t => {
   const server = await started(t, [])
@@ -496,11 +510,44 @@ test('console page - an interrupted stream resumes where it was', { skip }, asyn
   proxy.restore()
   await page.getByText('Live', { exact: true }).waitFor()
   await page.getByText('5 requests', { exact: true }).waitFor()
-  const targets = await page.locator('button.row .target').allTextContents()
+  const targets = await page.locator('button.row .path').allTextContents()
   assert.deepEqual(
     targets,
     [5, 4, 3, 2, 1].map(n => `/v1/pets?limit=${n}`),
   )
+})
+
+test('console page - after a restart, a divider separates what the server no longer has', {
+  skip,
+}, async t => {
+  process.env['ADOPTION_STORE_CONTROL_TOKEN'] = 'a-token_of-24-characters'
+  t.after(() => delete process.env['ADOPTION_STORE_CONTROL_TOKEN'])
+  const before = await started(t, ['--control'])
+  const { page } = await openedAt(t, before.console, 'activity')
+  await before.call('GET', '/pets/7', 'demo-free')
+  await before.call('GET', '/pets?old', 'demo-free')
+  await page.getByText('2 requests', { exact: true }).waitFor()
+  before.stop()
+  await page.getByText('The server does not answer.').waitFor()
+  const after = await started(t, ['--control', '--port', new URL(before.origin).port])
+  await page.getByText('Before the server restarted').waitFor()
+  await after.call('GET', '/pets?new', 'demo-free')
+  await page.getByText('3 requests', { exact: true }).waitFor()
+  const targets = page.locator('.rows .path, .divider')
+  assert.deepEqual(await targets.allTextContents(), [
+    '/v1/pets?new',
+    'Before the server restarted: it no longer has these requests.',
+    '/v1/pets?old',
+    '/v1/pets/7',
+  ])
+  // Its numbers begin anew: the old ones open nothing, and are not accused of what the new ones did.
+  assert.equal(await page.locator('button.row:enabled').count(), 1)
+  await page.locator('.rows .chip').getByText('name.unknown').waitFor()
+  assert.equal(await page.locator('.rows .chip').count(), 1)
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await after.call('GET', '/pets?newer', 'demo-free')
+  await page.getByText('1 request', { exact: true }).waitFor()
+  assert.deepEqual(await targets.allTextContents(), ['/v1/pets?newer'])
 })
 
 test('console page - a page of another origin can read nothing', { skip }, async t => {

@@ -26,7 +26,6 @@ interface State {
 
 /** With requests, findings and a fault. */
 const STATES: readonly State[] = [
-  { name: 'activity', place: 'activity', sign: 'did you mean' },
   { name: 'failure', place: 'activity?request=105', sign: 'Arm a fault like this' },
   { name: 'success', place: 'activity?request=104', sign: 'Fail the next one' },
   {
@@ -38,7 +37,7 @@ const STATES: readonly State[] = [
   { name: 'equal', place: 'activity?request=40', sign: 'Copy as curl' },
   { name: 'unfolded', place: 'activity?fold=no&key=demo-free', sign: 'Show all' },
   { name: 'found', place: 'activity?search=limt', sign: '1 of' },
-  { name: 'link', place: 'activity?status=2&request=105', sign: 'Arm a fault like this' },
+  { name: 'link', place: 'activity?status=ok&request=105', sign: 'Arm a fault like this' },
   { name: 'gone', place: 'activity?request=9999', sign: 'no longer kept' },
   { name: 'none-found', place: 'activity?search=nothing', sign: 'No request matches' },
   { name: 'animals', place: 'animals', sign: '42 animals' },
@@ -46,7 +45,18 @@ const STATES: readonly State[] = [
   { name: 'no-animals', place: 'animals?search=nothing&status=sold', sign: 'No such animals.' },
   { name: 'test', place: 'test', sign: 'deprecated.called' },
   { name: 'start', place: 'start', sign: 'Make a mistake' },
+  {
+    name: 'keys-help',
+    place: 'activity',
+    sign: '/ searches, arrows',
+    reach: page => page.keyboard.press('?'),
+  },
+  // The server stops after this one.
+  { name: 'activity', place: 'activity', sign: 'did you mean' },
 ]
+
+/** The page opens a server that is started again. */
+process.env['ADOPTION_STORE_CONTROL_TOKEN'] = 'a-token_of-24-characters'
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1280, 1600]) {
@@ -77,6 +87,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
       }
       server.stop()
       await check({ name: 'lost', sign: 'Reconnecting' })
+      await started(t, ['--port', new URL(server.origin).port])
+      await check({ name: 'restarted', sign: 'Before the server restarted' })
 
       const many = await started(t, ['--keys', await manyKeys(t), '--console'])
       await many.call('GET', '/pets', 'key-3-secret')

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { withConsole } from '../../adapters/console/index.js'
-import type { Update } from '../../adapters/console/messages.js'
+import type { Update } from '../../adapters/console/streams.js'
 import { toFetchHandler } from '../../adapters/fetch.js'
 import { listen } from '../../adapters/http/index.js'
 import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
@@ -63,8 +63,10 @@ test('console - the stream begins with the latest requests, and continues', asyn
   const { next } = await watch()
   const first = await next()
   assert.deepEqual(
-    first.entries.map(({ n, path, query, key, remaining }) => [n, path, query, key, remaining]),
-    [[1, '/v1/pets', 'limit=1', 'demo-free', 59]],
+    first.entries.map(({ n, query, key, remaining, client, connection }) => [
+      ...[n, query, key, remaining, client, connection],
+    ]),
+    [[1, 'limit=1', 'demo-free', 59, 'node', 1]],
   )
   assert.equal(first.state.keys[0]?.usage?.minuteCount, 1)
   await list('wrong')

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
-import type { Animal, Animals as AnimalList } from '../messages.js'
+import type { Animal, Animals as AnimalList } from '../routes.js'
 import {
   Choice,
   type Column,
@@ -10,8 +10,9 @@ import {
   type PanelProps,
   Problem,
   Table,
+  useSend,
 } from './parts.js'
-import { type Failure, pathsOf, send, useJson } from './server.js'
+import { pathsOf, useJson } from './server.js'
 import { countOf } from './time.js'
 
 const STATUSES = PET_STATUSES.map(status => [status, status] as const)
@@ -27,8 +28,7 @@ const TONES: Partial<Record<string, string>> = { available: 'ok', pending: 'limi
 /** The newest animals, or those from an id on, by status and name. The choice is in the address. */
 export function Animals({ live, world, place, go }: PanelProps) {
   const { status = '', search = '', from = '' } = place.parameters
-  const change = (changes: Partial<Record<string, string>>) =>
-    go({ parameters: { ...place.parameters, ...changes } })
+  const change = (parameters: Partial<Record<string, string>>) => go({ parameters })
   // An animal that a client creates appears here as well.
   const created = live.rows.find(row => row.operation === 'createPet' && row.status === 201)
   const path = pathsOf(world).console('animals', `from=${encodeURIComponent(from)}`)
@@ -102,15 +102,13 @@ function countsOf(shown: number, all: number, isAll: boolean): string {
 /** A form for a new animal; errors are those of the API. */
 function AddAnimal(props: { readonly world: string; readonly onAdded: () => void }) {
   const { world, onAdded } = props
-  const [failure, setFailure] = useState<Failure>()
+  const [send, problem] = useSend()
   const [added, setAdded] = useState('')
   const submit = async (event: SubmitEvent) => {
     const form = event.currentTarget as HTMLFormElement
-    const body = bodyOf(fieldsOf(event))
-    const answer = await send('POST', pathsOf(world).console('animals'), body)
-    setFailure(answer.failure)
-    setAdded(answer.text ?? '')
-    if (answer.failure) return
+    const text = await send('POST', pathsOf(world).console('animals'), bodyOf(fieldsOf(event)))
+    setAdded(text ?? '')
+    if (text === undefined) return
     form.reset()
     onAdded()
   }
@@ -123,7 +121,7 @@ function AddAnimal(props: { readonly world: string; readonly onAdded: () => void
         <button type="submit" class="primary">
           Add animal
         </button>
-        <Problem failure={failure} />
+        {problem}
         <p class="done" role="status">
           {added && <code>{added}</code>}
         </p>

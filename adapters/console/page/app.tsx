@@ -1,12 +1,14 @@
+import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Info } from '../messages.js'
+import type { Report } from '../../verdict/report.js'
+import type { Info } from '../routes.js'
 import { Animals } from './animals.js'
 import { Budgets } from './budgets.js'
 import { Clock } from './clock.js'
 import { Faults } from './faults.js'
 import { Header } from './header.js'
-import { Panel, type PanelProps, type Report } from './parts.js'
-import { usePlace, type View } from './place.js'
+import { Panel, type PanelProps } from './parts.js'
+import { usePlace } from './place.js'
 import { Requests } from './requests.js'
 import { pathsOf, useJson } from './server.js'
 import { Start } from './start.js'
@@ -17,7 +19,7 @@ import { Traffic } from './traffic.js'
 import { Verdict } from './verdict.js'
 
 /** The whole page. The view and the world are in the fragment, so that links and reloads keep them. */
-export function App() {
+function App() {
   const [place, go] = usePlace()
   const { view, world } = place
   const live = useLive(world)
@@ -31,26 +33,16 @@ export function App() {
     if (failure?.status === 404) go({ world: '' })
   }, [failure])
   // Nothing is drawn empty: the first message says what there is.
-  if (!info || !live.state) return <main class="muted loading">Connecting …</main>
+  if (!info || !live.state) return <main class="view muted">Connecting …</main>
 
-  const { animals } = info.panels
-  const views: readonly View[] = [
-    'activity',
-    ...(animals ? (['animals'] as const) : []),
-    'test',
-    'start',
-  ]
-  const props = { live, now, world, info, report, place, go }
+  const refresh = () => setRevision(count => count + 1)
+  const props = { live, now, world, info, report, revision, refresh, place, go }
+  const View = PANELS[view]
   return (
     <>
-      <Header {...props} views={views} />
+      <Header {...props} />
       <main class="view" key={world}>
-        {view === 'activity' && <Activity {...props} />}
-        {view === 'animals' && <Animals {...props} />}
-        {view === 'test' && (
-          <Test {...props} revision={revision} onChange={() => setRevision(count => count + 1)} />
-        )}
-        {view === 'start' && <Start {...props} />}
+        <View {...props} />
       </main>
     </>
   )
@@ -72,18 +64,17 @@ function Activity(props: PanelProps) {
   )
 }
 
-function Test(props: PanelProps & { readonly revision: number; readonly onChange: () => void }) {
-  const { info, revision, onChange } = props
-  if (!info.panels.control) return <Panel title="Test">{WITHOUT_CONTROL}</Panel>
+function Test(props: PanelProps) {
+  if (!props.info.panels.control) return <Panel title="Test">{WITHOUT_CONTROL}</Panel>
   return (
     <>
       <div class="column">
         <Verdict {...props} />
-        <Faults {...props} key={revision} />
+        <Faults {...props} key={props.revision} />
       </div>
       <aside class="column">
         <Clock {...props} />
-        <State {...props} onChange={onChange} />
+        <State {...props} />
       </aside>
     </>
   )
@@ -95,3 +86,7 @@ const WITHOUT_CONTROL = (
     worlds.
   </p>
 )
+
+const PANELS = { activity: Activity, animals: Animals, test: Test, start: Start }
+
+render(<App />, document.getElementById('app') as HTMLElement)

@@ -1,5 +1,5 @@
 import { DAY, MINUTE } from '../../../src/limits/decide.js'
-import type { KeyState } from '../messages.js'
+import type { KeyState } from '../world.js'
 import { Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf, send } from './server.js'
 import { countOf, durationOf, shortCountOf } from './time.js'
@@ -7,21 +7,37 @@ import { countOf, durationOf, shortCountOf } from './time.js'
 /** What each key has left, and the bans. */
 export function Budgets({ live, now = 0, world, info }: PanelProps) {
   const { keys = [], moreKeys = 0 } = live.state ?? {}
+  const used = keys.filter(key => usedIn(DAY, key, now) > 0)
+  const idle = keys.filter(key => usedIn(DAY, key, now) === 0)
   const skipTo = (set: number) =>
     send('POST', pathsOf(world).control('clock'), JSON.stringify({ set }))
   return (
-    <Panel title="Budgets" class="budgets">
+    <Panel title="Budgets">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled */}
       <section class="scroll" tabIndex={0} aria-label="What each key has left">
-        <Table
-          label="Budgets"
-          rows={keys}
-          columns={[
-            ['Key', ({ id, plan }) => [id, <br />, <span class="muted">{plan}</span>]],
-            ['This minute', key => leftOf(key.policy.perMinute, usedIn(MINUTE, key, now))],
-            ['Today', key => leftOf(key.policy.perDay, usedIn(DAY, key, now))],
-          ]}
-        />
+        {used.length > 0 && (
+          <Table
+            label="Budgets"
+            rows={used}
+            columns={[
+              ['Key', ({ id, plan }) => [id, <br />, <span class="muted">{plan}</span>]],
+              ['This minute', key => leftOf(key.policy.perMinute, usedIn(MINUTE, key, now))],
+              ['Today', key => leftOf(key.policy.perDay, usedIn(DAY, key, now))],
+            ]}
+          />
+        )}
+        {idle.length > 0 && (
+          <details>
+            <summary>
+              {idle.length} idle {idle.length === 1 ? 'key' : 'keys'}
+            </summary>
+            {idle.map(({ id, policy: { perMinute, perDay } }) => (
+              <p key={id} class="muted">
+                {id}: {countOf(perMinute)} a minute, {shortCountOf(perDay)} a day
+              </p>
+            ))}
+          </details>
+        )}
       </section>
       {keys.map(({ id, usage }) => {
         const until = usage?.bannedUntil ?? 0
@@ -32,7 +48,7 @@ export function Budgets({ live, now = 0, world, info }: PanelProps) {
               {info.panels.control && (
                 <button
                   type="button"
-                  class="small push"
+                  class="push"
                   aria-label={`Skip to the end of the ban of ${id}`}
                   onClick={() => skipTo(until)}
                 >
@@ -64,10 +80,10 @@ function leftOf(limit: number, used: number) {
   const tone = left === 0 ? 'banned' : left <= limit / 5 ? 'limited' : ''
   return (
     <>
-      {countOf(left)} of {shortCountOf(limit)}
-      <div class={`gauge ${tone}`} aria-hidden="true">
-        <div style={{ width: `${(left / limit) * 100}%` }} />
-      </div>
+      <span class={tone && `tone ${tone}`}>
+        {countOf(left)} of {shortCountOf(limit)}
+      </span>
+      <progress value={left} max={limit} aria-hidden="true" />
     </>
   )
 }

@@ -8,7 +8,7 @@ const outdir = source('../../../dist/adapters/console/page')
 
 await build({
   entryPoints: [
-    { in: source('main.tsx'), out: 'page' },
+    { in: source('app.tsx'), out: 'page' },
     { in: source('page.css'), out: 'page' },
   ],
   outdir,

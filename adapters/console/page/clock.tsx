@@ -1,17 +1,13 @@
-import { useState } from 'preact/hooks'
 import { DAY, MINUTE } from '../../../src/limits/decide.js'
 import { SUNSET } from '../../../src/pets/specification.js'
-import { Panel, type PanelProps, Problem } from './parts.js'
-import { type Failure, pathsOf, send } from './server.js'
+import { Panel, type PanelProps, useSend } from './parts.js'
+import { pathsOf } from './server.js'
 import { dateOf, timeOf } from './time.js'
 
 /** Moves the time of the double. */
 export function Clock({ live, now = 0, world }: PanelProps) {
-  const [failure, setFailure] = useState<Failure>()
-  const command = async (body: object) => {
-    const answer = await send('POST', pathsOf(world).control('clock'), JSON.stringify(body))
-    setFailure(answer.failure)
-  }
+  const [send, problem] = useSend()
+  const command = (body: object) => send('POST', pathsOf(world).control('clock'), body)
   const frozen = live.state?.frozen ?? false
   const moves: readonly (readonly [name: string, body: object])[] = [
     ['+1 s', { advance: 1_000 }],
@@ -44,7 +40,7 @@ export function Clock({ live, now = 0, world }: PanelProps) {
           </button>
         ))}
       </div>
-      <Problem failure={failure} />
+      {problem}
     </Panel>
   )
 }

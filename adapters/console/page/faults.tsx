@@ -1,20 +1,11 @@
 import type { ComponentProps } from 'preact'
 import { useState } from 'preact/hooks'
-import { OPERATIONS } from '../../../src/pets/specification.js'
 import { FAULT_KINDS, type FaultKind, type FormField, kindOf } from '../../exchanges/fault-kinds.js'
-import { Choice, Field, fieldsOf, Panel, type PanelProps, Problem } from './parts.js'
-import { type Failure, pathsOf, send, useJson } from './server.js'
+import type { ArmedFault } from '../../test-double/faults/fault.js'
+import { EVERY_OPERATION } from './filter.js'
+import { Choice, Field, fieldsOf, Panel, type PanelProps, useSend } from './parts.js'
+import { pathsOf, useJson } from './server.js'
 import { dateOf, timeOf } from './time.js'
-
-interface ArmedFault {
-  readonly kind: string
-  readonly left: number | 'always'
-  readonly fired?: number
-  readonly operation?: string
-  readonly key?: string
-  readonly requestHeaders?: Readonly<Record<string, string | boolean>>
-  readonly [detail: string]: unknown
-}
 
 const KINDS = (Object.keys(FAULT_KINDS) as FaultKind[]).map(
   kind => [kind, kindOf(kind).label] as const,
@@ -32,12 +23,12 @@ const CONDITIONS: readonly ComponentProps<typeof Field>[] = [
 /** Makes the next requests fail on purpose. */
 export function Faults({ live, world }: PanelProps) {
   const [kind, setKind] = useState<FaultKind>('status')
-  const [failure, setFailure] = useState<Failure>()
+  const [send, problem] = useSend()
   const path = pathsOf(world).control('faults')
   // A request may have used one up.
   const { value, reload } = useJson<{ faults: readonly ArmedFault[] }>(path, live.receivedAt)
   const run = async (method: string, fault?: object) => {
-    setFailure((await send(method, path, fault && JSON.stringify(fault))).failure)
+    await send(method, path, fault)
     void reload()
   }
   const keys = live.state?.keys.map(({ id }) => [id, id] as const) ?? []
@@ -70,7 +61,7 @@ export function Faults({ live, world }: PanelProps) {
           title="a number, or always"
         />
         <Choice label="Operation" name="operation" options={EVERY_OPERATION} />
-        <Choice label="Key" name="key" options={[['', 'every key'], ...keys]} />
+        <Choice label="Key" name="key" options={[['', 'Every key'], ...keys]} />
         <details>
           <summary>More conditions</summary>
           <div class="line fields">
@@ -90,16 +81,19 @@ export function Faults({ live, world }: PanelProps) {
           </button>
         ))}
       </div>
-      <Problem failure={failure} />
+      {problem}
       {live.connection === 'open' && value?.faults.length === 0 && (
         <p class="muted">No fault is armed.</p>
       )}
-      <ul class="items">
+      <ul class="stack">
         {value?.faults.map((fault, at) => (
           <li key={at} class="line">
             <b>{KINDS.find(([kind]) => kind === fault.kind)?.[1] ?? fault.kind}</b>
             <span class="muted fill">{detailsOf(fault)}</span>
             <span>{countOf(fault)}</span>
+            <button type="button" onClick={() => run('DELETE', fault)}>
+              Remove
+            </button>
           </li>
         ))}
       </ul>
@@ -113,11 +107,6 @@ const PRESETS: readonly (readonly [name: string, fault: object])[] = [
   ['Flaky, 10 %', { kind: 'status', status: 500, chance: 0.1, times: 'always' }],
   ['Lost response', { kind: 'reset' }],
 ]
-
-const EVERY_OPERATION = [
-  ['', 'every operation'],
-  ...OPERATIONS.map(name => [name, name] as const),
-] as const
 
 function inputOf({ name, label, value, choices }: FormField) {
   if (choices) return <Choice key={name} label={label} name={name} options={choices} />

@@ -1,25 +1,22 @@
 import { CopyButton, type PanelProps } from './parts.js'
-import { hrefOf, type View } from './place.js'
+import { hrefOf, VIEWS, type View } from './place.js'
 import { pathsOf } from './server.js'
 import { countOf, dateOf, timeOf } from './time.js'
 
-const NAMES: Record<View, string> = {
-  activity: 'Activity',
-  animals: 'Animals',
-  test: 'Test',
-  start: 'Start',
-}
-
 const ICON = document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href
 
-const BANNERS = {
-  lost: 'The server does not answer. What is shown may be out of date.',
-  refused: 'The server has another token now: open the address that it printed.',
+const CONNECTIONS = {
+  open: ['Live'],
+  lost: ['Reconnecting', 'The server does not answer. What is shown may be out of date.'],
+  refused: ['Closed', 'The server has another token now: open the address that it printed.'],
 }
 
-export function Header(props: PanelProps & { readonly views: readonly View[] }) {
-  const { live, now, world, info, place, report, views, go } = props
+export function Header({ live, now, world, info, place, report, go }: PanelProps) {
+  const views = (Object.keys(VIEWS) as View[]).filter(
+    view => view !== 'animals' || info.panels.animals,
+  )
   const baseUrl = location.origin + pathsOf(world).api(info.basePath)
+  const [connection, banner] = CONNECTIONS[live.connection]
   const findings = report?.findings.length ?? 0
   const worlds = [...new Set(['', ...info.worlds, world])]
   return (
@@ -33,11 +30,11 @@ export function Header(props: PanelProps & { readonly views: readonly View[] }) 
             href={hrefOf({ view, world, parameters: {} })}
             aria-current={view === place.view && 'page'}
           >
-            {NAMES[view]}{' '}
+            {VIEWS[view]}{' '}
             {view === 'test' && findings > 0 && (
               <span class="chip banned">
                 {countOf(findings)}
-                <span class="hidden"> {findings === 1 ? 'finding' : 'findings'}</span>
+                <span> {findings === 1 ? 'finding' : 'findings'}</span>
               </span>
             )}
           </a>
@@ -66,9 +63,9 @@ export function Header(props: PanelProps & { readonly views: readonly View[] }) 
       )}
       {live.state?.frozen && <span class="chip dot refused">Frozen</span>}
       <span class={`chip dot ${live.connection === 'open' ? 'ok' : 'banned'}`} role="status">
-        {live.connection === 'open' ? 'Live' : 'Reconnecting'}
+        {connection}
       </span>
-      {live.connection !== 'open' && <p class="banner problem">{BANNERS[live.connection]}</p>}
+      {banner && <p class="banner problem">{banner}</p>}
     </header>
   )
 }

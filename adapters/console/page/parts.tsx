@@ -1,29 +1,10 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Info } from '../messages.js'
+import type { Report } from '../../verdict/report.js'
+import type { Info } from '../routes.js'
 import type { Go, Place } from './place.js'
-import type { Failure } from './server.js'
+import { type Failure, send } from './server.js'
 import type { Live } from './stream.js'
-
-export interface Finding {
-  readonly rule: string
-  readonly key: string | null
-  readonly seen: string
-  readonly fix: string
-  readonly evidence: readonly string[]
-  /** Numbers in the journal. */
-  readonly requests: readonly number[]
-  readonly allowed: boolean
-}
-
-/** The answer of `/_control/report`. */
-export interface Report {
-  readonly requests: number
-  readonly dropped: number
-  readonly findings: readonly Finding[]
-  /** What is likely but not certain. */
-  readonly notes: readonly Finding[]
-}
 
 /** What every panel gets. */
 export interface PanelProps {
@@ -35,6 +16,9 @@ export interface PanelProps {
   readonly info: Info
   /** What the client did wrong so far; undefined without control. */
   readonly report: Report | undefined
+  /** Grows with each change that `refresh` has told of. */
+  readonly revision: number
+  readonly refresh: () => void
   readonly place: Place
   readonly go: Go
 }
@@ -157,6 +141,18 @@ export function Marked({ text }: { readonly text: string }) {
   return (
     <>{text.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>
   )
+}
+
+/** Sends commands to the server, and shows why the latest failed. Its answer is undefined then. */
+export function useSend() {
+  const [failure, setFailure] = useState<Failure>()
+  const run = async (method: string, path: string, body?: object | string) => {
+    const text = typeof body === 'object' ? JSON.stringify(body) : body
+    const answer = await send(method, path, text)
+    setFailure(answer.failure)
+    return answer.text
+  }
+  return [run, <Problem failure={failure} />] as const
 }
 
 /** What went wrong, as the API says it. */

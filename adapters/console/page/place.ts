@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
-export type View = 'activity' | 'animals' | 'test' | 'start'
+export const VIEWS = { activity: 'Activity', animals: 'Animals', test: 'Test', start: 'Start' }
+export type View = keyof typeof VIEWS
 
 /** What the page shows, as its address says it: `#activity/w1?status=4&request=17`. */
 export interface Place {
@@ -11,7 +12,7 @@ export interface Place {
   readonly parameters: Readonly<Partial<Record<string, string>>>
 }
 
-/** A new view or world is a new step in the browser's history; parameters are not. */
+/** A new view or world is a new step in the browser's history; changes of parameters are not. */
 export type Go = (next: Partial<Place>) => void
 
 /** The place in the page's address, and a function that goes elsewhere. */
@@ -30,7 +31,8 @@ export function usePlace(): readonly [Place, Go] {
         location.hash = hrefOf({ ...place, parameters: {}, ...next })
         return
       }
-      history.replaceState(null, '', hrefOf({ ...place, ...next }))
+      const parameters = { ...place.parameters, ...next.parameters }
+      history.replaceState(null, '', hrefOf({ ...place, parameters }))
       setPlace(readPlace())
     },
   ]
@@ -45,9 +47,8 @@ export function hrefOf({ view, world, parameters }: Place): string {
 function readPlace(): Place {
   const [, path = '', query = ''] = /^#?([^?]*)\??(.*)$/.exec(location.hash) ?? []
   const [view = '', world = ''] = path.split('/')
-  const known = (['animals', 'test', 'start'] as const).find(name => name === view)
   return {
-    view: known ?? 'activity',
+    view: Object.hasOwn(VIEWS, view) ? (view as View) : 'activity',
     world: decoded(world),
     parameters: Object.fromEntries(new URLSearchParams(query)),
   }

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Edit, ExchangeDetail, Side as SideData } from '../messages.js'
+import type { ExchangeDetail, Side as SideData } from '../exchange-detail.js'
+import type { Edit } from '../resend.js'
 import { targetOf } from './filter.js'
-import { Field, Marked, type PanelProps, Problem } from './parts.js'
+import { type Column, Field, Marked, type PanelProps, Problem, Table, useSend } from './parts.js'
 import { hrefOf } from './place.js'
-import { type Failure, pathsOf, send, useJson } from './server.js'
+import { pathsOf, useJson } from './server.js'
 import { countOf } from './time.js'
-import { rulesOf } from './verdict.js'
+import { rulesByRequest } from './verdict.js'
 
 interface Props extends PanelProps {
   readonly n: number
@@ -20,8 +21,13 @@ export function RequestDetail(props: Props) {
   useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [detail])
   if (!detail) return <div class="detail">{failure && <Problem failure={failure} />}</div>
 
-  const { code, message, hints } = detail
-  const rules = rulesOf(props.report, detail)
+  const { code, message, hints, address, connection } = detail
+  const rules = rulesByRequest(props.report).get(detail.journal) ?? []
+  const sender = [
+    `#${props.n}`,
+    address && `from ${address}`,
+    connection && `connection ${connection}`,
+  ]
   return (
     <div class="detail stack" ref={box}>
       {(message !== null || hints.length > 0 || rules.length > 0) && (
@@ -39,13 +45,15 @@ export function RequestDetail(props: Props) {
           {rules.map(rule => (
             <p key={rule}>
               Verdict:{' '}
-              <a href={hrefOf({ view: 'test', world: props.world, parameters: {} })}>{rule}</a>
+              <a href={hrefOf({ view: 'test', world: props.world, parameters: { rule } })}>
+                {rule}
+              </a>
             </p>
           ))}
         </div>
       )}
       <div class="sides">
-        <Side name="Request" side={detail.request} />
+        <Side name="Request" note={sender.filter(Boolean).join(', ')} side={detail.request} />
         <Side name="Response" side={detail.response} />
       </div>
       <Actions {...props} detail={detail} />
@@ -53,11 +61,19 @@ export function RequestDetail(props: Props) {
   )
 }
 
-function Side({ name, side }: { readonly name: string; readonly side: SideData }) {
+const HEADERS: readonly Column<{ readonly id: string; readonly value: string }>[] = [
+  ['Header', ({ id }) => id],
+  ['Value', ({ value }) => <code class="wrap">{value}</code>],
+]
+
+function Side(props: { readonly name: string; readonly note?: string; readonly side: SideData }) {
+  const { name, note, side } = props
   const { headers, body, omitted } = side
   return (
     <section>
-      <h3>{name}</h3>
+      <h3>
+        {name} <span class="muted">{note}</span>
+      </h3>
       {body === '' ? (
         <p class="muted">No body</p>
       ) : (
@@ -71,14 +87,11 @@ function Side({ name, side }: { readonly name: string; readonly side: SideData }
         <summary>
           {headers.length} {headers.length === 1 ? 'header' : 'headers'}
         </summary>
-        <dl class="pairs">
-          {headers.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Table
+          label={`Headers of the ${name.toLowerCase()}`}
+          columns={HEADERS}
+          rows={headers.map(([id, value]) => ({ id, value }))}
+        />
       </details>
     </section>
   )
@@ -105,25 +118,22 @@ function prettyJson(text: string): string {
 
 function Actions(props: Props & { readonly detail: ExchangeDetail }) {
   const { n, world, info, place, onOpen, detail } = props
-  const [failure, setFailure] = useState<Failure>()
+  const [send, problem] = useSend()
   const [done, setDone] = useState('')
   const [isEditing, setEditing] = useState(false)
   const sendAgain = async (edit: Edit) => {
     const path = pathsOf(world).console(`exchanges/${n}/resend`)
-    const answer = await send('POST', path, JSON.stringify(edit))
-    setFailure(answer.failure)
-    if (answer.text !== undefined) onOpen(JSON.parse(answer.text).n)
+    const text = await send('POST', path, edit)
+    if (text !== undefined) onOpen(JSON.parse(text).n)
   }
   const copy = async (name: string, text: string) => {
     await navigator.clipboard.writeText(text)
     setDone(`Copied ${name}.`)
   }
   const arm = async () => {
-    const fault = JSON.stringify(faultLike(detail))
-    const answer = await send('POST', pathsOf(world).control('faults'), fault)
+    const armed = await send('POST', pathsOf(world).control('faults'), faultLike(detail))
     const whose = detail.key === null ? '' : ` of ${detail.key}`
-    setFailure(answer.failure)
-    setDone(answer.failure ? '' : `Armed for the next ${detail.operation}${whose}.`)
+    setDone(armed === undefined ? '' : `Armed for the next ${detail.operation}${whose}.`)
   }
   const link = new URL(hrefOf({ ...place, parameters: { request: `${n}` } }), location.href).href
   const actions: readonly (readonly [name: string, run: () => unknown])[] = [
@@ -150,11 +160,8 @@ function Actions(props: Props & { readonly detail: ExchangeDetail }) {
         <span class="done" role="status">
           {done}
         </span>
-        <span class="muted push">
-          {detail.client} #{n}
-        </span>
       </div>
-      {failure && <Problem failure={failure} />}
+      {problem}
       {isEditing && <Resend detail={detail} onSend={sendAgain} />}
     </>
   )

@@ -1,17 +1,17 @@
-import { outcomeOf } from '../messages.js'
+import { outcomeOf } from '../outcome.js'
 import { type Group, NO_KEY } from './filter.js'
 import { Marked } from './parts.js'
 import type { Row } from './stream.js'
 import { countOf, durationOf, timeOf } from './time.js'
 
+const COLUMNS = ['Time', 'Status', 'Method', 'Path', 'Key', 'Client', 'Left', 'Duration']
+
 /** The names of the columns; each row has them in its own text, too. */
 export function RowHead() {
-  const columns = ['Time', 'Status', 'Method', 'Path', 'Key', 'Left', 'Duration']
-  const areas = ['time', 'status', 'method', 'target', 'key', 'left', 'ms']
   return (
     <div class="row row-head" aria-hidden="true">
-      {columns.map((name, at) => (
-        <span key={name} class={areas[at]}>
+      {COLUMNS.map(name => (
+        <span key={name} class={name.toLowerCase()}>
           {name}
         </span>
       ))}
@@ -23,6 +23,8 @@ export function RowHead() {
 export function RequestRow(props: {
   readonly group: Group
   readonly isOpen: boolean
+  /** Whether the server no longer has it. */
+  readonly isOld: boolean
   /** Whether Tab stops here; the arrows reach the other rows. */
   readonly isStop: boolean
   /** The rules that it breaks. */
@@ -31,37 +33,45 @@ export function RequestRow(props: {
   readonly earlier: readonly Row[]
   readonly onToggle: () => void
 }) {
-  const { group, isOpen, isStop, rules, earlier, onToggle } = props
-  const { at, method, path, query, status, key, remaining, limit, ms, code } = group.row
-  const note = [...noteOf(group.row), ...retryNote(group.row, earlier)].join(' ')
-  const count = countOf(group.numbers.length)
+  const { group, isOpen, isOld, isStop, rules, earlier, onToggle } = props
+  const [row] = group
+  const { at, method, path, query, status, key, client, remaining, limit, ms, code } = row
+  const note = [...noteOf(row), ...retryNote(row, earlier)].join(' ')
+  const count = countOf(group.length)
   return (
     <button
       type="button"
       class="row"
       tabIndex={isStop ? 0 : -1}
+      disabled={isOld}
       aria-expanded={isOpen}
       onClick={onToggle}
     >
       <span class="time">{timeOf(at)}</span>
-      <span class={`status ${outcomeOf(group.row)}`}>{status ?? '—'}</span>
+      <span class={`status ${outcomeOf(row)}`}>{status ?? '—'}</span>
       <span class="method">{method || '—'}</span>
-      <span class="target">
-        {path}
-        {query && <span class="muted">?{query}</span>}
-      </span>
-      {count !== '1' && (
-        <span class="count">
-          <span aria-hidden="true">×{count}</span>
-          <span class="hidden">{count} times</span>
+      <span class="path">
+        <span>
+          {path}
+          {query && <span class="muted">?{query}</span>}
         </span>
-      )}
+        {count !== '1' && (
+          <span class="chip">
+            <span aria-hidden="true">×{count}</span>
+            <span class="hidden"> {count} times</span>
+          </span>
+        )}
+      </span>
       <span class="key">{key ?? NO_KEY}</span>
+      <span class="client" title={client}>
+        {programOf(client)} {connectionsOf(group)}
+      </span>
       <span class="left">
-        {remaining !== null && `${countOf(remaining)} of ${countOf(limit ?? 0)} left`}
+        {remaining !== null && `${countOf(remaining)} of ${countOf(limit ?? 0)}`}
+        {remaining !== null && <span class="hidden"> left</span>}
       </span>
       {/* Texts of one length begin at one place, so that nothing moves when they change. */}
-      <span class="ms">{ms !== null && durationIn(ms).padStart(8, '\u00a0')}</span>
+      <span class="duration">{ms !== null && durationIn(ms).padStart(8, '\u00a0')}</span>
       {(code !== null || note !== '' || rules.length > 0) && (
         <span class="why">
           {rules.map(rule => (
@@ -74,6 +84,19 @@ export function RequestRow(props: {
       )}
     </button>
   )
+}
+
+/** `curl` of `curl/8.5.0`; browsers call themselves many names. */
+function programOf(client: string): string {
+  const [name = ''] = client.split(/[/ ;(]/)
+  return name === 'Mozilla' ? 'browser' : name
+}
+
+/** `c3`, or `2 conns` of requests that are shown as one. */
+function connectionsOf(group: Group): string {
+  const [first, ...others] = new Set(group.map(({ connection }) => connection))
+  if (others.length > 0) return `${others.length + 1} conns`
+  return first ? `c${first}` : ''
 }
 
 function durationIn(ms: number): string {
@@ -97,7 +120,8 @@ function noteOf(row: Row): readonly string[] {
 /** How long after a rejection the same request came again, and how much too early. */
 function retryNote(row: Row, earlier: readonly Row[]): readonly string[] {
   const before = earlier.find(
-    ({ key, method, path }) => key === row.key && method === row.method && path === row.path,
+    ({ epoch, key, method, path }) =>
+      epoch === row.epoch && key === row.key && method === row.method && path === row.path,
   )
   if (before?.retryAfter === undefined || before.retryAfter === null) return []
   const gap = row.at - before.at

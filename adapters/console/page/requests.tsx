@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import {
-  EACH_OPERATION,
-  EACH_STATUS,
+  EVERY_OPERATION,
+  EVERY_STATUS,
   EVERYTHING,
   type Filter,
   fits,
@@ -9,47 +9,33 @@ import {
   grouped,
   NO_KEY,
 } from './filter.js'
-import { Choice, Field, Panel, type PanelProps, Problem } from './parts.js'
+import { Choice, Field, Panel, type PanelProps, useSend } from './parts.js'
 import { RequestDetail } from './request-detail.js'
 import { RequestRow, RowHead } from './request-row.js'
-import { type Failure, pathsOf, send } from './server.js'
+import { pathsOf } from './server.js'
 import { Commands } from './start.js'
-import type { Row } from './stream.js'
+import type { Live, Row } from './stream.js'
 import { countOf } from './time.js'
-import { rulesOf } from './verdict.js'
+import { rulesByRequest } from './verdict.js'
 
 /** Rows at first, and with each "more"; what follows below should not be far on a small screen. */
 const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
 /** The latest requests. What is shown, and which request is open, is in the address. */
 export function Requests(props: PanelProps) {
-  const { live, place, report, go } = props
+  const { live, place, go } = props
   const filter: Filter = { ...EVERYTHING, ...place.parameters }
   const open = Number(place.parameters['request']) || undefined
-  const isFolded = place.parameters['fold'] !== 'no'
   const [paused, setPaused] = useState(false)
-  const [shown, setShown] = useState(SHOWN)
-  const change = (changes: Partial<Record<string, string>>) =>
-    go({ parameters: { ...place.parameters, ...changes } })
+  const change = (parameters: Partial<Record<string, string>>) => go({ parameters })
 
   const held = useHeldRows(live.rows, paused, open)
   const rows = held.filter(row => fits(row, filter))
-  const groups = grouped(rows, isFolded)
-  const visible = groups.slice(0, shown)
-  const isOpen = ({ numbers }: Group) => open !== undefined && numbers.includes(open)
-  const openSlot = visible.findIndex(isOpen)
-  const waiting = (live.rows[0]?.n ?? 0) - (held[0]?.n ?? 0)
-  const isFiltered = Object.keys(EVERYTHING).some(
-    name => name !== 'after' && filter[name as keyof Filter] !== '',
+  const isFiltered = Object.entries(filter).some(
+    ([name, value]) => name in EVERYTHING && name !== 'after' && value !== '',
   )
   const isCleared = filter.after !== ''
-  const detail = open !== undefined && (
-    <RequestDetail key={open} {...props} n={open} onOpen={n => change({ request: `${n}` })} />
-  )
-  const showWaiting = () => {
-    setPaused(false)
-    change({ request: '' })
-  }
+  const waiting = waitingFor(live.rows, held)
   return (
     <Panel
       title="Requests"
@@ -60,12 +46,19 @@ export function Requests(props: PanelProps) {
             {summaryOf(live, filter, isFiltered ? rows.length : undefined)}
           </span>
           {(isFiltered || isCleared) && (
-            <button type="button" class="small" onClick={() => change({ ...EVERYTHING })}>
+            <button type="button" onClick={() => change(EVERYTHING)}>
               Show all
             </button>
           )}
           {waiting > 0 && (
-            <button type="button" class="small waiting" onClick={showWaiting}>
+            <button
+              type="button"
+              class="primary"
+              onClick={() => {
+                setPaused(false)
+                change({ request: '' })
+              }}
+            >
               Show {countOf(waiting)} new
             </button>
           )}
@@ -76,7 +69,7 @@ export function Requests(props: PanelProps) {
             <button
               type="button"
               disabled={rows.length === 0}
-              onClick={() => change({ after: `${live.rows[0]?.n}`, request: '' })}
+              onClick={() => change({ after: `${live.epoch}-${live.rows[0]?.n}`, request: '' })}
             >
               Clear
             </button>
@@ -85,49 +78,76 @@ export function Requests(props: PanelProps) {
         </>
       }
     >
-      <Filters
-        filter={filter}
-        keys={[...new Set(live.rows.map(({ key }) => key ?? NO_KEY))].sort()}
-        isFolded={isFolded}
-        onChange={change}
-      />
-      {openSlot < 0 && detail && <section aria-label={`Request ${open}`}>{detail}</section>}
-      {groups.length > 0 && <RowHead />}
-      {/* Rows keep their places and change their content, so that nothing on the page moves. */}
-      <ol
-        class="rows"
-        aria-label="Requests"
-        onKeyDown={event => moveFocus(event, () => change({ request: '' }))}
-      >
-        {visible.map((group, slot) => (
-          <li key={slot}>
-            <RequestRow
-              group={group}
-              isOpen={slot === openSlot}
-              isStop={slot === Math.max(0, openSlot)}
-              rules={rulesOf(report, group.row)}
-              earlier={held.slice(held.indexOf(group.row) + 1)}
-              onToggle={() => change({ request: slot === openSlot ? '' : `${group.row.n}` })}
-            />
-            {slot === openSlot && detail}
-          </li>
-        ))}
-      </ol>
-      {groups.length === 0 && isFiltered && <p class="muted">No request matches these filters.</p>}
-      {groups.length === 0 && !isFiltered && isCleared && <p class="muted">No requests since.</p>}
-      {groups.length === 0 && !isFiltered && !isCleared && (
+      <Filters {...props} filter={filter} onChange={change} />
+      <Rows {...props} held={held} rows={rows} open={open} />
+      {rows.length === 0 && isFiltered && <p class="muted">No request matches these filters.</p>}
+      {rows.length === 0 && !isFiltered && isCleared && <p class="muted">No requests since.</p>}
+      {rows.length === 0 && !isFiltered && !isCleared && (
         <>
           <p class="muted">No requests yet. Paste a command into a terminal:</p>
           <Commands {...props} />
         </>
       )}
+    </Panel>
+  )
+}
+
+/** Requests as rows, with the one that is open. */
+function Rows(
+  props: PanelProps & {
+    /** Also those that do not match. */
+    readonly held: readonly Row[]
+    readonly rows: readonly Row[]
+    readonly open: number | undefined
+  },
+) {
+  const { live, place, report, go, held, rows, open } = props
+  const [shown, setShown] = useState(SHOWN)
+  const rules = useMemo(() => rulesByRequest(report), [report])
+  const groups = grouped(rows, place.parameters['fold'] !== 'no')
+  const visible = groups.slice(0, shown)
+  const openSlot = visible.findIndex(group => group.some(({ n }) => n === open))
+  const show = (n: number | '') => go({ parameters: { request: `${n}` } })
+  const detail = open !== undefined && (
+    <RequestDetail key={open} {...props} n={open} onOpen={show} />
+  )
+  const isOld = (group: Group | undefined) => group !== undefined && group[0].epoch !== live.epoch
+  return (
+    <>
+      {openSlot < 0 && detail && <section aria-label={`Request ${open}`}>{detail}</section>}
+      {groups.length > 0 && <RowHead />}
+      {/* Rows keep their places and change their content, so that nothing on the page moves. */}
+      <ol class="rows" aria-label="Requests" onKeyDown={event => moveFocus(event, () => show(''))}>
+        {visible.map((group, slot) => (
+          <li key={slot}>
+            {isOld(group) && !isOld(visible[slot - 1]) && (
+              <p class="divider">Before the server restarted: it no longer has these requests.</p>
+            )}
+            <RequestRow
+              group={group}
+              isOpen={slot === openSlot}
+              isOld={isOld(group)}
+              isStop={slot === Math.max(0, openSlot)}
+              rules={rulesOf(group, rules)}
+              earlier={held.slice(held.indexOf(group[0]) + 1)}
+              onToggle={() => show(slot === openSlot ? '' : group[0].n)}
+            />
+            {slot === openSlot && detail}
+          </li>
+        ))}
+      </ol>
       {groups.length > shown && (
-        <button type="button" class="more" onClick={() => setShown(count => count + SHOWN)}>
+        <button type="button" onClick={() => setShown(count => count + SHOWN)}>
           Show {Math.min(SHOWN, groups.length - shown)} more
         </button>
       )}
-    </Panel>
+    </>
   )
+}
+
+/** The rules that one of them breaks. */
+function rulesOf(group: Group, rules: ReadonlyMap<number | null, readonly string[]>) {
+  return [...new Set(group.flatMap(({ journal }) => rules.get(journal) ?? []))]
 }
 
 /** While someone reads, the rows stay in place and new ones are only counted. */
@@ -140,62 +160,64 @@ function useHeldRows(live: readonly Row[], paused: boolean, open: number | undef
   return held.current
 }
 
-function summaryOf(
-  { rows: all, omitted }: PanelProps['live'],
-  { after }: Filter,
-  shown: number | undefined,
-): string {
-  const rows = all.filter(({ n }) => n > Number(after))
+function waitingFor([newest]: readonly Row[], [held]: readonly Row[]): number {
+  if (!newest) return 0
+  return newest.epoch === held?.epoch ? newest.n - held.n : newest.n
+}
+
+function summaryOf({ rows, omitted }: Live, { after }: Filter, shown?: number): string {
+  const { length } = rows.filter(row => fits(row, { ...EVERYTHING, after }))
   const left = omitted > 0 && after === '' ? `, ${countOf(omitted)} more not shown` : ''
-  const text = `${countOf(rows.length)} ${rows.length === 1 ? 'request' : 'requests'}${left}`
+  const text = `${countOf(length)} ${length === 1 ? 'request' : 'requests'}${left}`
   return shown === undefined ? text : `${countOf(shown)} of ${text}`
 }
 
-function Filters(props: {
-  readonly filter: Filter
-  readonly keys: readonly string[]
-  readonly isFolded: boolean
-  readonly onChange: (changes: Partial<Record<string, string>>) => void
-}) {
-  const { filter, keys, isFolded, onChange } = props
-  const { search, key, operation, status } = filter
-  const set = (name: keyof Filter) => (value: string) => onChange({ [name]: value })
+function Filters(
+  props: PanelProps & {
+    readonly filter: Filter
+    readonly onChange: (changes: Partial<Record<string, string>>) => void
+  },
+) {
+  const { live, place, filter, onChange } = props
+  const isFolded = place.parameters['fold'] !== 'no'
+  const keys = [...new Set(live.rows.map(({ key }) => key ?? NO_KEY))].sort()
+  const choices = [
+    ['Key', 'key', [['', 'Every key'], ...keys.map(key => [key, key] as const)]],
+    ['Operation', 'operation', [...EVERY_OPERATION, ['none', 'Other']]],
+    ['Status', 'status', EVERY_STATUS],
+  ] as const
   const box = useRef<HTMLElement>(null)
   const [isHelp, setHelp] = useState(false)
   useEffect(() => {
-    const focus = (event: KeyboardEvent) => {
+    const follow = (event: KeyboardEvent) => {
       if ((event.target as HTMLElement).matches('input, textarea, select')) return
       if (event.key === '?') setHelp(shown => !shown)
       if (event.key !== '/') return
       event.preventDefault()
       box.current?.querySelector('input')?.focus()
     }
-    addEventListener('keydown', focus)
-    return () => removeEventListener('keydown', focus)
+    addEventListener('keydown', follow)
+    return () => removeEventListener('keydown', follow)
   }, [])
   return (
     <search class="line fields" ref={box}>
       <Field
         label="Search"
         type="search"
-        value={search}
+        value={filter.search}
         placeholder="path or reason ( / )"
         title="? shows the keys"
         onInput={event => onChange({ search: event.currentTarget.value })}
       />
-      <Choice
-        label="Key"
-        value={key}
-        options={[['', 'All keys'], ...keys.map(key => [key, key] as const)]}
-        onChange={set('key')}
-      />
-      <Choice
-        label="Operation"
-        value={operation}
-        options={EACH_OPERATION}
-        onChange={set('operation')}
-      />
-      <Choice label="Status" value={status} options={EACH_STATUS} onChange={set('status')} />
+      {choices.map(([label, name, options]) => (
+        <Choice
+          key={name}
+          label={label}
+          value={filter[name]}
+          options={options}
+          onChange={value => onChange({ [name]: value })}
+        />
+      ))}
       <button
         type="button"
         aria-pressed={isFolded}
@@ -213,13 +235,12 @@ function Filters(props: {
   )
 }
 
-/** Saves what is shown, folded or not. */
-function SaveHar({ world, rows }: PanelProps & { readonly rows: readonly Row[] }) {
-  const [failure, setFailure] = useState<Failure>()
+/** Saves what is shown, folded or not, as far as the server still has it. */
+function SaveHar({ live, world, rows }: PanelProps & { readonly rows: readonly Row[] }) {
+  const [send, problem] = useSend()
+  const numbers = rows.filter(({ epoch }) => epoch === live.epoch).map(({ n }) => n)
   const save = async () => {
-    const body = JSON.stringify(rows.map(({ n }) => n).reverse())
-    const { text, failure } = await send('POST', pathsOf(world).console('har'), body)
-    setFailure(failure)
+    const text = await send('POST', pathsOf(world).console('har'), numbers.reverse())
     if (text === undefined) return
     const link = document.createElement('a')
     link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
@@ -229,10 +250,10 @@ function SaveHar({ world, rows }: PanelProps & { readonly rows: readonly Row[] }
   }
   return (
     <>
-      <button type="button" disabled={rows.length === 0} onClick={save}>
+      <button type="button" disabled={numbers.length === 0} onClick={save}>
         Save HAR
       </button>
-      {failure && <Problem failure={failure} />}
+      {problem}
     </>
   )
 }
@@ -245,7 +266,7 @@ function moveFocus(event: KeyboardEvent, close: () => void): void {
     close()
     return
   }
-  const rows = [...(target.closest('.rows')?.querySelectorAll<HTMLElement>('.row') ?? [])]
+  const rows = [...(target.closest('.rows')?.querySelectorAll<HTMLElement>('.row:enabled') ?? [])]
   const at = rows.indexOf(target)
   const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key]
   if (at < 0 || next === undefined) return

@@ -8,9 +8,10 @@ export interface Failure {
 }
 
 /** What the server answered: text, because browsers round the numbers of int64. */
-export type Answer =
-  | { readonly text: string; readonly failure?: never }
-  | { readonly text?: never; readonly failure: Failure }
+export interface Answer {
+  readonly text?: string
+  readonly failure?: Failure
+}
 
 /** Sends a request to this server. Never rejects. */
 export async function send(method: string, path: string, body?: string): Promise<Answer> {

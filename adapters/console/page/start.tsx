@@ -1,4 +1,4 @@
-import type { KeyState } from '../messages.js'
+import type { KeyState } from '../world.js'
 import { CopyButton, Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf } from './server.js'
 import { countOf } from './time.js'
@@ -13,7 +13,7 @@ export function Start(props: PanelProps) {
           <Commands {...props} />
         </Panel>
         <Panel title="Reference">
-          <ul class="items">
+          <ul class="stack">
             {LINKS.map(([path, name, use]) => (
               <li key={path}>
                 <a href={path}>{name}</a> {use}

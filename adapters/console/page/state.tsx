@@ -1,19 +1,17 @@
 import { useState } from 'preact/hooks'
-import { Panel, type PanelProps, Problem } from './parts.js'
-import { type Failure, pathsOf, send } from './server.js'
+import { Panel, type PanelProps, useSend } from './parts.js'
+import { pathsOf } from './server.js'
 
 /** Reset, snapshots and worlds. */
-export function State(props: PanelProps & { readonly onChange: () => void }) {
-  const { world, go, onChange } = props
-  const [failure, setFailure] = useState<Failure>()
+export function State({ world, go, refresh }: PanelProps) {
+  const [send, problem] = useSend()
   const [done, setDone] = useState('')
   const paths = pathsOf(world)
   const run = async (method: string, path: string, success: string, body?: string) => {
-    const answer = await send(method, path, body)
-    setFailure(answer.failure)
-    setDone(answer.failure ? '' : success)
-    onChange()
-    return answer
+    const text = await send(method, path, body)
+    setDone(text === undefined ? '' : success)
+    refresh()
+    return text
   }
   const upload = async (event: Event) => {
     const input = event.currentTarget as HTMLInputElement
@@ -22,7 +20,7 @@ export function State(props: PanelProps & { readonly onChange: () => void }) {
     input.value = ''
   }
   const createWorld = async () => {
-    const { text } = await run('POST', '/_control/worlds', 'World created')
+    const text = await run('POST', '/_control/worlds', 'World created')
     if (text !== undefined) go({ world: JSON.parse(text).id })
   }
   const deleteWorld = async () => {
@@ -51,7 +49,7 @@ export function State(props: PanelProps & { readonly onChange: () => void }) {
           </button>
         )}
       </div>
-      <Problem failure={failure} />
+      {problem}
       <p class="done" role="status">
         {done}
       </p>

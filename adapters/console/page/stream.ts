@@ -1,15 +1,19 @@
 import { useEffect, useReducer, useRef } from 'preact/hooks'
-import type { Listed, Second, Update, WorldState } from '../messages.js'
+import type { Second } from '../activity.js'
+import type { Listed } from '../exchange-detail.js'
+import type { Update } from '../streams.js'
+import type { WorldState } from '../world.js'
 import { pathsOf } from './server.js'
 
-export type Row = Listed
+/** A request, and the process that served it: a later one numbers its requests anew. */
+export type Row = Listed & { readonly epoch: number }
 
 /** Everything that the stream of a world has brought so far. */
 export interface Live {
   /** The browser gives up when it is refused: the server has another token now. */
   readonly connection: 'open' | 'lost' | 'refused'
-  /** Of the process that sent the rows. */
-  readonly epoch: string
+  /** Of the process that answers now. */
+  readonly epoch: number
   /** Newest first. */
   readonly rows: readonly Row[]
   /** How many requests came that are not among the rows. */
@@ -28,7 +32,7 @@ const SECONDS = 300
 
 const NOTHING: Live = {
   connection: 'lost',
-  epoch: '',
+  epoch: 0,
   rows: [],
   omitted: 0,
   traffic: [],
@@ -51,24 +55,23 @@ export function useLive(world: string): Live {
     source.onopen = () => change({ connection: 'open' })
     source.onerror = () =>
       change({ connection: source.readyState === EventSource.CLOSED ? 'refused' : 'lost' })
-    source.onmessage = ({ data, lastEventId: id }) => {
-      const [epoch = ''] = id.split('-')
-      // Another process numbers its requests anew.
-      const known = epoch === live.current.epoch ? live.current : NOTHING
-      change({ ...known, epoch, ...applied(known, JSON.parse(data) as Update) })
-    }
+    source.onmessage = ({ data, lastEventId: id }) =>
+      change(applied(live.current, Number.parseInt(id, 10), JSON.parse(data)))
     return () => source.close()
   }, [world])
   return live.current
 }
 
-function applied(live: Live, update: Update): Partial<Live> {
+function applied(live: Live, epoch: number, update: Update): Partial<Live> {
   const { entries, omitted, traffic, serverTime, state } = update
-  const fresh = entries.toReversed()
-  const rows = fresh.length === 0 ? live.rows : [...fresh, ...live.rows].slice(0, MAX_ROWS)
-  const left = live.rows.length + fresh.length - rows.length
+  const fresh = entries.map(entry => ({ ...entry, epoch })).toReversed()
+  // The journal of another process has other requests.
+  const known = epoch === live.epoch ? live.rows : live.rows.map(row => ({ ...row, journal: null }))
+  const rows = fresh.length === 0 ? known : [...fresh, ...known].slice(0, MAX_ROWS)
+  const left = known.length + fresh.length - rows.length
   return {
     connection: 'open',
+    epoch,
     rows,
     omitted: live.omitted + omitted + left,
     traffic: merged(live.traffic, traffic),

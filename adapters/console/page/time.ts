@@ -1,15 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Live } from './stream.js'
 
-/** The store's time, in ms; undefined before the first message. Running clocks redraw every second. */
+/** The store's time, in ms; undefined before the first message. The page is drawn twice a second. */
 export function useNow({ state, receivedAt }: Live): number | undefined {
   const [, setTick] = useState(0)
-  const isRunning = state !== undefined && !state.frozen
   useEffect(() => {
-    if (!isRunning) return undefined
     const timer = setInterval(() => setTick(tick => tick + 1), 500)
     return () => clearInterval(timer)
-  }, [isRunning])
+  }, [])
   if (!state) return undefined
   return state.frozen ? state.now : state.now + performance.now() - receivedAt
 }
@@ -25,14 +23,15 @@ export function dateOf(ms: number): string {
   return new Date(ms).toLocaleDateString('en-GB', format)
 }
 
-/** `26 s`, `4 min 10 s`, `3 h 5 min`. */
+/** `26 s`, `4 min 10 s`, `3 h 5 min`, on one line. */
 export function durationOf(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000))
-  if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60)
-    return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  const parts =
+    minutes < 60
+      ? [minutes && `${minutes} min`, (seconds % 60 || minutes === 0) && `${seconds % 60} s`]
+      : [`${Math.floor(minutes / 60)} h`, `${minutes % 60} min`]
+  return parts.filter(Boolean).join(' ').replaceAll(' ', '\u00a0')
 }
 
 export function countOf(value: number): string {

@@ -1,26 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
-import { OUTCOMES, type Second } from '../messages.js'
+import type { Second } from '../activity.js'
+import { OUTCOMES } from '../outcome.js'
+import { BAR, OUTCOME_NAMES } from './filter.js'
 import { Panel, type PanelProps } from './parts.js'
 import { shortCountOf, timeOf } from './time.js'
 
-/** In the order of `OUTCOMES`. */
-const NAMES = ['2xx', '4xx', '429', 'Banned', '5xx and lost']
-
-/** What the filter of requests calls them. */
-const STATUSES = ['2', '4', '429', 'banned', '5']
-
 const MINUTES = 5
-/** Seconds in a bar: few enough to see a burst, and a bar of five minutes fits on a phone. */
-const BAR = 5
 const BARS = (MINUTES * 60) / BAR
 
 /** The last five minutes, stacked by outcome. */
 export function Traffic({ live, place, go }: PanelProps) {
-  const [, setTick] = useState(0)
-  useEffect(() => {
-    const timer = setInterval(() => setTick(tick => tick + 1), 1_000)
-    return () => clearInterval(timer)
-  }, [])
   const bars = barsOf(live.traffic, Math.floor((Date.now() + live.skew) / 1000))
   const totals = OUTCOMES.map((_, series) => sum(bars.map(({ counts }) => counts[series] ?? 0)))
   const top = roundUp(Math.max(...bars.map(({ counts }) => sum(counts))))
@@ -35,9 +23,9 @@ export function Traffic({ live, place, go }: PanelProps) {
                 type="button"
                 class={`plain dot ${outcome}`}
                 title="Show only these"
-                onClick={() => go({ parameters: { ...place.parameters, status: STATUSES[at] } })}
+                onClick={() => go({ parameters: { status: outcome } })}
               >
-                {NAMES[at]}&nbsp;<b>{shortCountOf(totals[at] ?? 0)}</b>
+                {OUTCOME_NAMES[outcome]}&nbsp;<b>{shortCountOf(totals[at] ?? 0)}</b>
               </button>
             </li>
           ))}
@@ -56,7 +44,12 @@ export function Traffic({ live, place, go }: PanelProps) {
         ))}
         <svg viewBox={`0 0 ${BARS} ${top}`} preserveAspectRatio="none" aria-hidden="true">
           {bars.map(({ at, counts }, x) => (
-            <g key={x} class="bar">
+            // biome-ignore lint/a11y/noStaticElementInteractions: for keyboards there are the legend and the filters
+            <g
+              key={x}
+              class={`bar ${place.parameters['bar'] === `${at}` ? 'on' : ''}`}
+              onClick={() => go({ parameters: { bar: `${at}` } })}
+            >
               <title>{`${timeOf(at * 1000)} to ${timeOf((at + BAR) * 1000)}: ${inWords(counts)}`}</title>
               <rect x={x} width="1" height={top} />
               {OUTCOMES.map((outcome, series) => (
@@ -100,7 +93,7 @@ function sum(counts: readonly number[]): number {
 }
 
 function inWords(counts: readonly number[]): string {
-  return NAMES.map((name, at) => `${counts[at]} ${name}`).join(', ')
+  return OUTCOMES.map((outcome, at) => `${counts[at]} ${OUTCOME_NAMES[outcome]}`).join(', ')
 }
 
 /** The next of 4, 10, 20, 40, 100 …: half of it is a whole number as well. */

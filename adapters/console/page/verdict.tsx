@@ -1,5 +1,6 @@
-import type { Listed } from '../messages.js'
-import { type Finding, Marked, Panel, type PanelProps, type Report } from './parts.js'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Finding, Report } from '../../verdict/report.js'
+import { Marked, Panel, type PanelProps } from './parts.js'
 import { hrefOf } from './place.js'
 import { countOf } from './time.js'
 
@@ -16,11 +17,8 @@ export function Verdict(props: PanelProps) {
           {requests === 0 ? 'Nothing to judge yet.' : 'No violations: this client behaves well.'}
         </p>
       )}
-      {findings.map(finding => (
-        <FindingCard key={finding.rule + finding.key} {...props} finding={finding} />
-      ))}
-      {notes.map(note => (
-        <FindingCard key={note.rule + note.key} {...props} finding={note} isNote />
+      {[...findings, ...notes].map((finding, at) => (
+        <FindingCard key={at} {...props} finding={finding} isNote={at >= findings.length} />
       ))}
     </Panel>
   )
@@ -28,13 +26,17 @@ export function Verdict(props: PanelProps) {
 
 const MAX_LINKS = 8
 
-function FindingCard(props: PanelProps & { readonly finding: Finding; readonly isNote?: boolean }) {
-  const { finding, isNote, live, world } = props
+function FindingCard(props: PanelProps & { readonly finding: Finding; readonly isNote: boolean }) {
+  const { finding, isNote, live, world, place } = props
   const { rule, key, seen, fix, evidence, requests, allowed } = finding
   const nobody = requests.length === 0 ? 'every key' : 'without a valid key'
   const rows = live.rows.filter(({ journal }) => journal !== null && requests.includes(journal))
+  const box = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (place.parameters['rule'] === rule) box.current?.scrollIntoView({ block: 'center' })
+  }, [place.parameters['rule']])
   return (
-    <article class={`finding ${isNote ? 'limited' : 'banned'}`}>
+    <article class={`box finding ${isNote ? 'limited' : 'banned'}`} ref={box}>
       <h3 class="line">
         <code>{rule}</code> <span class="muted">{key === null ? nobody : `key ${key}`}</span>
         {isNote && <span class="chip">likely</span>}
@@ -66,8 +68,11 @@ function FindingCard(props: PanelProps & { readonly finding: Finding; readonly i
   )
 }
 
-/** The rules that a request breaks. */
-export function rulesOf(report: Report | undefined, { journal }: Listed): readonly string[] {
-  const findings = report?.findings.filter(({ requests }) => requests.includes(journal ?? 0))
-  return findings?.map(({ rule }) => rule) ?? []
+/** The rules that requests break, by their numbers in the journal. */
+export function rulesByRequest(report: Report | undefined) {
+  const rules = new Map<number | null, string[]>()
+  for (const { rule, requests } of report?.findings ?? []) {
+    for (const n of requests) rules.set(n, [...(rules.get(n) ?? []), rule])
+  }
+  return rules
 }
