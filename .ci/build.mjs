@@ -1,5 +1,5 @@
 // Builds dist/: the modules, one of them with zod, the page of the console, CommonJS for Jest, and the bundled
-// command line. With `--if-stale` only if a source or zod has changed since, as `npm install` and `npm start` do.
+// command line, and the schema of its reports. With `--if-stale` only if a source or zod has changed since, as `npm install` and `npm start` do.
 // With `--modules` without the bundles, which hide from coverage and mutants which module runs. With `--lint`, as
 // `npm test` does, `npm run lint` runs at the same time.
 import { exec } from 'node:child_process'
@@ -34,10 +34,17 @@ async function build() {
     ...(has('--lint') ? [read('package.json').scripts.lint] : []),
   ])
   if (!isCompiled || !(await allOf(['node .ci/bundled.mjs']))) return false
+  await writeSchema()
   if (has('--modules')) return true
   if (!(await allOf(['node .ci/commonjs.mjs']))) return false
   writeFileSync(RESULT, version)
   return true
+}
+
+/** For readers of `exec --report`. */
+async function writeSchema() {
+  const { reportJsonSchema } = await import('../dist/adapters/cli/report-file.js')
+  writeFileSync('dist/report.schema.json', `${JSON.stringify(reportJsonSchema(), null, 2)}\n`)
 }
 
 /** Runs commands at once, and prints what each has printed when it ends. Whether all have succeeded. */

@@ -1,5 +1,5 @@
-import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { CommandName } from './commands.js'
+import { describedBy } from './docs.js'
 import type {
   DescribedSettings,
   ExecSettings,
@@ -38,8 +38,10 @@ const ACTIONS = {
     (await import('./serve.js')).serve(settings, stopOnSignal),
   async exec(settings: ExecSettings, { operands, given }: Call) {
     if (settings.explore) return (await import('./explore.js')).explore(settings, operands, given)
-    if (settings.through === undefined) return (await import('./exec.js')).exec(settings, operands)
-    return (await import('./through.js')).execThrough(settings, settings.through, operands)
+    if (settings.through === undefined) {
+      return (await import('./exec.js')).exec(settings, operands, given)
+    }
+    return (await import('./through.js')).execThrough(settings, settings.through, operands, given)
   },
   copy: async (_: unknown, { operands: [from = '', to = ''] }: Call) =>
     (await import('./copy.js')).copy(from, to),
@@ -53,10 +55,11 @@ const ACTIONS = {
     (await import('./replay.js')).replayCommand(settings, path, stopOnSignal),
   diff: async (_: unknown, { operands: [good = '', bad = ''] }: Call) =>
     (await import('./diff.js')).diffCommand(good, bad),
-  async openapi({ keys, pagination, rateLimit, idempotency }: DescribedSettings) {
+  async openapi(settings: DescribedSettings) {
     const { openApiJson } = await import('../openapi/openapi.js')
-    const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
-    const features = { pagination, rateLimit, idempotency: idempotency !== undefined }
-    process.stdout.write(`${openApiJson({ ...features, demoKeys })}\n`)
+    process.stdout.write(`${openApiJson(describedBy(settings))}\n`)
+  },
+  async skill() {
+    process.stdout.write(await (await import('./skill.js')).skill())
   },
 }

@@ -120,7 +120,7 @@ function textOf(
   if (value === undefined) return ''
   if (alone && attached === undefined)
     return /^\d|:/.test(left[0] ?? '') ? `${left.shift()}` : alone
-  const text = attached ?? left.shift()
+  const text = attached ?? (left[0]?.startsWith('--') ? undefined : left.shift())
   if (text) return text
   throw new UsageError(`${flag} needs a value: ${flag} <${value}>`)
 }

@@ -7,6 +7,7 @@ import {
   RUN,
   SERVER,
   STORE,
+  STORE_OF_EXEC,
   THROUGH,
   VERDICT,
   VERIFY,
@@ -44,10 +45,10 @@ export const COMMANDS = {
   exec: {
     usage: '[exec] [options] -- <command>',
     does: 'run a command against a private store',
-    more: 'The command finds the store by ADOPTION_STORE_BASE_URL, ADOPTION_STORE_API_KEY and ADOPTION_STORE_CONTROL_URL. Exit codes: that of the command, or 1 where an option says so.',
+    more: 'The command finds the store by ADOPTION_STORE_BASE_URL, ADOPTION_STORE_API_KEY and ADOPTION_STORE_CONTROL_URL. It is empty without --seed. Exit codes: that of the command, or 1 where an option says so.',
     examples: ['exec --strict -- npm test', 'exec --explore -- npm test'],
     groups: {
-      Store: STORE,
+      Store: STORE_OF_EXEC,
       Verdict: VERDICT,
       Run: RUN,
       'Many runs': EXPLORE,
@@ -111,6 +112,13 @@ export const COMMANDS = {
     examples: ['openapi >openapi.json', 'openapi --idempotency --pagination'],
     groups: { Options: DESCRIBED },
     variables: 'all',
+    operands: NONE,
+  },
+  skill: {
+    usage: 'skill',
+    does: 'print how a coding agent repairs a client with this program',
+    examples: ['skill >.agents/skills/animal-adoption-store/SKILL.md'],
+    groups: {},
     operands: NONE,
   },
   help: {

@@ -5,6 +5,7 @@ import type { OptionError } from '../../src/lib/options.js'
 import { PAGE_SIZE } from '../../src/pets/specification.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { type HarSource, harOf } from '../exchanges/har.js'
+import type { JournalEntry } from '../exchanges/recorder.js'
 import { listen } from '../http/listen.js'
 import type { JudgedDouble } from '../test-double/double.js'
 import { parseSchedule, type Schedule } from '../test-double/explore/schedule.js'
@@ -14,11 +15,15 @@ import { type Finding, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules/index.js'
 import { type Capture, type ChildRun, runChild } from './child.js'
 import { openControlled } from './controlled.js'
+import { describedBy, withDocsOnDemand } from './docs.js'
 import { controlToken, type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
 import { UsageError, usageError, withoutSecrets } from './errors.js'
 import { type Output, writeOutputs } from './files.js'
+import { problemsOf, tellGitHub } from './github.js'
 import type { ExecSettings, VerdictSettings } from './options.js'
 import { note } from './output.js'
+import { repeatText } from './repeat.js'
+import { type VerdictFile, withCommands } from './report-file.js'
 import { withStops } from './stops.js'
 
 /** What a run has shown, as data: its text, its files and the exit code are made from it. */
@@ -31,10 +36,15 @@ export interface Result {
 /**
  * Runs a command next to a private store, and prints the verdict on everything it sent.
  *
+ * @param given the options as they were written, for a command that repeats the run
  * @returns the exit code: the command's own, or 1 when `--strict`, `--require-faults` or `--schedule` fails
  * @throws UsageError
  */
-export async function exec(settings: ExecSettings, words: readonly string[]): Promise<number> {
+export async function exec(
+  settings: ExecSettings,
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): Promise<number> {
   const setup = await readSetup(settings, words)
   const schedule = readSchedule(settings)
   return runWithStore(setup, { schedule }, async run => {
@@ -46,16 +56,19 @@ export async function exec(settings: ExecSettings, words: readonly string[]): Pr
     say(resultText(result))
     if (isClean && result.untested === undefined) say(await untriedText(run.double, schedule))
     if (run.late > 0) say(`${count(run.late, 'request')} ${LATE}\n`)
+    const isMissing = settings.requireFaults && findings.some(isRequired)
+    const isFine = isProven(result, settings) && !isMissing && withoutEffect.length === 0
+    const exitCode = code === 0 && !isFine ? 1 : code
+    const told = { command: words, exitCode, repeat: repeatText(words, given) }
+    await tellVerdict(result, told, settings.record)
     await writeOutputs([
-      ...reports(settings, result),
+      ...reports(settings, result, told, run.double.requests()),
       { flag: '--har', path: settings.har, text: () => prettyJson(harOf(exchanges)) },
       { flag: '--record', path: settings.record, text: () => recording?.json() ?? '' },
     ])
     if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
     for (const line of withoutEffect) say(`--schedule: ${line}\n`)
-    const isMissing = settings.requireFaults && findings.some(isRequired)
-    const isFine = isProven(result, settings) && !isMissing && withoutEffect.length === 0
-    return code === 0 && !isFine ? 1 : code
+    return exitCode
   })
 }
 
@@ -163,7 +176,7 @@ export function runWithStore<T>(
     const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
     const token = controlToken()
     const { handler, double } = await openControlled(settings, apiKeys, initial, token, seen.watch)
-    const server = await listen(handler, { port: 0 })
+    const server = await listen(withDocsOnDemand(handler, describedBy(settings)), { port: 0 })
     stops.push(server.close, () => double.close())
     const recording = settings.record === undefined ? undefined : await double.record()
     const exchanges: HarSource[] = []
@@ -248,15 +261,42 @@ export function isProven(
   return untested === undefined && report.ok && isClean
 }
 
+/** How a command was run, and how it ended. */
+type Told = Pick<VerdictFile, 'command' | 'exitCode' | 'repeat'>
+
 /** The files of `--report` and `--junit`. */
 export function reports(
   { report: json, junit }: VerdictSettings,
   { report, untested }: Result,
+  told: Told,
+  journal: readonly JournalEntry[],
 ): readonly Output[] {
+  const file = (): VerdictFile => ({
+    ...{ version: 1, ...told, untested: untested ?? null },
+    ...withCommands(report, journal),
+  })
   return [
-    { flag: '--report', path: json, text: () => prettyJson(report) },
+    { flag: '--report', path: json, text: () => prettyJson(file()) },
     { flag: '--junit', path: junit, text: () => verdictJUnit(report, untested) },
   ]
+}
+
+/** On GitHub, beside the code. @param record the file of the recording */
+export async function tellVerdict(
+  { report, untested }: Result,
+  { repeat }: Told,
+  record?: string,
+): Promise<void> {
+  const [headline = ''] = (untested ?? reportText(report)).split('\n')
+  const nothing = {
+    level: 'warning',
+    title: 'exec',
+    text: headline,
+    cells: [headline, ''],
+  } as const
+  const problems = [...problemsOf(report), ...(untested === undefined ? [] : [nothing])]
+  const open = record && `To see it: npx animal-adoption-store replay ${record}`
+  await tellGitHub(headline, problems, [`To repeat: ${repeat}`, ...(open ? [open] : [])])
 }
 
 export function prettyJson(value: unknown): string {

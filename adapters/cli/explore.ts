@@ -3,47 +3,22 @@ import { constants } from 'node:os'
 import { count } from '../../src/lib/count.js'
 import type { OptionError } from '../../src/lib/options.js'
 import { FAULT_KINDS, kindOf } from '../exchanges/fault-kinds.js'
-import type { JournalEntry } from '../exchanges/recorder.js'
 import { readFaults } from '../test-double/explore/options.js'
 import { lastRequest, unnoticed } from '../test-double/explore/reason.js'
 import { type Schedule, scheduleText, splitWords } from '../test-double/explore/schedule.js'
 import { type Found, type Outcome, search } from '../test-double/explore/search.js'
 import type { Fault } from '../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
-import { findingText, type Report } from '../verdict/report.js'
+import { findingText } from '../verdict/report.js'
 import { ENDING, onSignals } from './child.js'
 import { usageError } from './errors.js'
 import { isProven, prettyJson, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
 import { writeOutputs } from './files.js'
-import { EXPLORE, type ExecSettings, flagOf } from './options.js'
+import { type Problem, tellGitHub } from './github.js'
+import type { ExecSettings } from './options.js'
 import { createProgress } from './output.js'
-
-/** What the runs have shown, as `--report` holds it. */
-interface Explored {
-  readonly ok: boolean
-  /** Why a result without failures would prove nothing. */
-  readonly problem: string | null
-  readonly runs: number
-  readonly pruned: number
-  readonly exhausted: boolean
-  readonly failures: readonly CommandFailure[]
-  readonly notes: readonly { readonly schedule: string; readonly note: string }[]
-  readonly unreached: readonly string[]
-}
-
-/** A run of the command that has failed. */
-interface CommandFailure {
-  readonly schedule: string
-  readonly reason: string
-  /** Undefined where it took too long. */
-  readonly exitCode: number | undefined
-  /** The end of what it has printed. */
-  readonly output: string
-  /** The command that runs it again. */
-  readonly repeat: string
-  readonly report: Report
-  readonly requests: readonly JournalEntry[]
-}
+import { quoted, repeatText } from './repeat.js'
+import { type CommandFailure, type ExploredFile, withCommands } from './report-file.js'
 
 /** A run that has ended. */
 interface Ran extends Outcome<CommandFailure> {
@@ -74,7 +49,7 @@ export async function explore(
     process.stderr.write(lines.map(line => `${line}\n`).join(''))
   }
   const run = async (schedule: Schedule) => {
-    const repeat = repeatText(scheduleText(schedule), words, given)
+    const repeat = repeatText(words, given, scheduleText(schedule))
     const outcome = await reach(schedule, setup, repeat, interruption.signal)
     all.push({ ...outcome, schedule })
     if (schedule.length === 0 && !outcome.failure) say(`Without a fault: ${requestsOf(outcome)}.`)
@@ -92,8 +67,10 @@ export async function explore(
         say(`${runs} of at most ${runs + left} runs, ${count(failures, 'failure')}.`)
       },
     })
-    const result = resultOf(found, all)
-    say(...failureTexts(result.failures, settings), ...summary(result, settings, faults, all[0]))
+    const result: ExploredFile = { version: 1, command: words, ...resultOf(found, all) }
+    const texts = summary(result, settings, faults, all[0])
+    say(...failureTexts(result.failures), ...texts)
+    await tellGitHub(`exec --explore: ${texts[0]}`, result.failures.map(problemOf), [])
     await writeFiles(settings, result, all)
     return result.ok ? 0 : 1
   } catch (error) {
@@ -101,7 +78,7 @@ export async function explore(
     const code = interruption.code()
     if (code === undefined) throw error
     const failures = all.flatMap(({ failure }) => failure ?? [])
-    say(...failureTexts(failures, settings))
+    say(...failureTexts(failures))
     return code
   } finally {
     interruption.end()
@@ -126,7 +103,8 @@ async function reach(
       const requests = run.double.requests()
       const reason = reasonOf(run, settings)
       const text = scheduleText(schedule)
-      const failure = { schedule: text, reason, exitCode, output, repeat, report, requests }
+      const judged = { report: withCommands(report, requests), requests }
+      const failure = { schedule: text, exitCode: exitCode ?? null, output, repeat, ...judged }
       return {
         requests: seen.requests,
         isReached: seen.isReached(),
@@ -171,7 +149,7 @@ function listenToSignals() {
   return { signal: controller.signal, code: () => code, end }
 }
 
-function resultOf(found: Found<CommandFailure>, all: readonly Ran[]): Explored {
+function resultOf(found: Found<CommandFailure>, all: readonly Ran[]) {
   const { runs, pruned, exhausted, failures, notes, unreached } = found
   const problem = nothingExplored(found, all)
   return {
@@ -207,7 +185,7 @@ function nothingExplored(
 
 /** The result, and what the search has left open, each in one line. */
 function summary(
-  result: Explored,
+  result: ExploredFile,
   settings: ExecSettings,
   faults: readonly Fault[],
   first: Ran | undefined,
@@ -235,7 +213,7 @@ function summary(
 }
 
 /** How to spare requests that only prepare a test: those with failures, where others have none. */
-function setUpHint({ failures }: Explored, first: Ran | undefined): readonly string[] {
+function setUpHint({ failures }: ExploredFile, first: Ran | undefined): readonly string[] {
   const points = failures.flatMap(({ schedule }) => schedule.match(/\w+(?=#)/g) ?? [])
   const failed = new Set<string>(points)
   const sent = new Set(first?.requests.flatMap(({ operation }) => operation ?? []))
@@ -248,7 +226,7 @@ function setUpHint({ failures }: Explored, first: Ran | undefined): readonly str
 }
 
 function countsText(
-  { runs, pruned, exhausted, failures, unreached }: Explored,
+  { runs, pruned, exhausted, failures, unreached }: ExploredFile,
   { depth, schedules = Number.POSITIVE_INFINITY }: ExecSettings,
 ): string {
   const counts = `${count(runs, 'run')}, ${pruned} pruned, ${count(failures.length, 'failure')}`
@@ -259,10 +237,7 @@ function countsText(
 }
 
 /** Failures with the same reason and rules, and faults at the same requests, have one cause and one text. */
-function failureTexts(
-  failures: readonly CommandFailure[],
-  settings: ExecSettings,
-): readonly string[] {
+function failureTexts(failures: readonly CommandFailure[]): readonly string[] {
   const causes = new Map<string, CommandFailure[]>()
   for (const failure of failures) {
     const { reason, report, schedule } = failure
@@ -271,49 +246,41 @@ function failureTexts(
     const cause = [reason, ...points, ...rules].join()
     causes.set(cause, [...(causes.get(cause) ?? []), failure])
   }
-  return [...causes.values()].map(same => failureText(same, settings))
+  return [...causes.values()].map(failureText)
 }
 
+function problemOf({ schedule, reason, output, repeat }: CommandFailure): Problem {
+  const title = schedule || 'without a fault'
+  const text = `${reason}\n${withoutLibraries(output).slice(-MOST_TEXT)}\nTo repeat: ${repeat}`
+  return { level: 'error', title, text, cells: [reason, repeat] }
+}
+
+/** In an annotation. */
+const MOST_TEXT = 2_000
 const TAIL_LINES = 20
 
-function failureText(same: readonly CommandFailure[], { idempotency }: ExecSettings): string {
+/** The end of a traceback of Python is often all library, and of a stack of Node, too. */
+function withoutLibraries(output: string): string {
+  return output
+    .replace(/^ +File ".*\/(?:lib\/python|(?:site|dist)-packages)[^\n]*\n(?: {4}.*\n)*/gm, '')
+    .replace(/^ +at .*(?:node:|\/node_modules\/).*\n/gm, '')
+}
+
+function failureText(same: readonly CommandFailure[]): string {
   const [{ reason, output, report, repeat }] = same as [CommandFailure]
-  const lines = output.trim() === '' ? [] : output.trimEnd().split('\n')
+  const lines = output.trim() === '' ? [] : withoutLibraries(output.trimEnd()).split('\n')
   const shown = lines.slice(-TAIL_LINES)
   const tail = [...(shown.length < lines.length ? ['…'] : []), ...shown]
   const found = [
     ...report.findings.map(finding => findingText(finding)),
     ...report.notes.map(note => findingText(note, ' (likely)')),
   ]
-  const isKeyless = report.notes.some(({ rule }) => rule === 'create.repeated') && !idempotency
   return [
     `Failed: ${same.map(({ schedule }) => schedule || 'without a fault').join(', ')}: ${reason}`,
     ...tail.map(line => `  | ${line}`),
     ...found.map(text => text.trimEnd()),
-    ...(isKeyless ? ['    here, --idempotency enables it'] : []),
     `To repeat: ${repeat}`,
   ].join('\n')
-}
-
-function repeatText(
-  schedule: string,
-  words: readonly string[],
-  given: ReadonlyMap<string, string>,
-): string {
-  const options = [...given]
-    .filter(([name]) => !OF_SEARCH.includes(name))
-    .map(([name, value]) => `${flagOf(name)}${value && `=${value}`}`)
-  const schedules = schedule === '' ? [] : ['--schedule', schedule]
-  const all = ['exec', ...options, ...schedules, '--', ...words]
-  return `npx animal-adoption-store ${all.map(quoted).join(' ')}`
-}
-
-/** Options of the search and its files: all others hold for each run. */
-const OF_SEARCH: readonly string[] = [...Object.keys(EXPLORE), 'report', 'junit']
-
-/** For a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w@%+:,./=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 function requestsOf({ requests }: Outcome<unknown>): string {
@@ -324,7 +291,7 @@ function requestsOf({ requests }: Outcome<unknown>): string {
 
 async function writeFiles(
   { report, junit }: ExecSettings,
-  result: Explored,
+  result: ExploredFile,
   all: readonly Ran[],
 ): Promise<void> {
   const wasExplored = testCase('something was explored', result.problem)

@@ -134,6 +134,7 @@ export function withServerPages(handler: ApiHandler, options: PagesOptions): Api
     api: handler.basePath,
     docs: '/docs',
     openapi: '/openapi.json',
+    llms: '/llms.txt',
     health: '/healthz',
     ...(control && { control: '/_control' }),
   }

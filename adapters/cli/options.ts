@@ -34,7 +34,7 @@ interface More {
 }
 
 /** A type of values. */
-interface Kind<T> {
+export interface Kind<T> {
   /** Completes the sentence "--port takes …". */
   readonly takes: string
   /** @returns undefined for anything else */
@@ -224,6 +224,13 @@ export const STORE = {
   clock: option(instant, 'instant', 'freeze the clock at this ISO instant; implies --control'),
 }
 
+const { empty: _, ...STORE_OF_RUN } = STORE
+/** The private store of `exec` starts empty. */
+export const STORE_OF_EXEC = {
+  ...STORE_OF_RUN,
+  seed: { ...STORE.seed, help: 'animals: an array of NewPet, instead of none' },
+}
+
 /** What `openapi` describes. */
 export const DESCRIBED = {
   keys: STORE.keys,
@@ -257,7 +264,12 @@ export const EXPLORE = {
   explore: toggle('run the command again and again, each time with other faults', {
     excludes: ['schedule', 'record', 'har', 'requireFaults'],
   }),
-  faults: option(list, `fault=${FAULTS}`, 'what to try', OF_EXPLORE),
+  faults: option(
+    list,
+    `fault=${FAULTS}`,
+    'what to try; to one operation: \'reset{"operation":"listPets"}\'',
+    OF_EXPLORE,
+  ),
   depth: option(MANY, 'n=1', 'maximum faults per run', OF_EXPLORE),
   schedules: option(MANY, 'n', 'maximum number of runs', OF_EXPLORE),
   jobs: option(MANY, 'n=1', 'number of parallel runs', OF_EXPLORE),

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
-import type { ApiHandler } from '../../src/protocol/api.js'
 import { withConsole } from '../console/index.js'
 import type { HttpServer } from '../http/listen.js'
 import { overLoopback } from '../http/loopback.js'
-import type { DocsOptions } from '../openapi/docs.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { Ready } from './banner.js'
+import { describedBy, withDocsOnDemand } from './docs.js'
 import {
   controlToken,
   digests,
@@ -149,7 +148,7 @@ async function open(
   port: number,
   stagingBaseUrl?: string,
 ): Promise<Opened> {
-  const { host, proxyHops, keepAlive, log, quiet, keys, pagination, rateLimit } = settings
+  const { host, proxyHops, keepAlive, log, quiet } = settings
   const control = isControlled(settings)
   const environment = control
     ? await openControlledOnDemand(settings, apiKeys, token)
@@ -164,13 +163,7 @@ async function open(
     colors: process.stderr.isTTY === true && !process.env['NO_COLOR'],
     write: writeLine,
   })
-  const documented = withDocsOnDemand(logged, {
-    pagination,
-    rateLimit,
-    idempotency: settings.idempotency !== undefined,
-    demoKeys: keys === undefined ? Object.keys(DEMO_KEYS) : [],
-    stagingBaseUrl,
-  })
+  const documented = withDocsOnDemand(logged, { ...describedBy(settings), stagingBaseUrl })
   const paged = withServerPages(documented, { health: environment.health, draining, control })
   const shown = hasConsole(settings) ? withConsole(paged, { ...environment.console, token }) : paged
   const address = { host, port, proxyHops, keepAliveTimeout: keepAlive }
@@ -210,20 +203,6 @@ function readyOf(
 const KEY_OF_PLAN: Ready['apiKeys'] = Object.fromEntries(
   Object.entries(DEMO_KEYS).map(([key, { plan }]) => [plan, key]),
 )
-
-/** The pages are loaded on the first request outside the API. */
-function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
-  let documented: Promise<ApiHandler> | undefined
-  const load = async () => (await import('../openapi/docs.js')).withDocs(handler, options)
-  return {
-    ...handler,
-    handle(request) {
-      if (request.path.startsWith(handler.basePath)) return handler.handle(request)
-      documented ??= load()
-      return documented.then(docs => docs.handle(request))
-    },
-  }
-}
 
 /** The console shows bodies: where others may reach the server, or the keys are not demo keys, it is served on demand only. */
 function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings): boolean {

@@ -6,9 +6,10 @@ import { judgeText, undecidedText } from '../judge/report.js'
 import type { RuleId } from '../verdict/rules/index.js'
 import { runChild } from './child.js'
 import { usageError } from './errors.js'
-import { checkCommand, isProven, reports } from './exec.js'
+import { checkCommand, isProven, reports, tellVerdict } from './exec.js'
 import { writeOutputs } from './files.js'
 import type { ExecSettings } from './options.js'
+import { repeatText } from './repeat.js'
 
 /** How long the service may be silent, in ms. */
 const TIMEOUT_MS = 60_000
@@ -24,6 +25,7 @@ export async function execThrough(
   settings: ExecSettings,
   baseUrl: string,
   words: readonly string[],
+  given: ReadonlyMap<string, string>,
 ): Promise<number> {
   checkCommand(settings, words)
   const judged = judgeSettings(settings, baseUrl)
@@ -35,8 +37,11 @@ export async function execThrough(
   const report = observer.report()
   const result = { report, untested: report.decided === 0 ? undecidedText(report) : undefined }
   process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))
-  await writeOutputs(reports(settings, result))
-  return code === 0 && !isProven(result, settings) ? 1 : code
+  const exitCode = code === 0 && !isProven(result, settings) ? 1 : code
+  const told = { command: words, exitCode, repeat: repeatText(words, given) }
+  await tellVerdict(result, told)
+  await writeOutputs(reports(settings, result, told, []))
+  return exitCode
 }
 
 function judgeSettings({ clients, allow, pagination }: ExecSettings, baseUrl: string) {

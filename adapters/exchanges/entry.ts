@@ -1,5 +1,5 @@
 import { retryInstant } from '../../src/lib/retry-after.js'
-import type { ApiResponse } from '../../src/protocol/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
 import { codeOf } from './exchange.js'
 import { type Captured, type Redact, redactorOf } from './redact.js'
 
@@ -18,7 +18,7 @@ export type Entry = ReturnType<typeof entryOf>
 export function entryOf(answered: Answered, redact: Redact = redactorOf(answered, 'words')) {
   const { request, response, at, ms } = answered
   const { status, headers, about, deliver } = response
-  const { traceparent = '', 'x-request-id': requestId = '' } = request.headers
+  const { 'x-request-id': requestId = '' } = request.headers
   return {
     /** Ms since the Unix epoch, by the store's clock. */
     at,
@@ -45,12 +45,16 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     replayed: headers['Idempotent-Replayed'] !== undefined,
     /** The code of the 429 that it would have been, if the store were not in shadow mode. */
     shadowed: about?.shadowed ?? null,
-    /** Of the `traceparent` that was sent: W3C Trace Context §3.2. */
-    traceId: TRACE_PARENT.exec(traceparent)?.[1] ?? null,
+    traceId: traceIdOf(request.headers),
     /** The `X-Request-Id` that was sent. */
     requestId: REQUEST_ID.test(requestId) ? redact(requestId) : null,
     ms,
   }
+}
+
+/** Of the `traceparent` that was sent: W3C Trace Context §3.2. */
+export function traceIdOf({ traceparent = '' }: ApiRequest['headers']): string | null {
+  return TRACE_PARENT.exec(traceparent)?.[1] ?? null
 }
 
 /** Neither version ff nor an id of zeros is valid; later versions may add to it. */

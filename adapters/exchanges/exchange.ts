@@ -72,7 +72,7 @@ export interface Recorded extends Captured, SenderSeen {
 export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const { request, operation, answer } = recorded
   const { method, path, query, hasQuery = query !== '', headers } = request
-  const { host, 'idempotency-key': idempotencyKey } = headers
+  const { host, traceparent, 'idempotency-key': idempotencyKey } = headers
   const known = parameters(pagination)
   const ofOperation = operation === 'listPets' ? known : []
   const unknown = operation ? unknownNames(operation, request, ofOperation) : []
@@ -100,6 +100,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     code: answer ? codeOf(answer.response) : null,
     requestHeaders: {
       ...(host !== undefined && { host }),
+      ...(traceparent !== undefined && { traceparent }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     },
     headers: answer?.response.headers ?? {},

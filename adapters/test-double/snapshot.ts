@@ -56,7 +56,7 @@ const usage = z.object({
   banLevel: count,
 })
 
-const exchange: z.ZodMiniType<Exchange> = z.object({
+export const exchangeSchema: z.ZodMiniType<Exchange> = z.object({
   n: z.int().check(z.minimum(1)),
   at: instant,
   answeredAt: z.nullable(instant),
@@ -97,7 +97,7 @@ const snapshotSchema = z.object({
   usage: z.readonly(z.array(z.readonly(z.tuple([z.string(), usage])))),
   faults: z.readonly(z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object'))),
   journal: z.object({
-    exchanges: z.readonly(z.array(exchange)),
+    exchanges: z.readonly(z.array(exchangeSchema)),
     received: count,
     dropped: count,
     connections: count,

@@ -1,4 +1,5 @@
-import { type CallSite, callSiteOf, captureStack, isOnGitHub } from './call-site.js'
+import { type CallSite, callSiteOf, captureStack } from './call-site.js'
+import { isOnGitHub } from './github.js'
 import { type Finding, findingText, type Report, VerdictError } from './report.js'
 
 /**
@@ -7,37 +8,30 @@ import { type Finding, findingText, type Report, VerdictError } from './report.j
  */
 export function verdictError(report: Report, text: string): VerdictError {
   if (!isOnGitHub()) return new VerdictError(report, text)
-  const lines = annotationsOf(report, { site: callSiteOf(captureStack()) })
-  return new VerdictError(report, text + lines.map(line => `${line}\n`).join(''))
+  const asked = callSiteOf(captureStack())
+  const annotate = (level: Level) => (finding: Finding) =>
+    finding.allowed
+      ? ''
+      : annotation(level, finding.rule, findingText(finding), finding.sentFrom ?? asked)
+  const lines = [
+    ...report.findings.map(annotate('error')),
+    ...report.notes.map(annotate('warning')),
+  ]
+  return new VerdictError(report, text + lines.join(''))
 }
 
-interface Context {
-  /** Where a finding belongs whose requests came from an unknown place. */
-  readonly site?: CallSite | undefined
-  /** What else to say of each finding, such as a command that repeats it. */
-  readonly more?: readonly string[]
-}
+export type Level = 'error' | 'warning'
 
 /**
- * A line for each finding and note that GitHub Actions shows beside the code:
+ * A line that GitHub Actions shows beside the code:
  * https://docs.github.com/actions/reference/workflow-commands-for-github-actions
  */
-export function annotationsOf({ findings, notes }: Report, context: Context): readonly string[] {
-  const isCounted = ({ allowed }: Finding) => !allowed
-  return [
-    ...findings.filter(isCounted).map(finding => annotation('error', finding, context)),
-    ...notes.filter(isCounted).map(note => annotation('warning', note, context)),
-  ]
-}
-
-function annotation(level: 'error' | 'warning', finding: Finding, context: Context): string {
-  const { rule, sentFrom = context.site } = finding
-  const { file, line, column: col } = sentFrom ?? {}
-  const properties = Object.entries({ file, line, col, title: rule })
+export function annotation(level: Level, title: string, text: string, site?: CallSite): string {
+  const { file, line, column: col } = site ?? {}
+  const properties = Object.entries({ file, line, col, title })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${escaped(`${value}`).replace(/[:,]/g, percent)}`)
-  const text = [findingText(finding).trim(), ...(context.more ?? [])].join('\n')
-  return `::${level} ${properties.join(',')}::${escaped(text)}`
+  return `::${level} ${properties.join(',')}::${escaped(text.trim())}\n`
 }
 
 function escaped(text: string): string {

@@ -1,13 +1,4 @@
-const host: { readonly process?: Partial<NodeJS.Process> } = globalThis
-
-function variables(): NodeJS.ProcessEnv {
-  return host.process?.env ?? {}
-}
-
-/** Whether this process runs in a job of GitHub Actions. */
-export function isOnGitHub(): boolean {
-  return variables()['GITHUB_ACTIONS'] === 'true'
-}
+import { workspace } from './github.js'
 
 /** A line of code that sent a request, or asked for the verdict. */
 export interface CallSite {
@@ -31,8 +22,7 @@ export function captureStack(): Error {
 
 /** The nearest caller outside of Node, of this package and of `node_modules`. */
 export function callSiteOf({ stack = '' }: Error): CallSite | undefined {
-  const root = variables()['GITHUB_WORKSPACE'] ?? host.process?.cwd?.() ?? ''
-  const folder = `${root.replaceAll('\\', '/').replace(/\/$/, '')}/`
+  const folder = `${workspace().replaceAll('\\', '/').replace(/\/$/, '')}/`
   for (const [, location = '', line, column] of stack.matchAll(FRAME)) {
     const path = pathOf(location)
     if (path === undefined || path.includes('/node_modules/') || isOwn(path)) continue

@@ -123,9 +123,10 @@ function evidenceOf({ n, at }: Seen, cause: Seen): string {
 }
 
 function requestOf(
-  { n, at, method, url, status, headers }: Seen,
+  { n, at, method, url, status, headers, traceId }: Seen,
   tooEarlyAfter: number | null = null,
 ): ShownRequest {
   const retryAfter = headers['retry-after'] ?? null
-  return { n, iso: new Date(at).toISOString(), method, url, status, retryAfter, tooEarlyAfter }
+  const iso = new Date(at).toISOString()
+  return { n, iso, method, url, status, retryAfter, tooEarlyAfter, traceId }
 }

@@ -80,7 +80,8 @@ function row(
   return `  ${rule}${mark} (${who}, first at ${iso}${place})\n    seen: ${seen}\n${from}${evidence.map(text => `    evidence: ${text}\n`).join('')}    fix: ${fix}\n`
 }
 
-function requestLine({ n, iso, method, url, status, retryAfter }: ShownRequest): string {
+function requestLine({ n, iso, method, url, status, retryAfter, traceId }: ShownRequest): string {
   const wait = retryAfter === null ? '' : `, Retry-After: ${retryAfter}`
-  return `    request ${n}: ${method} ${url} at ${iso} -> ${status ?? 'no response'}${wait}\n`
+  const trace = traceId === null ? '' : `, trace ${traceId}`
+  return `    request ${n}: ${method} ${url} at ${iso} -> ${status ?? 'no response'}${wait}${trace}\n`
 }

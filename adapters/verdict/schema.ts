@@ -18,6 +18,8 @@ export const shownRequestSchema = z.object({
   retryAfter: z.nullable(text),
   /** The `n` of the rejected request that it came too early after; null for any other violation. */
   tooEarlyAfter: z.nullable(number),
+  /** That of its `traceparent`, as a test may send it. */
+  traceId: z.nullable(text),
 })
 
 export const findingSchema = z.object({

@@ -1,6 +1,7 @@
 import { looksRounded, mayRound } from '../../src/lib/int64.js'
 import { parseJson } from '../../src/lib/json.js'
 import type { Clock } from '../../src/ports.js'
+import { traceIdOf } from '../exchanges/entry.js'
 import { type Exchange, messageOf } from '../exchanges/exchange.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
 import type { Doubt, Seen, Violation, Watch } from './rules/rule.js'
@@ -112,6 +113,7 @@ function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
     isInProcess: requestHeaders['host'] === undefined,
     isOneByOne,
     idempotencyKey: requestHeaders['idempotency-key'] ?? null,
+    traceId: traceIdOf(requestHeaders),
     rounded: exchange.operation === 'createPet' ? roundedIn(exchange.requestBody) : null,
   }
 }

@@ -36,5 +36,6 @@ export {
   toJSONSchema,
   transform,
   tuple,
+  union,
   unknown,
 } from 'zod/mini'

@@ -216,7 +216,7 @@ test('exec - says that a process of the command goes on sending', async () => {
 test('exec - on a terminal, it says what it sets; without a name, it is the command before --', {
   skip: !existsSync('/usr/bin/script'),
 }, async () => {
-  const words = [process.execPath, MAIN, '--empty', '--', 'true'].map(word => `'${word}'`)
+  const words = [process.execPath, MAIN, '--no-cors', '--', 'true'].map(word => `'${word}'`)
   const child = spawn('/usr/bin/script', ['-qec', words.join(' '), '/dev/null'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -385,10 +385,7 @@ test('exec - closes its server and stops listening to signals, even when the rep
 test('exec - takes the options of the store, and refuses those of the server', async () => {
   const script = `${GET} const { iso } = await (await fetch(control + '/clock')).json()
     console.log(iso, await (await fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })).text())`
-  const { stdout } = await execInProcess(
-    ['--clock', '2030-01-01', '--empty'],
-    scriptCommand(script),
-  )
+  const { stdout } = await execInProcess(['--clock', '2030-01-01'], scriptCommand(script))
   assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
   const cases: [flags: string[], command: string[], line: RegExp][] = [
     [['--port', '1'], ['true'], /--port works with serve and replay only$/m],
@@ -485,10 +482,17 @@ test('serve - unsafe or invalid combinations with --control are rejected', async
   }
 })
 
+test('exec - an option without its value does not take the next one, and the store is always empty', async () => {
+  const { code, stderr } = await exec(['--explore', '--seed', '--jobs', '4'], ['true'])
+  assert.equal(code, 2)
+  assert.match(stderr, /: --seed needs a value: --seed <file\.json\|edge>\n$/)
+  assert.match((await exec(['--empty'], ['true'])).stderr, /: --empty works with serve only\n$/)
+})
+
 /** In this process. */
 function runExec(flags: readonly string[], command: readonly string[]) {
-  const settings = readSettings(parseCommandLine(['exec', ...flags], {}))
-  return execHere(settings as unknown as ExecSettings, command)
+  const line = parseCommandLine(['exec', ...flags], {})
+  return execHere(readSettings(line) as unknown as ExecSettings, command, line.given)
 }
 
 /** Without what the command prints. */

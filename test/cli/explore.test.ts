@@ -62,8 +62,10 @@ test('exec --explore - runs the command once for each schedule, and is red when 
     /^To repeat: npx animal-adoption-store exec --schedule 'createPet#1=reset' -- /,
   )
 
-  const { failures, ...result } = JSON.parse(await readFile(files('a.json'), 'utf8'))
+  const { failures, command, ...result } = JSON.parse(await readFile(files('a.json'), 'utf8'))
+  assert.equal(command[0], process.execPath)
   assert.deepEqual(result, {
+    version: 1,
     ok: false,
     problem: null,
     runs: 5,
@@ -100,10 +102,41 @@ test('exec --explore - shows the evidence of the verdict and its fix, with many 
   assert.doesNotMatch(stderr, /Warning/)
   assert.match(
     stderr,
-    /\nFailed: createPet#1=reset, createPet#1=status:503-after, createPet#1=truncate: the command exited with 7\n {2}create\.repeated \(likely\) [^\n]*\n {4}seen: [^\n]*\n {4}fix: Send each create with an Idempotency-Key[^\n]*\n {4}request 2: POST [\s\S]*\n {4}here, --idempotency enables it\nTo repeat: npx /,
+    /\nFailed: createPet#1=reset, createPet#1=status:503-after, createPet#1=truncate: the command exited with 7\n {2}create\.repeated \(likely\) [^\n]*\n {4}seen: [^\n]*\n {4}fix: Send each create with an Idempotency-Key[^\n]* --idempotency [^\n]*\n {4}request 2: POST [\s\S]*\nTo repeat: npx /,
   )
-  const other = await explore(['--faults', 'reset', '--idempotency', '1h'], script)
-  assert.doesNotMatch(other.stderr, /here, --idempotency/)
+})
+
+test('exec --explore - shows the lines of the client in a traceback, not those of libraries', async () => {
+  const frame = (path: string, code: string) =>
+    `  File "${path}", line 7, in send\n    ${code}\n    ^^^^\n`
+  const library = '/usr/lib/python3.11/urllib/request.py'
+  const traceback = `Traceback (most recent call last):
+${frame('/home/me/test_pets.py', 'client.add()')}${frame('/home/me/client.py', 'urlopen(request)')}${frame(library, 'return opener.open()').repeat(12)}${frame('/home/me/venv/site-packages/requests/api.py', 'session.send()')}ConnectionResetError: [Errno 104]\n`
+  const stack = `TypeError: fetch failed
+    at node:internal/deps/undici/undici:13185:13
+    at async send (file:///home/me/node_modules/ky/index.js:3:4)
+    at async add (file:///home/me/client.mjs:5:6)\n`
+  const script = `${CLIENT} if (!(await create())) {
+    process.stdout.write(${JSON.stringify(traceback + stack)})
+    process.exit(7)
+  }`
+  const { stderr } = await explore(['--faults', 'reset'], script, scriptCommand)
+  const shown = stderr.split('\n').filter(line => line.startsWith('  | '))
+  assert.deepEqual(
+    shown.map(line => line.slice(4).trim()),
+    [
+      'Traceback (most recent call last):',
+      'File "/home/me/test_pets.py", line 7, in send',
+      'client.add()',
+      '^^^^',
+      'File "/home/me/client.py", line 7, in send',
+      'urlopen(request)',
+      '^^^^',
+      'ConnectionResetError: [Errno 104]',
+      'TypeError: fetch failed',
+      'at async add (file:///home/me/client.mjs:5:6)',
+    ],
+  )
 })
 
 test('exec --explore - is green when every schedule has passed, also with two faults and several jobs', async () => {

@@ -36,7 +36,7 @@ import { assertPrinted, printsOf } from './printed.js'
  *   and what `npm start` prints
  * - `<language> file=<path>`: not here, but must be an excerpt of that file, which CI runs
  * - `json`: is parsed; `text`, `mermaid`: nothing to run, and no command
- * - `text test=<path>`: not here, but read from the page by that test
+ * - `text test=<path>`, `sh test=<path>`: not here, but read from the page by that test
  * - `text deploy`: not here, but typed by `test/engines/deploy.test.ts`
  *
  * What a block prints is compared with the block `text output` below it or, in JavaScript, with what
@@ -86,7 +86,7 @@ after(() => {
 async function runBlock(t: TestContext, info: string, code: string): Promise<string | undefined> {
   const [, excerptOf] = info.match(/ file=(\S+)$/) ?? []
   if (excerptOf) return assertExcerpt(excerptOf, code)
-  const [, testedBy] = info.match(/^text test=(\S+)$/) ?? []
+  const [, testedBy] = info.match(/^(?:text|sh) test=(\S+)$/) ?? []
   if (testedBy) return assertExcerpt(testedBy, code.split(' ', 2).join(' '))
   switch (info) {
     case 'js':

@@ -32,6 +32,8 @@ export interface Seen extends Omit<Exchange, NotKept> {
   readonly message: string | null
   /** Null without the header. */
   readonly idempotencyKey: string | null
+  /** By which the test that sent it may be found; null without a `traceparent`. */
+  readonly traceId: string | null
   /** The category of a create, where it is beyond 2^53 and what a double prints. */
   readonly rounded: string | null
 }

@@ -1,0 +1,34 @@
+import type { ApiHandler } from '../../src/protocol/api.js'
+import { withPages } from '../http/pages.js'
+import type { DocsOptions } from '../openapi/docs.js'
+import { DEMO_KEYS } from '../test-double/demo-keys.js'
+import type { DescribedSettings } from './options.js'
+
+/**
+ * Also answers `GET /openapi.json`, `GET /docs` and `GET /llms.txt`, outside the API. They are loaded on the
+ * first request there.
+ */
+export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
+  let documented: Promise<ApiHandler> | undefined
+  return {
+    ...handler,
+    handle(request) {
+      if (request.path.startsWith(handler.basePath)) return handler.handle(request)
+      documented ??= load()
+      return documented.then(docs => docs.handle(request))
+    },
+  }
+
+  async function load(): Promise<ApiHandler> {
+    const { withDocs } = await import('../openapi/docs.js')
+    const { llmsText } = await import('./skill.js')
+    const llms = async () => ({ type: 'text/plain; charset=utf-8', text: await llmsText() })
+    return withPages(withDocs(handler, options), new Map([['/llms.txt', llms]]))
+  }
+}
+
+/** What the options of a store change in its description. */
+export function describedBy({ keys, pagination, rateLimit, idempotency }: DescribedSettings) {
+  const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
+  return { pagination, rateLimit, idempotency: idempotency !== undefined, demoKeys }
+}

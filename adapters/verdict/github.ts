@@ -1,0 +1,22 @@
+/** What GitHub Actions says to the programs of a job: nothing else reads its variables. */
+
+const host: { readonly process?: Partial<NodeJS.Process> } = globalThis
+
+function variable(name: string): string | undefined {
+  return host.process?.env?.[name]
+}
+
+/** Whether this process runs in a job of GitHub Actions. */
+export function isOnGitHub(): boolean {
+  return variable('GITHUB_ACTIONS') === 'true'
+}
+
+/** The folder that it has checked out; elsewhere the current one. */
+export function workspace(): string {
+  return variable('GITHUB_WORKSPACE') ?? host.process?.cwd?.() ?? ''
+}
+
+/** The file whose Markdown it shows on the page of the job. */
+export function summaryFile(): string | undefined {
+  return isOnGitHub() ? variable('GITHUB_STEP_SUMMARY') : undefined
+}
