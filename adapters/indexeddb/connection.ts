@@ -1,5 +1,5 @@
 import { inTime } from '../storage/time-limit.js'
-import { explain, FOREIGN, IndexedDbError, isFromBrowser } from './failures.js'
+import { explain, IndexedDbError, isFromBrowser } from './failures.js'
 import { type Database, factory, type Mode, type ObjectStore, resultOf } from './platform.js'
 
 /** A database. Its methods reject with an IndexedDbError. */
@@ -25,7 +25,7 @@ export type StoreName = keyof typeof STORES
 
 const VERSION = 1
 
-/** In alphabetical order, as the browser lists them. */
+/** Each with its indexes. */
 const STORES = {
   /** The next id, under the key `next`. */
   ids: { indexes: {} },
@@ -139,10 +139,6 @@ async function open(name: string, mayCreate: boolean, onEnd: () => void): Promis
   })
   database.onversionchange = onEnd
   database.onclose = onEnd
-  if (String([...database.objectStoreNames]) !== String(Object.keys(STORES))) {
-    database.close()
-    throw new IndexedDbError(name, FOREIGN)
-  }
   return database
 }
 

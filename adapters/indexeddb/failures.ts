@@ -21,8 +21,7 @@ export function isFromBrowser(error: unknown): error is Error {
   return error instanceof DOMException
 }
 
-export const FOREIGN =
-  'is a database of another program; use another name, this one was left as it is'
+const FOREIGN = 'is a database of another program; use another name, this one was left as it is'
 
 const REASONS: Readonly<Record<string, string>> = {
   AbortError: 'was closed by the browser before the animal was stored; try again',
