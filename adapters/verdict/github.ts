@@ -3,7 +3,12 @@
 const host: { readonly process?: Partial<NodeJS.Process> } = globalThis
 
 function variable(name: string): string | undefined {
-  return host.process?.env?.[name]
+  try {
+    return host.process?.env?.[name]
+  } catch {
+    // Deno grants no variables without being asked.
+    return undefined
+  }
 }
 
 /** Whether this process runs in a job of GitHub Actions. */
