@@ -25,7 +25,6 @@ const BEYOND_NODE = [
   'postgres/',
   'redis/',
   'runtimes/',
-  'simulate/planted.',
   'test-double/explore/clients.',
   'test-double/recording/processes.',
   'tools/',

@@ -2,7 +2,7 @@ import type { Disk } from '../../adapters/storage/disk.js'
 import { type State, statesAfter } from '../crash/power-cut.js'
 import { type SimulatedDisk, simulatedDisk } from '../crash/simulated-disk.js'
 import { choicesOf } from './random.js'
-import type { Delay, Scheduler } from './scheduler.js'
+import type { Scheduler } from './scheduler.js'
 import { ensure } from './violation.js'
 
 /** A machine with one disk. */
@@ -42,7 +42,6 @@ export interface DiskFailure {
 }
 
 const FOLDER = '/data'
-const LATENCY: Delay = { least: 0.02, most: 4 }
 /** In bytes, by all processes of a world: several times what any world has written. */
 const MOST_WRITTEN = 400_000_000
 /** Above every pid that a system gives. */
@@ -52,7 +51,8 @@ const GROWING = new Set(['open', 'write', 'writeSync', 'mkdir'])
 /** What a failing disk does not make fail: names and numbers are in memory, and so is `close`. */
 const IN_MEMORY = new Set(['existsSync', 'statSync', 'close', 'link'])
 
-export function createMachine(seed: string, scheduler: Scheduler): Machine {
+export function createMachine(seed: string, scheduler: Scheduler, slowestMs: number): Machine {
+  const latency = { least: 0.02, most: slowestMs }
   let disk: SimulatedDisk<never> = simulatedDisk({}, atOnce)
   let pids = NO_PROCESS
   let cuts = 0
@@ -140,7 +140,7 @@ export function createMachine(seed: string, scheduler: Scheduler): Machine {
     return (...given) =>
       new Promise((resolve, reject) => {
         if (!alive.has(pid)) return
-        scheduler.later(`disk ${name}`, LATENCY, () => {
+        scheduler.later(`disk ${name}`, latency, () => {
           if (!alive.has(pid)) return
           ring(name, 'before')
           if (!alive.has(pid)) return

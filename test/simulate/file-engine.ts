@@ -13,7 +13,7 @@ const IN_USE = /is in use by process/
 /** One process, a JSON file on a simulated disk, and counts in memory. */
 export async function createFileEngine(options: EngineOptions): Promise<Engine> {
   const { seed, setting, scheduler, model, note, fail } = options
-  const machine = createMachine(seed, scheduler)
+  const machine = createMachine(seed, scheduler, setting.diskMs)
   let path = `${FOLDER}pets.json`
   let files = 1
   let kept: RateLimitSnapshot | undefined
@@ -96,10 +96,11 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     report: (message: string) => void = () => {},
   ): Promise<JsonFileStorage> {
     const before = deaths
+    const other = intruder
     const onError = ({ message }: Error) => report(message)
     const storage = await jsonFileStorage(name, { disk, onError }).catch(error => {
       machine.exit(disk)
-      if (intruder && IN_USE.test(error.message)) refusals++
+      if ((other || intruder) && IN_USE.test(error.message)) refusals++
       throw error
     })
     // A dead process goes on in this one.

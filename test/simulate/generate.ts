@@ -46,7 +46,11 @@ function settingOf(choices: Choices): Setting {
     actors: [...kinds, ...breakers].map((kind, at) => ({
       name: `client ${at + 1}`,
       kind,
-      limits: isBreaker(kind) ? narrowLimitsOf(choices) : isGenerous ? GENEROUS : limitsOf(choices),
+      limits: isBreaker(kind)
+        ? narrowLimitsOf(choices)
+        : isGenerous
+          ? GENEROUS
+          : choices.pick([limitsOf(choices), ...PLANS]),
       address: choices.pick(['local', '192.0.2.7']),
       keys: kind === 'rude' && hasCrowd ? 300 : 1,
       skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
@@ -67,6 +71,7 @@ function settingOf(choices: Choices): Setting {
     cors: choices.chance(0.3),
     keepsLimits: choices.chance(0.3),
     door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
+    diskMs: choices.pick([4, 4, 400]),
   }
 }
 
@@ -78,6 +83,13 @@ function isBreaker(kind: string): boolean {
 }
 
 const GENEROUS: Limits = { perMinute: 100_000, perDay: 10_000_000, banAfter: 10 }
+
+/** Those of the specification (spec §8). */
+const PLANS: readonly Limits[] = [
+  { plan: 'free', perMinute: 60, perDay: 1_000, banAfter: 30 },
+  { plan: 'pro', perMinute: 300, perDay: 10_000, banAfter: 150 },
+  { plan: 'business', perMinute: 1_000, perDay: 100_000, banAfter: 500 },
+]
 
 function limitsOf(choices: Choices): Limits {
   const perMinute = choices.pick([1, 3, 8, 20, 60, 1_000])

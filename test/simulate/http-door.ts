@@ -76,9 +76,11 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
   }
 
   /** Most clients keep their connections. */
-  function connectionFor({ from, address }: WireRequest, choices: Choices): Connection {
+  function connectionFor({ from, address, isCut }: WireRequest, choices: Choices): Connection {
     const known = connections.get(from)
-    if (known && !known.isOver && !known.isSending && choices.chance(0.8)) return known
+    // Whoever half-closes may be taken for gone: a create that it waits for is not stored then.
+    const isFree = known && !known.isOver && !known.isSending && !isCut
+    if (isFree && choices.chance(0.8)) return known
     const socket = new ServerEnd(address, {
       read(bytes, done) {
         connection.unread = () => {

@@ -18,6 +18,7 @@ const ROOMS = {
   'src/protocol': 'protocol',
   'adapters/http': 'http',
   'adapters/json-file': 'json-file',
+  'adapters/storage': 'storage',
   'adapters/sqlite': 'sqlite',
   'adapters/client': 'client',
   'adapters/verdict': 'test-double',

@@ -54,20 +54,6 @@ export const DEFECTS = [
     to: 'socket.destroy();',
   },
   {
-    name: 'a key counts for every customer',
-    breaks: ['response.true', 'animals.once'],
-    file: 'src/protocol/answers.js',
-    from: 'const name = { scope, key: readIdempotencyKey(headers), now };',
-    to: "const name = { scope: 'all', key: readIdempotencyKey(headers), now };",
-  },
-  {
-    name: 'Retry-After is a second short',
-    breaks: ['limits.exact'],
-    file: 'src/limits/decide.js',
-    from: 'retryAfter: Math.ceil((reset - current) / SECOND),',
-    to: 'retryAfter: Math.floor((reset - current) / SECOND),',
-  },
-  {
     name: 'one request more than the limit is admitted',
     breaks: ['limits.exact'],
     file: 'src/limits/decide.js',
@@ -124,14 +110,6 @@ export const DEFECTS = [
     to: 'if (false)',
   },
   {
-    name: 'commits of animals are not synced',
-    breaks: ['animals.kept'],
-    world: 'sqlite',
-    file: 'adapters/sqlite/connection.js',
-    from: "${synced ? 'FULL' : 'NORMAL'}",
-    to: 'NORMAL',
-  },
-  {
     name: 'a create waits for a lock for ever',
     breaks: ['storage.prompt'],
     world: 'sqlite',
@@ -155,13 +133,5 @@ export const DEFECTS = [
     from: 'const addresses = memoryRateLimits();',
     to: `connection.prepare('UPDATE usage SET banned_until = 0').run();
     const addresses = memoryRateLimits();`,
-  },
-  {
-    name: 'a copy leaves out the keys',
-    breaks: ['animals.once'],
-    world: 'sqlite',
-    file: 'adapters/sqlite/content.js',
-    from: 'idempotencyKeys: explained(keys.readParts(PART), connection),',
-    to: 'idempotencyKeys: explained([], connection),',
   },
 ]

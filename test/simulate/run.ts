@@ -17,7 +17,6 @@ const { values } = parseArgs({
     sometimes: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     replay: { type: 'string' },
-    verbose: { type: 'boolean', default: false },
   },
 })
 const SHRINK_MS = 120_000
@@ -37,9 +36,6 @@ async function run(): Promise<void> {
       seed,
       kinds,
       isEnough: steps => (end ? end() : steps >= Number(values.steps)),
-      onWorld: (name, { steps, digest }) => {
-        if (values.verbose) console.log(`world ${name}: ${steps} steps, ${digest}`)
-      },
     })
     report(seed, result)
     for (const what of Object.keys(result.counts)) met.add(what)

@@ -24,6 +24,8 @@ export interface Setting {
   readonly keepsLimits: boolean
   /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */
   readonly door: 'http' | 'fetch' | 'handle'
+  /** How long a call to the disk of the JSON file takes at most; what comes meanwhile is written together. */
+  readonly diskMs: number
   /** Only in a world with SQLite. */
   readonly sqlite?: SqliteSetting
 }
@@ -53,6 +55,8 @@ export interface ActorSetting {
 }
 
 export interface Limits {
+  /** That has these limits; otherwise the key has them for itself. */
+  readonly plan?: 'free' | 'pro' | 'business'
   readonly perMinute: number
   readonly perDay: number
   readonly banAfter: number

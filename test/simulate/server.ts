@@ -1,7 +1,13 @@
-import { createStore, type Pet, type PetSnapshot, type Store } from '../../src/index.js'
+import {
+  type ApiKey,
+  createStore,
+  type Pet,
+  type PetSnapshot,
+  type Store,
+} from '../../src/index.js'
 import { createDoor, type Door } from './door.js'
 import type { Backend, Engine } from './engine.js'
-import type { ApiModel, Expectation } from './model/api.js'
+import type { ApiModel, Expectation, KeyRecord } from './model/api.js'
 import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { WireRequest, WireResponse } from './network.js'
@@ -88,7 +94,7 @@ const GRACE = 60_000
 const INTERRUPTER = 'interrupter'
 /** Waiting for a lock takes many statements. */
 const MOST_INTERRUPTIONS = 200
-const UNLIMITED = { perMinute: 1_000_000, perDay: 100_000_000 }
+const UNLIMITED = { perMinute: 1_000_000, perDay: 100_000_000, banAfter: 10 }
 
 export function createServerLife(options: ServerOptions): ServerLife {
   const { seed, setting, scheduler, engine, model, clock, note, fail, trace } = options
@@ -196,12 +202,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const { idempotencyMs, anonymous, pagination, defaultStatus, cors } = setting
     const store = createStore({
       ...{ storage, clock, pagination, defaultStatus, cors, rateLimits, plans: { anonymous } },
-      apiKeys: Object.fromEntries(
-        [...model.keys].map(([key, { id, policy, expires }]) => [
-          key,
-          { id, plan: 'enterprise' as const, limits: policy, expires },
-        ]),
-      ),
+      apiKeys: Object.fromEntries([...model.keys].map(([key, record]) => [key, apiKeyOf(record)])),
       idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
     })
     const serve = (kind: Setting['door']) => createServe(place, store, backend, kind)
@@ -413,10 +414,9 @@ export function createServerLife(options: ServerOptions): ServerLife {
     const old = [...model.keys].filter(([, record]) => record.id === id)
     const limits = setting.actors.find(({ name }) => name === customerOf(id))?.limits
     if (!limits) throw new Error(`Nobody is called ${id}`)
-    model.keys.set(key, { id, policy: limits, expires })
-    for (const { running } of places) {
-      running?.store.apiKeys.add(key, { id, plan: 'enterprise', limits, expires })
-    }
+    const record = { id, policy: limits, expires }
+    model.keys.set(key, record)
+    for (const { running } of places) running?.store.apiKeys.add(key, apiKeyOf(record))
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
         model.keys.delete(other)
@@ -445,6 +445,11 @@ type Work = (places: readonly Place[], isOver: () => boolean) => Promise<void>
 function backendOf(place: Place | undefined): Backend {
   if (!place?.running) throw new Error('No process runs here')
   return place.running.backend
+}
+
+function apiKeyOf({ id, policy, expires }: KeyRecord): ApiKey {
+  const { plan, ...limits } = policy
+  return plan ? { id, plan, expires } : { id, plan: 'enterprise', limits, expires }
 }
 
 /** An empty snapshot fits any content. */

@@ -9,8 +9,6 @@ export interface SimulateOptions {
   readonly isEnough: (steps: number) => boolean
   /** The kinds of worlds, which take turns. */
   readonly kinds: readonly string[]
-  /** Called after each world. */
-  readonly onWorld?: (name: string, outcome: Outcome) => void
   /** @default one that collects garbage between worlds */
   readonly memory?: MemoryWatch
 }
@@ -34,7 +32,7 @@ export interface Failure {
 
 /** Runs one world after the other until there were enough events, or one fails. */
 export async function simulate(options: SimulateOptions): Promise<Result> {
-  const { seed, isEnough, kinds, onWorld, memory = watchMemory() } = options
+  const { seed, isEnough, kinds, memory = watchMemory() } = options
   const counts: Record<string, number> = {}
   let [steps, worlds, digest] = [0, 0, 0]
   let failure: Failure | undefined
@@ -56,7 +54,6 @@ export async function simulate(options: SimulateOptions): Promise<Result> {
       const again = [`--seed ${seed} --steps ${steps}`, ...kinds.map(kind => `--world ${kind}`)]
       if (left) failure = { ...failure, again: again.join(' ') }
     }
-    onWorld?.(`${kind} ${planned.seed}`, outcome)
   }
   return { steps, worlds, digest: digest.toString(16).padStart(8, '0'), counts, failure }
 }

@@ -14,7 +14,15 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
 
   return {
     async close() {
-      for (const one of clients) await one.close()
+      for (const one of clients) {
+        const { length } = one.snapshot().creates
+        ensure(
+          length === 0,
+          'memory.bounded',
+          () => `${length} creates of ${setting.name} are kept`,
+        )
+        await one.close()
+      }
     },
     async act(call) {
       if (call.do === 'create') return create(call)

@@ -1,5 +1,6 @@
 import { type NewPet, type Policy, SUNSET } from '../../../src/index.js'
 import type { WireRequest, WireResponse } from '../network.js'
+import type { Limits } from '../scenario.js'
 import { ensure, Violation } from '../violation.js'
 import { createKeyModel, type SavedKeys } from './keys.js'
 import { createLimitModel, type LimitModel, type Told } from './limits.js'
@@ -66,7 +67,7 @@ export interface Counter {
 
 export interface KeyRecord {
   readonly id: string
-  readonly policy: Policy
+  readonly policy: Limits
   readonly expires?: number | undefined
 }
 
