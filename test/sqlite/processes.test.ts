@@ -79,19 +79,6 @@ for (const count of [2, 4]) {
   })
 }
 
-test('sqlite - a create with a key is stored once by two processes', { skip }, async () => {
-  const path = join(folder(), 'pets.sqlite')
-  const storages = [await sqliteStorage(path), await sqliteStorage(path)]
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, n) => {
-      const once = { scope: 'web', key: `k${n % 4}`, fingerprint: 'f', expiresAt: 1_000 }
-      return storages[n % 2]?.insertOnce({ name: 'Rex', categoryId: 1 }, once, 0)
-    }),
-  )
-  assert.equal(answers.filter(answer => answer?.replayed === false).length, 4)
-  for (const storage of storages) await storage.close()
-})
-
 interface Server {
   readonly child: ChildProcess
   readonly url: string

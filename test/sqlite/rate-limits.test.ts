@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { loadDriver } from '../../adapters/sqlite/driver.js'
-import {
-  type SqliteRateLimits,
-  sqliteRateLimits,
-  sqliteStorage,
-} from '../../adapters/sqlite/index.js'
-import { decide, type Usage } from '../../src/limits/decide.js'
+import { type SqliteRateLimits, sqliteRateLimits } from '../../adapters/sqlite/index.js'
 import type { Policy } from '../../src/limits/plans.js'
-import { createRandom } from '../crash/random.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
 import { withoutSqlite as skip } from './availability.js'
 
-const MINUTE = 60_000
-const DAY = 86_400_000
 const SMALL: Policy = { perMinute: 2, perDay: 3, banAfter: 1 }
 const folder = temporaryFolders()
 const opened: SqliteRateLimits[] = []
@@ -45,31 +36,6 @@ else {
   })
 }
 
-test('sqlite limits - many requests in one transaction are decided one by one', {
-  skip,
-}, async () => {
-  const limits = await open()
-  const random = createRandom(7)
-  const usages = new Map<string, Usage>()
-  let now = T0 + 0.5
-  for (let chunk = 0; chunk < 20; chunk++) {
-    const steps = Array.from({ length: 200 }, () => {
-      now += STRIDES[random(STRIDES.length)] as number
-      const partition = `key ${random(8)}`
-      const expected = decide(usages.get(partition), SMALL, now)
-      usages.set(partition, expected.usage)
-      return { expected: expected.decision, actual: limits.consume(partition, SMALL, now) }
-    })
-    assert.deepEqual(
-      await Promise.all(steps.map(({ actual }) => actual)),
-      steps.map(({ expected }) => expected),
-    )
-  }
-  assert.deepEqual(new Map(await limits.dump()), usages)
-})
-
-const STRIDES = [...Array(30).fill(0), 0.25, 700, -900, -59_999, -60_001, MINUTE, 5 * MINUTE, DAY]
-
 test('sqlite limits - counts and bans survive a restart', { skip }, async () => {
   const path = newPath()
   const first = await open(path)
@@ -94,36 +60,6 @@ test('sqlite limits - callers without a key are counted in memory', { skip }, as
   assert.equal((await limits.dump()).length, 1)
   await limits.close()
   assert.deepEqual(await (await open(path)).dump(), [])
-})
-
-test('sqlite limits - the file may be the one of the animals', { skip }, async () => {
-  const path = newPath()
-  const limits = await open(path)
-  const storage = await sqliteStorage(path)
-  const work = Array.from({ length: 50 }, async () => {
-    const { code } = await limits.consume('k', { perMinute: 100, perDay: 100 }, T0)
-    assert.equal(code, undefined)
-    await storage.insert({ name: 'Rex', categoryId: 1 })
-  })
-  await Promise.all(work)
-  assert.equal((await limits.inspect('k'))?.dayCount, 50)
-  assert.equal(await storage.count(), 50)
-  assert.deepEqual(await storage.check(), [])
-  await storage.close()
-})
-
-test('sqlite limits - a lock that does not become free ends the request in time', {
-  skip,
-}, async () => {
-  const path = newPath()
-  const limits = await open(path)
-  const other = loadDriver(path)(path)
-  other.exec('BEGIN IMMEDIATE')
-  await assert.rejects(async () => limits.consume('k', SMALL, T0), /is locked by another process/)
-  other.exec('COMMIT')
-  other.close()
-  assert.equal((await limits.consume('k', SMALL, T0)).remaining, 1)
-  await limits.ping()
 })
 
 test('sqlite limits - a clock that is not finite is refused', { skip }, async () => {
