@@ -18,8 +18,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   let files = 1
   let kept: RateLimitSnapshot | undefined
   let deaths = 0
-  /** What processes have open, by name. */
-  let held: readonly string[] = []
+  /** What processes have open. */
+  let held: readonly { readonly name: string; readonly disk: Disk }[] = []
   let intruder: Promise<void> | undefined
   let refusals = 0
 
@@ -66,6 +66,11 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     return [0]
   }
 
+  function exit(disk: Disk): void {
+    machine.exit(disk)
+    held = held.filter(other => other.disk !== disk)
+  }
+
   /** Another process opens the file, and closes it at once if it may. */
   function intrude(): void {
     if (intruder) return
@@ -75,7 +80,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     const end = (outcome: string) => {
       if (deaths !== before) return
       note(`second process ${outcome}`)
-      machine.exit(disk)
+      exit(disk)
       intruder = undefined
     }
     intruder = openFile(path, disk)
@@ -99,18 +104,19 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     const other = intruder
     const onError = ({ message }: Error) => report(message)
     const storage = await jsonFileStorage(name, { disk, onError }).catch(error => {
-      machine.exit(disk)
+      exit(disk)
       if ((other || intruder) && IN_USE.test(error.message)) refusals++
       throw error
     })
     // A dead process goes on in this one.
     if (deaths !== before) return storage
-    if (held.includes(name)) fail(new Violation('file.alone', `${name} was opened twice`))
-    held = [...held, name]
+    if (held.some(other => other.name === name))
+      fail(new Violation('file.alone', `${name} was opened twice`))
+    held = [...held, { name, disk }]
     return {
       ...storage,
       close() {
-        held = held.filter(other => other !== name)
+        held = held.filter(other => other.name !== name || other.disk !== disk)
         return storage.close()
       },
     }
@@ -125,7 +131,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
       await target.close()
       await source.close()
     } finally {
-      machine.exit(disk)
+      exit(disk)
     }
   }
 
@@ -162,7 +168,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         try {
           await storage.close()
         } finally {
-          machine.exit(disk)
+          exit(disk)
         }
         if (deaths === before && keeps && setting.keepsLimits) kept = await rateLimits.dump()
       },
