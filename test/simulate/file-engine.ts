@@ -88,7 +88,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
       .then(
         () => end('was alone'),
         error => {
-          if (machine.failures() === failures && !IN_USE.test(error.message)) fail(error)
+          const isExcused = machine.failures() > failures || IN_USE.test(error.message)
+          if (!isExcused) fail(new Violation('file.opens', error.message))
           end('refused')
         },
       )
