@@ -26,10 +26,15 @@ const FIELDS = {
 /** What a server behind a proxy may trust. */
 const INSIDE = {
   'x-forwarded-for': '127.0.0.1',
-  'x-real-ip': '127.0.0.1',
-  forwarded: 'for=127.0.0.1',
+  'x-forwarded-host': 'localhost',
   'x-forwarded-user': 'admin',
+  'x-real-ip': '127.0.0.1',
+  'x-client-ip': '127.0.0.1',
+  'true-client-ip': '127.0.0.1',
+  'x-user-id': '1',
   'x-original-url': '/health',
+  'x-rewrite-url': '/health',
+  forwarded: 'for=127.0.0.1',
 }
 
 /** Credentials that no server may accept. */
@@ -129,6 +134,7 @@ export const authenticationChecks = checksOf(
       must: 'spec §1',
       calls: ({ origin, basePath }) => [
         ...['/pets/', '/%70ets', '/PETS', '//pets', '/pets.json', '/pets;a=b'].map(without),
+        ...['/pets%2F', '/pets%20', '/pets%00'].map(without),
         without(`${origin}${basePath.toUpperCase()}/PETS`),
       ],
       judge: reply => expect.that(reply, reply.status >= 300, '401, or another refusal'),

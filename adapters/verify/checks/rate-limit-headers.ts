@@ -108,6 +108,12 @@ function timeOf({ headers }: Reply, { now }: Subject) {
   return { now: Math.floor(now() / 1000), error: CLOCK_ERROR }
 }
 
+/** Whether Reset can be a Unix time in seconds, as far as `Date` shows. */
+export function isResetPlausible(reply: Reply): boolean {
+  const date = readHttpDate(reply.headers.get('date')) ?? Number.NaN
+  return !(Math.abs(resetOf(reply) - date / 1000) > LONGEST_WINDOW + 1)
+}
+
 /** As sent: a timestamp in ms is a larger one. */
 function resetOf(reply: Reply): number {
   numbersOf(reply)
