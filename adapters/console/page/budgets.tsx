@@ -43,7 +43,7 @@ export function Budgets({ live, now = 0, world, info }: PanelProps) {
         const until = usage?.bannedUntil ?? 0
         return (
           until > now && (
-            <p key={id} class="line problem">
+            <p key={id} class="line tight problem">
               {id}: banned for {durationOf(until - now)}, level {usage?.banLevel}
               {info.panels.control && (
                 <button
