@@ -71,8 +71,8 @@ test('console page - a request appears, opens, is copied and sent again', { skip
   for (const agent of ['curl/8.5.0', 'curl/8.5.0', 'Mozilla/5.0 (X11)']) {
     await fetch(`${baseUrl}/nowhere`, { headers: { 'user-agent': agent } })
   }
-  await page.getByRole('button', { name: /404 GET \/v1\/nowhere no key browser/ }).waitFor()
-  await page.getByRole('button', { name: /404 GET \/v1\/nowhere 2 times no key curl/ }).waitFor()
+  await page.getByRole('button', { name: /401 GET \/v1\/nowhere no key browser/ }).waitFor()
+  await page.getByRole('button', { name: /401 GET \/v1\/nowhere 2 times no key curl/ }).waitFor()
 })
 
 test('console page - beginners see commands that work, and keys, the base URL and links do as well', {
