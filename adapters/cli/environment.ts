@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -107,11 +107,17 @@ export async function openEnvironment(
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
       if (!keys) return
-      const isChanged = (key: string) => known[key] !== keys[key]
-      // All of them first: keys with one id have one plan.
-      for (const key of Object.keys(known).filter(isChanged)) store.apiKeys.remove(key)
-      for (const [key, record] of Object.entries(keys)) {
-        if (isChanged(key)) store.apiKeys.add(key, record)
+      const { SLICE } = await import('./inputs.js')
+      const next = Object.entries(keys).filter(([key, record]) => known[key] !== record)
+      for (const key of Object.keys(known)) {
+        if (known[key] !== keys[key]) store.apiKeys.remove(key)
+      }
+      // Those that were valid before first, and without a pause.
+      const isNew = ([key]: (typeof next)[number]) => !Object.hasOwn(known, key)
+      for (const [key, record] of next.filter(one => !isNew(one))) store.apiKeys.add(key, record)
+      for (const [at, [key, record]] of next.filter(isNew).entries()) {
+        if (at % SLICE === SLICE - 1) await setImmediate()
+        store.apiKeys.add(key, record)
       }
       known = keys
     },

@@ -69,13 +69,13 @@ function notKeys(path: string): UsageError {
   return new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)
 }
 
-/** How many keys to check before requests get a turn. */
-const SLICE = 1_000
+/** How many keys to read before requests get a turn. */
+export const SLICE = 1_000
 
 /**
  * Errors name positions only, as any text of the file may be a key.
  *
- * @param known keys that are valid: where the file has equal ones, they stay the same objects
+ * @param known keys that are valid: the file's stay the same objects where they are equal
  * @throws UsageError
  */
 export async function checkKeys(
@@ -83,27 +83,48 @@ export async function checkKeys(
   file: KeyFile,
   known: Readonly<Record<string, ApiKey>> = {},
 ): Promise<Record<string, ApiKey>> {
-  const ring = createApiKeys({}, PLANS, sha256)
   const keys: [string, ApiKey][] = []
+  const changed = new Set<unknown>()
   for (const [at, [key, record]] of Object.entries(file).entries()) {
     if (at % SLICE === 0) await setImmediate()
+    const read = attempt(at, () => readRecord(record))
+    const before = Object.hasOwn(known, key) ? known[key] : undefined
+    const isEqual = before !== undefined && isSame(before, read)
+    if (!isEqual) changed.add(read?.id)
+    keys.push([key, isEqual ? before : read])
+  }
+  const ring = createApiKeys({}, PLANS, sha256)
+  for (const [at, [key, record]] of keys.entries()) {
+    if (at % SLICE === 0) await setImmediate()
+    // Keys of one id have one plan, so that all of them are checked if one has changed.
+    if (changed.has(record?.id)) attempt(at, () => ring.add(key, record))
+  }
+  // From entries: a key may be named like a property of objects.
+  return Object.fromEntries(keys)
+
+  function attempt<T>(at: number, task: () => T): T {
     try {
-      const read = readRecord(record)
-      ring.add(key, read)
-      const before = known[key]
-      keys.push([key, before && isDeepStrictEqual(before, read) ? before : read])
+      return task()
     } catch (error) {
       throw new UsageError(`--keys ${path}: key ${at + 1}${problemOf(error as OptionError)}`)
     }
   }
-  // From entries: a key may be named like a property of objects.
-  return Object.fromEntries(keys)
 }
 
 function readRecord(record: KeyRecord): ApiKey {
   const { expires } = record ?? {}
   if (typeof expires !== 'string') return record as ApiKey
   return { ...(record as ApiKey), expires: instantOf('expires', expires) }
+}
+
+function isSame(one: ApiKey, other: ApiKey): boolean {
+  return (
+    one.id === other?.id &&
+    one.plan === other.plan &&
+    one.expires === other.expires &&
+    (one.limits === other.limits || isDeepStrictEqual(one.limits, other.limits)) &&
+    Object.keys(one).length === Object.keys(other).length
+  )
 }
 
 function problemOf({ option, expected, message }: OptionError): string {
