@@ -10,8 +10,9 @@ import { listen } from '../http/listen.js'
 import type { JudgedDouble } from '../test-double/double.js'
 import { parseSchedule, type Schedule } from '../test-double/explore/schedule.js'
 import { type Watched, watchRequests } from '../test-double/explore/watch.js'
+import { problemsOf } from '../verdict/annotations.js'
 import { verdictJUnit } from '../verdict/junit.js'
-import { type Finding, type Report, reportText } from '../verdict/report.js'
+import { type Finding, findingText, type Report, reportText } from '../verdict/report.js'
 import { RULES } from '../verdict/rules/index.js'
 import { type Capture, type ChildRun, runChild } from './child.js'
 import { openControlled } from './controlled.js'
@@ -19,7 +20,7 @@ import { describedBy, withDocsOnDemand } from './docs.js'
 import { controlToken, type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
 import { UsageError, usageError, withoutSecrets } from './errors.js'
 import { type Output, writeOutputs } from './files.js'
-import { problemsOf, tellGitHub } from './github.js'
+import { type Problem, tellGitHub } from './github.js'
 import type { ExecSettings, VerdictSettings } from './options.js'
 import { note } from './output.js'
 import { repeatText } from './repeat.js'
@@ -288,13 +289,13 @@ export async function tellVerdict(
   record?: string,
 ): Promise<void> {
   const [headline = ''] = (untested ?? reportText(report)).split('\n')
-  const nothing = {
-    level: 'warning',
-    title: 'exec',
-    text: headline,
-    cells: [headline, ''],
-  } as const
-  const problems = [...problemsOf(report), ...(untested === undefined ? [] : [nothing])]
+  const problems = problemsOf(report).map(([level, finding]): Problem => {
+    const { rule, seen, fix } = finding
+    return { level, title: rule, text: findingText(finding), cells: [seen, fix] }
+  })
+  if (untested !== undefined) {
+    problems.push({ level: 'warning', title: 'exec', text: headline, cells: [headline, ''] })
+  }
   const open = record && `To see it: npx animal-adoption-store replay ${record}`
   await tellGitHub(headline, problems, [`To repeat: ${repeat}`, ...(open ? [open] : [])])
 }

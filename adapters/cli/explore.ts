@@ -249,14 +249,12 @@ function failureTexts(failures: readonly CommandFailure[]): readonly string[] {
   return [...causes.values()].map(failureText)
 }
 
-function problemOf({ schedule, reason, output, repeat }: CommandFailure): Problem {
+function problemOf(failure: CommandFailure): Problem {
+  const { schedule, reason, repeat } = failure
   const title = schedule || 'without a fault'
-  const text = `${reason}\n${withoutLibraries(output).slice(-MOST_TEXT)}\nTo repeat: ${repeat}`
-  return { level: 'error', title, text, cells: [reason, repeat] }
+  return { level: 'error', title, text: failureText([failure]), cells: [reason, repeat] }
 }
 
-/** In an annotation. */
-const MOST_TEXT = 2_000
 const TAIL_LINES = 20
 
 /** The end of a traceback of Python is often all library, and of a stack of Node, too. */

@@ -1,7 +1,6 @@
 import { appendFile } from 'node:fs/promises'
 import { annotation, type Level } from '../verdict/annotations.js'
 import { isOnGitHub, summaryFile } from '../verdict/github.js'
-import { findingText, type Report } from '../verdict/report.js'
 import { note } from './output.js'
 
 /** What is wrong with a run, in a line of the log and a row of the summary. */
@@ -10,18 +9,6 @@ export interface Problem {
   readonly title: string
   readonly text: string
   readonly cells: readonly [seen: string, fix: string]
-}
-
-/** The findings and notes of a report. */
-export function problemsOf({ findings, notes }: Report): readonly Problem[] {
-  const of = (level: Level, from: Report['findings']) =>
-    from
-      .filter(({ allowed }) => !allowed)
-      .map((finding): Problem => {
-        const { rule, seen, fix } = finding
-        return { level, title: rule, text: findingText(finding), cells: [seen, fix] }
-      })
-  return [...of('error', findings), ...of('warning', notes)]
 }
 
 /**

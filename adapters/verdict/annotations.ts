@@ -9,18 +9,20 @@ import { type Finding, findingText, type Report, VerdictError } from './report.j
 export function verdictError(report: Report, text: string): VerdictError {
   if (!isOnGitHub()) return new VerdictError(report, text)
   const asked = callSiteOf(captureStack())
-  const annotate = (level: Level) => (finding: Finding) =>
-    finding.allowed
-      ? ''
-      : annotation(level, finding.rule, findingText(finding), finding.sentFrom ?? asked)
-  const lines = [
-    ...report.findings.map(annotate('error')),
-    ...report.notes.map(annotate('warning')),
-  ]
+  const lines = problemsOf(report).map(([level, finding]) =>
+    annotation(level, finding.rule, findingText(finding), finding.sentFrom ?? asked),
+  )
   return new VerdictError(report, text + lines.join(''))
 }
 
 export type Level = 'error' | 'warning'
+
+/** The findings and notes that count. */
+export function problemsOf({ findings, notes }: Report): readonly (readonly [Level, Finding])[] {
+  return [...findings, ...notes]
+    .filter(({ allowed }) => !allowed)
+    .map(finding => [notes.includes(finding) ? 'warning' : 'error', finding])
+}
 
 /**
  * A line that GitHub Actions shows beside the code:

@@ -45,7 +45,7 @@ test('exec - starts empty, as do worlds, unless --seed is given', async t => {
     const world = await (await fetch(control + '/worlds', init)).json()
     console.log(await list(url, key), await list(world.baseUrl, world.apiKeys.free))`
   assert.equal((await execInProcess([], scriptCommand(script))).stdout, '0 0\n')
-  assert.equal((await execInProcess(['--seed', seed], scriptCommand(script))).stdout, '1 1\n')
+  assert.equal((await execInProcess(['--seed', seed], scriptCommand(script))).stdout, '20 20\n')
   assert.equal((await execInProcess(['--seed', 'edge'], scriptCommand(script))).stdout, '7 7\n')
 })
 
