@@ -29,6 +29,8 @@ interface Blockable {
 }
 
 const REX = { name: 'Rex', categoryId: 1 }
+/** For machines under load. */
+const PATIENT = { timeoutMs: 60_000 }
 const PLENTY = { perMinute: 50, perDay: 1_000 }
 const names = new Map<IndexedDbStorage, string>()
 
@@ -44,7 +46,7 @@ storageSuite((name, run) => test(`indexeddb ${name}`, run), {
 
 rateLimitSuite('indexeddb', async () => {
   const name = newName()
-  let limits = indexedDbRateLimits(name)
+  let limits = indexedDbRateLimits(name, PATIENT)
   return {
     async consume(partition, policy, now) {
       const decision = await limits.consume(partition, policyOf(policy), now)
@@ -56,7 +58,7 @@ rateLimitSuite('indexeddb', async () => {
       await limits.restore([])
       await limits.restore(counts)
       await limits.close()
-      limits = indexedDbRateLimits(name)
+      limits = indexedDbRateLimits(name, PATIENT)
     },
     close: () => limits.close(),
   }
@@ -88,7 +90,7 @@ test('indexeddb - connections store a create that is repeated with its key once'
 test('indexeddb - connections count one quota, beside animals', async () => {
   const name = newName()
   const storage = open(name)
-  const limits = [indexedDbRateLimits(name), indexedDbRateLimits(name)]
+  const limits = [indexedDbRateLimits(name, PATIENT), indexedDbRateLimits(name, PATIENT)]
   const decisions = await Promise.all(
     Array.from({ length: 80 }, (_, n) => {
       void storage.insert(REX)
@@ -182,12 +184,15 @@ test('indexeddb - opening a database that another page holds ends with an error'
 
 test('indexeddb - a lock that does not become free ends a call in time, and nothing is stored', async () => {
   const name = newName()
-  const storage = open(name, { timeoutMs: 60 })
-  await storage.ping()
+  const storage = open(name)
+  const impatient = open(name, { timeoutMs: 1_000 })
+  await Promise.all([storage.ping(), impatient.ping()])
   const database = await resultOf(indexedDB.open(name, 1))
   const release = await lock(database)
-  await assert.rejects(storage.insert(REX), failure(name, /is locked by another page or worker/))
-  await assert.rejects(async () => storage.list({ limit: 1 }), failure(name, /is locked/))
+  await Promise.all([
+    assert.rejects(impatient.insert(REX), failure(name, /is locked by another page or worker/)),
+    assert.rejects(async () => impatient.list({ limit: 1 }), failure(name, /is locked/)),
+  ])
   await release()
   assert.deepEqual(await storage.dump(), { pets: [], nextId: 1 })
   assert.equal((await storage.insert(REX)).id, 1)
@@ -225,7 +230,7 @@ function newName(): string {
   return `test ${crypto.randomUUID()}`
 }
 
-function open(name: string, options?: { timeoutMs: number }): IndexedDbStorage {
+function open(name: string, options = PATIENT): IndexedDbStorage {
   const storage = indexedDbStorage(name, options)
   names.set(storage, name)
   return storage
