@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { count } from '../../src/lib/count.js'
 import { nearestFirst } from '../../src/lib/nearest.js'
 import type { OptionError } from '../../src/lib/options.js'
-import { PAGE_SIZE } from '../../src/pets/specification.js'
+import { BASE_PATH, PAGE_SIZE } from '../../src/pets/specification.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { type HarSource, harOf } from '../exchanges/har.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
@@ -196,7 +196,7 @@ export function runWithStore<T>(
     const quiet = capture ? () => {} : announce(server.url, () => calls)
     const ended = await runChild(words, variables, capture).finally(quiet)
     const report = double.report({ since: 'start' })
-    const untested = calls > 0 ? undefined : UNTESTED
+    const untested = calls > 0 ? undefined : untestedText(double)
     const before = calls
     if (!capture && calls > 0) await setTimeout(GRACE)
     const late = calls - before
@@ -249,8 +249,11 @@ function isRequired({ rule, allowed }: Finding): boolean {
   return rule === 'fault.unused' && !allowed
 }
 
-const UNTESTED =
-  'Verdict: no request was for an operation of this API, so nothing was checked. Does the client append /pets to ADOPTION_STORE_BASE_URL?'
+function untestedText({ requests }: JudgedDouble): string {
+  const [first] = requests()
+  const shown = first ? ` The first request was ${first.method} ${first.url}.` : ''
+  return `Verdict: no request was for an operation of this API, so nothing was checked.${shown} Append /pets to ADOPTION_STORE_BASE_URL, which ends in ${BASE_PATH}.`
+}
 
 /** Whether `--strict`, if given, is content. */
 export function isProven(

@@ -101,7 +101,9 @@ async function reach(
     const outcome = await runWithStore(setup, { schedule, capture }, async run => {
       const { seen, code: exitCode, output, report } = run
       const requests = run.double.requests()
-      const reason = reasonOf(run, settings)
+      // A fault of the schedule may take the place of one that the command has armed itself.
+      const allow = schedule.length > 0 ? [...settings.allow, 'fault.unused'] : settings.allow
+      const reason = reasonOf(run, { ...settings, allow })
       const text = scheduleText(schedule)
       const judged = { report: withCommands(report, requests), requests }
       const failure = { schedule: text, exitCode: exitCode ?? null, output, repeat, ...judged }
@@ -149,6 +151,10 @@ function listenToSignals() {
   return { signal: controller.signal, code: () => code, end }
 }
 
+function nameOf(schedule: string): string {
+  return schedule || 'without a fault'
+}
+
 function resultOf(found: Found<CommandFailure>, all: readonly Ran[]) {
   const { runs, pruned, exhausted, failures, notes, unreached } = found
   const problem = nothingExplored(found, all)
@@ -193,7 +199,7 @@ function summary(
   const { problem, notes, unreached } = result
   const lines = [problem ?? countsText(result, settings), ...setUpHint(result, first)]
   if (problem === null && notes.length > 0) {
-    const runs = notes.map(({ schedule }) => schedule).join(', ')
+    const runs = notes.map(({ schedule }) => nameOf(schedule)).join(', ')
     lines.push(
       `Passed although a response was cut off, malformed or an error, and not asked for again: ${runs}`,
     )
@@ -251,7 +257,7 @@ function failureTexts(failures: readonly CommandFailure[]): readonly string[] {
 
 function problemOf(failure: CommandFailure): Problem {
   const { schedule, reason, repeat } = failure
-  const title = schedule || 'without a fault'
+  const title = nameOf(schedule)
   return { level: 'error', title, text: failureText([failure]), cells: [reason, repeat] }
 }
 
@@ -274,7 +280,7 @@ function failureText(same: readonly CommandFailure[]): string {
     ...report.notes.map(note => findingText(note, ' (likely)')),
   ]
   return [
-    `Failed: ${same.map(({ schedule }) => schedule || 'without a fault').join(', ')}: ${reason}`,
+    `Failed: ${same.map(({ schedule }) => nameOf(schedule)).join(', ')}: ${reason}`,
     ...tail.map(line => `  | ${line}`),
     ...found.map(text => text.trimEnd()),
     `To repeat: ${repeat}`,
@@ -294,7 +300,7 @@ async function writeFiles(
 ): Promise<void> {
   const wasExplored = testCase('something was explored', result.problem)
   const cases = all.map(({ schedule, failure, isReached }) => ({
-    ...testCase(scheduleText(schedule) || 'without a fault', failure?.reason, failure?.output),
+    ...testCase(nameOf(scheduleText(schedule)), failure?.reason, failure?.output),
     skipped: isReached || failure ? undefined : 'its requests did not come again',
   }))
   const xml = () => toJUnit('animal-adoption-store explore', [wasExplored, ...cases])

@@ -251,6 +251,20 @@ test('exec --explore - with --strict, a broken rule is a failure', async () => {
   assert.match(stderr, /^Failed: listPets#1=status:429: the verdict: retry-after\.early$/m)
 })
 
+test('exec --explore - a fault of the schedule may take the place of one that the command arms', async () => {
+  const script = `
+    const { ADOPTION_STORE_CONTROL_URL: control } = process.env
+    const armed = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    await fetch(control + '/faults', { ...armed, body: '{"kind":"status","status":503}' })
+    ${CLIENT}`
+  const { code, stderr } = await explore(['--strict=notes', '--faults', 'status:503'], script)
+  assert.equal(code, 0, stderr)
+  assert.match(
+    stderr,
+    /^Passed although a .* an error, and not asked for again: without a fault, /m,
+  )
+})
+
 test('exec --explore - a signal ends the command and the exploration', async t => {
   const { port, next } = await watchtower(t)
   const script = `
