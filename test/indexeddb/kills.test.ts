@@ -5,10 +5,11 @@ import { bundled } from '../runtimes/bundle.js'
 import { serveSite } from '../runtimes/in-chromium.js'
 import { killBrowsers, killTabs } from './kills.js'
 
-const isLong = process.env['ADOPTION_STORE_CHAOS'] === 'long'
+/** Each takes a second or two. */
+const KILLS = Number(process.env['ADOPTION_STORE_KILLS'] ?? 40)
 const RUNS = {
-  'tabs and workers': { kill: killTabs, kills: isLong ? 1_000 : 40, seed: 47 },
-  'the browser': { kill: killBrowsers, kills: isLong ? 20 : 3, seed: 6 },
+  'tabs and workers': { kill: killTabs, kills: KILLS, seed: 47 },
+  'the browser': { kill: killBrowsers, kills: Math.ceil(KILLS / 20), seed: 6 },
 }
 
 const program = bundled('indexeddb/creates.ts')
