@@ -106,7 +106,11 @@ function revokedKey(exchange: Seen): readonly Violation[] {
 function refusedCredential(exchange: Seen): readonly Violation[] {
   if (exchange.status !== 401) return []
   const isWrong = exchange.headers['www-authenticate']?.includes('error=')
-  return one('key.refused', isWrong ? 'the API key was invalid' : 'there was no Authorization: Bearer <API_KEY>', exchange)
+  return one(
+    'key.refused',
+    isWrong ? 'the API key was invalid' : 'there was no Authorization: Bearer <API_KEY>',
+    exchange,
+  )
 }
 
 function one(rule: string, seen: string, exchange: Seen, isLikely = false): readonly Violation[] {
