@@ -12,13 +12,6 @@ export const DEFECTS = [
     to: '',
   },
   {
-    name: 'a failed batch stays in the journal',
-    breaks: ['animals.once'],
-    file: 'adapters/json-file/journal.js',
-    from: 'await disk.ftruncate(file, length);',
-    to: '',
-  },
-  {
     name: 'the document is written in place',
     breaks: ['file.opens', 'storage.available'],
     file: 'adapters/json-file/document.js',
@@ -62,7 +55,7 @@ export const DEFECTS = [
   },
   {
     name: 'a list begins with the last animal of the page before',
-    breaks: ['reads.linearizable', 'memory.bounded'],
+    breaks: ['reads.linearizable', 'memory.bounded', 'response.true'],
     file: 'adapters/storage/pet-index.js',
     from: 'pets.slice(start, start + limit)',
     to: 'pets.slice(Math.max(0, start - 1), start - 1 + limit)',

@@ -14,9 +14,15 @@ export interface Shown {
   readonly answer: { readonly status: number; readonly length: number } | undefined
 }
 
+/** A fault, and those that nobody can tell from it at this request. */
+export interface Distinct {
+  readonly fault: Fault
+  readonly twins: readonly Fault[]
+}
+
 export interface FaultsAt {
   /** By what the client receives, or by what is stored. */
-  readonly distinct: readonly Fault[]
+  readonly distinct: readonly Distinct[]
   /** How many others are the same as one of them, or as none. */
   readonly pruned: number
 }
@@ -25,9 +31,10 @@ export interface FaultsAt {
 export function faultsAt(request: Shown, faults: readonly Fault[]): FaultsAt {
   const possible = faults.filter(fault => isFor(fault, request))
   const effective = possible.filter(fault => !isNoFault(fault, request))
-  const distinct = storesNothing(request)
-    ? effective.filter(late => !effective.some(fault => isSameButLate(fault, late)))
-    : effective
+  const late = storesNothing(request) ? effective.filter(isAfter) : []
+  const distinct = effective
+    .map(fault => ({ fault, twins: late.filter(other => isSameButLate(fault, other)) }))
+    .filter(({ fault }, _, all) => !all.some(({ twins }) => twins.includes(fault)))
   return { distinct, pruned: possible.length - distinct.length }
 }
 
@@ -49,9 +56,5 @@ function storesNothing({ operation, answer }: Shown): boolean {
 }
 
 function isSameButLate(one: Fault, late: Fault): boolean {
-  return (
-    isAfter(late) &&
-    !isAfter(one) &&
-    faultText({ ...one, when: 'after' } as Fault) === faultText(late)
-  )
+  return !isAfter(one) && faultText({ ...one, when: 'after' } as Fault) === faultText(late)
 }

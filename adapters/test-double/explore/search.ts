@@ -58,6 +58,8 @@ export interface Candidate {
   readonly schedule: Schedule
   /** The positions of its requests in its run. */
   readonly positions: readonly number[]
+  /** Of each step, its own text and those of faults that nobody can tell from its own there. */
+  readonly texts: readonly (readonly string[])[]
 }
 
 interface Passed extends Candidate {
@@ -80,7 +82,7 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
   let passed: Passed[] = []
 
   for (let size = 0; size <= depth && !isCut; size++) {
-    const level = size === 0 ? [{ schedule: [], positions: [] }] : extensions(passed)
+    const level = size === 0 ? [{ schedule: [], positions: [], texts: [] }] : extensions(passed)
     left = size === 0 ? 1 : countExtensions(passed)
     passed = []
     const candidates = order ? order([...level]) : level
@@ -123,7 +125,7 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
     if (note !== undefined && isReached && failure === undefined) notes.push({ ...candidate, note })
     if (failure !== undefined) {
       failures.push({ ...candidate, failure })
-      failed.add(keyOf(schedule.map(({ text }) => text)))
+      for (const texts of combinations(candidate.texts)) failed.add(keyOf(texts))
     } else if (!isReached) unreached.push(candidate)
     else if (schedule.length < depth) passed.push({ ...candidate, requests })
     const text = scheduleText(schedule)
@@ -138,14 +140,19 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
   }
 
   function* extensions(nodes: readonly Passed[]): Generator<Candidate> {
-    for (const { schedule, positions, requests } of nodes) {
+    for (const { schedule, positions, texts, requests } of nodes) {
       for (let at = (positions.at(-1) ?? -1) + 1; at < requests.length; at++) {
         const request = requests[at] as Shown
         const { distinct, pruned: same } = faultsAt(request, faults)
         pruned += same
-        for (const fault of distinct) {
+        for (const { fault, twins } of distinct) {
           const step = stepOf(request.point, fault)
-          yield { schedule: [...schedule, step], positions: [...positions, at] }
+          const others = twins.map(twin => stepOf(request.point, twin).text)
+          yield {
+            schedule: [...schedule, step],
+            positions: [...positions, at],
+            texts: [...texts, [step.text, ...others]],
+          }
         }
       }
     }
@@ -178,6 +185,13 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
 /** Fewest faults first, then by the positions of the requests, then as the faults are listed. */
 function rank({ schedule, positions }: Candidate, faults: readonly Fault[]): readonly number[] {
   return [schedule.length, ...positions, ...schedule.map(({ fault }) => faults.indexOf(fault))]
+}
+
+/** One of each. */
+function combinations(choices: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const [first, ...rest] = choices
+  if (!first) return [[]]
+  return combinations(rest).flatMap(others => first.map(one => [one, ...others]))
 }
 
 /** The same for the same faults at the same requests, in whatever order these come. */
