@@ -29,8 +29,8 @@ export function Start(props: PanelProps) {
             rows={keys}
             columns={[
               ['Key', nameOf],
-              ['A minute', ({ policy }) => countOf(policy.perMinute)],
-              ['A day', ({ policy }) => countOf(policy.perDay)],
+              ['Per minute', ({ policy }) => countOf(policy.perMinute)],
+              ['Per day', ({ policy }) => countOf(policy.perDay)],
             ]}
           />
         </Panel>
