@@ -125,7 +125,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   },
   'create.unique': {
     wrong: animals(anywhere, pet => ({ ...pet, id: Number(pet['id']) % 3 })),
-    also: /^(create\.(concurrent|name-)|get\.(created|int64)|list\.(fields|int64|unique))/,
+    also: /^(create\.(concurrent|name-)|get\.(created|int64|listed)|list\.(fields|int64|unique))/,
   },
   'create.concurrent': {
     wrong: serve => {
@@ -596,7 +596,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
       head: ({ method, headers }) => method === 'HEAD' && 'authorization' in headers,
     }).map(([name, where]) => [
       `robust.${name}`,
-      { wrong: refuses(500, where), also: /^ratelimit\.every$/ },
+      { wrong: refuses(500, where), also: /^(auth\.path|ratelimit\.every)$/ },
     ]),
   ),
   'robust.bad-encoding': {
