@@ -104,13 +104,15 @@ async function reach(
       // A fault of the schedule may take the place of one that the command has armed itself.
       const allow = schedule.length > 0 ? [...settings.allow, 'fault.unused'] : settings.allow
       const reason = reasonOf(run, { ...settings, allow })
-      const text = scheduleText(schedule)
-      const judged = { report: withCommands(report, requests), requests }
-      const failure = { schedule: text, exitCode: exitCode ?? null, output, repeat, ...judged }
+      const failure = reason !== undefined && {
+        schedule: scheduleText(schedule),
+        ...{ reason, exitCode: exitCode ?? null, output, repeat },
+        ...{ report: withCommands(report, requests), requests },
+      }
       return {
         requests: seen.requests,
         isReached: seen.isReached(),
-        failure: reason === undefined ? undefined : { ...failure, reason },
+        failure: failure || undefined,
         note: unnoticed(requests),
       }
     })

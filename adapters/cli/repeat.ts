@@ -12,15 +12,15 @@ export function repeatText(
   schedule = '',
 ): string {
   const options = [...given]
-    .filter(([name]) => !OF_SEARCH.includes(name))
+    .filter(([name]) => !LEFT_OUT.includes(name))
     .map(([name, value]) => `${flagOf(name)}${value && `=${value}`}`)
   const schedules = schedule === '' ? [] : ['--schedule', schedule]
   const all = ['exec', ...options, ...schedules, '--', ...words]
   return `npx animal-adoption-store ${all.map(quoted).join(' ')}`
 }
 
-/** Options of the search, files, and a secret: all others hold for each run. */
-const OF_SEARCH: readonly string[] = [
+/** Options of the search, files to write, and a secret. All others belong to every run. */
+const LEFT_OUT: readonly string[] = [
   ...Object.keys(EXPLORE),
   ...['report', 'junit', 'record', 'har', 'key'],
 ]

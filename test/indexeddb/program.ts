@@ -15,7 +15,7 @@ import {
 } from '../../adapters/indexeddb/platform.js'
 import { storageSuite } from '../../adapters/storage/suite.js'
 import { createStore } from '../../src/store.js'
-import { type Reported, rateLimitSuite } from '../limits/rate-limit-suite.js'
+import { rateLimitSuite, reported } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
 
 export { runAll as run } from '../runtimes/node-test.js'
@@ -49,9 +49,7 @@ rateLimitSuite('indexeddb', async () => {
   let limits = indexedDbRateLimits(name, PATIENT)
   return {
     async consume(partition, policy, now) {
-      const decision = await limits.consume(partition, policyOf(policy), now)
-      const { code, limit, remaining, reset, retryAfter } = decision
-      return { code, limit, remaining, reset, retryAfter } as Reported
+      return reported(await limits.consume(partition, policyOf(policy), now))
     },
     async restart() {
       const counts = await limits.dump()

@@ -5,7 +5,7 @@ import { type ApiKey, createStore, PLANS } from '../../src/index.js'
 import { decide, type Usage } from '../../src/limits/decide.js'
 import { memoryRateLimits } from '../../src/limits/memory.js'
 import { DOORS, type Reply } from '../support/doors.js'
-import { type Consumer, type Reported, rateLimitSuite } from './rate-limit-suite.js'
+import { type Consumer, type Reported, rateLimitSuite, reported } from './rate-limit-suite.js'
 import { policyOf } from './rate-limit-vectors.js'
 
 rateLimitSuite('decide', pureConsumer)
@@ -111,8 +111,4 @@ function toldBy({ status, headers, body }: Reply, admitted: number): Reported {
     reset: Number(headers['x-ratelimit-reset']),
     ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }),
   })
-}
-
-function reported({ code, limit, remaining, reset, retryAfter }: Reported) {
-  return { code, limit, remaining, reset, retryAfter } as Reported
 }

@@ -6,6 +6,11 @@ import { T0, VECTORS, type Vector } from './rate-limit-vectors.js'
 /** The outcome of a request: a `Decision`, or the headers of a response. */
 export type Reported = Pick<Decision, 'code' | 'limit' | 'remaining' | 'reset' | 'retryAfter'>
 
+/** Without what no response shows. */
+export function reported({ code, limit, remaining, reset, retryAfter }: Reported): Reported {
+  return { code, limit, remaining, reset, retryAfter } as Reported
+}
+
 /** Something that consumes units: a function, a table, a server. */
 export interface Consumer {
   /**

@@ -2,7 +2,7 @@ import { createClient } from '../../adapters/client/index.js'
 import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
 import { storageSuite } from '../../adapters/storage/suite.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { type Reported, rateLimitSuite } from '../limits/rate-limit-suite.js'
+import { rateLimitSuite, reported } from '../limits/rate-limit-suite.js'
 import { policyOf } from '../limits/rate-limit-vectors.js'
 import { protocolSuite } from '../protocol/checks/suite.js'
 import { verifiedSuite } from '../protocol/checks/verified.js'
@@ -33,9 +33,7 @@ rateLimitSuite('memory', () => {
   let limits = memoryRateLimits()
   return {
     async consume(partition, policy, now) {
-      const decision = await limits.consume(partition, policyOf(policy), now)
-      const { code, limit, remaining, reset, retryAfter } = decision
-      return { code, limit, remaining, reset, retryAfter } as Reported
+      return reported(await limits.consume(partition, policyOf(policy), now))
     },
     async restart() {
       const counts = await limits.dump()

@@ -36,7 +36,7 @@ export const everyChecks = [
         [LIST, { ...LIST, method: 'HEAD' }, FAILURES['401'], { ...LIST, as: UNKNOWN_KEY }],
         () => true,
         headersIssue,
-        ({ status }) => SPECIFIED.includes(status) || status,
+        ({ status }) => (SPECIFIED.includes(status) ? 'specified' : status),
       ),
     },
   ),
