@@ -1,7 +1,7 @@
 /**
  * Creates that outlive the process, by one caller and by 64, in a file that already holds some
  * animals: per second, and per second of CPU time, which other work on the machine changes less.
- * lowdb never syncs. SQLite by hand has WAL and `synchronous = FULL`, and its 64 callers share a transaction.
+ * SQLite by hand has WAL and `synchronous = FULL`, and its 64 callers share a transaction.
  * With SQLite it needs Node 22.13 or newer.
  */
 import { readArguments } from './harness/arguments.mjs'
@@ -9,16 +9,16 @@ import { result } from './harness/children.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { figure, inRounds, ratios } from './harness/rounds.mjs'
 
-const ENGINES = { ours: [], 'ours-sqlite': [], lowdb: ['lowdb'], sqlite: [] }
+const ENGINES = ['ours', 'ours-sqlite', 'sqlite']
 const CALLERS = [1, 64]
 const { rounds, sizes, seconds, only } = readArguments({
   rounds: 5,
   sizes: [100, 10_000, 100_000],
   seconds: 1,
-  only: Object.keys(ENGINES),
+  only: ENGINES,
 })
 
-printSurroundings(only.flatMap(name => ENGINES[name]))
+printSurroundings()
 const runs = sizes.flatMap(size =>
   CALLERS.flatMap(callers => only.map(name => `${name} ${size} ${callers}`)),
 )
@@ -41,8 +41,6 @@ for (const callers of CALLERS) {
     ['engine', ...columns],
     only.map(cells(perCpu)),
   )
-  const slowest = run => results.get(run).map(({ slowest }) => slowest)
-  printTable(`slowest create (ms), ${title}`, ['engine', ...columns], only.map(cells(slowest)))
 }
 
 const pairs = { ours: 'sqlite', 'ours-sqlite': 'sqlite' }

@@ -1,37 +1,26 @@
 /**
- * The HTTP servers at 64 connections: the server has one core, the load generator another. A run
- * starts every server anew and keeps it for many short rounds, in which all take turns. What counts
- * is the CPU time of the server per request, in its quietest round.
+ * The HTTP servers at 64 connections: the server has one core, the load generator another. Every
+ * server is started anew for an operation and kept for many short rounds, in which all take turns. What
+ * counts is the CPU time of the server per request, in its quietest round.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { cpuSeconds, stayOnOtherCores, stop } from './harness/children.mjs'
 import { exchange } from './harness/exchange.mjs'
-import { GENERATOR, load } from './harness/load.mjs'
+import { load } from './harness/load.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
-import { acrossRuns, figure, inRounds, quiet } from './harness/rounds.mjs'
+import { digits, inRounds, quiet } from './harness/rounds.mjs'
 import { SUBJECTS, startSubject } from './harness/servers.mjs'
 import { WORKLOADS } from './harness/workload.mjs'
 
-const { runs, rounds, seconds, warmup, connections, only, workloads } = readArguments({
-  runs: 1,
+const { rounds, seconds, warmup, connections, only, workloads } = readArguments({
   rounds: 22,
   seconds: 1,
   warmup: 3,
   connections: 64,
-  only: Object.keys(SUBJECTS),
+  only: Object.keys(SUBJECTS).filter(name => name !== 'json-server'),
   workloads: Object.keys(WORKLOADS),
 })
 
-const COLUMNS = {
-  limit: 'of the limit',
-  lean: 'of the lean limit',
-  cpu: 'CPU µs',
-  rate: 'requests/s',
-  rateOfLimit: 'of the limit by requests',
-  p50: 'p50 ms',
-  p99: 'p99 ms',
-  failed: 'failed',
-}
 /** Before each round, in seconds. */
 const WARMUP = 1
 
@@ -42,24 +31,20 @@ const WARMUP = 1
 const AWAKE_EVERY = 500
 
 stayOnOtherCores()
-printSurroundings(
-  only.flatMap(name => SUBJECTS[name]),
-  GENERATOR,
-)
-/** Of each workload and run: subject, column, and the value of each round. */
-const all = new Map(workloads.map(name => [name, []]))
-for (let run = 1; run <= runs; run++) {
-  for (const name of workloads) {
-    const results = await measure(WORKLOADS[name])
-    all.get(name).push(results)
-    const title = `${name}, ${connections} connections, run ${run}: ${rounds} rounds`
-    printTable(title, headings(), rowsOf(results))
-  }
-}
-const results = new Map([...all].map(([name, runs]) => [name, acrossRuns(runs)]))
-for (const [name, result] of runs > 1 ? results : []) {
-  const title = `${name}, ${connections} connections: medians of ${runs} runs`
-  printTable(title, headings(), rowsOf(result))
+printSurroundings(only.flatMap(name => SUBJECTS[name]))
+for (const name of workloads) {
+  const results = await measure(WORKLOADS[name])
+  const quietest = subject => quiet((results.get(subject) ?? []).map(({ cpu }) => cpu))
+  printTable(
+    `${name}, ${connections} connections, ${rounds} rounds`,
+    ['server', 'of the limit', 'CPU µs', 'failed'],
+    only.map(subject => [
+      subject,
+      digits(quietest('limit') / quietest(subject)),
+      digits(quietest(subject)),
+      results.get(subject).reduce((sum, { failed }) => sum + failed, 0),
+    ]),
+  )
 }
 
 async function measure(workload) {
@@ -76,12 +61,12 @@ async function measure(workload) {
     const { child } = servers.get(name)
     await call(name, WARMUP)
     const before = cpuSeconds(child)
-    const round = await call(name, seconds)
-    return { ...round, cpu: ((cpuSeconds(child) - before) / round.count) * 1e6 }
+    const { count, failed } = await call(name, seconds)
+    return { failed, cpu: ((cpuSeconds(child) - before) / count) * 1e6 }
   })
   clearInterval(awake)
   for (const { child } of servers.values()) await stop(child)
-  return new Map(only.map(name => [name, columnsOf(results, name)]))
+  return results
 }
 
 /** Sends every server a request now and then while the others have their turns. */
@@ -89,30 +74,4 @@ function keepAwake(servers, { requests: [request] }) {
   return setInterval(() => {
     for (const { origin } of servers) exchange(origin, request).catch(() => {})
   }, AWAKE_EVERY)
-}
-
-function columnsOf(results, name) {
-  const column = (field, subject = name) => results.get(subject)?.map(round => round[field]) ?? []
-  const cpu = subject => quiet(column('cpu', subject))
-  // Seconds per request.
-  const pace = subject => quiet(column('rate', subject).map(rate => 1 / rate))
-  return {
-    limit: [cpu('limit') / cpu(name)],
-    lean: [cpu('lean') / cpu(name)],
-    cpu: [cpu(name)],
-    rate: [1 / pace(name)],
-    rateOfLimit: [pace('limit') / pace(name)],
-    ...Object.fromEntries(['p50', 'p99', 'failed'].map(field => [field, column(field)])),
-  }
-}
-
-function headings() {
-  return ['server', ...Object.values(COLUMNS)]
-}
-
-function rowsOf(result) {
-  return [...result].map(([name, columns]) => [
-    name,
-    ...Object.keys(COLUMNS).map(field => figure(columns[field])),
-  ])
 }

@@ -6,10 +6,10 @@
  * each process serves `warmup` requests alone: V8 compiles in each of them, and two that share the
  * requests of one would be half as warm.
  */
-import { startPostgres, startRedis } from '../../dist/test/engines/engines.js'
 import { readArguments } from './harness/arguments.mjs'
-import { cpuSeconds, startServer, stayOnOtherCores, stop } from './harness/children.mjs'
-import { GENERATOR, load } from './harness/load.mjs'
+import { stayOnOtherCores } from './harness/children.mjs'
+import { load, loadTogether } from './harness/load.mjs'
+import { startOverEngines } from './harness/over-engines.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
 import { digits, inRounds, ratios } from './harness/rounds.mjs'
 import { ENGINE_WORKLOADS } from './harness/workload.mjs'
@@ -39,12 +39,12 @@ const { slices, seconds, warmup, connections, processes, only } = readArguments(
 })
 
 stayOnOtherCores()
-printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'], GENERATOR)
+printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'])
 const rows = []
 for (const count of processes) {
   const subjects = new Map()
   for (const [name, server] of Object.entries(SUBJECTS)) {
-    subjects.set(name, await start(server, count))
+    subjects.set(name, await startOverEngines(server, ['postgres', 'redis'], count))
   }
   for (const workload of only) {
     for (const { servers } of subjects.values()) {
@@ -59,21 +59,6 @@ for (const count of processes) {
 }
 printTable('CPU time of the servers per request', COLUMNS, rows)
 
-async function start(server, count) {
-  const [postgres, redis] = [await startPostgres(), await startRedis()]
-  const words = ['servers/start.mjs', server, postgres.url, redis.url]
-  const servers = []
-  for (let n = 0; n < count; n++) servers.push(await startServer(words))
-  return {
-    servers,
-    async stop() {
-      for (const { child } of servers) await stop(child)
-      await postgres.stop()
-      await redis.stop()
-    },
-  }
-}
-
 async function warmUp({ origin }, workload) {
   for (let served = 0; served < warmup; ) {
     const given = { workload: ENGINE_WORKLOADS[workload], connections, seconds }
@@ -81,17 +66,11 @@ async function warmUp({ origin }, workload) {
   }
 }
 
-async function measure({ servers }, workload, seconds) {
-  const given = {
-    workload: ENGINE_WORKLOADS[workload],
-    connections: connections / servers.length,
-    seconds,
-  }
-  const cpu = () => servers.reduce((sum, { child }) => sum + cpuSeconds(child) * 1e6, 0)
-  const before = cpu()
-  const runs = await Promise.all(servers.map(({ origin }) => load({ origin, ...given })))
-  const total = field => runs.reduce((sum, run) => sum + run[field], 0)
-  return { us: (cpu() - before) / total('count'), failed: total('failed') }
+async function measure({ servers, cpu }, workload, seconds) {
+  const before = cpu().server
+  const given = { workload: ENGINE_WORKLOADS[workload], connections, seconds }
+  const { count, failed } = await loadTogether(servers, given)
+  return { us: (cpu().server - before) / count, failed }
 }
 
 function rowOf(workload, count, results) {

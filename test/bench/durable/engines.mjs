@@ -1,6 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { Low } from 'lowdb'
-import { JSONFile } from 'lowdb/node'
 import { jsonFileStorage } from '../../../dist/adapters/json-file/index.js'
 import { sqliteStorage } from '../../../dist/adapters/sqlite/index.js'
 
@@ -17,19 +14,6 @@ async function oursSqlite(path, animals) {
 }
 
 export { oursSqlite as 'ours-sqlite' }
-
-export async function lowdb(path, animals) {
-  writeFileSync(path, JSON.stringify({ pets: animals }))
-  const database = new Low(new JSONFile(path), { pets: [] })
-  await database.read()
-  return {
-    create(animal) {
-      database.data.pets.push({ id: database.data.pets.length + 1, ...animal })
-      return database.write()
-    },
-    close() {},
-  }
-}
 
 /** By hand with node:sqlite; more than one caller share a transaction. */
 export function sqlite(path, animals, callers) {

@@ -1,74 +1,56 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { folder } from './children.mjs'
-import { loadFromNode } from './load-from-node.mjs'
-
-const { stdout: answer } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
-const [, version] = /^wrk \D*([\d.]+)/.exec(answer) ?? []
-
-/** What generates the load, for the line above the tables. */
-export const GENERATOR = version
-  ? `wrk ${version}`
-  : 'the load generator in JavaScript, as wrk is not installed'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { encode, isComplete } from './exchange.mjs'
 
 /**
  * Keeps `connections` connections busy for some seconds, with one request at a time on each.
  *
- * @returns requests per second, p50 and p99 in ms, and the number of failed requests
+ * @returns the number of requests, and of those that failed
  */
-export const load = version ? loadFromWrk : loadFromNode
+export async function load({ origin, workload, connections, seconds }) {
+  const { port, host } = new URL(origin)
+  const requests = workload.requests.map(request => encode(request, host))
+  const expected = `HTTP/1.1 ${workload.status} `
+  let count = 0
+  let failed = 0
+  let running = true
+  let next = 0
 
-/** wrk sends a workload of one request without calling into Lua. */
-async function loadFromWrk({ origin, workload, connections, seconds }) {
-  const { stdout } = await promisify(execFile)('wrk', [
-    '--threads=1',
-    `--connections=${connections}`,
-    `--duration=${seconds}s`,
-    `--script=${scriptOf(workload)}`,
-    origin,
-  ])
-  return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{')))
+  const sockets = Array.from({ length: connections }, client)
+  await delay(seconds * 1000)
+  running = false
+  for (const socket of sockets) socket.destroy()
+  return { count, failed }
+
+  function client() {
+    const socket = connect({ port: Number(port), host: '127.0.0.1', noDelay: true })
+    let received
+    socket.on('connect', send)
+    socket.on('data', chunk => {
+      received = received ? Buffer.concat([received, chunk]) : chunk
+      if (!isComplete(received)) return
+      if (running) count++
+      if (received.latin1Slice(0, expected.length) !== expected) failed++
+      received = undefined
+      if (running) send()
+    })
+    socket.on('error', () => failed++)
+    socket.on('close', () => running && failed++)
+    return socket
+
+    function send() {
+      socket.write(requests[next])
+      next = (next + 1) % requests.length
+    }
+  }
 }
 
-let scripts = 0
-
-function scriptOf({ requests }) {
-  const path = join(folder, `${++scripts}.lua`)
-  const [first] = requests
-  // wrk counts the length of a body itself.
-  const { 'Content-Length': _, ...headers } = first.headers
-  const fields = Object.entries(headers).map(([name, value]) => `['${name}'] = '${value}'`)
-  const lua = [
-    `wrk.headers = { ${fields.join(', ')} }`,
-    requests.length === 1 ? one(first) : several(requests),
-    DONE,
-  ]
-  writeFileSync(path, lua.join('\n'))
-  return path
+/** The same of several servers together, which share the connections. */
+export async function loadTogether(servers, { connections, ...given }) {
+  const share = connections / servers.length
+  const runs = await Promise.all(
+    servers.map(({ origin }) => load({ origin, connections: share, ...given })),
+  )
+  const total = field => runs.reduce((sum, run) => sum + run[field], 0)
+  return { count: total('count'), failed: total('failed') }
 }
-
-function one({ method, path, body }) {
-  return `wrk.method, wrk.path, wrk.body = '${method}', '${path}', ${body ? `'${body}'` : 'nil'}`
-}
-
-function several(requests) {
-  return `local paths = { ${requests.map(({ path }) => `'${path}'`).join(', ')} }
-local requests, at = {}, 0
-function init()
-  for n, path in ipairs(paths) do requests[n] = wrk.format('${requests[0].method}', path) end
-end
-function request()
-  at = at % #requests + 1
-  return requests[at]
-end`
-}
-
-const DONE = `function done(summary, latency)
-  local errors = summary.errors
-  local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
-  io.write(string.format('\\n{"count":%d,"rate":%f,"p50":%f,"p99":%f,"failed":%d}\\n',
-    summary.requests, summary.requests / summary.duration * 1e6,
-    latency:percentile(50) / 1000, latency:percentile(99) / 1000, failed))
-end`

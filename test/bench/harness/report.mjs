@@ -12,13 +12,12 @@ function table(columns, rows) {
   return [line(columns), rule, ...rows.map(line)].join('\n')
 }
 
-/** Prints the machine and how busy it is, the load generator and versions. */
-export function printSurroundings(peers = [], generator = undefined) {
+/** Prints the machine, how busy it is, and versions. */
+export function printSurroundings(peers = []) {
   const versions = peers.map(name => `${name} ${versionOf(name)}`)
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`
   const parts = [new Date().toISOString().slice(0, 10), machine, `Node ${process.version.slice(1)}`]
   parts.push(`load ${loadavg()[0].toFixed(1)} at the start`)
-  if (generator) parts.push(generator)
   console.log(`\nMeasured ${[...parts, ...versions].join(', ')}.`)
 }
 

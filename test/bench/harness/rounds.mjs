@@ -16,22 +16,6 @@ export async function inRounds(rounds, subjects, measure) {
   return results
 }
 
-/** The same results over several runs: the median of each run, as one round. */
-export function acrossRuns(runs) {
-  const [first] = runs
-  return new Map(
-    [...first].map(([subject, columns]) => [
-      subject,
-      Object.fromEntries(
-        Object.keys(columns).map(field => [
-          field,
-          runs.map(run => median(run.get(subject)[field])),
-        ]),
-      ),
-    ]),
-  )
-}
-
 /** `median (min–max)` with three significant digits, one result alone; 'n/a' without results. */
 export function figure(values) {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b)
@@ -43,12 +27,6 @@ export function figure(values) {
 /** The ratio of each round to the same round of a base. */
 export function ratios(values, bases) {
   return values.map((value, round) => value / bases[round])
-}
-
-/** For a bar of a chart. */
-export function cell(values) {
-  const known = values.filter(Number.isFinite)
-  return { value: median(known), low: Math.min(...known), high: Math.max(...known) }
 }
 
 /**

@@ -1,20 +1,8 @@
-import rateLimit from '@fastify/rate-limit'
-import fastify from 'fastify'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
+import { animals } from '../harness/workload.mjs'
+import { serveFastify } from './fastify.mjs'
 
-const status = { type: 'string', enum: ['available', 'pending', 'sold'] }
-const newPet = {
-  type: 'object',
-  required: ['name', 'categoryId'],
-  properties: { name: { type: 'string' }, categoryId: { type: 'integer' }, status },
-}
-const pet = { type: 'object', properties: { id: { type: 'integer' }, ...newPet.properties } }
-const listQuery = {
-  type: 'object',
-  properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 }, status },
-}
 const COLUMNS = 'id::int, name, category_id::int AS "categoryId", status'
 
 /**
@@ -24,41 +12,20 @@ const COLUMNS = 'id::int, name, category_id::int AS "categoryId", status'
 export async function serve(postgresUrl, redisUrl) {
   const pool = new pg.Pool({ connectionString: postgresUrl, max: 10 })
   await createTable(pool)
-  const app = fastify()
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.headers.authorization === `Bearer ${API_KEY}`) return
-    return reply.code(401).send({ code: 'unauthorized' })
-  })
-  await app.register(rateLimit, {
-    max: LIMITS.perMinute,
-    timeWindow: '1 minute',
-    keyGenerator: request => request.headers.authorization,
-    redis: new Redis(redisUrl, { connectTimeout: 500, maxRetriesPerRequest: 1 }),
-  })
-  app.get(
-    '/v1/pets',
-    { schema: { querystring: listQuery, response: { 200: { type: 'array', items: pet } } } },
-    async ({ query }) => {
-      const { rows } = await pool.query({
-        name: 'list',
-        text: `SELECT ${COLUMNS} FROM by_hand WHERE status = $1 ORDER BY id LIMIT $2`,
-        values: [query.status, query.limit],
-      })
-      return rows
+  const query = async (name, text, ...values) => (await pool.query({ name, text, values })).rows
+  const insert = `INSERT INTO by_hand (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`
+  const list = `SELECT ${COLUMNS} FROM by_hand WHERE status = $1 ORDER BY id LIMIT $2`
+  const get = `SELECT ${COLUMNS} FROM by_hand WHERE id = $1`
+  const redis = new Redis(redisUrl, { connectTimeout: 500, maxRetriesPerRequest: 1 })
+  return serveFastify(
+    {
+      list: ({ status, limit }) => query('list', list, status, limit),
+      create: async ({ name, categoryId, status }) =>
+        (await query('insert', insert, name, categoryId, status))[0],
+      get: async id => (await query('get', get, id))[0],
     },
+    { redis },
   )
-  app.post('/v1/pets', { schema: { body: newPet, response: { 201: pet } } }, async (req, reply) => {
-    const { name, categoryId, status = 'available' } = req.body
-    const { rows } = await pool.query({
-      name: 'insert',
-      text: `INSERT INTO by_hand (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
-      values: [name, categoryId, status],
-    })
-    reply.code(201)
-    return rows[0]
-  })
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  return app.server.address().port
 }
 
 async function createTable(pool) {

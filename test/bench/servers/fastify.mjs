@@ -14,10 +14,13 @@ const listQuery = {
   properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 }, status },
 }
 
-/** Fastify with its own rate limiter, and schemas for what comes in and what goes out. */
-export async function createApp() {
-  const pets = new Map(animals(1_000).map(pet => [pet.id, pet]))
-  let nextId = pets.size + 1
+/**
+ * Fastify with its own rate limiter, and schemas for what comes in and what goes out.
+ *
+ * @param limiter its options beside the limits, such as `redis`
+ * @returns the port that it was given
+ */
+export async function serveFastify({ list, create, get }, limiter = {}) {
   const app = fastify()
   app.addHook('onRequest', async (request, reply) => {
     if (request.headers.authorization === `Bearer ${API_KEY}`) return
@@ -27,35 +30,45 @@ export async function createApp() {
     max: LIMITS.perMinute,
     timeWindow: '1 minute',
     keyGenerator: request => request.headers.authorization,
+    ...limiter,
   })
   app.get(
     '/v1/pets',
     { schema: { querystring: listQuery, response: { 200: { type: 'array', items: pet } } } },
-    async ({ query }) => {
-      const page = []
-      for (const pet of pets.values()) {
-        if (page.length === query.limit) break
-        if (query.status === undefined || pet.status === query.status) page.push(pet)
-      }
-      return page
-    },
+    async ({ query }) => list(query),
   )
   app.post('/v1/pets', { schema: { body: newPet, response: { 201: pet } } }, async (req, reply) => {
     const { name, categoryId, status = 'available' } = req.body
-    const created = { id: nextId++, name, categoryId, status }
-    pets.set(created.id, created)
+    const created = await create({ name, categoryId, status })
     reply.code(201)
     return created
   })
   app.get('/v1/pets/:petId', { schema: { response: { 200: pet } } }, async (request, reply) => {
-    const found = pets.get(Number(request.params.petId))
+    const found = await get(Number(request.params.petId))
     return found ?? reply.code(404).send({ code: 'not_found' })
   })
-  return app
-}
-
-export async function serve() {
-  const app = await createApp()
   await app.listen({ port: 0, host: '127.0.0.1' })
   return app.server.address().port
+}
+
+/** Over a Map. */
+export function serve() {
+  const pets = new Map(animals(1_000).map(pet => [pet.id, pet]))
+  let nextId = pets.size + 1
+  return serveFastify({
+    list({ status, limit }) {
+      const page = []
+      for (const pet of pets.values()) {
+        if (page.length === limit) break
+        if (status === undefined || pet.status === status) page.push(pet)
+      }
+      return page
+    },
+    create(pet) {
+      const created = { id: nextId++, ...pet }
+      pets.set(created.id, created)
+      return created
+    },
+    get: id => pets.get(id),
+  })
 }

@@ -10,6 +10,6 @@ export const STORES = {
 
 /** All figures of one store at one size, from a fresh process; undefined after `seconds`. */
 export async function measureStore(name, size, seconds) {
-  const flags = ['--expose-gc', '--max-old-space-size=8192']
-  return (await result([...flags, 'stores/measure.mjs', name, String(size)], seconds)) ?? {}
+  const words = ['--max-old-space-size=8192', 'stores/measure.mjs', name, String(size)]
+  return (await result(words, seconds)) ?? {}
 }

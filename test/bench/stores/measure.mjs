@@ -1,6 +1,6 @@
 /**
- * `node --expose-gc stores/measure.mjs NAME COUNT`: opens one store with that many animals, and
- * prints ns per operation and bytes per animal.
+ * `node stores/measure.mjs NAME COUNT`: opens one store with that many animals, and prints ns per
+ * operation.
  */
 import { median } from '../harness/rounds.mjs'
 import { animal, animals, NEW_ANIMAL } from '../harness/workload.mjs'
@@ -9,16 +9,12 @@ const [name, text] = process.argv.slice(2)
 const count = Number(text)
 const { open } = await import(`./${name}.mjs`)
 
-const before = heapBytes()
 const store = await open(animals(count))
-const bytes = (heapBytes() - before) / count
-
 const small = await open(animals(1_000))
 for (let at = 0; at < 30_000; at++) await small.create(NEW_ANIMAL)
 
 const ids = Array.from({ length: 1_024 }, (_, index) => 1 + ((index * 7_919) % count))
 const figures = {
-  bytes,
   common: await nanoseconds(() => store.list('available'), { milliseconds: 40 }),
   rare: await nanoseconds(() => store.list('sold'), { milliseconds: 40 }),
   get: await nanoseconds(turn => store.get(ids[turn % ids.length]), { milliseconds: 40 }),
@@ -53,10 +49,4 @@ async function check() {
   const page = await store.list('sold')
   const right = found.name === animal(7).name && page.length === Math.min(20, Number(text) / 50)
   if (!right) throw new Error(`${name} answers ${JSON.stringify({ found, page })}`)
-}
-
-function heapBytes() {
-  for (let pass = 0; pass < 3; pass++) globalThis.gc()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
 }
