@@ -5,26 +5,17 @@ import { memoryStorage } from '../../adapters/memory.js'
 import { CHECKS, type CheckResult, verify } from '../../adapters/verify/index.js'
 import { resultText } from '../../adapters/verify/report.js'
 import { createStore } from '../../src/index.js'
-import { T0 } from '../limits/rate-limit-vectors.js'
 import { blocksOf } from '../support/pages.js'
 import { assertPrinted } from '../support/printed.js'
 import { BYTE_FAULTS, openProxy } from './byte-faults.js'
 import { PLANTED_FAULTS } from './faults.js'
 import {
-  admits,
-  answers,
   anywhere,
-  created,
-  creations,
-  gotten,
   headers,
-  isAnonymous,
   MAIN_KEY,
   openFaulty,
   type PlantedFault,
   SPARE_KEY,
-  status,
-  type Wrong,
 } from './faulty-server.js'
 
 /** Some faults make the small budgets of these servers even smaller. */
@@ -44,59 +35,6 @@ for (const [id, fault] of Object.entries(PLANTED_FAULTS)) {
       [],
     )
   })
-}
-
-/** Faults that a check sees besides its planted one. */
-const OTHERS: readonly (readonly [id: string, what: string, wrong: Wrong])[] = [
-  [
-    'ratelimit.every',
-    'words on every 404',
-    headers(status(404), () => ({ 'X-RateLimit-Remaining': 'unlimited' })),
-  ],
-  [
-    'ratelimit.every',
-    'ms on every 404',
-    headers(status(404), () => ({
-      'X-RateLimit-Reset': `${T0}`,
-      Date: new Date(T0).toUTCString(),
-    })),
-  ],
-  ['get.listed', 'a name trimmed', gotten(pet => ({ ...pet, name: `${pet['name']}`.trim() }))],
-  ['auth.forwarded', 'X-Client-IP', admits(({ headers }) => headers['x-client-ip'] !== undefined)],
-  [
-    'auth.path',
-    'an escape at the end',
-    answers(
-      request => isAnonymous(request) && request.path.endsWith('%2F'),
-      given => ({ ...given, status: 200, body: '[]' }),
-    ),
-  ],
-  [
-    'create.name-exact',
-    'interpolation',
-    created(pet => ({ ...pet, name: `${pet['name']}`.replace(/\$\{.*?\}/g, '') })),
-  ],
-  [
-    'get.int64',
-    '0 in quotes',
-    gotten(pet => (pet['categoryId'] === 0 ? { ...pet, categoryId: '0' } : pet)),
-  ],
-  ['create.name-type', 'false as a name', takes('name', false, 'false')],
-  ['create.category-string', '"0" as 0', takes('categoryId', '0', 0)],
-  ['create.status-case', 'a status with a space', takes('status', 'sold ', 'sold')],
-  ['create.status-type', '0 as the first status', takes('status', 0, 'available')],
-]
-
-for (const [id, what, wrong] of OTHERS) {
-  test(`verify - ${id} sees ${what}`, async () => {
-    const broken = await brokenBy({ wrong })
-    assert.ok(broken.includes(id), broken.join())
-  })
-}
-
-/** Takes one value of a field for another. */
-function takes(field: string, value: unknown, as: unknown): Wrong {
-  return creations(pet => (pet[field] === value ? { ...pet, [field]: as } : undefined))
 }
 
 for (const [id, fault] of [['', {}] as const, ...Object.entries(BYTE_FAULTS)]) {

@@ -48,23 +48,23 @@ const NAMES = /^create\.name-/
 const LISTED = /^(create\.concurrent|get\.listed|list\.(created\.\w+|every-status|int64|newest))$/
 
 /** A server for each check, by the id of the check that names what is wrong with it. */
-export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
+const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
   'auth.missing.list': {
     wrong: admits(request => isList(request) && isAnonymous(request) && request.query === ''),
     also: /^auth\.(forwarded|head|other-header)$/,
   },
   'auth.missing.get': { wrong: admits(isGet), also: /^auth\.unknown\.get$/ },
-  'auth.missing.create': {
-    wrong: admits(request => isCreate(request) && isAnonymous(request) && request.text !== '{'),
-  },
+  'auth.missing.create': admits(
+    request => isCreate(request) && isAnonymous(request) && request.text !== '{',
+  ),
   'auth.unknown.list': {
     wrong: admits(request => isList(request) && !isAnonymous(request) && !isSpare(request)),
     also: /^(auth\.(empty|exact|key-case|lookup|pattern|scheme|single)|robust\.long-key)$/,
   },
-  'auth.unknown.create': { wrong: admits(request => isCreate(request) && !isAnonymous(request)) },
-  'auth.unknown.get': { wrong: admits(request => isGet(request) && !isAnonymous(request)) },
-  'auth.before-body': { wrong: admits(request => isCreate(request) && request.text === '{') },
-  'auth.before-query': { wrong: admits(request => request.query === 'limit=0') },
+  'auth.unknown.create': admits(request => isCreate(request) && !isAnonymous(request)),
+  'auth.unknown.get': admits(request => isGet(request) && !isAnonymous(request)),
+  'auth.before-body': admits(request => isCreate(request) && request.text === '{'),
+  'auth.before-query': admits(request => request.query === 'limit=0'),
   'auth.exact': {
     wrong: admits(request => key(request).startsWith(`Bearer ${MAIN_KEY.slice(0, -1)}`)),
     also: /^auth\.single$/,
@@ -73,52 +73,41 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     wrong: admits(request => key(request).split(' ')[1] === MAIN_KEY),
     also: /^auth\.scheme$/,
   },
-  'auth.scheme': { wrong: admits(request => key(request) === MAIN_KEY) },
-  'auth.empty': { wrong: admits(request => key(request) === 'Bearer undefined') },
-  'auth.lookup': { wrong: admits(request => key(request).slice(7) in {} && key(request) !== '') },
-  'auth.pattern': { wrong: admits(request => key(request) === 'Bearer *') },
-  'auth.key-case': {
-    wrong: admits(request => key(request).toLowerCase() === `bearer ${MAIN_KEY}`),
-  },
-  'auth.query': { wrong: admits(request => queryOf(request).get('api_key') === MAIN_KEY) },
-  'auth.other-header': { wrong: admits(({ headers }) => headers['x-api-key'] === MAIN_KEY) },
-  'auth.path': {
-    wrong: answers(
-      request => isAnonymous(request) && request.path.endsWith('/PETS'),
-      given => ({ ...given, status: 200, body: '[]' }),
+  'auth.scheme': admits(request => key(request) === MAIN_KEY),
+  'auth.empty': admits(request => key(request) === 'Bearer undefined'),
+  'auth.lookup': admits(request => key(request).slice(7) in {} && key(request) !== ''),
+  'auth.pattern': admits(request => key(request) === 'Bearer *'),
+  'auth.key-case': admits(request => key(request).toLowerCase() === `bearer ${MAIN_KEY}`),
+  'auth.query': admits(request => queryOf(request).get('api_key') === MAIN_KEY),
+  'auth.other-header': admits(({ headers }) => headers['x-api-key'] === MAIN_KEY),
+  'auth.path': succeeds(
+    200,
+    request => isAnonymous(request) && request.path.endsWith('/PETS'),
+    '[]',
+  ),
+  'auth.head': admits(request => request.method === 'HEAD' && isAnonymous(request)),
+  'auth.scheme-case': serve => request =>
+    serve(
+      key(request).startsWith('Bearer')
+        ? request
+        : { ...request, headers: { ...request.headers, authorization: '' } },
     ),
-  },
-  'auth.head': {
-    wrong: admits(request => request.method === 'HEAD' && isAnonymous(request)),
-  },
-  'auth.scheme-case': {
-    wrong: serve => request =>
-      serve(
-        key(request).startsWith('Bearer')
-          ? request
-          : { ...request, headers: { ...request.headers, authorization: '' } },
-      ),
-  },
-  'auth.forwarded': { wrong: admits(({ headers }) => headers['x-forwarded-for'] === '127.0.0.1') },
+  'auth.forwarded': admits(({ headers }) => headers['x-forwarded-for'] === '127.0.0.1'),
   ...perName('auth.challenge.', ['list', 'create', 'get'], name => ({
     wrong: headers(all(OPERATIONS[name], status(401)), () => ({ 'WWW-Authenticate': undefined })),
     also: /^auth\.challenge\.every$/,
   })),
-  'auth.challenge.every': {
-    wrong: headers(
-      all(status(401), request => !isAnonymous(request)),
-      () => ({ 'WWW-Authenticate': undefined }),
-    ),
-  },
-  'auth.challenge-scheme': {
-    wrong: headers(status(401), () => ({ 'WWW-Authenticate': 'Basic realm="pets"' })),
-  },
-  'auth.echo': {
-    wrong: bodies(status(401), (error, request) => ({ ...error, message: `${key(request)}?` })),
-  },
+  'auth.challenge.every': headers(
+    all(status(401), request => !isAnonymous(request)),
+    () => ({ 'WWW-Authenticate': undefined }),
+  ),
+  'auth.challenge-scheme': headers(status(401), () => ({
+    'WWW-Authenticate': 'Basic realm="pets"',
+  })),
+  'auth.echo': bodies(status(401), (error, request) => ({ ...error, message: `${key(request)}?` })),
 
   'create.answer': { wrong: created(pet => ({ ...pet, name: 'Rex' })), also: NAMES },
-  'create.type': { wrong: asText(all(isCreate, status(201))) },
+  'create.type': asText(all(isCreate, status(201))),
   'create.id': {
     wrong: created(({ id: _, ...pet }) => pet),
     also: /^(create\.(concurrent|id-ignored|location|unique)|get\.int64|list\.)/,
@@ -127,159 +116,133 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     wrong: animals(anywhere, pet => ({ ...pet, id: Number(pet['id']) % 3 })),
     also: /^(create\.(concurrent|name-)|get\.(created|int64|listed)|list\.(fields|int64|unique))/,
   },
-  'create.concurrent': {
-    wrong: serve => {
-      let latest: Promise<Answer> | undefined
-      return async request => {
-        if (!request.text.includes('at once')) return serve(request)
-        latest ??= serve(request)
-        return latest
-      }
-    },
+  'create.concurrent': serve => {
+    let latest: Promise<Answer> | undefined
+    return async request => {
+      if (!request.text.includes('at once')) return serve(request)
+      latest ??= serve(request)
+      return latest
+    }
   },
-  'create.id-ignored': {
-    wrong: created((pet, text) => {
-      const [, id] = /"id":(\d+)/.exec(text) ?? []
-      return id === undefined ? pet : { ...pet, id: Number(id) }
-    }),
-  },
+  'create.id-ignored': created((pet, text) => {
+    const [, id] = /"id":(\d+)/.exec(text) ?? []
+    return id === undefined ? pet : { ...pet, id: Number(id) }
+  }),
   'create.status-optional': {
     wrong: creations(({ status }) => (status === undefined ? {} : undefined)),
     also: /^robust\.pollution$/,
   },
-  'create.status-null': {
-    wrong: serve => async request => {
-      if (!request.text.includes('"status":null')) return serve(request)
-      const text = request.text.replace('"status":null', '"status":"sold"')
-      const given = await serve({ ...request, text, bytes: undefined })
-      return { ...given, body: given.body.replace('"sold"', 'null') }
-    },
+  'create.status-null': serve => async request => {
+    if (!request.text.includes('"status":null')) return serve(request)
+    const text = request.text.replace('"status":null', '"status":"sold"')
+    const given = await serve({ ...request, text, bytes: undefined })
+    return { ...given, body: given.body.replace('"sold"', 'null') }
   },
   ...perName('create.status.', STATUSES, name =>
     created(pet => (pet['status'] === name ? { ...pet, status: undefined } : pet)),
   ),
-  'create.int64.beyond-double': {
-    wrong: created(pet => (Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet)),
-  },
-  'create.int64.maximum': {
-    wrong: created(pet => (Number(pet['categoryId']) > 2 ** 60 ? rounded(pet) : pet)),
-  },
-  'create.int64.minimum': {
-    wrong: answers(all(isCreate, status(201)), given => ({
-      ...given,
-      body: given.body.replace('-9223372036854775808', '9223372036854775808'),
-    })),
-  },
+  'create.int64.beyond-double': created(pet =>
+    Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet,
+  ),
+  'create.int64.maximum': created(pet =>
+    Number(pet['categoryId']) > 2 ** 60 ? rounded(pet) : pet,
+  ),
+  'create.int64.minimum': answers(all(isCreate, status(201)), given => ({
+    ...given,
+    body: given.body.replace('-9223372036854775808', '9223372036854775808'),
+  })),
   'create.int64.zero': {
     wrong: created(pet => (pet['categoryId'] === 0 ? { ...pet, categoryId: null } : pet)),
     also: /^create\.number-forms$/,
   },
-  'create.any-category': {
-    wrong: creations(({ categoryId }) =>
-      typeof categoryId === 'bigint' || Number(categoryId) > 2 ** 31 ? {} : undefined,
-    ),
-  },
-  'create.number-forms': {
-    wrong: created((pet, text) => (text.includes(':1e3') ? { ...pet, categoryId: '1e3' } : pet)),
-  },
+  'create.any-category': creations(({ categoryId }) =>
+    typeof categoryId === 'bigint' || Number(categoryId) > 2 ** 31 ? {} : undefined,
+  ),
+  'create.number-forms': created((pet, text) =>
+    text.includes(':1e3') ? { ...pet, categoryId: '1e3' } : pet,
+  ),
   'create.name-unicode': {
     wrong: created(named(name => name.replace(/[^\x00-\x7f]/g, '?'))),
     also: NAMES,
   },
-  'create.name-exact': { wrong: created(named(name => name.trim())) },
-  'create.name-plain': {
-    wrong: created(named(name => name.slice(0, 1).toUpperCase() + name.slice(1))),
-  },
-  'create.name-normalized': { wrong: created(named(name => name.normalize('NFC'))) },
-  'create.name-long': { wrong: created(named(name => name.slice(0, 255))) },
-  'create.unknown-field': { wrong: refuses(500, ({ text }) => text.includes('"color"')) },
-  'create.charset': {
-    wrong: refuses(415, ({ headers }) => /charset=utf-8/.test(String(headers['content-type']))),
-  },
-  'create.media-type-case': {
-    wrong: refuses(415, ({ headers }) => /^Application/.test(String(headers['content-type']))),
-  },
-  'create.location': {
-    wrong: headers(all(isCreate, status(201)), () => ({ Location: '/v1/pets/4711' })),
-  },
-  'create.refused-unstored': { wrong: storesRefused(({ text }) => text.includes('"lost"')) },
-  'create.name-missing': {
-    wrong: creations(pet => ('categoryId' in pet ? withDefaults({ name: 'Rex' }, pet) : undefined)),
-  },
-  'create.category-missing': {
-    wrong: creations(pet => ('name' in pet ? withDefaults({ categoryId: 1 }, pet) : undefined)),
-  },
-  'create.empty': {
-    wrong: refuses(422, ({ text }, given) => text === '{}' && given.status === 400),
-  },
-  'create.name-type': {
-    wrong: changed('name', name => (name && typeof name !== 'string' ? String(name) : undefined)),
-  },
-  'create.name-null': { wrong: changed('name', name => (name === null ? 'null' : undefined)) },
-  'create.category-string': {
-    wrong: changed('categoryId', id => (typeof id === 'string' ? Number(id) : undefined)),
-  },
-  'create.category-type': { wrong: changed('categoryId', id => (id === true ? 1 : undefined)) },
-  'create.category-null': { wrong: changed('categoryId', id => (id === null ? 0 : undefined)) },
-  'create.category-fraction': { wrong: changed('categoryId', id => (id === 1.5 ? 1 : undefined)) },
-  'create.category-too-large': {
-    wrong: changed('categoryId', id =>
-      typeof id === 'bigint' && !isInt64(id) ? 2n ** 63n - 1n : undefined,
-    ),
-  },
-  'create.status-unknown': {
-    wrong: changed('status', status => (status === 'lost' ? 'sold' : undefined)),
-  },
-  'create.status-case': {
-    wrong: changed('status', status => (status === 'Available' ? 'available' : undefined)),
-  },
-  'create.status-empty': {
-    wrong: changed('status', status => (status === '' ? 'available' : undefined)),
-  },
-  'create.status-type': {
-    wrong: changed('status', status => (status === 1 ? 'available' : undefined)),
-  },
-  'create.not-an-object': { wrong: refuses(500, ({ text }) => text === '[]') },
-  'create.wrapped': { wrong: creations(({ pet }) => (isPlain(pet) ? pet : undefined)) },
-  'create.no-body': {
-    wrong: answers(
-      request => isCreate(request) && request.text === '' && !isAnonymous(request),
-      given => ({ ...given, status: 201 }),
-    ),
-  },
-  'create.malformed': { wrong: reads(',}', '}') },
-  'create.json-numbers': { wrong: reads(':01,', ':1,') },
-  'create.json-strings': {
-    wrong: creations((_, text) => (/\n"/.test(text) ? text.replace('\n"', '\\n"') : undefined)),
-  },
-  'create.json-extensions': { wrong: reads('/* verify */', '') },
+  'create.name-exact': created(named(name => name.trim())),
+  'create.name-plain': created(named(name => name.slice(0, 1).toUpperCase() + name.slice(1))),
+  'create.name-normalized': created(named(name => name.normalize('NFC'))),
+  'create.name-long': created(named(name => name.slice(0, 255))),
+  'create.unknown-field': refuses(500, ({ text }) => text.includes('"color"')),
+  'create.charset': refuses(415, ({ headers }) =>
+    /charset=utf-8/.test(String(headers['content-type'])),
+  ),
+  'create.media-type-case': refuses(415, ({ headers }) =>
+    /^Application/.test(String(headers['content-type'])),
+  ),
+  'create.location': headers(all(isCreate, status(201)), () => ({ Location: '/v1/pets/4711' })),
+  'create.refused-unstored': storesRefused(({ text }) => text.includes('"lost"')),
+  'create.name-missing': creations(pet =>
+    'categoryId' in pet ? withDefaults({ name: 'Rex' }, pet) : undefined,
+  ),
+  'create.category-missing': creations(pet =>
+    'name' in pet ? withDefaults({ categoryId: 1 }, pet) : undefined,
+  ),
+  'create.empty': refuses(422, ({ text }, given) => text === '{}' && given.status === 400),
+  'create.name-type': changed('name', name =>
+    name && typeof name !== 'string' ? String(name) : undefined,
+  ),
+  'create.name-null': takes('name', null, 'null'),
+  'create.category-string': changed('categoryId', id =>
+    typeof id === 'string' ? Number(id) : undefined,
+  ),
+  'create.category-type': takes('categoryId', true, 1),
+  'create.category-null': takes('categoryId', null, 0),
+  'create.category-fraction': takes('categoryId', 1.5, 1),
+  'create.category-too-large': changed('categoryId', id =>
+    typeof id === 'bigint' && !isInt64(id) ? 2n ** 63n - 1n : undefined,
+  ),
+  'create.status-unknown': takes('status', 'lost', 'sold'),
+  'create.status-case': takes('status', 'Available', 'available'),
+  'create.status-empty': takes('status', '', 'available'),
+  'create.status-type': takes('status', 1, 'available'),
+  'create.not-an-object': refuses(500, ({ text }) => text === '[]'),
+  'create.wrapped': creations(({ pet }) => (isPlain(pet) ? pet : undefined)),
+  'create.no-body': succeeds(
+    201,
+    request => isCreate(request) && request.text === '' && !isAnonymous(request),
+  ),
+  'create.malformed': reads(',}', '}'),
+  'create.json-numbers': reads(':01,', ':1,'),
+  'create.json-strings': creations((_, text) =>
+    /\n"/.test(text) ? text.replace('\n"', '\\n"') : undefined,
+  ),
+  'create.json-extensions': reads('/* verify */', ''),
 
   'get.answer': {
     wrong: gotten(pet => ({ ...pet, id: Number(pet['id']) + 1 })),
     also: /^(create\.location|get\.listed)$/,
   },
-  'get.type': { wrong: asText(all(isGet, status(200))) },
+  'get.type': asText(all(isGet, status(200))),
   'get.created': { wrong: gotten(({ status: _, ...pet }) => pet), also: /^get\.listed$/ },
   'get.listed': {
     wrong: gotten(pet => (pet['categoryId'] === 1 ? { ...pet, categoryId: 2 } : pet)),
     also: /^get\.created$/,
   },
-  'get.int64': { wrong: gotten(rounded) },
+  'get.int64': gotten(rounded),
   'get.absent': {
-    wrong: answers(all(isGet, status(404)), given => ({ ...given, status: 200, body: 'null' })),
+    wrong: succeeds(200, all(isGet, status(404)), 'null'),
     also: /^get\.(exact-id|not-an-id|other-id|spelling)$/,
   },
-  'get.not-an-id': { wrong: refuses(500, ({ path }) => path === '/v1/pets/verify') },
+  'get.not-an-id': refuses(500, ({ path }) => path === '/v1/pets/verify'),
   'get.exact-id': {
     wrong: asked(/^\/v1\/pets\/[1-9]\d*(?=\D)/, ([path]) => path),
     also: /^get\.(not-an-id|spelling)$/,
   },
-  'get.other-id': {
-    wrong: asked(/^\/v1\/pets\/([1-9]\d*)$/, ([, id = '']) => `/v1/pets/${BigInt(id) % 2n ** 32n}`),
-  },
-  'get.spelling': {
-    wrong: asked(/^\/v1\/pets\/0x?[\da-f]+$/, ([path]) => `/v1/pets/${Number(path.slice(9))}`),
-  },
+  'get.other-id': asked(
+    /^\/v1\/pets\/([1-9]\d*)$/,
+    ([, id = '']) => `/v1/pets/${BigInt(id) % 2n ** 32n}`,
+  ),
+  'get.spelling': asked(
+    /^\/v1\/pets\/0x?[\da-f]+$/,
+    ([path]) => `/v1/pets/${Number(path.slice(9))}`,
+  ),
 
   'list.empty': {
     wrong: answers(
@@ -295,9 +258,9 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     ),
     also: /^list\.limit-default$/,
   },
-  'list.type': { wrong: asText(all(isList, status(200))) },
+  'list.type': asText(all(isList, status(200))),
   'list.animals': { wrong: listed(pet => ({ ...pet, id: String(pet['id']) })), also: LISTED },
-  'list.unique': { wrong: lists(isWhole, pets => [...pets, pets[0]]) },
+  'list.unique': lists(isWhole, pets => [...pets, pets[0]]),
   'list.limit': {
     wrong: queries(
       query => Number(query.get('limit') ?? 20) < 20,
@@ -316,12 +279,10 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     ),
     animals: 10,
   },
-  'list.limit-filled': {
-    wrong: lists(
-      ({ query }) => query === 'limit=2',
-      pets => pets.slice(0, 1),
-    ),
-  },
+  'list.limit-filled': lists(
+    ({ query }) => query === 'limit=2',
+    pets => pets.slice(0, 1),
+  ),
   'list.limit-above': {
     wrong:
       (serve, { store }) =>
@@ -333,14 +294,13 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
       },
     animals: 40,
   },
-  'list.limit-below': {
-    wrong: refuses(500, ({ query, headers }) => query === 'limit=0' && 'authorization' in headers),
-  },
-  'list.limit-type': { wrong: refuses(500, ({ query }) => query === 'limit=many') },
-  'list.encoded': {
-    wrong: serve => request =>
-      serve(request.query === 'limit=%31' ? { ...request, query: '' } : request),
-  },
+  'list.limit-below': refuses(
+    500,
+    ({ query, headers }) => query === 'limit=0' && 'authorization' in headers,
+  ),
+  'list.limit-type': refuses(500, ({ query }) => query === 'limit=many'),
+  'list.encoded': serve => request =>
+    serve(request.query === 'limit=%31' ? { ...request, query: '' } : request),
   ...perName('list.status.', STATUSES, name =>
     queries(
       query => query.get('status') === name && query.get('limit') === '100',
@@ -353,12 +313,10 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
       () => [],
     ),
   ),
-  'list.status-limit': {
-    wrong: lists(
-      ({ query }) => query === 'status=sold&limit=1',
-      () => [],
-    ),
-  },
+  'list.status-limit': lists(
+    ({ query }) => query === 'status=sold&limit=1',
+    () => [],
+  ),
   'list.every-status': {
     wrong: lists(
       ({ query }) => !query.includes('status'),
@@ -374,29 +332,18 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     wrong: listed(named(name => name.toUpperCase())),
     also: /^(create\.(id-ignored|name-.*)|get\.listed)$/,
   },
-  'list.status-unknown': {
-    wrong: serve => request =>
-      serve(request.query === 'status=lost' ? { ...request, query: '' } : request),
+  'list.status-unknown': serve => request =>
+    serve(request.query === 'status=lost' ? { ...request, query: '' } : request),
+  'list.unknown-parameter': refuses(500, ({ query }) => query === 'verify=1'),
+  'list.steady': (serve, world) => {
+    let turn = 0
+    return lists(anywhere, pets => {
+      const at = turn++ % Math.max(1, pets.length)
+      return [...pets.slice(at), ...pets.slice(0, at)]
+    })(serve, world)
   },
-  'list.unknown-parameter': { wrong: refuses(500, ({ query }) => query === 'verify=1') },
-  'list.steady': {
-    wrong: (serve, world) => {
-      let turn = 0
-      return lists(anywhere, pets => {
-        const at = turn++ % Math.max(1, pets.length)
-        return [...pets.slice(at), ...pets.slice(0, at)]
-      })(serve, world)
-    },
-  },
-  'list.int64': {
-    wrong: listed(pet => (Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet)),
-  },
-  'list.unknown-path': {
-    wrong: answers(
-      ({ path }) => path === '/v1/verify-unknown',
-      given => ({ ...given, status: 200 }),
-    ),
-  },
+  'list.int64': listed(pet => (Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet)),
+  'list.unknown-path': succeeds(200, ({ path }) => path === '/v1/verify-unknown'),
 
   ...perName('error.body.', [400, 401, 404], code => ({
     wrong: bodies(status(code), ({ code: _, ...error }) => error),
@@ -406,22 +353,21 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     bodies(status(code), error => ({ ...error, status: 500 })),
   ),
   ...perName('error.type.', [400, 401, 404], code => asText(status(code))),
-  'error.every.400': { wrong: pages(all(status(400), ({ text }) => text === '{')) },
-  'error.every.401': { wrong: pages(all(status(401), request => !isAnonymous(request))) },
-  'error.every.404': { wrong: pages(({ path }) => path === '/v1/pets/verify', 404) },
+  'error.every.400': pages(all(status(400), ({ text }) => text === '{')),
+  'error.every.401': pages(all(status(401), request => !isAnonymous(request))),
+  'error.every.404': pages(({ path }) => path === '/v1/pets/verify', 404),
   'error.accept': {
     wrong: pages(
       all(status(404), ({ headers }) => String(headers['accept']).startsWith('text/html')),
     ),
     also: /^error\.every\.404$/,
   },
-  'error.unknown-path': { wrong: pages(({ path }) => path === '/v1/verify-unknown') },
-  'error.code': {
-    wrong: bodies(status(400, 401, 404), error => ({ ...error, code: 'error' })),
-  },
-  'error.internals': {
-    wrong: bodies(status(400), error => ({ ...error, message: 'No\n    at parse (body.js:1:2)' })),
-  },
+  'error.unknown-path': pages(({ path }) => path === '/v1/verify-unknown'),
+  'error.code': bodies(status(400, 401, 404), error => ({ ...error, code: 'error' })),
+  'error.internals': bodies(status(400), error => ({
+    ...error,
+    message: 'No\n    at parse (body.js:1:2)',
+  })),
 
   ...perName('ratelimit.present.', [200, 201, 400, 401, 404], code => ({
     wrong: headers(
@@ -430,12 +376,10 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     ),
     also: /^ratelimit\.every$/,
   })),
-  'ratelimit.every': {
-    wrong: headers(
-      ({ text }) => text === '{',
-      () => NO_LIMITS,
-    ),
-  },
+  'ratelimit.every': headers(
+    ({ text }) => text === '{',
+    () => NO_LIMITS,
+  ),
   'ratelimit.integers': {
     wrong: headers(isMainList, given => ({
       [REMAINING]: given[REMAINING] && `${given[REMAINING]}.5`,
@@ -449,14 +393,12 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     })),
     also: /^ratelimit\.every$/,
   },
-  'ratelimit.reset-seconds': {
-    wrong: headers(anywhere, given => ({ [RESET]: given[RESET] && `${given[RESET]}000` })),
-  },
-  'ratelimit.reset-future': {
-    wrong: headers(anywhere, given => ({
-      [RESET]: given[RESET] && String(Number(given[RESET]) - 3_600),
-    })),
-  },
+  'ratelimit.reset-seconds': headers(anywhere, given => ({
+    [RESET]: given[RESET] && `${given[RESET]}000`,
+  })),
+  'ratelimit.reset-future': headers(anywhere, given => ({
+    [RESET]: given[RESET] && String(Number(given[RESET]) - 3_600),
+  })),
   'ratelimit.counts': {
     wrong: (serve, world) => {
       let sent = 0
@@ -468,34 +410,24 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     also: /^ratelimit\.every$/,
   },
 
-  'deprecation.announced': {
-    wrong: headers(isGet, () => ({ Sunset: undefined, Link: undefined })),
-  },
-  'deprecation.sunset': {
-    wrong: headers(isGet, () => ({ Sunset: 'Thu, 12 Dec 2030 00:00:00 GMT' })),
-  },
-  'deprecation.date': { wrong: headers(isGet, () => ({ Deprecation: 'true' })) },
-  'deprecation.only-get': {
-    wrong: headers(isList, () => ({ Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT' })),
-  },
+  'deprecation.announced': headers(isGet, () => ({ Sunset: undefined, Link: undefined })),
+  'deprecation.sunset': headers(isGet, () => ({ Sunset: 'Thu, 12 Dec 2030 00:00:00 GMT' })),
+  'deprecation.date': headers(isGet, () => ({ Deprecation: 'true' })),
+  'deprecation.only-get': headers(isList, () => ({ Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT' })),
 
-  'openapi.document': { wrong: described('"openapi":"3.1.1"', '"openapi":"2.0"') },
-  'openapi.version': { wrong: described('"version":"1.0.0"', '"version":"2.0.0"') },
-  'openapi.operations': { wrong: described('"operationId":"listPets"', '"operationId":"pets"') },
-  'openapi.deprecated': { wrong: described('"deprecated":true', '"deprecated":false') },
-  'openapi.security': { wrong: described('"security":[{"apiKey":[]}]', '"security":[]') },
-  'openapi.limit': { wrong: described('"maximum":100', '"maximum":50') },
-  'openapi.status': { wrong: described('"pending"', '"reserved"') },
-  'openapi.new-pet': {
-    wrong: described('"required":["name","categoryId"]', '"required":["name"]'),
-  },
-  'openapi.responses': { wrong: described('"404":', '"410":') },
+  'openapi.document': described('"openapi":"3.1.1"', '"openapi":"2.0"'),
+  'openapi.version': described('"version":"1.0.0"', '"version":"2.0.0"'),
+  'openapi.operations': described('"operationId":"listPets"', '"operationId":"pets"'),
+  'openapi.deprecated': described('"deprecated":true', '"deprecated":false'),
+  'openapi.security': described('"security":[{"apiKey":[]}]', '"security":[]'),
+  'openapi.limit': described('"maximum":100', '"maximum":50'),
+  'openapi.status': described('"pending"', '"reserved"'),
+  'openapi.new-pet': described('"required":["name","categoryId"]', '"required":["name"]'),
+  'openapi.responses': described('"404":', '"410":'),
 
   'idempotency.replay': { wrong: keys(() => undefined), also: /^idempotency\./ },
-  'idempotency.replayed': {
-    wrong: headers(isCreate, () => ({ 'Idempotent-Replayed': undefined })),
-  },
-  'idempotency.reused': { wrong: refuses(409, all(isCreate, status(422))) },
+  'idempotency.replayed': headers(isCreate, () => ({ 'Idempotent-Replayed': undefined })),
+  'idempotency.reused': refuses(409, all(isCreate, status(422))),
   'idempotency.other-key': {
     wrong: keys((key, request) => key && keyOf(request)),
     also: /^idempotency\.(malformed|reused)$/,
@@ -504,77 +436,63 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     wrong: keys((key, request) => key ?? keyOf(request)),
     also: /^create\.unique$/,
   },
-  'idempotency.concurrent': {
-    wrong(serve) {
-      const inFlight = new Set<string>()
-      return async request => {
-        const key = request.headers['idempotency-key'] ?? ''
-        const isUnderWay = key !== '' && inFlight.has(key)
-        inFlight.add(key)
-        const given = await serve(isUnderWay ? withKey(request, undefined) : request)
-        inFlight.delete(key)
-        return given
-      }
-    },
+  'idempotency.concurrent'(serve) {
+    const inFlight = new Set<string>()
+    return async request => {
+      const key = request.headers['idempotency-key'] ?? ''
+      const isUnderWay = key !== '' && inFlight.has(key)
+      inFlight.add(key)
+      const given = await serve(isUnderWay ? withKey(request, undefined) : request)
+      inFlight.delete(key)
+      return given
+    }
   },
-  'idempotency.refused': {
-    wrong(serve) {
-      const refusals = new Map<string, Answer>()
-      return async request => {
-        const key = request.headers['idempotency-key'] ?? ''
-        const given = refusals.get(key) ?? (await serve(request))
-        if (key !== '' && given.status === 400) refusals.set(key, given)
-        return given
-      }
-    },
+  'idempotency.refused'(serve) {
+    const refusals = new Map<string, Answer>()
+    return async request => {
+      const key = request.headers['idempotency-key'] ?? ''
+      const given = refusals.get(key) ?? (await serve(request))
+      if (key !== '' && given.status === 400) refusals.set(key, given)
+      return given
+    }
   },
-  'idempotency.string': {
-    wrong: refuses(400, ({ headers }) => Boolean(headers['idempotency-key']?.includes('\\'))),
-  },
-  'idempotency.malformed': { wrong: keys(key => (key?.endsWith('"') ? key : undefined)) },
+  'idempotency.string': refuses(400, ({ headers }) =>
+    Boolean(headers['idempotency-key']?.includes('\\')),
+  ),
+  'idempotency.malformed': keys(key => (key?.endsWith('"') ? key : undefined)),
 
-  'limits.exhaust': {
-    wrong: answers(status(429), given => ({ ...given, status: 200, body: '[]' })),
-  },
-  'limits.whole-budget': {
-    wrong: answers(
-      (request, { headers }) => isSpare(request) && headers[REMAINING] === '0',
-      given => ({
-        ...failure(429, given),
-        headers: { ...given.headers, 'Retry-After': given.headers['Retry-After'] ?? '60' },
-      }),
-    ),
-  },
-  'limits.body': {
-    wrong: bodies(status(429), ({ code }) => ({ code, error: 'Too Many Requests' })),
-  },
-  'limits.headers': { wrong: headers(status(429), () => ({ [RESET]: undefined })) },
+  'limits.exhaust': succeeds(200, status(429), '[]'),
+  'limits.whole-budget': answers(
+    (request, { headers }) => isSpare(request) && headers[REMAINING] === '0',
+    given => ({
+      ...failure(429, given),
+      headers: { ...given.headers, 'Retry-After': given.headers['Retry-After'] ?? '60' },
+    }),
+  ),
+  'limits.body': bodies(status(429), ({ code }) => ({ code, error: 'Too Many Requests' })),
+  'limits.headers': headers(status(429), () => ({ [RESET]: undefined })),
   'limits.retry-after': {
     wrong: headers(status(429), () => ({ 'Retry-After': undefined })),
     also: /^limits\.ban-ends$/,
   },
-  'limits.other-key': {
-    wrong: serve => {
-      let isExhausted = false
-      return async request => {
-        const given = await serve(request)
-        if (isSpare(request)) isExhausted = given.status === 429
-        return isExhausted && !isSpare(request) ? failure(403, given) : given
-      }
-    },
+  'limits.other-key': serve => {
+    let isExhausted = false
+    return async request => {
+      const given = await serve(request)
+      if (isSpare(request)) isExhausted = given.status === 429
+      return isExhausted && !isSpare(request) ? failure(403, given) : given
+    }
   },
-  'limits.creates-nothing': { wrong: storesRefused((_, given) => given.status === 429) },
-  'limits.retry-after-late': { wrong: waits(seconds => seconds + 2) },
+  'limits.creates-nothing': storesRefused((_, given) => given.status === 429),
+  'limits.retry-after-late': waits(seconds => seconds + 2),
   'limits.retry-after-early': {
     wrong: waits(seconds => Math.ceil(seconds / 2)),
     also: /^limits\.ban-ends$/,
   },
-  'limits.ban-ends': {
-    wrong: answers(isBan, given => ({
-      ...given,
-      headers: { ...given.headers, 'Retry-After': '120' },
-    })),
-  },
+  'limits.ban-ends': answers(isBan, given => ({
+    ...given,
+    headers: { ...given.headers, 'Retry-After': '120' },
+  })),
 
   ...Object.fromEntries(
     Object.entries<(request: Asked) => boolean>({
@@ -610,24 +528,16 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     },
     also: /^robust\.alive$/,
   },
-  'robust.query': {
-    wrong: answers(
-      ({ query }) => query === 'limit=1&limit=2',
-      given => ({ ...given, status: 200, body: `[${'{},'.repeat(100)}{}]` }),
-    ),
-  },
-  'robust.pollution': {
-    wrong: created((pet, text) =>
-      text.includes('"__proto__":{') ? { ...pet, status: 'sold' } : pet,
-    ),
-  },
-  'robust.method': {
-    wrong: answers(
-      ({ method }) => method === 'PROPFIND',
-      given => ({ ...given, status: 200 }),
-    ),
-  },
-  'robust.allow': { wrong: headers(status(405), () => ({ Allow: undefined })) },
+  'robust.query': succeeds(
+    200,
+    ({ query }) => query === 'limit=1&limit=2',
+    `[${'{},'.repeat(100)}{}]`,
+  ),
+  'robust.pollution': created((pet, text) =>
+    text.includes('"__proto__":{') ? { ...pet, status: 'sold' } : pet,
+  ),
+  'robust.method': succeeds(200, ({ method }) => method === 'PROPFIND'),
+  'robust.allow': headers(status(405), () => ({ Allow: undefined })),
   'robust.alive': {
     // The next check finds it, and the rest is skipped.
     wrong: serve => {
@@ -643,16 +553,24 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   },
 }
 
+export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = Object.fromEntries(
+  Object.entries(FAULTS).map(([id, fault]) => [
+    id,
+    typeof fault === 'function' ? { wrong: fault } : fault,
+  ]),
+)
+
 function perName<const Name extends string | number>(
   prefix: string,
   names: readonly Name[],
   fault: (name: Name) => Wrong | PlantedFault,
-): Record<string, PlantedFault> {
-  const entries = names.map(name => {
-    const planted = fault(name)
-    return [`${prefix}${name}`, typeof planted === 'function' ? { wrong: planted } : planted]
-  })
-  return Object.fromEntries(entries)
+): Record<string, Wrong | PlantedFault> {
+  return Object.fromEntries(names.map(name => [`${prefix}${name}`, fault(name)]))
+}
+
+/** Accepts what it should refuse. */
+function succeeds(code: number, where: Where, body?: string): Wrong {
+  return answers(where, given => ({ ...given, status: code, body: body ?? given.body }))
 }
 
 function isWhole({ query }: Asked): boolean {
@@ -678,6 +596,11 @@ function changed(field: string, edit: (value: unknown) => unknown): Wrong {
     const value = field in pet ? edit(pet[field]) : undefined
     return value === undefined ? undefined : { ...pet, [field]: value }
   })
+}
+
+/** Takes one value of a field for another. */
+function takes(field: string, value: unknown, as: unknown): Wrong {
+  return changed(field, given => (given === value ? as : undefined))
 }
 
 /** Reads a text as another before it is parsed. */
