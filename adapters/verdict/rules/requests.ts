@@ -26,7 +26,7 @@ export const REQUEST_RULES = [
     fix: 'Send a valid key with every request: Authorization: Bearer <API_KEY>.',
     violatedBy: 'a missing or invalid API key',
     fromOutside:
-      'exact for a key that the service has never accepted; a note for one that it had: it may have been revoked',
+      'a note for a key that the service had accepted: it may have been revoked',
   },
   {
     id: 'name.unknown',
