@@ -25,8 +25,7 @@ export const REQUEST_RULES = [
     id: 'key.refused',
     fix: 'Send a valid key with every request: Authorization: Bearer <API_KEY>.',
     violatedBy: 'a missing or invalid API key',
-    fromOutside:
-      'a note for a key that the service had accepted: it may have been revoked',
+    fromOutside: 'a note for a key that the service had accepted: it may have been revoked',
   },
   {
     id: 'name.unknown',
