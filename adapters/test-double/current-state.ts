@@ -6,7 +6,7 @@ export type CurrentState = ReturnType<typeof createCurrentState>
 
 /** The state of a double, which a reset or a restore replaces as a whole. */
 export function createCurrentState(options: StateOptions, begin: Beginning, verdict: Verdict) {
-  const { clock, real } = options.time
+  const { clock, endDelays } = options.time
   let resets = 0
   let state = create(options, begin, 0)
 
@@ -27,7 +27,7 @@ export function createCurrentState(options: StateOptions, begin: Beginning, verd
     resets++
     old.end(old.now())
     for (const notice of options.track.events.activity) notice()
-    real().endDelays()
+    endDelays()
     clock.restore(beginning.clock)
   }
 

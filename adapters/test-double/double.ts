@@ -20,7 +20,6 @@ import type { JournalEntry } from '../exchanges/recorder.js'
 import type { ListenOptions } from '../http/listen.js'
 import { verdictError } from '../verdict/annotations.js'
 import { createConnections } from '../verdict/callers.js'
-import { isOnGitHub } from '../verdict/github.js'
 import { type Report, reportText } from '../verdict/report.js'
 import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
 import { Clock, type VirtualClock } from './clock/clock.js'
@@ -177,14 +176,7 @@ export function createDouble(
   above?: Above & Partial<Pick<JudgedDouble, 'events'>>,
   watch?: Watch,
 ): JudgedDouble {
-  const {
-    state: given,
-    begin,
-    baseUrl,
-    allow,
-    clients,
-    callSites = isOnGitHub(),
-  } = readDoubleOptions(options)
+  const { state: given, begin, baseUrl, allow, clients, callSites } = readDoubleOptions(options)
   const { store, apiKeys, journal } = given
   const verdict = createVerdict(allow, above, clients)
   const events = above?.events ?? createEventLog()
@@ -194,10 +186,13 @@ export function createDouble(
   const clock = new Clock(begin.clock, { onWait, onChange: () => state().tell({ do: 'clock' }) })
   let realTime: Clock | undefined
   const real = () => (realTime ??= new Clock({ frozen: false }, { onWait }))
-  const time = { clock, real }
+  const endDelays = () => {
+    clock.endDelays()
+    realTime?.endDelays()
+  }
   const track = { events, world: above?.world ?? null }
   const current = createCurrentState(
-    { store, apiKeys, journal, time, track, watch },
+    { store, apiKeys, journal, time: { clock, real, endDelays }, track, watch },
     begin,
     verdict,
   )
@@ -253,10 +248,7 @@ export function createDouble(
       state().tell({ do: 'clear-requests' })
     },
     record: () => startRecording({ events, options, state, snapshot: () => state().dump() }),
-    endDelays() {
-      clock.endDelays()
-      realTime?.endDelays()
-    },
+    endDelays,
     report,
     assertPolite,
     inspect: {

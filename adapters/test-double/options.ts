@@ -19,6 +19,7 @@ import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { readStoreOptions, STORE_OPTIONS } from '../../src/store.js'
 import { isToken } from '../http/token.js'
 import { memoryStorage } from '../memory.js'
+import { isOnGitHub } from '../verdict/github.js'
 import { RULES, type RuleId } from '../verdict/rules/index.js'
 import { DEMO_KEYS } from './demo-keys.js'
 import type { Fault } from './faults/fault.js'
@@ -141,7 +142,7 @@ function read(given: TestDoubleOptions) {
     control: _,
     allow,
     clients,
-    callSites,
+    callSites = isOnGitHub(),
     ...rest
   } = options
   const initial = pets && petsOf(pets)

@@ -28,6 +28,8 @@ interface Time {
   readonly clock: Clock
   /** For faults that wait in real time. */
   readonly real: () => Clock
+  /** Of both. */
+  readonly endDelays: () => void
 }
 
 /** The requests of one state. */

@@ -102,11 +102,17 @@ export function createApiKeys(
   return ring
 }
 
-/** The records by key, by digest of a key, and by id. */
+/** The records by key and by digest of a key, and how many of them each id has. */
 interface Keys {
   readonly plain: Map<string, KnownKey>
   readonly digests: Map<string, KnownKey>
-  readonly owners: Map<string, Set<KnownKey>>
+  readonly owners: Map<string, Owner>
+}
+
+interface Owner {
+  /** Any of the records, as they have the same plan. */
+  readonly record: KnownKey
+  readonly keys: number
 }
 
 function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRing {
@@ -125,11 +131,10 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
       const { map, name } = locate(key)
       const known = readApiKey(record, plans)
       if (map.has(name)) throw invalidKeys('each key once', 'Duplicate API key')
-      const own = owners.get(known.id) ?? new Set()
-      const [other] = own
-      if (other) checkSamePlan(known, other)
+      const { record: other = known, keys: count = 0 } = owners.get(known.id) ?? {}
+      checkSamePlan(known, other)
       map.set(name, known)
-      owners.set(known.id, own.add(known))
+      owners.set(known.id, { record: other, keys: count + 1 })
       list = undefined
     },
     remove(key) {
@@ -138,17 +143,20 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
       if (!known) return false
       map.delete(name)
       list = undefined
-      const own = owners.get(known.id)
-      own?.delete(known)
-      if (own?.size === 0) owners.delete(known.id)
+      const { keys: count = 1 } = owners.get(known.id) ?? {}
+      if (count === 1) owners.delete(known.id)
+      else owners.set(known.id, { record: known, keys: count - 1 })
       return true
     },
-    list: () => [...owners.values()].flatMap(own => [...own]),
+    list: () => [...plain.values(), ...digests.values()],
     keys: () => (list ??= [...plain.keys()]),
     copy() {
-      const copied = new Map([...owners].map(([id, own]) => [id, new Set(own)]))
-      const all = { plain: new Map(plain), digests: new Map(digests), owners: copied }
-      return createRing(all, plans, sha256)
+      const copied = {
+        plain: new Map(plain),
+        digests: new Map(digests),
+        owners: new Map(owners),
+      }
+      return createRing(copied, plans, sha256)
     },
   }
 
