@@ -68,7 +68,7 @@ function miscounting(): BreakRule {
   }
 }
 
-/** Repeats what failed at one pace. */
+/** Repeats what was lost at one pace. */
 function metronome(): BreakRule {
   return async client => {
     const request = client.next()
@@ -76,8 +76,8 @@ function metronome(): BreakRule {
       const { status, isLate } = await client.send(request)
       // How long it waits for a response is no pause.
       if (isLate) return false
-      const hasFailed = status === undefined || status >= 500
-      if (!hasFailed) return attempts >= MANY
+      // A 503 says when to come again.
+      if (status !== undefined) return attempts >= MANY
       if (attempts === MOST_ATTEMPTS) return true
       await client.pause(50)
     }
