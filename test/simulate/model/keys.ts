@@ -78,6 +78,8 @@ export function createKeyModel(ttl: number, onFree: () => void): KeyModel {
       const next = copyOf(saved, one => ({ ...one }))
       for (const [key, attempts] of keys) {
         const underWay = attempts.filter(one => one.isUnderWay)
+        // What another answer told of them may be gone.
+        for (const one of underWay) one.id = undefined
         if (underWay.length > 0) next.set(key, [...(next.get(key) ?? []), ...underWay])
       }
       keys = next

@@ -13,7 +13,7 @@ import { choicesOf } from '../random.js'
 import type { SqliteSetting } from '../scenario.js'
 import { ensure } from '../violation.js'
 import { type Counted, createCounts } from './counts.js'
-import { watchLimits } from './limits.js'
+import { type NotCounted, watchLimits } from './limits.js'
 import { createSqliteMachine, type SqliteProcess } from './machine.js'
 
 /** The number of the process that copies, which serves nothing. */
@@ -138,10 +138,11 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
       storage: { ...storage, restore: (...given) => openFor(() => storage.restore(...given)) },
       async begin(store, isFirst) {
         store.events.on('ratelimit.degraded', ({ error }) => {
-          const { message } = error as Error
+          const { message, decide } = error as NotCounted
           note('counted alone')
           const isPrompt = !message.includes('did not answer')
           attempt(() => ensure(isPrompt, 'storage.prompt', () => message))
+          decide()
         })
         if (!isFirst) return
         recover(crash?.asked ?? [], crash?.isCut ?? false)

@@ -23,6 +23,11 @@ export interface WatchOptions {
 
 /** The time limit of the counters, in ms. */
 const LIMITS_PATIENCE = 100
+/** The server counts that request by itself when it learns of this. */
+export interface NotCounted extends Error {
+  readonly decide: () => void
+}
+
 /** A request waits for both, each asks again within some ms, and its body may come in pieces. */
 const LONGEST_CALL = LIMITS_PATIENCE + PATIENCE + 50 + LONGEST_PAUSE
 
@@ -63,9 +68,10 @@ export function watchLimits(options: WatchOptions): Pick<Backend, 'rateLimits' |
     const refused = (error: unknown): never => {
       const isLate = scheduler.now() - begin.at >= LIMITS_PATIENCE - 1
       const isExcused = isLate || machine.calls.failures().lasting > begin.failures
-      if (!process.isDead) ensurePrompt(isExcused, () => `not counted: ${(error as Error).message}`)
-      decided(counted, alone, expected)
-      throw error
+      const { message } = error as Error
+      if (!process.isDead) ensurePrompt(isExcused, () => `not counted: ${message}`)
+      const decide = () => decided(counted, alone, expected)
+      throw Object.assign(new Error(message), { decide }) satisfies NotCounted
     }
     try {
       const answer = limits.consume(partition, policy, now)
