@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { firstOutput } from '../support/first-output.js'
-import { MAIN } from '../support/paths.js'
+import { served } from '../support/served.js'
 import { CHROMIUM, PATIENCE } from './chromium.js'
 
 /** For the `skip` of a test: false, or what is missing. */
@@ -65,12 +63,8 @@ export async function openedAt(
 }
 
 export async function started(t: TestContext, flags: readonly string[]) {
-  const words = [MAIN, '--port', '0', '--json', '--log', 'silent', ...flags]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => child.kill('SIGKILL'))
-  const line = await firstOutput(child)
-  const ready = JSON.parse(line) as Record<'origin' | 'baseUrl' | 'console' | 'control', string>
-  const { origin, baseUrl, console, control } = ready
+  const { child, ready } = await served(t, ['--log', 'silent', ...flags])
+  const { origin, baseUrl, console, control } = ready as Addresses
   const call: Call = (method, path, key, body) =>
     fetch(`${baseUrl}${path}`, {
       method,
@@ -79,6 +73,8 @@ export async function started(t: TestContext, flags: readonly string[]) {
     })
   return { origin, baseUrl, console, control, call, stop: () => child.kill('SIGKILL') }
 }
+
+type Addresses = Record<'origin' | 'baseUrl' | 'console' | 'control', string>
 
 export type Call = (method: string, path: string, key: string, body?: string) => Promise<Response>
 

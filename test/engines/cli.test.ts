@@ -1,31 +1,33 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/postgres/index.js'
-import { firstOutput } from '../support/first-output.js'
+import { temporaryFolders } from '../json-file/json-files.js'
 import { MAIN } from '../support/paths.js'
+import { type Served, served } from '../support/served.js'
+import { until } from '../support/waiting.js'
 import {
   createCertificate,
   createDatabase,
+  createFolder,
   type Engine,
   freePort,
   PATIENT,
   startPostgres,
   startRedis,
-  startSecurePostgres,
   withoutBoth,
   withoutOpenSsl,
   withoutPostgres,
   withoutRedis,
 } from './engines.js'
 
+const folder = temporaryFolders()
 const FREE = { authorization: 'Bearer demo-free' }
 const ENTERPRISE = { authorization: 'Bearer demo-enterprise' }
 const ADA = {
@@ -44,8 +46,8 @@ test('cli - two servers share the animals and the quota', { skip: withoutBoth },
   const url = await database('shared')
   const secret = url.replace('adoption@', 'adoption:s3cret@')
   const words = ['--store', patient(secret), '--limits', (redis as Engine).url]
-  const one = await started(t, ...words)
-  const two = await started(t, ...words)
+  const one = await served(t, words)
+  const two = await served(t, words)
   const { port } = postgres as Engine
   assert.equal(one.ready.store, `postgres://127.0.0.1:${port}/shared`)
   assert.equal(one.ready.limits, (redis as Engine).url)
@@ -55,7 +57,7 @@ test('cli - two servers share the animals and the quota', { skip: withoutBoth },
   assert.equal(created.status, 201)
   const found = await fetch(`${two.ready.baseUrl}/pets/42`, { headers: FREE })
   assert.equal(found.status, 200)
-  const remaining = async ({ ready }: typeof one) => {
+  const remaining = async ({ ready }: Served) => {
     const { headers } = await fetch(`${ready.baseUrl}/pets`, { headers: ENTERPRISE })
     return Number(headers.get('x-ratelimit-remaining'))
   }
@@ -91,8 +93,8 @@ test('cli - the URLs may come from variables, and the banner shows no password',
 test('cli - with --keys, a new database starts without demo animals', {
   skip: withoutPostgres,
 }, async t => {
-  const keys = await file(t, 'keys.json', '{"k":{"id":"ci","plan":"pro"}}')
-  const { ready } = await started(t, '--store', patient(await database('own')), '--keys', keys)
+  const keys = await file('keys.json', '{"k":{"id":"ci","plan":"pro"}}')
+  const { ready } = await served(t, ['--store', patient(await database('own')), '--keys', keys])
   assert.equal(ready.animals, 0)
 })
 
@@ -101,7 +103,12 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
 }, async t => {
   await using animals = await startPostgres()
   await using counters = await startRedis()
-  const server = await started(t, '--store', `${animals.url}?timeout=20s`, '--limits', counters.url)
+  const server = await served(t, [
+    '--store',
+    `${animals.url}?timeout=20s`,
+    '--limits',
+    counters.url,
+  ])
   const { origin, baseUrl } = server.ready
   // A busy machine may be too late at first.
   const reports = (expected: object) =>
@@ -139,14 +146,13 @@ test('cli - a revoked right is said on stderr, in the log and in the metrics, wi
   await admin.query('GRANT USAGE ON SCHEMA adoption_store TO clerk')
   await admin.query('GRANT ALL ON ALL TABLES IN SCHEMA adoption_store TO clerk')
   const own = url.replace('//adoption@', '//clerk:hunter2@')
-  const server = await started(
-    t,
+  const server = await served(t, [
     '--store',
     `${own}?timeout=60s`,
     '--metrics=127.0.0.1:0',
     '--log',
     'json',
-  )
+  ])
   await admin.query('REVOKE INSERT ON adoption_store.pets FROM clerk')
   for (let n = 0; n < 3; n++) {
     assert.equal((await fetch(`${server.ready.baseUrl}/pets`, ADA)).status, 503)
@@ -173,7 +179,7 @@ test('cli - a Redis that is unreachable at startup is reported, and counts once 
 }, async t => {
   await using counters = await startRedis()
   await counters.signal('SIGKILL')
-  const server = await started(t, '--limits', `${counters.url}?timeout=20s`)
+  const server = await served(t, ['--limits', `${counters.url}?timeout=20s`])
   const { origin, baseUrl } = server.ready
   const limits = async () => {
     const answer = await fetch(`${origin}/readyz`)
@@ -203,7 +209,7 @@ test('cli - --limits takes a timeout, also in the variable and beside it', {
     [counters.url, '', 150],
   ] as const) {
     process.env['REDIS_URL'] = variable
-    const server = await started(t, '--limits', limits)
+    const server = await served(t, ['--limits', limits])
     delete process.env['REDIS_URL']
     assert.equal(server.ready.limits, counters.url)
     await until(() => isCounted(server.ready))
@@ -217,11 +223,12 @@ test('cli - --limits takes a timeout, also in the variable and beside it', {
 test('cli - --limits takes the certificate of a private authority', {
   skip: withoutRedis || withoutOpenSsl,
 }, async t => {
-  const path = await folder(t)
+  const path = createFolder('tls')
+  t.after(() => rm(path, { recursive: true }))
   const [key, certificate] = [join(path, 'key.pem'), join(path, 'certificate.pem')]
   createCertificate(key, certificate)
   // The server runs as another user.
-  for (const file of [path, key]) await chmod(file, 0o755)
+  await chmod(key, 0o755)
   const port = await freePort()
   await using _ = await startRedis(
     ...['--port 0', `--tls-port ${port}`, '--tls-auth-clients no'],
@@ -231,38 +238,14 @@ test('cli - --limits takes the certificate of a private authority', {
   const refused = await ended(['--limits', url, '--port', '0'], path)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /its certificate is not trusted; pass the CA .* as \?ca=<file>/)
-  const server = await started(t, '--limits', `${url}?ca=${certificate}`, '--require-limits')
-  assert.equal(server.ready.limits, url)
+  const valkey = url.replace('rediss', 'valkeys')
+  const server = await served(t, ['--limits', `${valkey}?ca=${certificate}`, '--require-limits'])
+  assert.equal(server.ready.limits, valkey)
   assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
   assert.doesNotMatch(await stopped(server), /degraded|limits:/)
 })
 
-test('cli - --store takes the certificate of a private authority', {
-  skip: withoutPostgres || withoutOpenSsl,
-}, async t => {
-  const path = await folder(t)
-  await using secure = await startSecurePostgres()
-  const url = `${secure.url}?sslmode=verify-full`
-  const refused = await ended(['--store', url, '--port', '0'], path)
-  assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /its certificate is not trusted; pass the CA .*&sslrootcert=<file>/)
-  const missing = await ended(['--store', `${url}&sslrootcert=none.crt`, '--port', '0'], path)
-  assert.deepEqual([missing.code, missing.stderr.split('\n').length], [1, 2])
-  assert.match(missing.stderr, /none\.crt/)
-  const server = await started(t, '--store', patient(`${url}&sslrootcert=${secure.certificate}`))
-  const client = new pg.Client(secure.url)
-  await client.connect()
-  const { rows } = await client.query(
-    `SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
-      WHERE application_name = 'animal-adoption-store'`,
-  )
-  await client.end()
-  assert.deepEqual(rows, [{ ssl: true }])
-  assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
-  await stopped(server)
-})
-
-test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async t => {
+test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async () => {
   const nothing = /127\.0\.0\.1:1(\/d)?: nothing listens there/
   const cases: [words: string[], code: number, line: RegExp][] = [
     [['--store', 'mysql://me:s3cret@db/x'], 2, /--store takes memory:, .*; got 'mysql:\/\/…'/],
@@ -274,6 +257,7 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     ],
     [['--store', 'postgres://me:s3cret@h:x/d'], 2, /--store: Expected `url` to be like postgres:/],
     [['--store', 'postgres://me:s3cret@127.0.0.1:1/d'], 1, nothing],
+    [['--store', 'postgres://h/d?sslmode=verify-full&sslrootcert=none.crt'], 1, /none\.crt/],
     [['--limits', 'redis:'], 2, /--limits redis: needs the variable REDIS_URL to be a URL/],
     [['--limits', 'redis://me:s3cret@127.0.0.1:1', '--require-limits'], 1, nothing],
     [['--require-limits'], 2, /--require-limits needs counters on a server: add --limits redis:/],
@@ -291,7 +275,7 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
   ]
   for (const [words, expected, line] of cases) {
     const port = /^(copy|exec)$/.test(words[0] ?? '') ? [] : ['--port', '0']
-    const { code, stdout, stderr } = await ended([...words, ...port], await folder(t))
+    const { code, stdout, stderr } = await ended([...words, ...port], folder())
     assert.equal(code, expected, `${words}: ${stderr}`)
     assert.match(stderr, line)
     assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
@@ -299,23 +283,6 @@ test('cli - an unusable engine is one line and exit code 1, an invalid name exit
     assert.doesNotMatch(stderr, /s3cret/)
   }
 })
-
-interface Server {
-  readonly child: ReturnType<typeof spawn>
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
-  readonly ready: any
-  readonly log: Promise<string>
-}
-
-async function started(t: TestContext, ...words: string[]): Promise<Server> {
-  const child = spawn(process.execPath, [MAIN, '--port', '0', '--json', ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  const log = text(child.stderr)
-  const ready = await firstOutput(child)
-  return { child, ready: JSON.parse(ready), log }
-}
 
 async function readiness({ origin }: { origin: string }): Promise<Record<string, unknown>> {
   const answer = await fetch(`${origin}/readyz`)
@@ -328,17 +295,10 @@ async function isCounted(ready: { origin: string; baseUrl: string }): Promise<bo
   return (await readiness(ready))['limits'] === 'ok'
 }
 
-/** Asks again and again, for a minute at most. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const limit = AbortSignal.timeout(60_000)
-  while (!(await holds())) limit.throwIfAborted()
-}
-
 /** What it wrote to stderr. */
-async function stopped({ child, log }: Server): Promise<string> {
-  const exit = once(child, 'exit')
-  child.kill('SIGTERM')
-  assert.deepEqual(await exit, [0, null])
+async function stopped(server: Served): Promise<string> {
+  const { code, log } = await server.stop()
+  assert.equal(code, 0)
   return log
 }
 
@@ -361,14 +321,8 @@ function database(name: string): Promise<string> {
   return createDatabase(postgres as Engine, name)
 }
 
-async function folder(t: TestContext): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'adoption-'))
-  t.after(() => rm(path, { recursive: true, force: true }))
-  return path
-}
-
-async function file(t: TestContext, name: string, content: string): Promise<string> {
-  const path = join(await folder(t), name)
+async function file(name: string, content: string): Promise<string> {
+  const path = join(folder(), name)
   await writeFile(path, content)
   return path
 }

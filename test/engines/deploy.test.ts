@@ -5,7 +5,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { withConsole } from '../../adapters/console/index.js'
 import { type HttpServer, listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
@@ -13,6 +13,7 @@ import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN, ROOT, ROOT_URL } from '../support/paths.js'
+import { served } from '../support/served.js'
 import {
   createFolder,
   deployed,
@@ -25,16 +26,6 @@ import {
   withoutNginx,
   withoutResolvingNginx,
 } from './engines.js'
-
-test('deploy - nginx looks the names of the containers up again', () => {
-  const config = deployed('nginx.conf')
-  assert.match(config, /^ {2}zone store \d+k;\n {2}resolver 127\.0\.0\.11 valid=\d+s/m)
-  const servers = [...config.matchAll(/^ {2}server .*$/gm)].map(([line]) => line)
-  assert.equal(servers.length, 2)
-  for (const server of servers) assert.match(server, / resolve /)
-  const [, minor = ''] = /image: nginx:1\.(\d+)/.exec(deployed('compose.yaml')) ?? []
-  assert.ok(Number(minor) >= 28, minor)
-})
 
 test('deploy - nginx starts with the file as it is, whatever the names of the containers lead to', {
   skip: withoutResolvingNginx,
@@ -86,15 +77,11 @@ test('deploy - nginx as it comes opens neither console nor control to anyone', {
   writeFileSync(keys, '{"s3cret":{"id":"ci","plan":"pro"}}')
   const { handler } = createTestDouble({ control: true })
   await using hop = await listen(withConsole(handler, { control: true }), { port: 0, proxyHops: 1 })
-  const ports = [
-    await servedOn(t, '--keys', keys, '--console', '--control'),
-    await servedOn(t, '--control'),
-    hop.port,
-  ]
-  for (const port of ports) {
-    const direct = await fetch(`http://127.0.0.1:${port}/v1/pets`)
-    assert.equal(direct.status, 401)
-    const pass = `proxy_pass http://127.0.0.1:${port}`
+  const withKeys = await served(t, ['--keys', keys, '--console', '--control'])
+  const { ready } = await served(t, ['--control'])
+  for (const origin of [withKeys.ready.origin, ready.origin, hop.origin]) {
+    assert.equal((await fetch(`${origin}/v1/pets`)).status, 401)
+    const pass = `proxy_pass ${origin}`
     await using nginx = await startNginx(`server { listen 80; location / { ${pass}; } }`)
     assert.equal((await fetch(`${nginx.url}/v1/pets`)).status, 401)
     for (const path of ['/', '/_console/info', '/_console/events', '/_control/clock']) {
@@ -294,16 +281,6 @@ function typePage(above: string): string {
     /^POSTGRES_PASSWORD=[0-9a-f-]{36}\nSTORE_USER=\d+:\d+\n$/,
   )
   return printed.trimEnd().split('\n').at(-1) as string
-}
-
-/** The command line with these options, on a free port. */
-async function servedOn(t: TestContext, ...words: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [MAIN, '--port', '0', '--json', ...words], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  const ready = await firstOutput(child)
-  return Number(new URL(JSON.parse(ready).origin).port)
 }
 
 async function assertError(response: Response, status: number, code: string): Promise<void> {

@@ -6,6 +6,7 @@ import { listen } from '../../adapters/http/index.js'
 import { postgresStorage } from '../../adapters/postgres/index.js'
 import type { ApiRequest } from '../../src/index.js'
 import { createStore } from '../../src/store.js'
+import { until } from '../support/waiting.js'
 import { type Engine, PATIENT, startPostgres, withoutPostgres } from './engines.js'
 
 const skip = withoutPostgres
@@ -93,11 +94,6 @@ async function serve(schema: string) {
       await storage.close()
     },
   }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const limit = AbortSignal.timeout(60_000)
-  for (; !holds(); await new Promise(setImmediate)) limit.throwIfAborted()
 }
 
 /** The first part of an answer; '' if the connection was closed without one. */

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { postgresStorage } from '../../adapters/postgres/index.js'
-import { firstOutput } from '../support/first-output.js'
-import { MAIN } from '../support/paths.js'
+import { served } from '../support/served.js'
 import {
   createFolder,
   deployedNginx,
@@ -34,9 +31,9 @@ test('deploy - a rolling restart under load fails no request, creates included',
   const key = { id: 'web', plan: 'enterprise', limits: LIMITS }
   writeFileSync(keys, JSON.stringify({ s3cret: key }))
   const ports = [await freePort(), await freePort()] as const
-  const words = ['--store', postgres.url, '--limits', redis.url, '--keys', keys]
+  const words = ['--log', 'silent', '--store', postgres.url, '--limits', redis.url, '--keys', keys]
   const start = (port: number) =>
-    started(t, ...words, '--port', String(port), '--proxy-hops', '1', '--drain', '200ms')
+    served(t, [...words, '--port', String(port), '--proxy-hops', '1', '--drain', '200ms'])
   const servers = [await start(ports[0]), await start(ports[1])]
   await using nginx = await startNginx(deployedNginx(...ports))
 
@@ -44,9 +41,7 @@ test('deploy - a rolling restart under load fails no request, creates included',
   await load.answers(200)
   for (let round = 0; round < ROUNDS; round++) {
     for (const [at, port] of ports.entries()) {
-      const gone = once(servers[at] as ChildProcess, 'exit')
-      servers[at]?.kill('SIGTERM')
-      assert.deepEqual(await gone, [0, null])
+      assert.equal((await servers[at]?.stop())?.code, 0)
       await load.answers(100)
       servers[at] = await start(port)
       await load.answers(100)
@@ -94,13 +89,4 @@ function startLoad(url: string) {
       if (++answers >= next.at) next.reached()
     }
   }
-}
-
-async function started(t: TestContext, ...words: readonly string[]): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [MAIN, '--json', '--log', 'silent', ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  await firstOutput(child)
-  return child
 }

@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import test, { type TestContext } from 'node:test'
+import test from 'node:test'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { runInThread } from '../support/command.js'
-import { firstOutput } from '../support/first-output.js'
-import { MAIN } from '../support/paths.js'
+import { served, startServer } from '../support/served.js'
 import { batchFor, movedOf, REX, sealed, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
+const SERVE = ['--log', 'silent', '--store']
 const ROUNDS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 8 : 2
 
 test('json file - a signal at the ready line ends the server with code 0 and one file', async t => {
   for (let round = 0; round < ROUNDS; round++) {
     const path = join(folder(), 'pets.json')
-    const server = start(t, path)
-    server.stdout.once('data', () => server.kill('SIGTERM'))
-    assert.deepEqual(await once(server, 'exit'), [0, null])
+    const { child } = startServer(t, [...SERVE, path])
+    child.stdout.once('data', () => child.kill('SIGTERM'))
+    assert.deepEqual(await once(child, 'exit'), [0, null])
     assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
   }
 })
@@ -126,7 +125,8 @@ test('json file - check and copy fail for a document that does not match its che
 
 test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {
   const path = join(folder(), 'pets.json')
-  const { server, log, baseUrl, origin, apiKeys } = await startReady(t, path)
+  const server = await served(t, [...SERVE, path])
+  const { baseUrl, origin, apiKeys } = server.ready
   const headers = {
     authorization: `Bearer ${apiKeys.free}`,
     'content-type': 'application/json',
@@ -141,9 +141,9 @@ test('json file - a server whose document is moved is not ready, answers creates
   fs.renameSync(`${path}.away`, path)
   assert.equal((await fetch(`${origin}/readyz`)).status, 200)
   assert.equal((await create()).status, 201)
-  server.kill('SIGTERM')
-  assert.deepEqual(await once(server, 'exit'), [0, null])
-  const lines = log().trimEnd().split('\n')
+  const { code, log } = await server.stop()
+  assert.equal(code, 0)
+  const lines = log.trimEnd().split('\n')
   assert.deepEqual(lines.slice(0, 2), [
     `animal-adoption-store: store: ${movedOf(path)}`,
     `animal-adoption-store: store: createPet failed: ${movedOf(path)}`,
@@ -157,23 +157,4 @@ function contentOf(path: string): Record<string, string> {
   return Object.fromEntries(
     files.map(({ name }) => [name, fs.readFileSync(join(above, name), 'latin1')]),
   )
-}
-
-/** What its ready line says, and what it has written to stderr so far. */
-async function startReady(t: TestContext, path: string) {
-  const server = start(t, path)
-  let log = ''
-  server.stderr.on('data', text => {
-    log += text
-  })
-  const line = await firstOutput(server)
-  const { baseUrl, origin, apiKeys } = JSON.parse(line)
-  return { server, log: () => log, baseUrl, origin, apiKeys }
-}
-
-function start(t: TestContext, path: string) {
-  const args = ['serve', '--store', path, '--port', '0', '--json', '--log', 'silent']
-  const server = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  t.after(() => server.kill('SIGKILL'))
-  return server
 }

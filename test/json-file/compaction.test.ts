@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import test from 'node:test'
 import type { JsonFileOptions } from '../../adapters/json-file/index.js'
 import type { PetStorage } from '../../src/ports.js'
+import { gate, until } from '../support/waiting.js'
 import { diskError } from './disk-faults.js'
-import { gate, openWatched, REX, stored, temporaryFolders, until } from './json-files.js'
+import { openWatched, REX, stored, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 

@@ -5,17 +5,16 @@ import test from 'node:test'
 import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
 import type { PetStorage } from '../../src/ports.js'
 import { createStore } from '../../src/store.js'
+import { gate, until } from '../support/waiting.js'
 import { diskError, watchedDisk } from './disk-faults.js'
 import {
   faults,
-  gate,
   hideHolder,
   never,
   openWatched,
   REX,
   storedIds,
   temporaryFolders,
-  until,
 } from './json-files.js'
 
 const folder = temporaryFolders()

@@ -107,21 +107,3 @@ export function hideHolder(path: string): void {
 export function movedOf(path: string): string {
   return `${path} was moved, removed or replaced while open; put it back, or restart`
 }
-
-/** @throws Error after a minute, instead of waiting forever */
-export async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 60_000
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`not within a minute: ${holds}`)
-    await new Promise(setImmediate)
-  }
-}
-
-/** Blocks every `await` of `passed` until the test opens it. */
-export function gate(): { open: () => void; passed: Promise<void> } {
-  let open = () => {}
-  const passed = new Promise<void>(resolve => {
-    open = resolve
-  })
-  return { open, passed }
-}

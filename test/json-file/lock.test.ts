@@ -3,8 +3,9 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
+import { gate } from '../support/waiting.js'
 import { watchedDisk } from './disk-faults.js'
-import { gate, hideHolder, never, REX, stored, temporaryFolders } from './json-files.js'
+import { hideHolder, never, REX, stored, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 

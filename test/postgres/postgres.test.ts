@@ -25,6 +25,7 @@ import {
   withoutPgBouncer,
   withoutPostgres,
 } from '../engines/engines.js'
+import { gate } from '../support/waiting.js'
 
 const skip = withoutPostgres
 const engine = skip ? undefined : await startPostgres('max_connections=200')
@@ -93,6 +94,22 @@ test('postgres - a batch whose response was lost is sent again, and stored once'
   const { pets, nextId } = await storage.dump()
   assert.deepEqual(pets.map(pet => pet.name).toSorted(), batches.flat().toSorted())
   assert.deepEqual({ attempts, nextId }, { attempts: 9, nextId: 151 })
+})
+
+test('postgres - a read whose connection is lost is sent again', { skip }, async () => {
+  const lost = new Set<string>()
+  const storage = await open({
+    pool: watchedPool((query, next) => {
+      if (!query.text.startsWith('SELECT') || lost.has(query.text)) return next()
+      lost.add(query.text)
+      throw connectionLost()
+    }),
+  })
+  lost.clear()
+  await storage.insert(REX)
+  assert.deepEqual(await storage.find(1), { id: 1, ...REX })
+  assert.deepEqual(await storage.list({ limit: 2 }), [{ id: 1, ...REX }])
+  assert.ok(lost.size >= 2, [...lost].join('\n'))
 })
 
 test('postgres - a statement that the database refuses permanently is not sent again', {
@@ -480,8 +497,8 @@ function watchedPool(
 
 /** A pool that holds the first of the queries that match until it is released. */
 function holdQueries(matches: (query: PostgresQuery) => boolean) {
-  const held = createGate()
-  const arrived = createGate()
+  const held = gate()
+  const arrived = gate()
   let count = 0
   const watched = watchedPool(async (query, next) => {
     if (!matches(query)) return next()
@@ -489,26 +506,18 @@ function holdQueries(matches: (query: PostgresQuery) => boolean) {
     if (++count === 1) {
       await answer
       arrived.open()
-      await held.opened
+      await held.passed
     }
     return answer
   })
   return {
     pool: watched,
-    arrived: () => arrived.opened,
+    arrived: () => arrived.passed,
     release: () => held.open(),
     get count() {
       return count
     },
   }
-}
-
-function createGate(): { opened: Promise<void>; open: () => void } {
-  let open = () => {}
-  const opened = new Promise<void>(resolve => {
-    open = resolve
-  })
-  return { opened, open }
 }
 
 function isBatch(query: PostgresQuery): boolean {

@@ -11,6 +11,7 @@ import {
   startRedisCluster,
 } from '../engines/engines.js'
 import { startProxy } from '../engines/proxy.js'
+import { resolves, until } from '../support/waiting.js'
 
 const PER_MINUTE = 1_000_000
 /** Beside much load, Redis takes longer than the default of 150 ms. */
@@ -151,15 +152,5 @@ async function command({ url }: Engine, ...words: string[]): Promise<unknown> {
 
 /** Beside much load, one answer takes longer than the second that a ping waits. */
 function untilAnswered(limits: RedisRateLimits): Promise<void> {
-  return until(() =>
-    limits.ping().then(
-      () => true,
-      () => false,
-    ),
-  )
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const limit = AbortSignal.timeout(60_000)
-  for (; !(await holds()); await new Promise(setImmediate)) limit.throwIfAborted()
+  return until(() => resolves(limits.ping()))
 }

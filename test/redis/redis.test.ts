@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
@@ -17,17 +15,16 @@ import { decide, type Usage } from '../../src/limits/decide.js'
 import { PLANS, type Policy } from '../../src/limits/plans.js'
 import { createRandom } from '../crash/random.js'
 import {
-  createCertificate,
   type Engine,
   freePort,
   startRedis,
   startRedisCluster,
-  withoutOpenSsl,
   withoutRedis,
 } from '../engines/engines.js'
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
 import { ROOT_URL } from '../support/paths.js'
+import { resolves, until } from '../support/waiting.js'
 
 const skip = withoutRedis
 const STEPS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 200_000 : 20_000
@@ -296,28 +293,6 @@ test('redis - the permissions that the page names are enough, on a cluster and a
   }
 })
 
-test('redis - TLS requires a trusted certificate', { skip: skip || withoutOpenSsl }, async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'adoption-tls-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
-  createCertificate(key, certificate)
-  // The server runs as another user.
-  for (const path of [folder, key]) chmodSync(path, 0o755)
-  const port = await freePort()
-  await using secure = await startRedis(
-    ...['--port 0', `--tls-port ${port}`, '--tls-auth-clients no'],
-    ...[`--tls-key-file ${key}`, `--tls-cert-file ${certificate}`],
-  )
-  assert.notEqual(secure.port, port)
-  const url = `rediss://127.0.0.1:${port}`
-  assert.match((await failure({ url })).message, /its certificate is not trusted; pass the CA/)
-  for (const trusted of [url, url.replace('rediss', 'valkeys')]) {
-    const limits = await open({ url: trusted, tls: { ca: readFileSync(certificate, 'utf8') } })
-    assert.equal((await limits.consume('key', PLANS.free, T0)).limit, 60)
-    await limits.close()
-  }
-})
-
 test('redis - a server that accepts but never responds times out at the start', async () => {
   const mute = createServer().listen(0, '127.0.0.1')
   await once(mute, 'listening')
@@ -336,16 +311,7 @@ test('redis - a server that is not required is counted on later, and closing end
   await assert.rejects(limits.ping(), /nothing listens there|not connected/)
   await using server = await startRedis(`--port ${port}`)
   assert.ok(server.port > 0)
-  const limit = AbortSignal.timeout(60_000)
-  const answers = () =>
-    limits.ping().then(
-      () => true,
-      () => false,
-    )
-  while (!(await answers())) {
-    limit.throwIfAborted()
-    await new Promise(setImmediate)
-  }
+  await until(() => resolves(limits.ping()))
   assert.equal((await limits.consume('key', PLANS.free, T0)).limit, 60)
   await limits.close()
   await limits.close()

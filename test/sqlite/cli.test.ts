@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -9,8 +8,8 @@ import { loadDriver } from '../../adapters/sqlite/driver.js'
 import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { runInThread } from '../support/command.js'
-import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
+import { served } from '../support/served.js'
 import { withoutSqlite as skip } from './availability.js'
 
 const folder = temporaryFolders()
@@ -176,23 +175,8 @@ test('cli - a storage that cannot be checked, or is missing, is an error of one 
   assert.deepEqual(fs.readdirSync(above), [])
 })
 
-async function serve(t: TestContext, flags: readonly string[], cwd = folder()) {
-  const args = [MAIN, 'serve', ...flags, '--port', '0', '--json', '--log', 'silent']
-  const server = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  t.after(() => server.kill('SIGKILL'))
-  let log = ''
-  server.stderr.on('data', text => {
-    log += text
-  })
-  const line = await firstOutput(server)
-  return {
-    ready: JSON.parse(line),
-    async stop() {
-      server.kill('SIGTERM')
-      const [code] = await once(server, 'exit')
-      return { code, log }
-    },
-  }
+function serve(t: TestContext, flags: readonly string[], cwd?: string) {
+  return served(t, [...flags, '--log', 'silent'], cwd)
 }
 
 function create(baseUrl: string, key = 'demo-free'): Promise<Response> {

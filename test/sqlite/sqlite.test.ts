@@ -7,7 +7,8 @@ import { type SqliteStorage, sqliteRateLimits, sqliteStorage } from '../../adapt
 import { storageSuite } from '../../adapters/storage/suite.js'
 import type { Pet } from '../../src/index.js'
 import type { PetStorage } from '../../src/ports.js'
-import { gate, movedOf, temporaryFolders } from '../json-file/json-files.js'
+import { movedOf, temporaryFolders } from '../json-file/json-files.js'
+import { gate } from '../support/waiting.js'
 import { withoutSqlite as skip } from './availability.js'
 
 const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const

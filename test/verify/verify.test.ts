@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,22 +10,14 @@ import { reportJUnit } from '../../adapters/verify/junit.js'
 import { createStore } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { runInThread } from '../support/command.js'
-import { firstOutput } from '../support/first-output.js'
-import { MAIN, ROOT_URL } from '../support/paths.js'
+import { ROOT_URL } from '../support/paths.js'
+import { served } from '../support/served.js'
 
 const KEY = 's3cret-key'
 
 test('verify - our own command line breaks nothing, description and console included', async t => {
-  const server = spawn(
-    process.execPath,
-    [MAIN, '--port', '0', '--json', '-q', '--empty', '--idempotency'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  t.after(() => server.kill('SIGKILL'))
-  const ready = await firstOutput(server)
-  const { baseUrl, origin, apiKeys } = JSON.parse(ready)
+  const { ready } = await served(t, ['-q', '--empty', '--idempotency'])
+  const { baseUrl, origin, apiKeys } = ready
   const openApi = ['--openapi', `${origin}/openapi.json`]
   const words = [baseUrl, '--key', apiKeys.business, '--idempotency', ...openApi]
   const { code, stdout, stderr } = await verify(words)

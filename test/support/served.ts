@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { firstOutput } from './first-output.js'
+import { MAIN } from './paths.js'
+
+/** The command line as a server, in a process of its own. */
+export interface Served {
+  readonly child: ChildProcess
+  /** What its ready line says. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+  readonly ready: any
+  /** What it has written to stderr so far. */
+  log(): string
+  /** Ends it as Ctrl+C does. */
+  stop(): Promise<{ readonly code: number | null; readonly log: string }>
+}
+
+/** Starts `serve` with these options, on a free port unless they name one, until the test ends. */
+export async function served(
+  t: TestContext,
+  words: readonly string[] = [],
+  cwd?: string,
+): Promise<Served> {
+  const { child, log, stop } = startServer(t, words, cwd)
+  const ready = JSON.parse(await firstOutput(child))
+  return { child, ready, log, stop }
+}
+
+/** The same, at once. */
+export function startServer(t: TestContext, words: readonly string[], cwd?: string) {
+  const child = spawn(process.execPath, [MAIN, '--port', '0', '--json', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd,
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  let log = ''
+  child.stderr.on('data', text => {
+    log += text
+  })
+  return {
+    child,
+    log: () => log,
+    async stop() {
+      child.kill('SIGTERM')
+      const [code] = await ended
+      return { code: code as number | null, log }
+    },
+  }
+}
