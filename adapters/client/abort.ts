@@ -6,22 +6,14 @@ const listeners = new WeakMap<AbortSignal, Set<() => void>>()
  * searches all of them to remove one.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  const callbacks = listeners.get(signal) ?? listen(signal)
-  callbacks.add(callback)
-  return () => {
-    callbacks.delete(callback)
+  const callbacks = listeners.get(signal) ?? new Set()
+  if (!listeners.has(signal)) {
+    const callAll = () => {
+      for (const one of callbacks) one()
+    }
+    signal.addEventListener('abort', callAll, { once: true })
+    listeners.set(signal, callbacks)
   }
-}
-
-function listen(signal: AbortSignal): Set<() => void> {
-  const callbacks = new Set<() => void>()
-  listeners.set(signal, callbacks)
-  signal.addEventListener(
-    'abort',
-    () => {
-      for (const callback of callbacks) callback()
-    },
-    { once: true },
-  )
-  return callbacks
+  callbacks.add(callback)
+  return () => void callbacks.delete(callback)
 }

@@ -194,9 +194,5 @@ export const isIdempotencyKey = rule(
 )
 
 function isUrl(address: string): boolean {
-  try {
-    return new URL(address).host !== ''
-  } catch {
-    return false
-  }
+  return URL.canParse(address) && new URL(address).host !== ''
 }

@@ -5,6 +5,7 @@ import type { GateOptions } from './options.js'
 import type { SharedKey, Unit } from './shared-through-redis.js'
 
 interface Waiting {
+  readonly isRetry: boolean
   readonly start: (unit: Unit | undefined) => void
   readonly fail: (error: unknown) => void
   stopListening?: () => void
@@ -17,7 +18,8 @@ export function createThrottle(
   sharedKey: SharedKey | undefined,
 ) {
   const { time, maxConcurrent, maxQueued, onWait } = options
-  const queue = createQueue()
+  /** Retries first, then the others, each in their order. */
+  const queue: Waiting[] = []
   /** One timer for all waiting calls; a response needs none. */
   let timer: { readonly at: number; readonly stop: () => void } | undefined
   let inFlight = 0
@@ -37,7 +39,7 @@ export function createThrottle(
       isRetry: boolean,
     ): Promise<T> {
       signal?.throwIfAborted()
-      if (!isRetry && inFlight + queue.size >= maxConcurrent + maxQueued) {
+      if (!isRetry && inFlight + queue.length >= maxConcurrent + maxQueued) {
         throw new QueueFullError(`More than ${maxQueued} calls are waiting (\`maxQueued\`).`)
       }
       const unit = await turn(signal, isRetry)
@@ -66,11 +68,12 @@ export function createThrottle(
 
   function turn(signal: AbortSignal | undefined, isRetry: boolean) {
     return new Promise<Unit | undefined>((start, fail) => {
-      const waiting: Waiting = { start, fail }
-      queue.add(waiting, isRetry)
+      const waiting: Waiting = { isRetry, start, fail }
+      const at = isRetry ? queue.findIndex(other => !other.isRetry) : -1
+      queue.splice(at < 0 ? queue.length : at, 0, waiting)
       if (signal) {
         waiting.stopListening = onAbort(signal, () => {
-          queue.delete(waiting)
+          queue.splice(queue.indexOf(waiting), 1)
           fail(signal.reason)
           startNext()
         })
@@ -80,7 +83,7 @@ export function createThrottle(
   }
 
   function startNext(): void {
-    while (queue.size > 0) {
+    while (queue.length > 0) {
       const now = time.now()
       const closed = closing && new ClosedError('The client is closed.')
       const failure = closed ?? sharedKey?.failure ?? budget.failureAt(now)
@@ -95,7 +98,7 @@ export function createThrottle(
         return
       }
       const shared = sharedKey?.isAway ? undefined : sharedKey
-      const unit = shared?.take(Math.min(maxConcurrent, inFlight + queue.size))
+      const unit = shared?.take(Math.min(maxConcurrent, inFlight + queue.length))
       if (shared && !unit) break
       inFlight++
       budget.sent()
@@ -122,24 +125,5 @@ export function createThrottle(
     }
     timer = { at, stop: time.at(at, reached) }
     return true
-  }
-}
-
-/** Retries first, then the others, each in their order. */
-function createQueue() {
-  const retries = new Set<Waiting>()
-  const calls = new Set<Waiting>()
-
-  return {
-    get size() {
-      return retries.size + calls.size
-    },
-    add: (waiting: Waiting, isRetry: boolean) => (isRetry ? retries : calls).add(waiting),
-    delete: (waiting: Waiting) => retries.delete(waiting) || calls.delete(waiting),
-    shift(): Waiting | undefined {
-      const [first] = retries.size > 0 ? retries : calls
-      if (first && !retries.delete(first)) calls.delete(first)
-      return first
-    },
   }
 }
