@@ -1,5 +1,6 @@
 import { ConnectionError, ContractError } from './errors.js'
-import { type Limits, readLimits } from './headers.js'
+import type { Reply } from './gate.js'
+import { readLimits } from './headers.js'
 import type { ClientOptions } from './options.js'
 import type { Time } from './time.js'
 
@@ -11,12 +12,8 @@ export interface ClientRequest {
 }
 
 /** A complete response. */
-export interface Answer {
-  readonly status: number
+export interface Answer extends Reply {
   readonly text: string
-  readonly limits: Limits
-  /** When its headers came, in ms since the epoch. */
-  readonly arrivedAt: number
 }
 
 export interface AttemptOptions extends Pick<ClientOptions, 'fetch'> {

@@ -29,22 +29,6 @@ export interface Api<Q, R extends Reply> {
   mayRepeat(request: Q, error: Error): boolean
 }
 
-/** Lets requests through so that the limit of their key suffices. */
-export interface Gate<Q, R> {
-  /**
-   * Sends a request when its turn comes, until it succeeds or fails for good. Every request is
-   * retried after a 429, which has no effect; one that may be repeated also after failures of the
-   * server or of the connection. A waiting request holds no slot.
-   *
-   * @throws RateLimitError, ApiKeyBannedError, QueueFullError, ClosedError, the reason of the signal,
-   * or the last error of the request
-   */
-  send(request: Q, signal: AbortSignal | undefined): Promise<R>
-  /** Waiting and new requests fail. Resolves once the requests in flight have ended. */
-  close(): Promise<void>
-  readonly rateLimit: Limits['rateLimit']
-}
-
 interface Failure {
   readonly error: Error
   /** The 429, if it was one. */
@@ -56,12 +40,16 @@ interface Failure {
 
 type Outcome<R> = { readonly reply: R } | { readonly failure: Failure }
 
-/** @param key what the limit belongs to, for processes that share it */
+/**
+ * Lets requests through so that the limit of their key suffices.
+ *
+ * @param key what the limit belongs to, for processes that share it
+ */
 export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
   options: GateOptions,
   key: string,
   api: Api<Q, R>,
-): Gate<Q, R> {
+) {
   const { time, random, maxRetries, maxWaitMs, waitForBan, shared } = options
   const onRequest = guarded(options.onRequest)
   const onWait = guarded(options.onWait)
@@ -75,7 +63,8 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
 
   return {
     send,
-    close() {
+    /** Waiting and new requests fail. Resolves once the requests in flight have ended. */
+    close(): Promise<void> {
       closing.abort(new ClosedError('The client is closed.'))
       return throttle.close()
     },
@@ -84,6 +73,14 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
     },
   }
 
+  /**
+   * Sends a request when its turn comes, until it succeeds or fails for good. Every request is
+   * retried after a 429, which has no effect; one that may be repeated also after failures of the
+   * server or of the connection. A waiting request holds no slot.
+   *
+   * @throws RateLimitError, ApiKeyBannedError, QueueFullError, ClosedError, the reason of the signal,
+   * or the last error of the request
+   */
   async function send(request: Q, signal: AbortSignal | undefined): Promise<R> {
     const { method, url } = request
     let failures = 0

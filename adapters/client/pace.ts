@@ -21,19 +21,7 @@ export interface PaceOptions {
 }
 
 /** When a client may send. Times are local, in ms since the epoch. */
-export interface Pace {
-  next(now: number): Turn
-  sent(now: number): void
-  /**
-   * @param rateLimit undefined if the server does not count
-   * @param endsAt when the window ends, as far as this response says
-   */
-  admitted(rateLimit: RateLimit | undefined, endsAt: number, now: number): void
-  /** After a 429. */
-  rejected(rateLimit: RateLimit | undefined, endsAt: number, now: number): void
-  /** There was no response: the request may have been counted. */
-  lost(): void
-}
+export type Pace = ReturnType<typeof createPace>
 
 export interface Turn {
   /** When the next request may be sent: now, later, or Infinity for after the next response. */
@@ -58,7 +46,7 @@ interface Window {
   readonly spreadUntil: number
 }
 
-export function createPace({ random, maxConcurrent }: PaceOptions): Pace {
+export function createPace({ random, maxConcurrent }: PaceOptions) {
   let window: Window | undefined
   let inFlight = 0
   /** How many requests may be in flight: one more after each response, one after a rejection. */
@@ -70,7 +58,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions): Pace {
   let dueAt = 0
 
   return {
-    next(now) {
+    next(now: number): Turn {
       const isOver = window !== undefined && now >= window.endsAt
       if (window && !isOver && window.remaining <= inFlight) {
         return { at: window.endsAt, reason: 'limit' }
@@ -83,12 +71,16 @@ export function createPace({ random, maxConcurrent }: PaceOptions): Pace {
       const at = isFull ? Number.POSITIVE_INFINITY : Math.max(now, lastSent + UNANSWERED)
       return { at, reason: 'response' }
     },
-    sent(now) {
+    sent(now: number): void {
       inFlight++
       lastSent = now
       plan(now)
     },
-    admitted(rateLimit, endsAt, now) {
+    /**
+     * @param rateLimit undefined if the server does not count
+     * @param endsAt when the window ends, as far as this response says
+     */
+    admitted(rateLimit: RateLimit | undefined, endsAt: number, now: number): void {
       inFlight--
       slots = Math.min(maxConcurrent, slots + 1)
       if (!rateLimit || !window || !isSame(window, rateLimit)) {
@@ -103,7 +95,8 @@ export function createPace({ random, maxConcurrent }: PaceOptions): Pace {
       }
       plan(now)
     },
-    rejected(rateLimit, endsAt, now) {
+    /** After a 429. */
+    rejected(rateLimit: RateLimit | undefined, endsAt: number, now: number): void {
       inFlight--
       slots = 0
       if (!rateLimit) return
@@ -111,7 +104,8 @@ export function createPace({ random, maxConcurrent }: PaceOptions): Pace {
       window = begin({ ...rateLimit, remaining: 0 }, Math.min(known, endsAt), now)
       clients = Math.max(2, clients)
     },
-    lost() {
+    /** There was no response: the request may have been counted. */
+    lost(): void {
       inFlight--
       if (window) window = { ...window, remaining: window.remaining - 1 }
     },

@@ -3,20 +3,13 @@ import { parseJson } from '../../src/lib/json.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 
 /** An error response. */
-export interface Rejection {
-  readonly status: number
-  readonly code: ErrorCode
-  readonly message: string
-}
+export type Rejection = ReturnType<typeof readRejection>
 
 /**
  * Reads an error response. A code that this package does not know, from a newer server or a proxy,
  * becomes the code of its status.
  */
-export function readRejection(
-  status: number,
-  text: string,
-): Rejection & { readonly isNamed: boolean } {
+export function readRejection(status: number, text: string) {
   const { code, message = foreignMessage(status, text) } = errorBody(text)
   const isNamed = code !== undefined && Object.hasOwn(ERROR_STATUS, code)
   return { status, code: isNamed ? (code as ErrorCode) : codeOf(status), message, isNamed }

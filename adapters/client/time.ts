@@ -14,40 +14,23 @@ import { onAbort } from './abort.js'
 export type Sleep = (ms: number, options: { readonly signal?: AbortSignal }) => Promise<unknown>
 
 /** Time that never goes back: an instant, once waited for, is past, whatever the clock shows. */
-export interface Time {
-  /** In ms since the epoch. */
-  now(): number
-  /** Calls back at the instant, unless the returned function is called before. */
-  at(instant: number, reached: () => void): () => void
-  /** Resolves at the instant, or rejects with the reason of the signal. */
-  until(instant: number, signal?: AbortSignal): Promise<void>
-  /**
-   * Does some work, unless the time limit or the signal ends it before. The signal that the work is
-   * given aborts when it ends without success.
-   *
-   * @param timedOut what is thrown after `ms`
-   */
-  within<T>(
-    ms: number,
-    signal: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<T>,
-    timedOut: () => Error,
-  ): Promise<T>
-}
+export type Time = ReturnType<typeof createTime>
 
 /**
  * @param clock the platform's by default, looked up at each call because tests replace it
  * @param sleep the timers of the platform by default
  */
-export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep): Time {
+export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
   let earliest = Number.NEGATIVE_INFINITY
   const now = () => (earliest = Math.max(earliest, clock()))
   const start = sleep ? sleeper(sleep) : startTimer
 
   return {
+    /** In ms since the epoch. */
     now,
     at,
-    async until(instant, signal) {
+    /** Resolves at the instant, or rejects with the reason of the signal. */
+    async until(instant: number, signal?: AbortSignal): Promise<void> {
       signal?.throwIfAborted()
       await new Promise<void>((resolve, reject) => {
         const stopTimer = at(instant, () => {
@@ -62,7 +45,18 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep): Time
           })
       })
     },
-    within(ms, signal, work, timedOut) {
+    /**
+     * Does some work, unless the time limit or the signal ends it before. The signal that the work is
+     * given aborts when it ends without success.
+     *
+     * @param timedOut what is thrown after `ms`
+     */
+    within<T>(
+      ms: number,
+      signal: AbortSignal | undefined,
+      work: (signal: AbortSignal) => Promise<T>,
+      timedOut: () => Error,
+    ): Promise<T> {
       if (signal?.aborted) return Promise.reject(signal.reason)
       const working = new AbortController()
       return new Promise((resolve, reject) => {
@@ -86,6 +80,7 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep): Time
     },
   }
 
+  /** Calls back at the instant, unless the returned function is called before. */
   function at(instant: number, reached: () => void): () => void {
     // Timers have no fractions of a millisecond, and would end before the instant.
     const ms = Math.min(Math.max(0, Math.ceil(instant - now())), LONGEST_TIMER)

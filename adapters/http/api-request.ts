@@ -34,29 +34,25 @@ export function hostRefusal(host: string): ApiError | undefined {
 const HOST =
   /^(?:(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+|\[[\da-f:.]+\])(?::(?:[0-5]?\d{0,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?$/i
 
-/** Collects a body up to a limit, for every door. */
-export interface BodyCollector {
-  /** @returns whether the limit is reached; nothing is added from then on */
-  add(chunk: Uint8Array): boolean
-  bytes(): Uint8Array
-}
-
 const NO_BYTES: Uint8Array = new Uint8Array()
 
-/** One growing buffer: kept as they come, chunks of one byte would cost hundreds of bytes each. */
-export function collectBody(limit: number): BodyCollector {
+/**
+ * Collects a body up to a limit, for every door, in one growing buffer: kept as they come, chunks of one byte would cost hundreds of bytes each.
+ */
+export function collectBody(limit: number) {
   let buffer = NO_BYTES
   let length = 0
 
   return {
-    add(chunk) {
+    /** @returns whether the limit is reached; nothing is added from then on */
+    add(chunk: Uint8Array): boolean {
       if (length >= limit) return true
       if (length === 0) buffer = chunk
       else append(chunk)
       length += chunk.length
       return length >= limit
     },
-    bytes: () => (length === buffer.length ? buffer : buffer.subarray(0, length)),
+    bytes: (): Uint8Array => (length === buffer.length ? buffer : buffer.subarray(0, length)),
   }
 
   function append(chunk: Uint8Array): void {

@@ -4,10 +4,6 @@ import { ApiError } from '../../src/errors.js'
 import type { ApiRequest } from '../../src/protocol/api.js'
 import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './api-request.js'
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-}
-
 interface BodyOptions {
   /** The client waits for its `100 Continue`. */
   readonly expecting: ServerResponse | undefined
@@ -24,7 +20,8 @@ export function bodyOf(
   maxBodyBytes: number,
   { expecting, isOurs }: BodyOptions,
 ): ApiRequest['body'] {
-  if (!hasBody(message)) return undefined
+  const { 'content-length': length, 'transfer-encoding': coding } = message.headers
+  if (length === undefined && coding === undefined) return undefined
   if (message.complete && !message.readableEnded) {
     return isOurs ? readNow(message, maxBodyBytes) : () => readNow(message, maxBodyBytes)
   }
@@ -35,7 +32,7 @@ export function bodyOf(
   // The body may fail before it is read.
   message.on('error', error => fail(error instanceof ApiError ? error : bodyEnded()))
   // Declared too large: none of it is read.
-  if (Number(message.headers['content-length']) > maxBodyBytes) return new Uint8Array()
+  if (Number(length) > maxBodyBytes) return new Uint8Array()
   return () =>
     new Promise((resolve, reject) => {
       if (failure) return reject(failure)

@@ -1,24 +1,21 @@
 import type { ApiRequest } from '../../src/protocol/api.js'
 import type { Exchange } from '../exchanges/exchange.js'
 
-/** Names credentials, which stay here: only the service knows the ids of its keys. */
-export interface Credentials {
-  /** `1`, `2`, `3` … in the order in which they were first sent; undefined without one. */
-  nameOf(request: ApiRequest): string | undefined
-  /** The name, or null for a credential that the service refuses, and has never accepted. */
-  judged(exchange: Exchange): string | null
-}
-
 /** A client has a few. */
 const MOST_NAMES = 1_000
 
-/** @param isAny whether the API may identify its callers in other ways */
-export function createCredentials(isAny: boolean): Credentials {
+/**
+ * Names credentials, which stay here: only the service knows the ids of its keys.
+ *
+ * @param isAny whether the API may identify its callers in other ways
+ */
+export function createCredentials(isAny: boolean) {
   const names = new Map<string, string>()
   const accepted = new Set<string>()
 
   return {
-    nameOf({ headers }) {
+    /** `1`, `2`, `3` … in the order in which they were first sent; undefined without one. */
+    nameOf({ headers }: Pick<ApiRequest, 'headers'>): string | undefined {
       const { authorization = '', 'x-api-key': other = '' } = headers
       const credential = isAny ? `${authorization} ${other}`.trim() : authorization
       if (credential === '') return isAny ? 'none' : undefined
@@ -27,7 +24,8 @@ export function createCredentials(isAny: boolean): Credentials {
       if (name !== 'others') names.set(token, name)
       return name
     },
-    judged({ key, status }) {
+    /** The name, or null for a credential that the service refuses, and has never accepted. */
+    judged({ key, status }: Exchange): string | null {
       if (key === null || isAny) return key
       if (status === 401) return accepted.has(key) ? key : null
       // Only the API itself accepts a key, not what stands before it, and a 429 comes before a 401.

@@ -3,18 +3,16 @@ import { httpDate } from '../../src/lib/time.js'
 import { SECOND } from '../../src/limits/decide.js'
 import type { Exchange } from '../exchanges/exchange.js'
 
-/** Has instants of a service with another clock mean the same here. */
-export type LocalHeaders = (
-  headers: Exchange['headers'],
-  answeredAt: number | null,
-) => Exchange['headers']
-
 /** `Date` has whole seconds, and a response takes its time. In ms. */
 const SAME_CLOCK = 2 * SECOND
 
-/** @param isAny whether Reset may be a number of seconds, or an instant in ms */
-export function createLocalHeaders(isAny: boolean): LocalHeaders {
-  return (headers, answeredAt) => {
+/**
+ * Has instants of a service with another clock mean the same here.
+ *
+ * @param isAny whether Reset may be a number of seconds, or an instant in ms
+ */
+export function createLocalHeaders(isAny: boolean) {
+  return (headers: Exchange['headers'], answeredAt: number | null): Exchange['headers'] => {
     if (answeredAt === null) return headers
     const { 'x-ratelimit-reset': reset, 'retry-after': retryAfter } = headers
     const ahead = aheadOf(answeredAt, headers['date'])

@@ -5,18 +5,15 @@ import { createRecorder, type OpenExchange } from '../exchanges/recorder.js'
 import type { Keys } from '../exchanges/redact.js'
 import { createCallers } from '../verdict/callers.js'
 import type { Report } from '../verdict/report.js'
+import { ruleOf } from '../verdict/rules/index.js'
+import type { Doubt } from '../verdict/rules/rule.js'
 import { createVerdict } from '../verdict/verdict.js'
 import { createCredentials } from './credentials.js'
-import { doubtFrom } from './doubt.js'
 import { createLocalHeaders } from './local-headers.js'
 import type { JudgeSettings } from './options.js'
 
 /** Follows the requests of one client to one service, whatever carries them. */
-export interface Observer {
-  /** A request is on its way. Undefined below another base URL: it is not judged. */
-  begin(request: ReadRequest): Observed | undefined
-  report(): JudgeReport
-}
+export type Observer = ReturnType<typeof createObserver>
 
 /** What a client did wrong, as far as its requests and the responses show. */
 export interface JudgeReport extends Report {
@@ -55,7 +52,7 @@ const MOST_WAITING = 1_000
 const MOST_CHARACTERS = 8_388_608
 
 /** @param keys API keys that are known beforehand, for redaction */
-export function createObserver(settings: JudgeSettings, keys: Keys = []): Observer {
+export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   const { api, basePath, origin, clock, clients, allow, pagination } = settings
   const isAny = api === 'any'
   const route = createRouter(basePath)
@@ -74,14 +71,15 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
   const verdict = createVerdict(allow, undefined, clients)
   const recording = verdict.record(null, {
     now: clock,
-    doubt: doubtFrom({ isAny, clients }),
+    doubt: doubtFrom(isAny, clients),
     catchUp: judge,
   })
   let unanswered = 0
   let decided = 0
 
   return {
-    begin(request) {
+    /** A request is on its way. Undefined below another base URL: it is not judged. */
+    begin(request: ReadRequest): Observed | undefined {
       const found = route(request.method, request.path)
       if (!found) return undefined
       const operation = isAny ? undefined : found.operation
@@ -93,7 +91,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
         isCall && isDecision(status, headers, found.operation)
       return observe(recorder.begin(request, call), decides)
     },
-    report: () => ({ ...verdict.report(), unanswered, decided }),
+    report: (): JudgeReport => ({ ...verdict.report(), unanswered, decided }),
   }
 
   function observe(
@@ -153,6 +151,15 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []): Observ
         headers: localize(headers, answeredAt),
       })
     }
+  }
+}
+
+/** What a service does not tell its clients makes a violation less certain, or invisible. */
+function doubtFrom(isAny: boolean, clients: number | undefined): Doubt {
+  return violation => {
+    const { isGeneral, mayBeOthers } = ruleOf(violation.rule)
+    if (isAny) return isGeneral ? violation : undefined
+    return clients !== 1 && mayBeOthers?.(violation) ? { ...violation, isLikely: true } : violation
   }
 }
 

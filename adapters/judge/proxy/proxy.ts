@@ -19,14 +19,7 @@ export interface ProxyOptions {
 }
 
 /** A server on loopback that passes everything on to one service, and lets the verdict see it. */
-export interface ServiceProxy {
-  /** What stands for the base URL of the service. */
-  readonly url: string
-  /** How often the service failed, and how it did first. */
-  failures(): { readonly count: number; readonly first: UpstreamFailure | undefined }
-  /** Cuts off what is still going on. */
-  close(): Promise<void>
-}
+export type ServiceProxy = Awaited<ReturnType<typeof openProxy>>
 
 /** The service decides how long an idle connection is kept, and a body may take its time. */
 const PATIENT = {
@@ -35,11 +28,7 @@ const PATIENT = {
   keepAliveTimeout: DAY,
 }
 
-export async function openProxy({
-  baseUrl,
-  observer,
-  timeoutMs,
-}: ProxyOptions): Promise<ServiceProxy> {
+export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) {
   const service = new URL(baseUrl)
   const Agent = service.protocol === 'https:' ? HttpsAgent : HttpAgent
   const connect = createConnections()
@@ -80,9 +69,12 @@ export async function openProxy({
   const server = await listen(handler, { port: 0, ...PATIENT })
 
   return {
+    /** What stands for the base URL of the service. */
     url: server.url,
+    /** How often the service failed, and how it did first. */
     failures: () => ({ count: failures.length, first: failures[0] }),
-    async close() {
+    /** Cuts off what is still going on. */
+    async close(): Promise<void> {
       const cut = [...exchanges]
       for (const [response] of cut) response.req.socket.destroy()
       await Promise.all([server.close(), ...cut.map(([, exchange]) => exchange)])
